@@ -1,0 +1,45 @@
+# Everything runs in an environment of the project's own; setting up twice costs nothing the second time.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: setup test lint types imports pytest calibrate bench audit docs clean
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt tools/setup.sh
+	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV)
+	@touch $(READY)
+
+test: lint types imports pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+imports: $(READY)
+	$(BIN)/lint-imports --no-cache
+
+pytest: $(READY)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+# The full calibrations and fault campaigns; `make test` runs their short seeded forms.
+calibrate: $(READY)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m slow --timeout 3600
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+# The main job.
+audit: $(READY)
+	$(BIN)/judgelaw simulate point --items 20000
+
+docs: $(READY)
+	$(BIN)/sphinx-build -W -q docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

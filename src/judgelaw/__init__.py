@@ -1,0 +1,91 @@
+"""judgelaw: what part of an LLM judge's disagreement is dice, prompt, answer order or interaction.
+
+    import judgelaw as jl
+
+    tensor = jl.VerdictTensor.from_table("calls.csv.gz")
+    print(jl.decompose(tensor).macro())
+
+Names load when they are first used, so that `import judgelaw` and `judgelaw --help` are immediate.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from judgelaw.errors import (
+        BudgetReachedError,
+        DuplicateCallsError,
+        IncompleteDesignError,
+        IncompleteRunError,
+        InputError,
+        IntegrityError,
+        JudgelawError,
+        MissingExtraError,
+        NotIdentifiedError,
+        ProviderRefusedError,
+        RunError,
+        RunLockedError,
+        StudyChangedError,
+        StudyError,
+        TableError,
+    )
+    from judgelaw.estimate import Decomposition, decompose
+    from judgelaw.tensor import VerdictTensor
+
+_HOME = {
+    "BudgetReachedError": "errors",
+    "DuplicateCallsError": "errors",
+    "IncompleteDesignError": "errors",
+    "IncompleteRunError": "errors",
+    "InputError": "errors",
+    "IntegrityError": "errors",
+    "JudgelawError": "errors",
+    "MissingExtraError": "errors",
+    "NotIdentifiedError": "errors",
+    "ProviderRefusedError": "errors",
+    "RunError": "errors",
+    "RunLockedError": "errors",
+    "StudyChangedError": "errors",
+    "StudyError": "errors",
+    "TableError": "errors",
+    "Decomposition": "estimate",
+    "decompose": "estimate",
+    "VerdictTensor": "tensor",
+}
+
+__all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estimates, the waist
+    "BudgetReachedError",
+    "DuplicateCallsError",
+    "IncompleteDesignError",
+    "IncompleteRunError",
+    "InputError",
+    "IntegrityError",
+    "JudgelawError",
+    "MissingExtraError",
+    "NotIdentifiedError",
+    "ProviderRefusedError",
+    "RunError",
+    "RunLockedError",
+    "StudyChangedError",
+    "StudyError",
+    "TableError",
+    "Decomposition",
+    "decompose",
+    "VerdictTensor",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name, or one of the subpackages, when it is first asked for."""
+    if name in _HOME:
+        value = getattr(import_module(f"judgelaw.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'judgelaw' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted([*__all__, "__version__"])

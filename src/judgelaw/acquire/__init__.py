@@ -1,0 +1,1 @@
+"""Getting every declared call answered exactly once, within limits and budget."""

@@ -1,0 +1,1 @@
+"""One complete analysis of one table, as a frozen value."""

@@ -1,0 +1,8 @@
+"""The command line: one file a command.
+
+Commands load when they are called, so that `judgelaw --help` answers at once.
+"""
+
+from judgelaw.cli._main import main
+
+__all__ = ["main"]

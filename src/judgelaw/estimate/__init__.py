@@ -1,0 +1,1 @@
+"""Point estimates of call, prompt, order and interaction components, raw and unclipped."""

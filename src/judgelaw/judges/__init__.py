@@ -1,0 +1,1 @@
+"""Who answers: wire formats of providers, the embedded model, known laws."""

@@ -1,0 +1,1 @@
+"""What was asked and answered, durably: one protocol, several databases."""

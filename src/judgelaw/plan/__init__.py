@@ -1,0 +1,1 @@
+"""How many calls a wanted precision costs, before a cent is spent."""

@@ -1,0 +1,1 @@
+"""Known-law studies of the estimators, and the published simulations regenerated."""

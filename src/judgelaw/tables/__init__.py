@@ -1,0 +1,1 @@
+"""The calls table: read any file or frame, write the canonical one."""

@@ -1,0 +1,402 @@
+"""The waist: verdicts counted per item, prompt, order and verdict.
+
+Left of it nothing knows statistics; right of it nothing does I/O.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
+from judgelaw.streams import stream
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+T = TypeVar("T")
+
+INVALID = "invalid"
+DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
+ABSENT = -1
+"""Code of a repeat rank that holds no call."""
+
+_NAMED_AT_MOST = 5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VerdictTensor:
+    """Verdict counts of one judge, with the labels of every axis.
+
+    Attributes:
+        counts: calls per (item, prompt, order, verdict).
+        items, prompts, orders, verdicts: the labels of the four axes.
+        ranked: verdict codes per (item, prompt, order, repeat), `ABSENT` where a rank holds no
+            call; None where only counts are known.
+        strata: the stratum of each item, or None.
+        gold: the right verdict of each item (None where an item has none), or None.
+        judge, layer: where the calls come from, if known.
+        notes: what was left out on the way here, in words.
+    """
+
+    counts: NDArray[np.int64]
+    items: tuple[str, ...]
+    prompts: tuple[str, ...]
+    orders: tuple[str, ...]
+    verdicts: tuple[str, ...]
+    ranked: NDArray[np.int16] | None = None
+    strata: tuple[str, ...] | None = None
+    gold: tuple[str | None, ...] | None = None
+    judge: str | None = None
+    layer: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_table(
+        source: "str | PathLike[str] | Any",
+        judge: str | None = None,
+        layer: str | None = None,
+        repeats: int | None = None,
+        columns: Mapping[str, str] | None = None,
+        *,
+        verdicts: Sequence[str] | None = None,
+        incomplete: Literal["error", "drop"] = "error",
+    ) -> "VerdictTensor":
+        """Read a calls table: a file, or any frame that narwhals accepts.
+
+        Args:
+            source: path of a `.csv`, `.csv.gz`, `.parquet` or `.jsonl` file, or a frame.
+            judge: the judge to read; needed where the table holds several.
+            layer: the layer to read; needed where the table holds several.
+            repeats: read the frozen prefix of repeat ranks below this number.
+            columns: names of the table's columns by contract name, `{"verdict": "winner"}`.
+            verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+            incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
+        """
+        from judgelaw import tables  # noqa: PLC0415 - the one door from the waist to I/O
+
+        return tables.read_tensor(
+            source,
+            judge=judge,
+            layer=layer,
+            repeats=repeats,
+            columns=columns,
+            verdicts=verdicts,
+            incomplete=incomplete,
+        )
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: ArrayLike,
+        *,
+        items: Iterable[str] | None = None,
+        prompts: Iterable[str] | None = None,
+        orders: Iterable[str] | None = None,
+        verdicts: Iterable[str] | None = None,
+        strata: Iterable[str] | None = None,
+        gold: Iterable[str | None] | None = None,
+    ) -> Self:
+        """Wrap an array of counts shaped (items, prompts, orders, verdicts)."""
+        array = as_counts(counts)
+        if array.ndim != 4:  # noqa: PLR2004 - the four axes of the tensor
+            raise InputError(
+                f"counts have {array.ndim} axes {array.shape}; a VerdictTensor has four "
+                "(items, prompts, orders, verdicts): add the missing ones with numpy.newaxis"
+            )
+        n, k, o, c = array.shape
+        default_verdicts = DEFAULT_VERDICTS if c == len(DEFAULT_VERDICTS) else _numbered("v", c)
+        return cls(
+            counts=array,
+            items=_labels("items", items, n, "i"),
+            prompts=_labels("prompts", prompts, k, "p"),
+            orders=_labels("orders", orders, o, "o"),
+            verdicts=_labels("verdicts", verdicts or default_verdicts, c, "v"),
+            strata=None if strata is None else _per_item("strata", strata, n),
+            gold=None if gold is None else _per_item("gold", gold, n),
+        )
+
+    @classmethod
+    def from_ranked(
+        cls, ranked: ArrayLike, *, verdicts: Iterable[str] = DEFAULT_VERDICTS, **labels: Any
+    ) -> Self:
+        """Wrap verdict codes shaped (items, prompts, orders, repeats); -1 marks an absent call."""
+        codes = np.asarray(ranked)
+        names = tuple(verdicts)
+        if codes.ndim != 4 or codes.dtype.kind not in "iu":  # noqa: PLR2004 - the four axes
+            raise InputError(
+                f"ranked verdicts are integer codes with four axes (items, prompts, orders, "
+                f"repeats), not {codes.dtype} with shape {codes.shape}"
+            )
+        if codes.size and (codes.min() < ABSENT or codes.max() >= len(names)):
+            raise InputError(
+                f"ranked verdicts hold codes {codes.min()} to {codes.max()}; with {len(names)} "
+                f"verdicts the codes are 0 to {len(names) - 1}, and -1 for an absent call"
+            )
+        codes = codes.astype(np.int16, copy=False)
+        tensor = cls.from_counts(count_ranked(codes, len(names)), verdicts=names, **labels)
+        return replace(tensor, ranked=codes)
+
+    @classmethod
+    def from_laws(cls, laws: ArrayLike, *, repeats: int, seed: int, **labels: Any) -> Self:
+        """Draw `repeats` independent calls in every cell of (items, prompts, orders, verdicts)."""
+        p = as_laws(laws)
+        if repeats < 1:
+            raise InputError(f"repeats = {repeats}: a cell needs at least one call")
+        uniforms = stream(seed, "laws").random((*p.shape[:-1], repeats))
+        edges = np.cumsum(p, axis=-1)[..., None, :-1]
+        ranked = (uniforms[..., None] >= edges).sum(axis=-1)
+        verdicts = labels.pop("verdicts", None) or (
+            DEFAULT_VERDICTS
+            if p.shape[-1] == len(DEFAULT_VERDICTS)
+            else _numbered("v", p.shape[-1])
+        )
+        return cls.from_ranked(ranked, verdicts=verdicts, **labels)
+
+    @property
+    def repeats(self) -> NDArray[np.int64]:
+        """Calls per cell, shaped (items, prompts, orders)."""
+        return np.asarray(self.counts.sum(axis=-1))
+
+    @property
+    def depth(self) -> tuple[int, int]:
+        """The smallest and the largest number of calls in a cell."""
+        r = self.repeats
+        if r.size == 0:
+            raise InputError("the tensor holds no item: nothing can be estimated from it")
+        return int(r.min()), int(r.max())
+
+    def prefix(self, repeats: int) -> Self:
+        """Keep the repeat ranks below `repeats`, as if the study had stopped there."""
+        if repeats < 1:
+            raise InputError(f"repeats = {repeats}: a prefix keeps at least one rank")
+        ranked = self._ranks("a prefix")[..., :repeats]
+        return replace(self, ranked=ranked, counts=count_ranked(ranked, len(self.verdicts)))
+
+    def ranks(self, which: slice | Sequence[int]) -> Self:
+        """Keep the calls of the given repeat ranks (split halves, panels)."""
+        ranked = self._ranks("a choice of ranks")[..., which]
+        return replace(self, ranked=ranked, counts=count_ranked(ranked, len(self.verdicts)))
+
+    def select(
+        self,
+        *,
+        items: Iterable[str] | None = None,
+        prompts: Iterable[str] | None = None,
+        orders: Iterable[str] | None = None,
+        strata: Iterable[str] | None = None,
+    ) -> Self:
+        """Keep the named items, prompts, orders or strata, in the order named."""
+        rows = _positions("item", self.items, items)
+        if strata is not None:
+            if self.strata is None:
+                raise InputError("the tensor has no strata to select from")
+            wanted = set(strata)
+            if unknown := wanted - set(self.strata):
+                raise InputError(
+                    f"no item has stratum {min(unknown)!r}; there are {_some(sorted(set(self.strata)))}"
+                )
+            rows = rows[[self.strata[i] in wanted for i in rows]]
+        k = _positions("prompt", self.prompts, prompts)
+        o = _positions("order", self.orders, orders)
+        block = np.ix_(rows, k, o)
+        return replace(
+            self,
+            counts=self.counts[block],
+            ranked=None if self.ranked is None else self.ranked[block],
+            items=tuple(self.items[i] for i in rows),
+            prompts=tuple(self.prompts[i] for i in k),
+            orders=tuple(self.orders[i] for i in o),
+            strata=None if self.strata is None else tuple(self.strata[i] for i in rows),
+            gold=None if self.gold is None else tuple(self.gold[i] for i in rows),
+        )
+
+    def recode(self, mapping: Mapping[str, str]) -> Self:
+        """Rename or merge verdicts, `{"invalid": "tie"}`; the others keep their names."""
+        if unknown := [name for name in mapping if name not in self.verdicts]:
+            raise InputError(
+                f"unknown verdict {unknown[0]!r}; the alphabet is {list(self.verdicts)}"
+            )
+        renamed = [mapping.get(name, name) for name in self.verdicts]
+        names = tuple(dict.fromkeys(renamed))
+        code = np.array([names.index(name) for name in renamed], dtype=np.int16)
+        counts = np.zeros((*self.counts.shape[:-1], len(names)), dtype=np.int64)
+        for old, new in enumerate(code):
+            counts[..., new] += self.counts[..., old]
+        ranked = self.ranked
+        if ranked is not None:
+            ranked = np.where(ranked == ABSENT, ABSENT, code[ranked]).astype(np.int16)
+        gold = self.gold and tuple(None if g is None else mapping.get(g, g) for g in self.gold)
+        return replace(self, counts=counts, ranked=ranked, verdicts=names, gold=gold)
+
+    def coarsen_prompts(self, groups: Mapping[str, Iterable[str]]) -> Self:
+        """Pool prompts into declared groups, `{"plain": ["p1", "p2"], "xml": ["p5"]}`.
+
+        The calls of a group become those of one coarser prompt, their ranks laid end to end.
+        """
+        members = {name: tuple(group) for name, group in groups.items()}
+        named = Counter(p for group in members.values() for p in group)
+        if set(named) != set(self.prompts) or max(named.values(), default=0) > 1:
+            raise InputError(
+                f"groups must hold each prompt once; prompts are {list(self.prompts)}, "
+                f"groups name {sorted(named.elements())}"
+            )
+        index = {p: i for i, p in enumerate(self.prompts)}
+        blocks = [[index[p] for p in group] for group in members.values()]
+        counts = np.stack([self.counts[:, b].sum(axis=1) for b in blocks], axis=1)
+        ranked = self.ranked
+        if ranked is not None:
+            longest = max(len(b) for b in blocks) * ranked.shape[-1]
+            ranked = np.stack([_end_to_end(ranked[:, b], longest) for b in blocks], axis=1)
+        return replace(self, counts=counts, ranked=ranked, prompts=tuple(members))
+
+    def complete(self, incomplete: Literal["error", "drop"] = "error") -> Self:
+        """Require calls in every cell, or keep the items that have two in each.
+
+        Raises:
+            IncompleteDesignError: cells are empty and `incomplete` is "error".
+            NotIdentifiedError: no item has two calls in every cell.
+        """
+        if incomplete == "error":
+            self._refuse_empty_cells()
+            return self
+        keep = np.all(self.repeats >= 2, axis=(1, 2))  # noqa: PLR2004 - a pair of distinct calls
+        if not keep.any():
+            raise NotIdentifiedError(
+                f"none of the {len(self.items)} items has two calls in every one of its "
+                f"{len(self.prompts)} x {len(self.orders)} cells: acquire a second repeat, "
+                "or select the prompts and orders that are complete"
+            )
+        if keep.all():
+            return self
+        lost = np.flatnonzero(~keep)
+        kept = self.select(items=[self.items[i] for i in np.flatnonzero(keep)])
+        return replace(kept, notes=(*self.notes, self._dropped_note(lost)))
+
+    def _refuse_empty_cells(self) -> None:
+        empty = np.argwhere(self.repeats == 0)
+        if len(empty) == 0:
+            return
+        first = "; ".join(
+            f"{self.items[i]} x {self.prompts[k]} x {self.orders[o]}"
+            for i, k, o in empty[:_NAMED_AT_MOST]
+        )
+        cells = self.repeats.size
+        raise IncompleteDesignError(
+            f"{len(empty)} of {cells} cells (item x prompt x order) hold no call, "
+            f"first {first}: complete the run, or pass incomplete='drop' to keep complete items"
+        )
+
+    def _dropped_note(self, lost: NDArray[np.intp]) -> str:
+        note = f"dropped {len(lost)} of {len(self.items)} items without two calls in every cell"
+        if self.strata is not None:
+            tally = Counter(self.strata[i] for i in lost)
+            note += " (" + ", ".join(f"{s} {n}" for s, n in sorted(tally.items())) + ")"
+        return note
+
+    def _ranks(self, purpose: str) -> NDArray[np.int16]:
+        if self.ranked is None:
+            raise InputError(
+                f"{purpose} needs ranked verdicts, and this tensor was made from counts alone: "
+                "make it from a calls table or with VerdictTensor.from_ranked"
+            )
+        return self.ranked
+
+    def __repr__(self) -> str:
+        n, k, o, c = self.counts.shape
+        who = f"judge {self.judge!r}, " if self.judge else ""
+        r = "" if self.counts.size == 0 else "R {}-{}, ".format(*self.depth)
+        return f"VerdictTensor({who}{n} items x {k} prompts x {o} orders, {r}{c} verdicts)"
+
+
+def as_counts(counts: ArrayLike) -> NDArray[Any]:
+    """Validate an array of counts and return it as integers, without a copy where it is one."""
+    array = np.asarray(counts)
+    if array.dtype.kind in "iu":
+        if array.dtype.kind == "i" and array.size and (low := array.min()) < 0:
+            where = tuple(int(j) for j in np.argwhere(array == low)[0])
+            raise InputError(f"counts[{where}] = {low}: a count of calls is never negative")
+        return array
+    if array.dtype.kind != "f":
+        raise InputError(f"counts are {array.dtype}, not numbers: pass whole numbers of calls")
+    wrong = ~np.isfinite(array) | (array != np.floor(array)) | (array < 0)
+    if wrong.any():
+        where = tuple(int(j) for j in np.argwhere(wrong)[0])
+        raise InputError(
+            f"counts[{where}] = {array[where]}: counts are whole, finite and not negative; "
+            "pass numbers of calls, not proportions (laws go to judgelaw.estimate.population)"
+        )
+    return array.astype(np.int64)
+
+
+def as_laws(laws: ArrayLike) -> NDArray[np.float64]:
+    """Validate probability vectors along the last axis."""
+    p = np.asarray(laws, dtype=float)
+    if p.ndim == 0:
+        raise InputError("a law is a vector of probabilities, not one number")
+    wrong = ~np.isfinite(p) | (p < 0)
+    if wrong.any():
+        where = tuple(int(j) for j in np.argwhere(wrong)[0])
+        raise InputError(f"law[{where}] = {p[where]}: a probability lies between 0 and 1")
+    sums = p.sum(axis=-1)
+    off = np.abs(sums - 1) > 1e-9  # noqa: PLR2004 - rounding of decimal laws, no more
+    if off.any():
+        where = tuple(int(j) for j in np.argwhere(off)[0])
+        raise InputError(f"law{list(where)} = {p[where].tolist()} sums to {sums[where]}, not to 1")
+    return p
+
+
+def count_ranked(ranked: NDArray[np.int16], verdicts: int) -> NDArray[np.int64]:
+    """Count verdict codes over the last axis, leaving `ABSENT` out."""
+    counts = np.empty((*ranked.shape[:-1], verdicts), dtype=np.int64)
+    for code in range(verdicts):
+        np.sum(ranked == code, axis=-1, out=counts[..., code])
+    return counts
+
+
+def _end_to_end(ranked: NDArray[np.int16], length: int) -> NDArray[np.int16]:
+    """Lay the ranks of several prompts (items, prompts, orders, repeats) end to end."""
+    n, k, o, r = ranked.shape
+    flat = ranked.transpose(0, 2, 1, 3).reshape(n, o, k * r)
+    pad = np.full((n, o, length - k * r), ABSENT, dtype=np.int16)
+    return np.concatenate([flat, pad], axis=-1)
+
+
+def _numbered(letter: str, n: int) -> tuple[str, ...]:
+    return tuple(f"{letter}{i + 1}" for i in range(n))
+
+
+def _labels(axis: str, given: Iterable[str] | None, n: int, letter: str) -> tuple[str, ...]:
+    if given is None:
+        return _numbered(letter, n)
+    names = _per_item(axis, given, n)
+    if len(set(names)) != n:
+        twice = Counter(names).most_common(1)[0][0]
+        raise InputError(f"{axis} names {twice!r} more than once: labels of an axis are distinct")
+    return names
+
+
+def _per_item(axis: str, given: Iterable[T], n: int) -> tuple[T, ...]:
+    names = tuple(given)
+    if len(names) != n:
+        raise InputError(f"{axis} has {len(names)} labels for {n} positions of its axis")
+    return names
+
+
+def _positions(axis: str, names: tuple[str, ...], wanted: Iterable[str] | None) -> NDArray[np.intp]:
+    if wanted is None:
+        return np.arange(len(names))
+    index = {name: i for i, name in enumerate(names)}
+    wanted = list(wanted)
+    if unknown := [name for name in wanted if name not in index]:
+        raise InputError(f"no {axis} is called {unknown[0]!r}; there are {_some(names)}")
+    return np.array([index[name] for name in wanted], dtype=np.intp)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_NAMED_AT_MOST])
+    more = len(names) - _NAMED_AT_MOST
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,1 @@
+"""Known laws: cells whose verdict probabilities are declared, so the truth can be computed."""
