@@ -1,1 +1,36 @@
 """What a study declares, and the manifest that freezes it before the first request."""
+
+from judgelaw.design.items import Item
+from judgelaw.design.judge import (
+    ChatTemplate,
+    Decoding,
+    FinalChannel,
+    JudgeSpec,
+    Law,
+    LawCell,
+    Price,
+)
+from judgelaw.design.manifest import FrozenRun, PlannedCall, open_run
+from judgelaw.design.study import Analysis, Budget, Gate, Layer, Study, Transport
+from judgelaw.design.templates import Template
+
+__all__ = [
+    "Analysis",
+    "Budget",
+    "ChatTemplate",
+    "Decoding",
+    "FinalChannel",
+    "FrozenRun",
+    "Gate",
+    "Item",
+    "JudgeSpec",
+    "Law",
+    "LawCell",
+    "Layer",
+    "PlannedCall",
+    "Price",
+    "Study",
+    "Template",
+    "Transport",
+    "open_run",
+]

@@ -1,0 +1,193 @@
+"""One judge: the full configuration whose answers are counted under one name."""
+
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from judgelaw.design.model import (
+    Model,
+    PositiveFloat,
+    PositiveInt,
+    Share,
+    canonical_json,
+    sha256_hex,
+)
+from judgelaw.design.parser_spec import ParserSpec
+
+PROVIDERS = ("openai-chat", "openai-completions", "anthropic", "embedded", "simulated")
+"""Built-in providers; an entry point of the group `judgelaw.judges` adds its own name."""
+
+Wire = Literal["openai-chat", "openai-completions", "anthropic", "simulated"]
+SeedPolicy = Literal["sent", "logical", "none"]
+
+AMENDABLE = ("base_url", "api_key", "headers", "price")
+"""Fields that reach a judge without being part of what it is: they may change between sessions."""
+
+
+class Decoding(Model):
+    """Sampling parameters; what is absent is not sent."""
+
+    temperature: Annotated[float, Field(ge=0)] | None = None
+    top_p: Share | None = None
+    top_k: int | None = None
+    min_p: Share | None = None
+    max_tokens: PositiveInt | None = None
+    max_completion_tokens: PositiveInt | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    repetition_penalty: PositiveFloat | None = None
+    reasoning_effort: str | None = None
+    logprobs: bool | PositiveInt | None = None
+    top_logprobs: PositiveInt | None = None
+
+
+class Price(Model):
+    """What a judge costs, in US dollars per million tokens."""
+
+    input_per_mtok: Annotated[float, Field(ge=0)]
+    output_per_mtok: Annotated[float, Field(ge=0)]
+    cached_input_per_mtok: Annotated[float, Field(ge=0)] | None = None
+
+
+class ChatTemplate(Model):
+    """A chat template rendered here, so that the server sees one frozen prompt text.
+
+    Attributes:
+        path: the Jinja file, relative to the study; its text is frozen with the run.
+        text: the template itself, in place of a file.
+        sha256: the expected hash of the text, checked at load.
+        bos, eos: what `bos_token` and `eos_token` stand for in the template.
+        server_adds_bos: whether the server puts a BOS token before the prompt that it is sent.
+        strip_bos: take the template's leading BOS away, for servers that add their own.
+        special: further control tokens; item text that holds one is refused.
+        variables: constants that the template reads, such as a date.
+    """
+
+    path: str | None = None
+    text: str | None = None
+    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    bos: str | None = None
+    eos: str | None = None
+    server_adds_bos: bool = True
+    strip_bos: bool = False
+    special: tuple[str, ...] = ()
+    variables: dict[str, str | int | float | bool] = Field(default_factory=dict)
+
+
+class FinalChannel(Model):
+    """Read only what follows the last `start` marker, up to the first `end` marker."""
+
+    start: str = Field(min_length=1)
+    end: tuple[str, ...] = ()
+
+
+class LawCell(Model):
+    """The law of the cells that match; what is absent matches everything."""
+
+    item: str | None = None
+    prompt: str | None = None
+    order: str | None = None
+    verdicts: dict[str, Share]
+
+
+class Law(Model):
+    """The known law of a simulated judge: the first cell that matches, else `verdicts`."""
+
+    verdicts: dict[str, Share]
+    cells: tuple[LawCell, ...] = ()
+
+
+class JudgeSpec(Model):
+    """A judge, frozen: provider, model, renderer, decoding, terminal rule and parser.
+
+    Attributes:
+        name: what the calls table calls it.
+        provider: who answers.
+        wire: the body format, where the provider leaves a choice.
+        seed: `sent` in the request, `logical` (recorded, not sent) or `none`.
+        truncated: the terminal rule, what a completion cut at its cap becomes.
+        truncated_on: finish reasons that mean cut.
+        complete_on: if given, every other finish reason makes the output invalid.
+        final_channel: where the answer stands when the text carries a reasoning channel.
+        content_filter: codes or words of a 400 reply that mean a filtered completion.
+        extra: further fields of the request body, sent as they are.
+        family, contract: the judge that a `grid` expanded, and this one's levels.
+    """
+
+    name: str = Field(min_length=1, max_length=200)
+    provider: str
+    wire: Wire | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    model: str = Field(min_length=1)
+    revision: str | None = None
+    system: str | None = None
+    template: ChatTemplate | None = None
+    decoding: Decoding = Decoding()
+    stop: tuple[str, ...] = ()
+    extra: dict[str, Any] = Field(default_factory=dict)
+    seed: SeedPolicy = "sent"
+    parser: ParserSpec = "first-line"
+    truncated: Literal["invalid", "parse"] = "invalid"
+    truncated_on: tuple[str, ...] = ("length", "max_tokens", "model_context_window_exceeded")
+    complete_on: tuple[str, ...] | None = None
+    final_channel: FinalChannel | None = None
+    content_filter: tuple[str, ...] = ()
+    price: Price | None = None
+    grammar: str | None = None
+    law: Law | None = None
+    model_path: str | None = None
+    n_parallel: PositiveInt = 1
+    n_ctx: PositiveInt = 4096
+    threads: PositiveInt | None = None
+    prime: bool = True
+    family: str | None = None
+    contract: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _choose_defaults(cls, data: Any) -> Any:
+        """Fill what depends on the provider: its seed rule, and a file's template."""
+        if not isinstance(data, dict):
+            return data
+        filled = dict(data)
+        if "seed" not in filled and _speaks_anthropic(filled):
+            filled["seed"] = "logical"
+        if isinstance(filled.get("template"), str):
+            filled["template"] = {"path": filled["template"]}
+        return filled
+
+    @property
+    def body(self) -> Wire | None:
+        """The body format that is sent, or None where an entry point did not name one."""
+        if self.wire is not None:
+            return self.wire
+        if self.provider == "embedded":
+            return "openai-chat"
+        return self.provider if self.provider in PROVIDERS else None  # type: ignore[return-value]
+
+    @property
+    def api_key_variable(self) -> str | None:
+        """The environment variable that holds the key."""
+        return None if self.api_key is None else self.api_key.removeprefix("env:")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the configuration; the same judge at another address keeps it."""
+        return sha256_hex(canonical_json({"schema": "judgelaw.judge/1", **self.identity()}))
+
+    def identity(self) -> dict[str, Any]:
+        """Return what the judge is, as JSON; a template stands for its text, not for its path."""
+        values = self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude=set(AMENDABLE)
+        )
+        values["seed"] = self.seed
+        if self.template is not None:
+            values["template"].pop("path", None)
+        return values
+
+
+def _speaks_anthropic(data: dict[str, Any]) -> bool:
+    return "anthropic" in (data.get("provider"), data.get("wire"))

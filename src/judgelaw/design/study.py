@@ -1,0 +1,195 @@
+"""What a study file declares: the names of the file, and nothing else."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Discriminator, Field, Tag
+
+from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.model import Model, PositiveFloat, PositiveInt, Share
+
+Role = Literal["audit", "evaluation", "reference", "control"]
+Task = Literal["pairwise", "pointwise"]
+
+PAPER_SIX = "paper-six"
+ORDERS = ("AB", "BA")
+SINGLE = "single"
+"""The order label of a task without candidate orders."""
+
+
+class Selection(Model):
+    """Which of the items: so many of each stratum by seed, or the rest of another selection."""
+
+    per_stratum: PositiveInt | None = None
+    complement_of: str | None = None
+
+
+class Items(Model):
+    """Where the items are, and how their fields are called there."""
+
+    source: Literal["jsonl", "csv", "parquet", "llmbar"]
+    path: str = Field(min_length=1)
+    fields: dict[str, str] = Field(default_factory=dict)
+    sample: Selection | None = None
+    selections: dict[str, Selection] = Field(default_factory=dict)
+
+
+class TemplateSpec(Model):
+    """One template: text before and after the item block, or a free text with placeholders."""
+
+    id: str = Field(min_length=1, max_length=200)
+    prefix: str | None = None
+    suffix: str | None = None
+    text: str | None = None
+
+
+class Census(Model):
+    """All the prompts that the estimate is about."""
+
+    policy: Literal["census"]
+    templates: tuple[TemplateSpec, ...] = ()
+    path: str | None = None
+    block: str | None = None
+
+
+class Grammar(Model):
+    """The choices from which a generator draws wrappers around one criterion."""
+
+    headings: tuple[str, ...] | None = None
+    cases: tuple[Literal["upper", "title", "sentence", "lower"], ...] | None = None
+    styles: (
+        tuple[Literal["none", "plain", "colon", "brackets", "xml", "markdown", "bold", "rule"], ...]
+        | None
+    ) = None
+    separators: tuple[str, ...] | None = None
+
+
+class Generator(Model):
+    """Prompts sampled by seed from a grammar: the estimate is about the grammar."""
+
+    policy: Literal["generator"]
+    count: PositiveInt
+    grammar: Literal["wrappers"] | Grammar = "wrappers"
+    criterion: str | None = None
+    output: str | None = None
+    block: str | None = None
+
+
+def _policy(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "name"
+    policy = value.get("policy") if isinstance(value, dict) else getattr(value, "policy", None)
+    return policy if policy in ("census", "generator") else None
+
+
+Prompts = Annotated[
+    Annotated[Literal["paper-six"], Tag("name")]
+    | Annotated[Census, Tag("census")]
+    | Annotated[Generator, Tag("generator")],
+    Discriminator(_policy),
+]
+
+
+class Layer(Model):
+    """A stream of calls with a role; it shares no call and no seed with another layer.
+
+    Attributes:
+        items: a selection by name; absent, the study's own `sample`.
+        judges: names of judges, or of the family that a grid expanded; absent, all.
+        labels: hidden labels of a control layer.
+        prompt: the template that a control layer repeats; absent, the first.
+    """
+
+    name: str = Field(min_length=1, max_length=200)
+    role: Role = "audit"
+    repeats: PositiveInt | None = None
+    items: str | None = None
+    judges: tuple[str, ...] | None = None
+    labels: Annotated[int, Field(ge=2)] | None = None
+    prompt: str | None = None
+
+
+class Transport(Model):
+    """How calls travel; no part of what is measured."""
+
+    concurrency: PositiveInt = 8
+    timeout_s: PositiveFloat = Field(
+        default=60.0, validation_alias=AliasChoices("timeout_s", "timeout")
+    )
+    attempts: PositiveInt = 5
+    requests_per_minute: PositiveInt | None = None
+    tokens_per_minute: PositiveInt | None = None
+    backoff_s: PositiveFloat = 0.5
+    max_backoff_s: PositiveFloat = 60.0
+
+
+class Budget(Model):
+    """Where acquisition stops: calls, tokens, dollars, or seconds of one session."""
+
+    calls: PositiveInt | None = None
+    tokens: PositiveInt | None = None
+    usd: PositiveFloat | None = None
+    deadline_s: PositiveFloat | None = None
+
+
+class Gate(Model):
+    """The largest components that a release may show."""
+
+    call: Share | None = None
+    prompt: Share | None = None
+    order: Share | None = None
+    interaction: Share | None = None
+    total: Share | None = None
+    invalid: Share | None = None
+
+
+class Analysis(Model):
+    """What is decided about the analysis before the first call."""
+
+    estimator: Literal["census", "sampled"] | None = None
+    depth: Annotated[int, Field(ge=2)] | None = None
+    thresholds: dict[str, float] = Field(default_factory=dict)
+    seeds: dict[str, int] = Field(default_factory=dict)
+    draws: PositiveInt | None = None
+    permutations: PositiveInt | None = None
+
+
+class Study(Model):
+    """A whole study."""
+
+    version: Literal[1]
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    seed: Annotated[int, Field(ge=0)]
+    task: Task = "pairwise"
+    items: Items
+    prompts: Prompts
+    orders: dict[Literal["AB", "BA"], PositiveFloat] = {"AB": 0.5, "BA": 0.5}
+    repeats: PositiveInt = 4
+    schedule: Literal["random", "cells"] = "random"
+    judges: tuple[JudgeSpec, ...] = Field(min_length=1)
+    layers: tuple[Layer, ...] = ()
+    transport: Transport = Transport()
+    budget: Budget | None = None
+    gate: Gate | None = None
+    analysis: Analysis | None = None
+
+    @property
+    def streams(self) -> tuple[Layer, ...]:
+        """The layers with their depth filled in; one layer `audit` where none is declared."""
+        layers = self.layers or (Layer(name="audit", role="audit"),)
+        return tuple(
+            layer.model_copy(update={"repeats": layer.repeats or self.repeats}) for layer in layers
+        )
+
+    @property
+    def order_labels(self) -> tuple[str, ...]:
+        """The orders that are run, in a fixed sequence."""
+        if self.task == "pointwise":
+            return (SINGLE,)
+        return tuple(order for order in ORDERS if order in self.orders)
+
+    def judges_of(self, layer: Layer) -> tuple[JudgeSpec, ...]:
+        """Return the judges of one layer, in the sequence of the study."""
+        if layer.judges is None:
+            return self.judges
+        wanted = set(layer.judges)
+        return tuple(j for j in self.judges if j.name in wanted or j.family in wanted)
