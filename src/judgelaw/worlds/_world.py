@@ -1,0 +1,234 @@
+"""A world: laws for every cell, their exact components, and verdicts drawn from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from judgelaw.errors import InputError
+from judgelaw.streams import stream
+from judgelaw.tensor import DEFAULT_VERDICTS, INVALID, VerdictTensor
+from judgelaw.worlds._checks import (
+    check_at_least,
+    check_fraction,
+    check_laws,
+    check_verdicts,
+)
+from judgelaw.worlds._components import Components, components_of
+from judgelaw.worlds._draws import draw_ranked
+from judgelaw.worlds._rules import EffectRule, InvalidRule, LawRule, TableRule, contrast
+from judgelaw.worlds._spec import build
+
+PAPER_BASE = (0.4, 0.3, 0.2, 0.1)
+"""The base law of the published simulation: candidate 1, candidate 2, tie, invalid."""
+
+_LAW_AXES = 4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class World:
+    """A judge whose laws are known.
+
+    Attributes:
+        rule: gives every cell of a design its law.
+        verdicts: names of the outcomes, in the order of a law's probabilities.
+        copying: probability that a call repeats the verdict before it in its cell; 0 means
+            independent calls, which the estimators assume.
+    """
+
+    rule: LawRule
+    verdicts: tuple[str, ...] = DEFAULT_VERDICTS
+    copying: float = 0.0
+
+    @classmethod
+    def from_effects(
+        cls,
+        *,
+        base: ArrayLike = PAPER_BASE,
+        prompt: float = 0.0,
+        order: float = 0.0,
+        interaction: float = 0.0,
+        item_spread: float = 0.0,
+        seed: int = 0,
+        verdicts: Sequence[str] | None = None,
+        prompt_direction: ArrayLike | None = None,
+        order_direction: ArrayLike | None = None,
+        interaction_direction: ArrayLike | None = None,
+    ) -> Self:
+        """Build a world whose components are the given numbers, for every item.
+
+        By default prompts move mass between the first two verdicts, as in the published
+        simulation; orders between the first and the third; the interaction between the second and
+        the third (with two verdicts, all between these). Directions are scaled to length one.
+
+        `item_spread` mixes into each item's base a law of its own; see `EffectRule`.
+        """
+        law = check_laws(base, what="base")
+        if law.ndim != 1:
+            raise InputError(
+                f"base has shape {law.shape}: it is one law; give a table of them to from_laws"
+            )
+        c = len(law)
+        third = min(2, c - 1)
+        return cls(
+            rule=EffectRule(
+                base=law,
+                prompt=check_fraction("prompt", prompt),
+                order=check_fraction("order", order),
+                interaction=check_fraction("interaction", interaction),
+                prompt_direction=_direction("prompt_direction", prompt_direction, c, 0, 1),
+                order_direction=_direction("order_direction", order_direction, c, 0, third),
+                interaction_direction=_direction(
+                    "interaction_direction", interaction_direction, c, third - 1, third
+                ),
+                item_spread=check_fraction("item_spread", item_spread),
+                seed=check_at_least("seed", seed, 0, "a seed is not negative"),
+            ),
+            verdicts=_names(verdicts, c),
+        )
+
+    @classmethod
+    def from_laws(
+        cls,
+        laws: ArrayLike,
+        *,
+        items: Sequence[str] | None = None,
+        verdicts: Sequence[str] | None = None,
+    ) -> Self:
+        """Build a world from written laws shaped ([items,] prompts, orders, verdicts)."""
+        table = check_laws(laws)
+        if table.ndim == _LAW_AXES - 1:
+            table = table[None]
+        if table.ndim != _LAW_AXES:
+            raise InputError(
+                f"laws have {table.ndim} axes {table.shape}: they are ([items,] prompts, orders, "
+                "verdicts)"
+            )
+        names = None if items is None else tuple(items)
+        if names is not None and len(names) != len(table):
+            raise InputError(f"{len(names)} items are named for {len(table)} rows of laws")
+        return cls(
+            rule=TableRule(table=table, items=names), verdicts=_names(verdicts, table.shape[-1])
+        )
+
+    @classmethod
+    def deterministic(cls, codes: ArrayLike, *, verdicts: Sequence[str] = DEFAULT_VERDICTS) -> Self:
+        """Build a world with one answer a cell, from codes ([items,] prompts, orders)."""
+        chosen = np.asarray(codes)
+        if chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= len(verdicts):
+            raise InputError(
+                f"codes {chosen.tolist()} choose among {len(verdicts)} verdicts: they are whole "
+                f"numbers from 0 to {len(verdicts) - 1}"
+            )
+        return cls.from_laws(np.eye(len(verdicts))[chosen], verdicts=verdicts)
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Build a world from plain values as they stand in a study or world file."""
+        return build(cls, spec)
+
+    def with_invalid(self, rate: float | Sequence[float]) -> Self:
+        """Return this world with calls that end invalid at `rate`, or at one rate per prompt."""
+        if INVALID not in self.verdicts:
+            raise InputError(
+                f"the verdicts {list(self.verdicts)} have no {INVALID!r} for a rate of invalid "
+                "output: name one of them so"
+            )
+        rates = (rate,) if isinstance(rate, (int, float)) else tuple(rate)
+        checked = tuple(check_fraction("invalid", r) for r in rates)
+        code = self.verdicts.index(INVALID)
+        return replace(self, rule=InvalidRule(inner=self.rule, rates=checked, code=code))
+
+    def with_copying(self, probability: float) -> Self:
+        """Return this world with repeats that depend on each other."""
+        return replace(self, copying=check_fraction("copying", probability))
+
+    @property
+    def identical_items(self) -> bool:
+        """Whether every item has the same laws, so that one row stands for all."""
+        return self.rule.identical_items
+
+    def laws(self, *, items: int | Sequence[str], prompts: int, orders: int) -> NDArray[np.float64]:
+        """Laws of a design, shaped (items, prompts, orders, verdicts)."""
+        check_at_least("prompts", prompts, 1, "a design has a prompt")
+        check_at_least("orders", orders, 1, "a design has an order")
+        return self.rule.laws(_item_names(items), prompts, orders)
+
+    def cell_law(
+        self, item: str, prompt_index: int, order_index: int, prompts: int, orders: int
+    ) -> NDArray[np.float64]:
+        """Law of one cell; it depends on nothing but the world and the arguments."""
+        if not (0 <= prompt_index < prompts and 0 <= order_index < orders):
+            raise InputError(
+                f"cell (prompt {prompt_index}, order {order_index}) lies outside a design of "
+                f"{prompts} prompts x {orders} orders; both count from 0"
+            )
+        law: NDArray[np.float64] = self.rule.laws([item], prompts, orders)[
+            0, prompt_index, order_index
+        ]
+        return law
+
+    def components(
+        self, *, prompts: int, orders: int, items: int | Sequence[str] = 1
+    ) -> Components:
+        """Exact population components, equal weights, averaged over the items."""
+        return components_of(self.laws(items=items, prompts=prompts, orders=orders))
+
+    def draw(
+        self,
+        rng: np.random.Generator,
+        *,
+        items: int | Sequence[str],
+        prompts: int,
+        orders: int,
+        repeats: int,
+    ) -> NDArray[np.int16]:
+        """Draw ranked verdict codes shaped (items, prompts, orders, repeats)."""
+        check_at_least("repeats", repeats, 1, "a cell needs a call")
+        laws = self.laws(items=items, prompts=prompts, orders=orders)
+        return draw_ranked(laws, repeats, rng, copying=self.copying)
+
+    def tensor(
+        self, *, items: int | Sequence[str], prompts: int, orders: int, repeats: int, seed: int
+    ) -> VerdictTensor:
+        """Draw a whole design from the stream `world` of `seed`, ready for the estimators."""
+        codes = self.draw(
+            stream(seed, "world"), items=items, prompts=prompts, orders=orders, repeats=repeats
+        )
+        return VerdictTensor.from_ranked(codes, verdicts=self.verdicts, items=_item_names(items))
+
+
+def _item_names(items: int | Sequence[str]) -> Sequence[str]:
+    if isinstance(items, int):
+        check_at_least("items", items, 1, "nothing can be drawn without an item")
+        return [f"i{i + 1}" for i in range(items)]
+    return items
+
+
+def _names(verdicts: Sequence[str] | None, categories: int) -> tuple[str, ...]:
+    if verdicts is not None:
+        return check_verdicts(verdicts, categories)
+    if categories == len(DEFAULT_VERDICTS):
+        return DEFAULT_VERDICTS
+    return tuple(f"v{c + 1}" for c in range(categories))
+
+
+def _direction(
+    name: str, given: ArrayLike | None, categories: int, gains: int, loses: int
+) -> NDArray[np.float64]:
+    if given is None:
+        return contrast(categories, gains, loses)
+    v = np.asarray(given, dtype=float)
+    if v.shape != (categories,) or not np.all(np.isfinite(v)):
+        raise InputError(
+            f"{name} = {given!r}: give one finite number for each of {categories} verdicts"
+        )
+    length = float(np.linalg.norm(v))
+    if length == 0 or abs(v.sum()) > 1e-9 * length:
+        raise InputError(
+            f"{name} = {v.tolist()} sums to {v.sum():g}: what moves between verdicts sums to 0 and "
+            "is not all 0, such as [1, -1, 0, 0]"
+        )
+    return np.asarray(v / length)

@@ -1,0 +1,34 @@
+"""The declared generator of prompts has the dispersion that it states."""
+
+import numpy as np
+import pytest
+
+from judgelaw.streams import stream
+from judgelaw.worlds import PAPER_BASE, PromptGenerator
+
+
+@pytest.mark.parametrize("family", ["uniform", "skewed", "dirichlet"])
+def test_dispersion_of_drawn_laws_is_the_declared_one(family):
+    generator = PromptGenerator.declare(prompt=0.04, family=family)
+    laws = generator.draw_laws(stream(1, family), datasets=2000, items=2, prompts=10)
+    np.testing.assert_allclose(laws.sum(axis=-1), 1)
+    assert laws.min() >= 0
+    spread = np.sum((laws - np.array(PAPER_BASE)) ** 2, axis=-1)
+    error = spread.std() / np.sqrt(20_000)
+    assert abs(spread.mean() - 0.04) < 4 * error
+    np.testing.assert_allclose(laws.mean(axis=(0, 1, 2)), PAPER_BASE, atol=0.006)
+
+
+def test_items_share_their_prompts():
+    generator = PromptGenerator.declare(prompt=0.04)
+    laws = generator.draw_laws(stream(1, "s"), datasets=3, items=4, prompts=5)
+    shift = laws - np.array(PAPER_BASE)
+    np.testing.assert_allclose(shift[:, 0], shift[:, 2])
+    np.testing.assert_allclose(shift[:, 0], -shift[:, 1])
+
+
+def test_no_dispersion_means_the_base_law():
+    generator = PromptGenerator.declare(prompt=0.0, family="dirichlet")
+    codes = generator.draw(stream(2, "s"), datasets=2, items=3, prompts=4, repeats=5)
+    assert codes.shape == (2, 3, 4, 5)
+    assert generator.within == pytest.approx(generator.total)
