@@ -1,0 +1,183 @@
+"""The crossed prompt-by-order decomposition, for a census of prompts or a sample of them.
+
+Estimand, for prompts X with weights w and orders O with weights q (paper, Proposition 3):
+
+    call = 1 - H_XO,     prompt = H_X - H_0,     order = H_O - H_0
+    interaction = H_XO - H_X - H_O + H_0,        total = 1 - H_0
+
+with H_XO = E|P_XO|^2, H_X = E|P_X|^2, H_O = E|P_O|^2 and H_0 = |E P|^2. The estimates pair distinct
+calls only (paper S3.2), so they are unbiased for two repeats or more in every cell, equal or not.
+"""
+
+from typing import get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judgelaw.errors import InputError
+from judgelaw.estimate.cells import Array, of_counts
+from judgelaw.estimate.checks import check_depth
+from judgelaw.estimate.decomposition import COMPONENTS, Decomposition, Design, decomposition
+from judgelaw.estimate.dissimilarity import similarity_of
+from judgelaw.estimate.facets import (
+    Concentrations,
+    balanced_concentrations,
+    concentrations,
+    moebius,
+)
+from judgelaw.estimate.weights import Weights, weights_of
+from judgelaw.tensor import VerdictTensor, as_counts
+
+_FACETS = 2
+_AXES = 3
+# One block of (6, 2, 4) counts in single precision fills half of a common second-level cache.
+_BLOCK_BYTES = 1 << 19
+_EXACT_SINGLE = 1 << 24
+_COMPONENT_BY_MASK = ("call", "prompt", "order", "interaction")
+
+
+def decompose(
+    x: VerdictTensor | ArrayLike,
+    *,
+    design: Design = "census",
+    order_weights: Weights = None,
+    prompt_weights: Weights = None,
+    dissimilarity: ArrayLike | str | None = None,
+) -> Decomposition:
+    """Split disagreement into call, prompt, order and interaction, without bias and unclipped.
+
+    Args:
+        x: a VerdictTensor, or counts shaped (..., prompts, orders, verdicts).
+        design: "census" if the prompts are all that matter, "sampled" if a generator drew them.
+        order_weights: how often each order is used; equal by default. By name for a tensor.
+        prompt_weights: how often each prompt is used; equal by default; census only.
+        dissimilarity: "ordinal", or a matrix of distances between verdicts; equality by default.
+
+    Raises:
+        NotIdentifiedError: a cell has a single call.
+
+    >>> import numpy as np
+    >>> counts = np.array([[[[2, 0]], [[0, 2]]]])  # two prompts, certain and opposite
+    >>> print(decompose(counts).macro().prompt)
+    0.5
+    """
+    n, names = _counts_of(x)
+    check_design(design, prompt_weights, n.shape[-3])
+    K, O, C = n.shape[-3:]
+    w = weights_of("prompt", prompt_weights, K, names[1] if names else None)
+    q = weights_of("order", order_weights, O, names[2] if names else None)
+    M = similarity_of(dissimilarity, C)
+    uniform = prompt_weights is None and order_weights is None and M is None
+    flat = n.reshape(-1, K, O, C)
+    values = np.empty((2, len(COMPONENTS), len(flat)))
+    block = max(1, _BLOCK_BYTES // (4 * K * O * C))
+    for start in range(0, len(flat), block):
+        part = slice(start, start + block)
+        items_last, R = _block_of(flat[part])
+        check_depth(flat, np.moveaxis(R, -1, 0), minimum=2, names=_named(names, part))
+        level = np.all(R == R[0, 0], axis=(0, 1)) & np.full(R.shape[-1], uniform)
+        values[:, :, part] = _components_of(items_last, R, level, (w, q), M)
+    estimates = values.reshape(2, len(COMPONENTS), *n.shape[:-3])
+    return as_decomposition(estimates, design, K, O)
+
+
+def _block_of(counts: Array) -> tuple[Array, Array]:
+    """Return counts with items last, and the repeats of their cells, as exact floats.
+
+    Sums of squares of counts are whole: single precision holds them exactly below 2^24.
+    """
+    items_last = np.moveaxis(counts, 0, -1)
+    n = items_last.astype(np.float32, order="C")
+    R = n.sum(axis=2)
+    if (float(R.max(initial=0)) * n.shape[0] * n.shape[1]) ** 2 >= _EXACT_SINGLE:
+        n = items_last.astype(np.float64, order="C")
+        R = n.sum(axis=2)
+    return n, R.astype(np.float64)
+
+
+def _components_of(
+    n: Array, R: Array, level: Array, weights: tuple[Array, Array], M: Array | None
+) -> Array:
+    """Return corrected and plug-in components (2, 5, items) of one block of items.
+
+    The path is chosen for each item by its own repeats, so its neighbours never change its value.
+    """
+    if level.all():
+        return crossed_components(balanced_concentrations(n, _FACETS, R[0, 0]))
+    if not level.any():
+        cells = of_counts(n.astype(np.float64, copy=False), _FACETS, M)
+        return crossed_components(concentrations(cells, weights))
+    out = np.empty((2, len(COMPONENTS), n.shape[-1]))
+    for which in (level, ~level):
+        out[..., which] = _components_of(n[..., which], R[..., which], level[which], weights, M)
+    return out
+
+
+def crossed_components(H: Concentrations) -> Array:
+    """Return corrected and plug-in components (2, 5, ...) of prompt and order."""
+    return np.stack([np.stack([*moebius(h), 1 - h[0]]) for h in (H.distinct, H.inclusive)])
+
+
+def as_decomposition(values: Array, design: Design, K: int, O: int) -> Decomposition:
+    """Name components (2, 5, ...), for the design; a facet with one level has none."""
+    names = (*_COMPONENT_BY_MASK, "total")
+    corrected, plugin = (dict(zip(names, half, strict=True)) for half in values)
+    if design == "sampled":
+        corrected, plugin = _for_sampled(corrected, K), _for_sampled(plugin, K)
+    for part in (corrected, plugin):
+        for facet, levels in (("prompt", K), ("order", O)):
+            if levels == 1:
+                part[facet] = np.full_like(part[facet], np.nan)
+                part["interaction"] = np.full_like(part["interaction"], np.nan)
+    return decomposition(corrected, plugin, design)
+
+
+def _for_sampled(census: dict[str, Array], K: int) -> dict[str, Array]:
+    """Turn census values into those of prompts drawn from a generator.
+
+    Squared means over the prompt population use distinct prompts only, which is
+
+        prompt K/(K-1),   interaction K/(K-1),   order - interaction/(K-1),   total + prompt/(K-1)
+    """
+    return {
+        "call": census["call"],
+        "prompt": census["prompt"] * K / (K - 1),
+        "order": census["order"] - census["interaction"] / (K - 1),
+        "interaction": census["interaction"] * K / (K - 1),
+        "total": census["total"] + census["prompt"] / (K - 1),
+    }
+
+
+def _counts_of(x: VerdictTensor | ArrayLike) -> tuple[Array, tuple[tuple[str, ...], ...] | None]:
+    if isinstance(x, VerdictTensor):
+        return x.counts, (x.items, x.prompts, x.orders)
+    n = as_counts(x)
+    if n.ndim < _AXES:
+        raise InputError(
+            f"counts have shape {n.shape}; they need the axes (..., prompts, orders, verdicts): "
+            "a single order is an axis of length one"
+        )
+    return n, None
+
+
+def _named(
+    names: tuple[tuple[str, ...], ...] | None, part: slice
+) -> tuple[tuple[str, ...], ...] | None:
+    return names and (names[0][part], *names[1:])
+
+
+def check_design(design: str, prompt_weights: Weights, K: int) -> None:
+    """Refuse a design that does not exist, or that these prompts cannot have."""
+    if design not in get_args(Design):
+        raise InputError(f"design {design!r}: it is 'census' or 'sampled'")
+    if design == "sampled":
+        if prompt_weights is not None:
+            raise InputError(
+                "prompt weights make no sense for sampled prompts: the generator's own "
+                "probabilities weigh them; leave prompt_weights out or use design='census'"
+            )
+        if K == 1:
+            raise InputError(
+                "one prompt was sampled: dispersion over a generator needs two or more "
+                "(design='census' reports the other components of this one prompt)"
+            )

@@ -1,0 +1,66 @@
+"""Outcomes with an order or a distance: dissimilarities of verdicts.
+
+A dissimilarity r(z, z') >= 0 with r(z, z) = 0 turns agreement into similarity M = 1 - r. Estimates
+stay unbiased and additive for any symmetric r; the components that they estimate are nonnegative
+exactly if -r is conditionally positive semidefinite, so anything else is refused.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from judgelaw.errors import InputError
+from judgelaw.estimate.cells import Array
+
+_ROUNDING = 1e-10
+
+
+def ordinal(verdicts: int) -> NDArray[np.float64]:
+    """Return |c - d| / (C - 1): steps between ordered verdicts (the Cramer distance of laws)."""
+    if verdicts < 2:  # noqa: PLR2004 - one verdict has no steps
+        raise InputError(f"{verdicts} verdict has no order: an ordinal scale has two or more")
+    c = np.arange(verdicts)
+    return np.asarray(np.abs(c[:, None] - c) / (verdicts - 1))
+
+
+def numeric(scores: Sequence[float]) -> NDArray[np.float64]:
+    """Return (s - t)^2 / 2 for verdicts that are scores: components are those of an ANOVA."""
+    s = np.asarray(scores, dtype=float)
+    if s.ndim != 1 or not np.isfinite(s).all():
+        raise InputError(f"scores {scores!r} must be one finite number for each verdict")
+    return np.asarray((s[:, None] - s) ** 2 / 2)
+
+
+def similarity_of(dissimilarity: ArrayLike | str | None, verdicts: int) -> Array | None:
+    """Return M = 1 - r after checking r, or None for nominal verdicts."""
+    if dissimilarity is None or (isinstance(dissimilarity, str) and dissimilarity == "nominal"):
+        return None
+    if isinstance(dissimilarity, str):
+        if dissimilarity != "ordinal":
+            raise InputError(
+                f"dissimilarity {dissimilarity!r}: use 'nominal', 'ordinal', or a matrix "
+                "(judgelaw.estimate.numeric(scores) makes one)"
+            )
+        return 1 - ordinal(verdicts)
+    r = np.asarray(dissimilarity)
+    exact = r.dtype == object
+    _check(np.asarray(r, dtype=float), verdicts)
+    return np.asarray(1 - r) if exact else 1 - np.asarray(r, dtype=float)
+
+
+def _check(r: NDArray[np.float64], verdicts: int) -> None:
+    if r.shape != (verdicts, verdicts):
+        raise InputError(f"dissimilarity has shape {r.shape}, not {(verdicts, verdicts)}")
+    if not np.isfinite(r).all() or (r < 0).any() or np.diag(r).any() or (r != r.T).any():
+        raise InputError(
+            "a dissimilarity is finite, not negative, symmetric, and zero on its diagonal"
+        )
+    centre = np.eye(verdicts) - 1 / verdicts
+    low = float(np.linalg.eigvalsh(-centre @ r @ centre).min())
+    if low < -_ROUNDING * max(1.0, float(r.max())):
+        raise InputError(
+            f"this dissimilarity could make true components negative (smallest eigenvalue of the "
+            f"centred -r is {low:.3g}, and must be 0 or more): use squared distances of scores, "
+            "or absolute differences on a line"
+        )

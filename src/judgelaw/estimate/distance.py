@@ -1,0 +1,89 @@
+"""Which prompts differ, and whether they differ alike on every item."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judgelaw.errors import NotIdentifiedError
+from judgelaw.estimate.cells import Array, of_counts
+from judgelaw.estimate.checks import check_depth
+from judgelaw.estimate.weights import weights_of
+from judgelaw.tensor import as_counts
+
+_PAIR = 2
+
+
+def prompt_distances(counts: ArrayLike, *, order_weights: ArrayLike | None = None) -> Array:
+    """Estimate |P_k - P_l|^2 of order-averaged laws for all prompts: (..., prompts, prompts).
+
+    D_kl = a_k + a_l - 2 b_kl, with distinct calls only: unbiased, zero on the diagonal, and
+    prompt = (1/2) sum_kl w_k w_l D_kl in every sample. May be negative where prompts agree.
+    """
+    P, excess = _order_averaged(counts, order_weights)
+    b = np.einsum("...kc,...lc->...kl", P, P)
+    a = np.einsum("...kk->...k", b) - excess
+    D = a[..., :, None] + a[..., None, :] - 2 * b
+    diagonal = np.arange(D.shape[-1])
+    D[..., diagonal, diagonal] = 0.0
+    return np.asarray(D)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkEffect:
+    """The prompt component split into what all items share and what is each item's own.
+
+    Attributes:
+        shared: |mean over items of the prompt's shift|^2, from distinct items only.
+        by_item: the rest of the mean prompt component, item-by-prompt interaction.
+        prompt: their sum, the mean prompt component in this coding of verdicts.
+        shared_fixed_items: the shared part for exactly these items, (N-1)/N shared + prompt/N.
+    """
+
+    shared: float
+    by_item: float
+    prompt: float
+    shared_fixed_items: float
+
+
+def benchmark_effect(
+    counts: ArrayLike,
+    *,
+    order_weights: ArrayLike | None = None,
+    prompt_weights: ArrayLike | None = None,
+) -> BenchmarkEffect:
+    """Estimate how much of the prompt component moves all items the same way.
+
+    With D_ik = P_ik - sum_k w_k P_ik, shared = sum_k w_k (|sum_i D_ik|^2 - sum_i |D_ik|^2) / N^(2).
+    Meaningful only for verdicts coded alike on all items (right, wrong, tie, invalid; or displayed
+    position): recode before calling. Counts are (items, prompts, orders, verdicts), N >= 2.
+    """
+    P, excess = _order_averaged(counts, order_weights)
+    N, K = P.shape[:2]
+    if N < _PAIR:
+        raise NotIdentifiedError(f"{N} item: what items share needs two items or more")
+    w = weights_of("prompt", prompt_weights, K)
+    mean = np.einsum("k,ikc->ic", w, P)
+    D = P - mean[:, None]
+    together = ((D.sum(axis=0) ** 2).sum(axis=-1) * w).sum()
+    alone = ((D**2).sum(axis=(0, 2)) * w).sum()
+    shared = (together - alone) / (N * (N - 1))
+    U = (w * (P**2).sum(axis=-1)).sum(axis=1) - (mean**2).sum(axis=-1)
+    prompt = (U - ((w - w**2) * excess).sum(axis=1)).mean()
+    return BenchmarkEffect(
+        shared=float(shared),
+        by_item=float(prompt - shared),
+        prompt=float(prompt),
+        shared_fixed_items=float((N - 1) / N * shared + prompt / N),
+    )
+
+
+def _order_averaged(counts: ArrayLike, order_weights: ArrayLike | None) -> tuple[Array, Array]:
+    """Return order-averaged prompt laws (..., prompts, verdicts) and their self-pair excess."""
+    n = as_counts(counts)
+    check_depth(n, n.sum(axis=-1), minimum=_PAIR)
+    q = weights_of("order", order_weights, n.shape[-2])
+    cells = of_counts(np.moveaxis(n, (-3, -2, -1), (0, 1, 2)), 2)
+    P = np.tensordot(q, cells.p, axes=(0, 1))
+    excess = np.tensordot(q**2, cells.d, axes=(0, 1))
+    return np.moveaxis(P, (0, 1), (-2, -1)), np.moveaxis(excess, 0, -1)
