@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from judgelaw.arrays import ABSENT, as_counts, as_laws, count_ranked
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
 from judgelaw.streams import stream
 
@@ -21,9 +22,6 @@ T = TypeVar("T")
 
 INVALID = "invalid"
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
-ABSENT = -1
-"""Code of a repeat rank that holds no call."""
-
 _NAMED_AT_MOST = 5
 
 
@@ -197,7 +195,8 @@ class VerdictTensor:
             wanted = set(strata)
             if unknown := wanted - set(self.strata):
                 raise InputError(
-                    f"no item has stratum {min(unknown)!r}; there are {_some(sorted(set(self.strata)))}"
+                    f"no item has stratum {min(unknown)!r}; there are "
+                    f"{_some(sorted(set(self.strata)))}"
                 )
             rows = rows[[self.strata[i] in wanted for i in rows]]
         k = _positions("prompt", self.prompts, prompts)
@@ -310,51 +309,6 @@ class VerdictTensor:
         who = f"judge {self.judge!r}, " if self.judge else ""
         r = "" if self.counts.size == 0 else "R {}-{}, ".format(*self.depth)
         return f"VerdictTensor({who}{n} items x {k} prompts x {o} orders, {r}{c} verdicts)"
-
-
-def as_counts(counts: ArrayLike) -> NDArray[Any]:
-    """Validate an array of counts and return it as integers, without a copy where it is one."""
-    array = np.asarray(counts)
-    if array.dtype.kind in "iu":
-        if array.dtype.kind == "i" and array.size and (low := array.min()) < 0:
-            where = tuple(int(j) for j in np.argwhere(array == low)[0])
-            raise InputError(f"counts[{where}] = {low}: a count of calls is never negative")
-        return array
-    if array.dtype.kind != "f":
-        raise InputError(f"counts are {array.dtype}, not numbers: pass whole numbers of calls")
-    wrong = ~np.isfinite(array) | (array != np.floor(array)) | (array < 0)
-    if wrong.any():
-        where = tuple(int(j) for j in np.argwhere(wrong)[0])
-        raise InputError(
-            f"counts[{where}] = {array[where]}: counts are whole, finite and not negative; "
-            "pass numbers of calls, not proportions (laws go to judgelaw.estimate.population)"
-        )
-    return array.astype(np.int64)
-
-
-def as_laws(laws: ArrayLike) -> NDArray[np.float64]:
-    """Validate probability vectors along the last axis."""
-    p = np.asarray(laws, dtype=float)
-    if p.ndim == 0:
-        raise InputError("a law is a vector of probabilities, not one number")
-    wrong = ~np.isfinite(p) | (p < 0)
-    if wrong.any():
-        where = tuple(int(j) for j in np.argwhere(wrong)[0])
-        raise InputError(f"law[{where}] = {p[where]}: a probability lies between 0 and 1")
-    sums = p.sum(axis=-1)
-    off = np.abs(sums - 1) > 1e-9  # noqa: PLR2004 - rounding of decimal laws, no more
-    if off.any():
-        where = tuple(int(j) for j in np.argwhere(off)[0])
-        raise InputError(f"law{list(where)} = {p[where].tolist()} sums to {sums[where]}, not to 1")
-    return p
-
-
-def count_ranked(ranked: NDArray[np.int16], verdicts: int) -> NDArray[np.int64]:
-    """Count verdict codes over the last axis, leaving `ABSENT` out."""
-    counts = np.empty((*ranked.shape[:-1], verdicts), dtype=np.int64)
-    for code in range(verdicts):
-        np.sum(ranked == code, axis=-1, out=counts[..., code])
-    return counts
 
 
 def _end_to_end(ranked: NDArray[np.int16], length: int) -> NDArray[np.int16]:

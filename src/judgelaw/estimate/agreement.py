@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judgelaw.arrays import as_counts
 from judgelaw.errors import InputError
 from judgelaw.estimate.cells import Array
 from judgelaw.estimate.checks import check_depth
 from judgelaw.estimate.decomposition import Design
-from judgelaw.tensor import as_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +43,10 @@ def uncrossed(counts: ArrayLike, design: Design = "census") -> Uncrossed:
     A_across = ((pooled**2).sum(axis=-1) - (p**2).sum(axis=(-2, -1))) / (K * (K - 1))
     if design == "sampled":
         return Uncrossed(within=1 - A_within, prompt=A_within - A_across, total=1 - A_across)
-    share = (K - 1) / K
     return Uncrossed(
         within=1 - A_within,
-        prompt=share * (A_within - A_across),
-        total=1 - A_within / K - share * A_across,
+        prompt=(A_within - A_across) * (K - 1) / K,
+        total=1 - (A_within + A_across * (K - 1)) / K,
     )
 
 

@@ -64,6 +64,11 @@ def of_soft(y: Array, facets: int) -> Cells:
     return Cells(p=p, d=(s - a) / R)
 
 
+def facets_first(x: Array, axes: int) -> Array:
+    """Move the last `axes` axes (facets, then verdicts) to the front, so that items come last."""
+    return np.moveaxis(x, range(x.ndim - axes, x.ndim), range(axes))
+
+
 def quadratic(p: Array, axis: int, similarity: Array | None) -> Array:
     """Return p'Mp along the verdict axis."""
     if similarity is None:

@@ -14,8 +14,9 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judgelaw.arrays import as_counts, is_exact
 from judgelaw.errors import InputError
-from judgelaw.estimate.cells import Array, of_counts
+from judgelaw.estimate.cells import Array, facets_first, of_counts
 from judgelaw.estimate.checks import check_depth
 from judgelaw.estimate.decomposition import COMPONENTS, Decomposition, Design, decomposition
 from judgelaw.estimate.dissimilarity import similarity_of
@@ -26,7 +27,7 @@ from judgelaw.estimate.facets import (
     moebius,
 )
 from judgelaw.estimate.weights import Weights, weights_of
-from judgelaw.tensor import VerdictTensor, as_counts
+from judgelaw.tensor import VerdictTensor
 
 _FACETS = 2
 _AXES = 3
@@ -47,7 +48,8 @@ def decompose(
     """Split disagreement into call, prompt, order and interaction, without bias and unclipped.
 
     Args:
-        x: a VerdictTensor, or counts shaped (..., prompts, orders, verdicts).
+        x: a VerdictTensor, or counts shaped (..., prompts, orders, verdicts). Counts given as
+            Fractions give exact rational estimates, slowly.
         design: "census" if the prompts are all that matter, "sampled" if a generator drew them.
         order_weights: how often each order is used; equal by default. By name for a tensor.
         prompt_weights: how often each prompt is used; equal by default; census only.
@@ -64,10 +66,15 @@ def decompose(
     n, names = _counts_of(x)
     check_design(design, prompt_weights, n.shape[-3])
     K, O, C = n.shape[-3:]
-    w = weights_of("prompt", prompt_weights, K, names[1] if names else None)
-    q = weights_of("order", order_weights, O, names[2] if names else None)
+    exact = is_exact(n)
+    w = weights_of("prompt", prompt_weights, K, names[1] if names else None, exact=exact)
+    q = weights_of("order", order_weights, O, names[2] if names else None, exact=exact)
     M = similarity_of(dissimilarity, C)
     uniform = prompt_weights is None and order_weights is None and M is None
+    if exact:
+        check_depth(n, n.sum(axis=-1), minimum=2)
+        H = concentrations(of_counts(facets_first(n, _AXES), _FACETS, M), (w, q))
+        return as_decomposition(crossed_components(H), design, K, O)
     flat = n.reshape(-1, K, O, C)
     values = np.empty((2, len(COMPONENTS), len(flat)))
     block = max(1, _BLOCK_BYTES // (4 * K * O * C))
@@ -75,7 +82,7 @@ def decompose(
         part = slice(start, start + block)
         items_last, R = _block_of(flat[part])
         check_depth(flat, np.moveaxis(R, -1, 0), minimum=2, names=_named(names, part))
-        level = np.all(R == R[0, 0], axis=(0, 1)) & np.full(R.shape[-1], uniform)
+        level = np.all(R[0, 0] == R, axis=(0, 1)) & np.full(R.shape[-1], uniform)
         values[:, :, part] = _components_of(items_last, R, level, (w, q), M)
     estimates = values.reshape(2, len(COMPONENTS), *n.shape[:-3])
     return as_decomposition(estimates, design, K, O)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judgelaw.arrays import as_counts, is_exact
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate.cells import Array, of_counts
+from judgelaw.estimate.cells import Array, facets_first, of_counts
 from judgelaw.estimate.checks import check_depth
 from judgelaw.estimate.weights import weights_of
-from judgelaw.tensor import as_counts
 
 _PAIR = 2
 
@@ -21,12 +21,12 @@ def prompt_distances(counts: ArrayLike, *, order_weights: ArrayLike | None = Non
     prompt = (1/2) sum_kl w_k w_l D_kl in every sample. May be negative where prompts agree.
     """
     P, excess = _order_averaged(counts, order_weights)
-    b = np.einsum("...kc,...lc->...kl", P, P)
-    a = np.einsum("...kk->...k", b) - excess
-    D = a[..., :, None] + a[..., None, :] - 2 * b
-    diagonal = np.arange(D.shape[-1])
-    D[..., diagonal, diagonal] = 0.0
-    return np.asarray(D)
+    b = P @ np.swapaxes(P, -1, -2)
+    diagonal = np.arange(b.shape[-1])
+    a = b[..., diagonal, diagonal] - excess
+    D = np.asarray(a[..., :, None] + a[..., None, :] - 2 * b)
+    D[..., diagonal, diagonal] = 0
+    return D
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +62,8 @@ def benchmark_effect(
     N, K = P.shape[:2]
     if N < _PAIR:
         raise NotIdentifiedError(f"{N} item: what items share needs two items or more")
-    w = weights_of("prompt", prompt_weights, K)
-    mean = np.einsum("k,ikc->ic", w, P)
+    w = weights_of("prompt", prompt_weights, K, exact=is_exact(P))
+    mean = np.tensordot(P, w, axes=(1, 0))
     D = P - mean[:, None]
     together = ((D.sum(axis=0) ** 2).sum(axis=-1) * w).sum()
     alone = ((D**2).sum(axis=(0, 2)) * w).sum()
@@ -71,10 +71,10 @@ def benchmark_effect(
     U = (w * (P**2).sum(axis=-1)).sum(axis=1) - (mean**2).sum(axis=-1)
     prompt = (U - ((w - w**2) * excess).sum(axis=1)).mean()
     return BenchmarkEffect(
-        shared=float(shared),
-        by_item=float(prompt - shared),
-        prompt=float(prompt),
-        shared_fixed_items=float((N - 1) / N * shared + prompt / N),
+        shared=shared,
+        by_item=prompt - shared,
+        prompt=prompt,
+        shared_fixed_items=((N - 1) * shared + prompt) / N,
     )
 
 
@@ -82,8 +82,8 @@ def _order_averaged(counts: ArrayLike, order_weights: ArrayLike | None) -> tuple
     """Return order-averaged prompt laws (..., prompts, verdicts) and their self-pair excess."""
     n = as_counts(counts)
     check_depth(n, n.sum(axis=-1), minimum=_PAIR)
-    q = weights_of("order", order_weights, n.shape[-2])
-    cells = of_counts(np.moveaxis(n, (-3, -2, -1), (0, 1, 2)), 2)
+    q = weights_of("order", order_weights, n.shape[-2], exact=is_exact(n))
+    cells = of_counts(facets_first(n, 3), 2)
     P = np.tensordot(q, cells.p, axes=(0, 1))
     excess = np.tensordot(q**2, cells.d, axes=(0, 1))
     return np.moveaxis(P, (0, 1), (-2, -1)), np.moveaxis(excess, 0, -1)

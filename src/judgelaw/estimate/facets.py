@@ -19,12 +19,12 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judgelaw.arrays import as_counts, is_exact
 from judgelaw.errors import InputError
-from judgelaw.estimate.cells import Array, Cells, of_counts, quadratic
+from judgelaw.estimate.cells import Array, Cells, facets_first, of_counts, quadratic
 from judgelaw.estimate.checks import check_depth
 from judgelaw.estimate.dissimilarity import similarity_of
 from judgelaw.estimate.weights import weights_of
-from judgelaw.tensor import as_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,10 +144,9 @@ def decompose_facets(
             "the last axis holds the verdicts"
         )
     check_depth(n, n.sum(axis=-1), minimum=2)
-    lead = n.ndim - len(names) - 1
-    first = np.moveaxis(n, range(lead, n.ndim), range(n.ndim - lead))
+    first = facets_first(n, len(names) + 1)
     ws = [
-        weights_of(name, (weights or {}).get(name), size)
+        weights_of(name, (weights or {}).get(name), size, exact=is_exact(n))
         for name, size in zip(names, first.shape, strict=False)
     ]
     M = similarity_of(dissimilarity, n.shape[-1])

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from judgelaw.arrays import as_laws
 from judgelaw.errors import InputError
 from judgelaw.estimate.cells import Array
 from judgelaw.estimate.weights import weights_of
-from judgelaw.tensor import as_laws
 
 Functional = Literal["quadratic", "entropy"]
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from judgelaw.arrays import ABSENT
 from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate.crossed import decompose
 from judgelaw.estimate.decomposition import COMPONENTS, Decomposition, decomposition
 from judgelaw.estimate.weights import Weights
-from judgelaw.tensor import ABSENT, VerdictTensor
+from judgelaw.tensor import VerdictTensor
 
 _PAIR = 2
 

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judgelaw.arrays import as_laws, is_exact
 from judgelaw.errors import InputError
-from judgelaw.estimate.cells import Array, Cells, of_laws, quadratic
+from judgelaw.estimate.cells import Array, Cells, facets_first, of_laws, quadratic
 from judgelaw.estimate.crossed import as_decomposition, check_design, crossed_components
 from judgelaw.estimate.decomposition import Decomposition, Design
 from judgelaw.estimate.dissimilarity import similarity_of
 from judgelaw.estimate.facets import Concentrations, concentrations
 from judgelaw.estimate.weights import weights_of
-from judgelaw.tensor import as_laws
 
 _FACETS = 2
 _AXES = 3
@@ -30,14 +30,10 @@ def population(
     since laws that are known need no correction. With `design="sampled"` the laws are those of
     the drawn prompts, and the values estimate the generator's without call noise.
     """
-    return expected_plugin(
-        laws,
-        np.inf,
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
+    P, weights = _laws_of(laws, design, prompt_weights, order_weights)
+    law = of_laws(facets_first(P, _AXES), _FACETS, similarity_of(dissimilarity, P.shape[-1]))
+    H = concentrations(law, weights)
+    return as_decomposition(crossed_components(H), design, *P.shape[-3:-1])
 
 
 def expected_plugin(
@@ -64,21 +60,17 @@ def expected_plugin(
         prompt_weights: as for `decompose`.
         dissimilarity: as for `decompose`.
     """
-    P = as_laws(laws)
-    if P.ndim < _AXES:
-        raise InputError(
-            f"laws have shape {P.shape}; they need the axes (..., prompts, orders, verdicts)"
-        )
-    K, O, C = P.shape[-3:]
-    check_design(design, prompt_weights, K)
-    weights = weights_of("prompt", prompt_weights, K), weights_of("order", order_weights, O)
-    law = of_laws(_facets_first(P, _AXES), _FACETS, similarity_of(dissimilarity, C))
-    R = _repeats_of(repeats, P.shape[:-1])
-    d = (1 - quadratic(law.p, _FACETS, law.similarity)) / _facets_first(R, _FACETS)
-    h = concentrations(Cells(p=law.p, d=d, similarity=law.similarity), weights)
-    inflated = tuple(x + s for x, s in zip(h.inclusive, h.self_pairs, strict=True))
-    expected = Concentrations(inclusive=inflated, self_pairs=h.self_pairs)
-    return as_decomposition(crossed_components(expected), design, K, O)
+    P, weights = _laws_of(laws, design, prompt_weights, order_weights)
+    R = np.broadcast_to(np.asarray(repeats), P.shape[:-1])
+    if not (R >= 1).all():
+        raise InputError(f"repeats = {R.min()}: the plug-in needs one call or more in every cell")
+    M = similarity_of(dissimilarity, P.shape[-1])
+    p = facets_first(P, _AXES)
+    d = (1 - quadratic(p, _FACETS, M)) / facets_first(R, _FACETS)
+    H = concentrations(Cells(p=p, d=d, similarity=M), weights)
+    inflated = tuple(x + s for x, s in zip(H.inclusive, H.self_pairs, strict=True))
+    expected = Concentrations(inclusive=inflated, self_pairs=H.self_pairs)
+    return as_decomposition(crossed_components(expected), design, *P.shape[-3:-1])
 
 
 def pooled_order_agreement(a: ArrayLike, b: ArrayLike, calls: int) -> Array:
@@ -94,12 +86,19 @@ def pooled_order_agreement(a: ArrayLike, b: ArrayLike, calls: int) -> Array:
     return np.asarray(mixture - ((first - second) ** 2).sum(axis=-1) / (4 * (2 * calls - 1)))
 
 
-def _facets_first(x: Array, axes: int) -> Array:
-    return np.moveaxis(x, range(x.ndim - axes, x.ndim), range(axes))
-
-
-def _repeats_of(repeats: ArrayLike, shape: tuple[int, ...]) -> Array:
-    R = np.broadcast_to(np.asarray(repeats, dtype=float), shape)
-    if not (R >= 1).all():
-        raise InputError(f"repeats = {R.min()}: the plug-in needs one call or more in every cell")
-    return R
+def _laws_of(
+    laws: ArrayLike,
+    design: Design,
+    prompt_weights: ArrayLike | None,
+    order_weights: ArrayLike | None,
+) -> tuple[Array, tuple[Array, Array]]:
+    P = as_laws(laws)
+    if P.ndim < _AXES:
+        raise InputError(
+            f"laws have shape {P.shape}; they need the axes (..., prompts, orders, verdicts)"
+        )
+    K, O = P.shape[-3:-1]
+    check_design(design, prompt_weights, K)
+    w = weights_of("prompt", prompt_weights, K, exact=is_exact(P))
+    q = weights_of("order", order_weights, O, exact=is_exact(P))
+    return P, (w, q)

@@ -1,15 +1,14 @@
 """Soft verdicts: a probability vector for each call, through the same estimators."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from judgelaw.arrays import as_laws, is_exact
 from judgelaw.errors import InputError, NotIdentifiedError
-from judgelaw.estimate.cells import of_soft
+from judgelaw.estimate.cells import facets_first, of_soft
 from judgelaw.estimate.crossed import as_decomposition, crossed_components
 from judgelaw.estimate.decomposition import Decomposition
 from judgelaw.estimate.facets import concentrations
 from judgelaw.estimate.weights import weights_of
-from judgelaw.tensor import as_laws
 
 _AXES = 4
 _PAIR = 2
@@ -38,7 +37,7 @@ def decompose_soft(
         raise NotIdentifiedError(
             f"R = {R}: a single vector cannot show how vectors move between repeats; acquire two"
         )
-    facets_first = np.moveaxis(y, range(y.ndim - _AXES, y.ndim), range(_AXES))
-    weights = weights_of("prompt", prompt_weights, K), weights_of("order", order_weights, O)
-    H = concentrations(of_soft(facets_first, 2), weights)
+    w = weights_of("prompt", prompt_weights, K, exact=is_exact(y))
+    q = weights_of("order", order_weights, O, exact=is_exact(y))
+    H = concentrations(of_soft(facets_first(y, _AXES), 2), (w, q))
     return as_decomposition(crossed_components(H), "census", K, O)

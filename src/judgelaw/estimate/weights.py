@@ -1,6 +1,7 @@
 """Weights of a facet's levels: uniform by default, otherwise declared and checked."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,13 +20,15 @@ def weights_of(
     given: Weights,
     levels: int,
     names: Sequence[str] | None = None,
+    *,
+    exact: bool = False,
 ) -> Array:
     """Return the weights of a facet's levels, positive and summing to one.
 
-    A mapping is by level name, for a tensor whose axes carry names.
+    A mapping is by level name, for a tensor whose axes carry names. `exact` weights are Fractions.
     """
     if given is None:
-        return np.full(levels, 1 / levels)
+        return np.full(levels, Fraction(1, levels) if exact else 1 / levels)
     if isinstance(given, Mapping):
         given = _by_name(facet, given, names)
     w = np.asarray(given)
