@@ -38,6 +38,7 @@ class Decoding(Model):
     frequency_penalty: float | None = None
     repetition_penalty: PositiveFloat | None = None
     reasoning_effort: str | None = None
+    seed: int | None = None
     logprobs: bool | PositiveInt | None = None
     top_logprobs: PositiveInt | None = None
 
@@ -149,12 +150,14 @@ class JudgeSpec(Model):
     @model_validator(mode="before")
     @classmethod
     def _choose_defaults(cls, data: Any) -> Any:
-        """Fill what depends on the provider: its seed rule, and a file's template."""
+        """Fill in what a short form leaves out."""
         if not isinstance(data, dict):
             return data
         filled = dict(data)
         if "seed" not in filled and _speaks_anthropic(filled):
             filled["seed"] = "logical"
+        if isinstance(filled.get("base_url"), str):
+            filled["base_url"] = filled["base_url"].rstrip("/")
         if isinstance(filled.get("template"), str):
             filled["template"] = {"path": filled["template"]}
         return filled

@@ -9,9 +9,10 @@ from judgelaw.design.model import Model, PositiveFloat, PositiveInt, Share
 
 Role = Literal["audit", "evaluation", "reference", "control"]
 Task = Literal["pairwise", "pointwise"]
+Order = Literal["AB", "BA"]
 
 PAPER_SIX = "paper-six"
-ORDERS = ("AB", "BA")
+ORDERS: tuple[Order, ...] = ("AB", "BA")
 SINGLE = "single"
 """The order label of a task without candidate orders."""
 
@@ -153,6 +154,10 @@ class Analysis(Model):
     permutations: PositiveInt | None = None
 
 
+def _both_orders() -> dict[Order, float]:
+    return {"AB": 0.5, "BA": 0.5}
+
+
 class Study(Model):
     """A whole study."""
 
@@ -162,10 +167,10 @@ class Study(Model):
     task: Task = "pairwise"
     items: Items
     prompts: Prompts
-    orders: dict[Literal["AB", "BA"], PositiveFloat] = {"AB": 0.5, "BA": 0.5}
+    orders: dict[Order, PositiveFloat] = Field(default_factory=_both_orders)
     repeats: PositiveInt = 4
     schedule: Literal["random", "cells"] = "random"
-    judges: tuple[JudgeSpec, ...] = Field(min_length=1)
+    judges: tuple[JudgeSpec, ...]
     layers: tuple[Layer, ...] = ()
     transport: Transport = Transport()
     budget: Budget | None = None

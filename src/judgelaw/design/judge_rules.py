@@ -1,0 +1,218 @@
+"""Rules of one judge that no single field can state."""
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from urllib.parse import urlsplit
+
+from judgelaw.design.judge import PROVIDERS, JudgeSpec, Law
+from judgelaw.design.messages import HIDDEN, shown
+from judgelaw.design.parser_spec import JsonParser, RegexParser, ScoreParser
+from judgelaw.design.study import ORDERS, SINGLE
+from judgelaw.design.yaml_lines import Path, Problem
+
+JUDGES_GROUP = "judgelaw.judges"
+PARSERS_GROUP = "judgelaw.parsers"
+DISPLAYED = ("A", "B", "TIE")
+
+_ENV = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+_TOLERANCE = 1e-9
+_LOCAL = ("embedded", "simulated")
+_ANTHROPIC_DECODING = {"temperature", "top_p", "top_k", "max_tokens"}
+_RESERVED = {
+    "model": "model",
+    "messages": "prompts and system",
+    "prompt": "prompts",
+    "seed": "seed: sent",
+    "n": "repeats: one request is one call",
+    "best_of": "repeats: one request is one call",
+    "stop": "stop",
+    "stop_sequences": "stop",
+    "system": "system",
+}
+
+
+def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]:
+    """Yield everything wrong with one judge."""
+    for key, text in (
+        *_address(judge),
+        *_secrets(judge),
+        *_body(judge),
+        *_seeds(judge),
+        *_provider_fields(judge),
+        *_parser(judge, task),
+    ):
+        yield Problem(path=(*path, *key), text=text)
+
+
+Found = Iterator[tuple[Path, str]]
+
+
+def _address(judge: JudgeSpec) -> Found:
+    if judge.provider not in PROVIDERS and judge.provider not in _names(JUDGES_GROUP):
+        known = ", ".join([*PROVIDERS, *_names(JUDGES_GROUP)])
+        yield ("provider",), f"{judge.provider!r}, must be one of {known}; choose one"
+        return
+    if judge.provider in _LOCAL:
+        if judge.base_url is not None:
+            yield ("base_url",), f"{judge.provider} needs no address; leave it out"
+        return
+    if judge.base_url is None:
+        if judge.provider in PROVIDERS:
+            yield ("base_url",), "missing, it is needed; write where the server is"
+        return
+    yield from _url(judge)
+
+
+def _url(judge: JudgeSpec) -> Found:
+    url = urlsplit(judge.base_url or "")
+    if url.scheme not in ("http", "https") or not url.netloc:
+        yield ("base_url",), f"{shown(judge.base_url, ())}, must be http://... or https://..."
+    elif "@" in url.netloc or url.query or url.fragment:
+        yield (
+            ("base_url",),
+            f"{HIDDEN}, must carry no user, query or fragment; use api_key: env:NAME",
+        )
+    elif judge.body == "anthropic" and url.path.rstrip("/").endswith("/v1"):
+        yield ("base_url",), f"{judge.base_url!r}, /v1/messages is added to it; leave out /v1"
+
+
+def _secrets(judge: JudgeSpec) -> Found:
+    if judge.api_key is not None and not _ENV.fullmatch(judge.api_key):
+        text = f"{HIDDEN}, a key must not stand in a study; export it and write env:NAME"
+        yield ("api_key",), text
+    for name, value in judge.headers.items():
+        if _SECRET_HEADER.search(name) and not _ENV.fullmatch(value):
+            yield (
+                ("headers", name),
+                f"{HIDDEN}, a secret must not stand in a study; write env:NAME",
+            )
+
+
+def _body(judge: JudgeSpec) -> Found:
+    yield from _extra(judge)
+    if judge.decoding.max_tokens and judge.decoding.max_completion_tokens:
+        yield ("decoding",), "max_tokens and max_completion_tokens; name one cap only"
+    if judge.body == "anthropic":
+        yield from _messages(judge)
+    if judge.body == "openai-completions" and judge.template is None:
+        text = (
+            "missing, the prompt is rendered here; name the chat template file of the revision, "
+            "or set provider: openai-chat to let the server render"
+        )
+        yield ("template",), text
+    if judge.body != "openai-completions" and judge.template is not None:
+        yield ("template",), "the server renders this format; use provider: openai-completions"
+
+
+def _extra(judge: JudgeSpec) -> Found:
+    for key in judge.extra:
+        if key in _RESERVED:
+            yield ("extra", key), f"is not sent this way; declare {_RESERVED[key]}"
+        elif key in type(judge.decoding).model_fields:
+            yield ("extra", key), f"is not sent this way; declare decoding.{key}"
+    if judge.extra.get("stream"):
+        yield ("extra", "stream"), "streamed replies are not read; leave it out or write false"
+
+
+def _messages(judge: JudgeSpec) -> Found:
+    if judge.decoding.max_tokens is None:
+        yield ("decoding",), "the messages format needs max_tokens; add it"
+    for key in judge.decoding.model_dump(exclude_none=True):
+        if key not in _ANTHROPIC_DECODING:
+            yield ("decoding", key), "the messages format has no such field; leave it out"
+
+
+def _seeds(judge: JudgeSpec) -> Found:
+    if judge.seed == "sent" and judge.body == "anthropic":
+        yield ("seed",), "'sent', the messages format takes no seed; write seed: logical"
+    if judge.decoding.seed is not None and judge.seed == "sent":
+        text = f"{judge.decoding.seed}, under seed: sent every call has its own; leave it out"
+        yield ("decoding", "seed"), text
+
+
+def _provider_fields(judge: JudgeSpec) -> Found:
+    own = {
+        "embedded": ("grammar", "model_path", "n_parallel", "n_ctx", "threads", "prime"),
+        "simulated": ("law",),
+    }
+    for provider, names in own.items():
+        for name in names:
+            default = JudgeSpec.model_fields[name].default
+            if judge.provider != provider and getattr(judge, name) != default:
+                yield (name,), f"is a field of provider {provider} only; leave it out"
+    if judge.wire is not None and judge.provider in ("openai-chat", "anthropic", "simulated"):
+        yield ("wire",), f"provider {judge.provider} has one format; leave it out"
+    if judge.provider not in PROVIDERS and judge.wire is None:
+        yield ("wire",), "missing, a provider of another package needs it; name the body format"
+    if judge.provider == "embedded" and judge.wire in ("openai-completions", "simulated"):
+        yield ("wire",), f"{judge.wire!r}, must be openai-chat or anthropic; choose one"
+    if judge.provider == "simulated":
+        yield from _law(judge.law)
+
+
+def _law(law: Law | None) -> Found:
+    if law is None:
+        yield ("law",), "missing, a simulated judge answers from it; give verdicts with shares"
+        return
+    tables = [(("law", "verdicts"), law.verdicts)]
+    for place, cell in enumerate(law.cells):
+        tables.append((("law", "cells", place, "verdicts"), cell.verdicts))  # type: ignore[arg-type]
+        if cell.order not in (None, *ORDERS, SINGLE):
+            yield ("law", "cells", place, "order"), f"{cell.order!r}, must be AB or BA"
+    for path, verdicts in tables:
+        total = sum(verdicts.values())
+        if abs(total - 1) > _TOLERANCE:
+            yield path, f"shares sum to {total:.6g}, must sum to 1; correct them"
+
+
+def _parser(judge: JudgeSpec, task: str) -> Found:
+    parser = judge.parser
+    if isinstance(parser, str):
+        yield from _named_parser(parser, task)
+    elif isinstance(parser, ScoreParser):
+        yield from _score(parser, task)
+    else:
+        yield from _labels(parser, task)
+    pattern = getattr(parser, "regex", None) or getattr(
+        getattr(parser, "score", None), "regex", None
+    )
+    if pattern is not None:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            yield ("parser",), f"{shown(pattern, ())}, no regular expression ({error}); correct it"
+
+
+def _named_parser(name: str, task: str) -> Found:
+    known = ["first-line", *_names(PARSERS_GROUP)]
+    if name not in known:
+        forms = ", ".join([*known, "{regex: ...}", "{json: ...}", "{score: ...}"])
+        yield ("parser",), f"{name!r}, must be one of {forms}; choose one"
+    elif name == "first-line" and task == "pointwise":
+        text = "'first-line', reads A, B or TIE; single answers need {score: ...} or {regex: ...}"
+        yield ("parser",), text
+
+
+def _score(parser: ScoreParser, task: str) -> Found:
+    if task == "pairwise":
+        yield ("parser",), "a score reads single answers; set task: pointwise"
+    if parser.score.min >= parser.score.max:
+        yield (
+            ("parser", "score"),
+            f"min {parser.score.min:g} is not below max {parser.score.max:g}; swap them",
+        )
+
+
+def _labels(parser: RegexParser | JsonParser, task: str) -> Found:
+    for found, label in (parser.labels or {}).items():
+        if task == "pairwise" and label not in DISPLAYED:
+            yield (
+                ("parser", "labels", found),
+                f"{label!r}, must be A, B or TIE as displayed; candidates are restored later",
+            )
+
+
+def _names(group: str) -> list[str]:
+    return sorted({point.name for point in entry_points(group=group)})
