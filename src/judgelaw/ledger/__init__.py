@@ -1,1 +1,41 @@
-"""What was asked and answered, durably: one protocol, several databases."""
+"""The durable record of a run: calls, attempts, completions, verdicts."""
+
+from judgelaw.ledger.lock import RunLock
+from judgelaw.ledger.protocol import Ledger, LedgerView
+from judgelaw.ledger.sqlite import SqliteLedger
+from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView
+from judgelaw.ledger.values import (
+    Completed,
+    Ending,
+    Failed,
+    JudgeSummary,
+    Receipt,
+    Refused,
+    Reservation,
+    StoredAttempt,
+    StoredCompletion,
+    Totals,
+    Unsent,
+    VerdictCount,
+)
+
+__all__ = [
+    "LEDGER_NAME",
+    "Completed",
+    "Ending",
+    "Failed",
+    "JudgeSummary",
+    "Ledger",
+    "LedgerView",
+    "Receipt",
+    "Refused",
+    "Reservation",
+    "RunLock",
+    "SqliteLedger",
+    "SqliteView",
+    "StoredAttempt",
+    "StoredCompletion",
+    "Totals",
+    "Unsent",
+    "VerdictCount",
+]

@@ -1,0 +1,35 @@
+"""Bringing a ledger to the schema of this version, one numbered step at a time."""
+
+import sqlite3
+import time
+from pathlib import Path
+
+from judgelaw.errors import InputError
+from judgelaw.ledger.sqltext import migrations
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS migrations "
+    "(version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at REAL NOT NULL)"
+)
+_NOTE = "INSERT INTO migrations (version, name, applied_at) VALUES (?, ?, ?)"
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Apply the steps that are missing, each in a transaction of its own."""
+    connection.execute(_TABLE)
+    (have,) = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchone()
+    steps = migrations("sqlite")
+    if have > steps[-1].version:
+        raise InputError(
+            f"{path} has schema version {have}, and this judgelaw knows up to "
+            f"{steps[-1].version}: upgrade judgelaw to the version that wrote the run"
+        )
+    for step in steps[have:]:
+        try:
+            connection.executescript(f"BEGIN IMMEDIATE;\n{step.script}")
+            connection.execute(_NOTE, (step.version, step.name, time.time()))
+            connection.execute("COMMIT")
+        except sqlite3.Error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise

@@ -1,0 +1,106 @@
+"""The port that acquisition writes through: small, and the same for every database."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, Self
+
+from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.manifest import PlannedCall
+from judgelaw.ledger.values import (
+    Ending,
+    JudgeSummary,
+    Reservation,
+    StoredAttempt,
+    StoredCompletion,
+    Totals,
+    VerdictCount,
+)
+from judgelaw.render.completion import Verdict
+
+Listener = Callable[[Sequence[Ending]], None]
+
+
+class LedgerView(Protocol):
+    """What anybody can read from a ledger at any time. Every total is a count of rows."""
+
+    def totals(self, judge: str | None = None) -> Totals:
+        """Count the run, or one judge of it."""
+        ...
+
+    def summaries(self) -> tuple[JudgeSummary, ...]:
+        """Say how the calls of each judge ended."""
+        ...
+
+    def verdict_counts(self) -> tuple[VerdictCount, ...]:
+        """Count verdicts by judge, parser version and reason."""
+        ...
+
+    def calls(self) -> Iterator[PlannedCall]:
+        """Yield every call in schedule order."""
+        ...
+
+    def attempts(self) -> Iterator[StoredAttempt]:
+        """Yield every attempt in the sequence of reservation."""
+        ...
+
+    def completions(self) -> Iterator[StoredCompletion]:
+        """Yield every completed call in schedule order."""
+        ...
+
+    def verdicts(self, parser: str | None = None) -> Iterator[tuple[str, Verdict]]:
+        """Yield `(call_id, verdict)` in schedule order, under one parser version or under all."""
+        ...
+
+    def flags(self) -> Iterator[tuple[str, str, str]]:
+        """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
+        ...
+
+
+class Ledger(LedgerView, Protocol):
+    """The durable record of a run, held by one session.
+
+    A reservation is durable when `reserve` or `again` returns it, thus before the wire is touched.
+    An ending is written behind: `record` returns at once, the listener hears of it when it is
+    durable, and `flush` waits until everything recorded is.
+    """
+
+    def load(
+        self, judges: Mapping[str, JudgeSpec], calls: Iterable[PlannedCall], *, manifest: str
+    ) -> None:
+        """Take in the calls of the manifest with hash `manifest`; what is there stays."""
+        ...
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` in the event loop with each group of endings that became durable."""
+        ...
+
+    async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
+        """Reserve attempts for the next open calls of a judge behind schedule position `after`."""
+        ...
+
+    async def again(self, reservation: Reservation) -> Reservation:
+        """Reserve the next attempt of a call whose attempt failed."""
+        ...
+
+    def sending(self, reservation: Reservation) -> None:
+        """Mark that the wire is about to be touched, so that a kill leaves an orphan."""
+        ...
+
+    def record(self, ending: Ending) -> None:
+        """Write behind how an attempt ended."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until everything recorded is durable; raise what kept it from being so."""
+        ...
+
+    def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
+        """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
+        ...
+
+    def close(self) -> None:
+        """Write everything out, end the session, let the run go."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: object) -> None: ...

@@ -1,0 +1,213 @@
+-- name: add_judge
+INSERT INTO judges (name, model, judge_sha256) VALUES (?, ?, ?)
+ON CONFLICT (name) DO NOTHING
+
+-- name: add_call
+INSERT INTO calls (
+    call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
+    request_sha256, payload_sha256, gold
+)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (call_id) DO NOTHING
+
+-- name: manifest
+SELECT value FROM meta WHERE key = 'manifest'
+
+-- name: set_manifest
+INSERT INTO meta (key, value) VALUES ('manifest', ?)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- name: begin_session
+INSERT INTO sessions (pid, host, version, started_at) VALUES (?, ?, ?, ?)
+
+-- name: end_session
+UPDATE sessions SET ended_at = max(?, started_at) WHERE id = ?
+
+-- name: last_attempt
+SELECT coalesce(max(id), 0) FROM attempts
+
+-- name: open_attempts
+SELECT id FROM attempts WHERE state = 'started'
+
+-- name: orphan
+UPDATE attempts SET state = 'orphaned', ended_at = ?, at_risk = 1 WHERE id = ?
+
+-- name: next_open_calls
+SELECT
+    c.id,
+    coalesce((SELECT max(a.number) FROM attempts AS a WHERE a.call = c.id), 0) + 1,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM calls AS c
+JOIN judges AS j ON j.name = c.judge
+WHERE c.judge = ?
+    AND c.position > ?
+    AND NOT EXISTS (SELECT 1 FROM completions AS r WHERE r.call = c.id)
+    AND NOT EXISTS (SELECT 1 FROM attempts AS a WHERE a.call = c.id AND a.state = 'started')
+ORDER BY c.position
+LIMIT ?
+
+-- name: start
+INSERT INTO attempts (id, call, number, session, reserved_at) VALUES (?, ?, ?, ?, ?)
+
+-- name: start_again
+INSERT INTO attempts (id, call, number, session, reserved_at)
+SELECT ?, call, number + 1, ?, ? FROM attempts WHERE id = ?
+
+-- name: complete
+INSERT INTO completions (
+    call, attempt, sent_at, ended_at, status, body, text, finish_reason, refusal, content_filtered,
+    input_tokens, output_tokens, cached_tokens, model, fingerprint, response_id, echoed_seed,
+    replayed
+)
+VALUES (
+    (SELECT call FROM attempts WHERE id = ?1), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+    ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17
+)
+
+-- name: judge_completion
+INSERT INTO verdicts (call, parser, verdict, displayed, reason)
+VALUES ((SELECT call FROM attempts WHERE id = ?), ?, ?, ?, ?)
+
+-- name: fail
+UPDATE attempts
+SET state = 'failed', sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?, at_risk = ?
+WHERE id = ?
+
+-- name: refuse
+UPDATE attempts
+SET state = 'refused', sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?
+WHERE id = ?
+
+-- name: unsend
+UPDATE attempts SET state = 'unsent', ended_at = ? WHERE id = ?
+
+-- name: add_verdict
+INSERT INTO verdicts (call, parser, verdict, displayed, reason)
+SELECT id, ?, ?, ?, ? FROM calls WHERE call_id = ?
+ON CONFLICT (call, parser) DO NOTHING
+
+-- name: count_calls
+SELECT
+    (SELECT count(*) FROM calls WHERE ?1 IS NULL OR judge = ?1),
+    count(*),
+    coalesce(sum(r.input_tokens), 0),
+    coalesce(sum(r.output_tokens), 0),
+    coalesce(sum(r.input_tokens IS NULL OR r.output_tokens IS NULL), 0)
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+WHERE ?1 IS NULL OR c.judge = ?1
+
+-- name: count_attempts
+SELECT
+    coalesce(sum(a.state = 'started'), 0),
+    coalesce(sum(a.state = 'failed'), 0),
+    coalesce(sum(a.state = 'orphaned'), 0),
+    coalesce(sum(a.state = 'refused'), 0),
+    coalesce(sum(a.state = 'unsent'), 0),
+    coalesce(sum(a.at_risk), 0)
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+WHERE ?1 IS NULL OR c.judge = ?1
+
+-- name: count_flagged
+SELECT count(DISTINCT f.call)
+FROM flags AS f
+JOIN calls AS c ON c.id = f.call
+WHERE ?1 IS NULL OR c.judge = ?1
+
+-- name: judge_calls
+SELECT
+    j.name,
+    count(c.id),
+    count(r.call),
+    coalesce(sum((
+        SELECT count(*) FROM attempts AS a WHERE a.call = c.id AND a.state <> 'unsent'
+    ) > 1), 0)
+FROM judges AS j
+LEFT JOIN calls AS c ON c.judge = j.name
+LEFT JOIN completions AS r ON r.call = c.id
+GROUP BY j.name
+ORDER BY j.name
+
+-- name: finish_reasons
+SELECT c.judge, coalesce(r.finish_reason, 'not said'), count(*)
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+GROUP BY 1, 2
+
+-- name: failures
+SELECT c.judge, coalesce(a.kind, a.state), count(*)
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+WHERE a.state IN ('failed', 'refused', 'orphaned')
+GROUP BY 1, 2
+
+-- name: flag_kinds
+SELECT c.judge, f.kind, count(*)
+FROM flags AS f
+JOIN calls AS c ON c.id = f.call
+GROUP BY 1, 2
+
+-- name: models
+SELECT c.judge, coalesce(r.model, 'not said'), count(*)
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+GROUP BY 1, 2
+
+-- name: fingerprints
+SELECT c.judge, r.fingerprint, count(*)
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+WHERE r.fingerprint IS NOT NULL
+GROUP BY 1, 2
+
+-- name: verdict_counts
+SELECT c.judge, v.parser, v.verdict, v.reason, count(*)
+FROM verdicts AS v
+JOIN calls AS c ON c.id = v.call
+GROUP BY 1, 2, 3, 4
+ORDER BY 1, 2, 3, 4
+
+-- name: calls
+SELECT
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM calls AS c
+JOIN judges AS j ON j.name = c.judge
+ORDER BY c.position, c.call_id
+
+-- name: attempts
+SELECT
+    a.id, c.call_id, a.number, a.session, a.state, a.reserved_at, a.sent_at, a.ended_at, a.status,
+    a.kind, a.detail
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+ORDER BY a.id
+
+-- name: completions
+SELECT
+    r.attempt,
+    (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
+    r.sent_at, r.ended_at, r.status, r.body, r.text, r.finish_reason, r.refusal,
+    r.content_filtered, r.input_tokens, r.output_tokens, r.cached_tokens, r.model, r.fingerprint,
+    r.response_id, r.echoed_seed, r.replayed,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+JOIN judges AS j ON j.name = c.judge
+ORDER BY c.position, c.call_id
+
+-- name: verdicts
+SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
+FROM verdicts AS v
+JOIN calls AS c ON c.id = v.call
+WHERE ?1 IS NULL OR v.parser = ?1
+ORDER BY c.position, c.call_id, v.parser
+
+-- name: flags
+SELECT c.call_id, f.kind, f.detail
+FROM flags AS f
+JOIN calls AS c ON c.id = f.call
+ORDER BY c.position, f.kind

@@ -1,0 +1,216 @@
+"""The SQLite ledger: one file, one writing session, WAL with full synchronisation."""
+
+import asyncio
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from judgelaw import __version__
+from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.manifest import PlannedCall
+from judgelaw.errors import IntegrityError, RunError
+from judgelaw.ledger.lock import RunLock
+from judgelaw.ledger.migrate import migrate
+from judgelaw.ledger.protocol import Listener
+from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
+from judgelaw.ledger.sqlite_rows import write_endings
+from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, planned_call
+from judgelaw.ledger.sqltext import statements
+from judgelaw.ledger.values import Ending, Reservation
+from judgelaw.ledger.writer import GroupWriter
+from judgelaw.render.completion import Verdict
+
+_SQL = statements("sqlite")
+_CHUNK = 20_000
+# The log is copied into the database every so many pages; the default of 1,000 would do so
+# several times a second at full speed.
+_CHECKPOINT_PAGES = 8_000
+
+
+class SqliteLedger(SqliteView):
+    """The ledger of a run folder, held by this process until it is closed.
+
+    Raises:
+        RunLockedError: another process holds the run; the message says which.
+    """
+
+    def __init__(self, run: Path, *, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(run / LEDGER_NAME)
+        self._clock = clock
+        self._lock = RunLock(run)
+        try:
+            self._connection = _connect(self.path)
+            self._session = self._begin()
+        except BaseException:
+            self._lock.release()
+            raise
+        self._last: int
+        (self._last,) = self._connection.execute(_SQL["last_attempt"]).fetchone()
+        self._marks = SentMarks(run / SENT_NAME)
+        self._writer = GroupWriter(self._connection, write_endings)
+
+    def load(
+        self, judges: Mapping[str, JudgeSpec], calls: Iterable[PlannedCall], *, manifest: str
+    ) -> None:
+        """Take in the calls of the manifest with hash `manifest`; what is there stays."""
+        known = self._writer.do_now(lambda c: c.execute(_SQL["manifest"]).fetchone())
+        if known == (manifest,):
+            return
+        names = [(n, spec.model, bytes.fromhex(spec.fingerprint)) for n, spec in judges.items()]
+        self._write_many("add_judge", names)
+        self._write_many("add_call", map(_call_row, calls))
+        # Last, so that a load that was cut short is taken up again.
+        self._writer.do_now(lambda c: c.execute(_SQL["set_manifest"], (manifest,)))
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` in the event loop with each group of endings that became durable."""
+        loop = asyncio.get_running_loop()
+        self._writer.on_durable(lambda endings: loop.call_soon_threadsafe(listener, endings))
+
+    async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
+        """Reserve attempts for the next open calls of a judge behind schedule position `after`."""
+        reserved: Sequence[Reservation] = await self._writer.do(
+            lambda c: self._reserve(c, judge, after, limit)
+        )
+        return reserved
+
+    async def again(self, reservation: Reservation) -> Reservation:
+        """Reserve the next attempt of a call whose attempt failed."""
+        attempt: int = await self._writer.do(lambda c: self._again(c, reservation.attempt))
+        return Reservation(attempt=attempt, number=reservation.number + 1, call=reservation.call)
+
+    def sending(self, reservation: Reservation) -> None:
+        """Mark that the wire is about to be touched, so that a kill leaves an orphan."""
+        self._marks.mark(reservation.attempt)
+
+    def record(self, ending: Ending) -> None:
+        """Write behind how an attempt ended."""
+        self._writer.put(ending)
+
+    async def flush(self) -> None:
+        """Wait until everything recorded is durable; raise what kept it from being so."""
+        await self._writer.do(lambda _: None)
+
+    def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
+        """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
+        rows = ((v.parser, v.verdict, v.displayed, v.reason, call) for call, v in verdicts)
+        self._write_many("add_verdict", rows)
+
+    def close(self) -> None:
+        """Write everything out, end the session, let the run go.
+
+        What was sent and has not ended is an orphan, as after a kill. The closed ledger is one
+        file in rollback mode, so that readers, copies and hashes find nothing beside it.
+        """
+        super().close()
+        self._writer.stop()
+        try:
+            # Where the writer broke, the marks stay for the next session to read.
+            self._writer.refuse_if_broken()
+            self._end()
+            self._marks.close()
+        finally:
+            self._connection.close()
+            self._lock.release()
+
+    def _write_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """Write rows in transactions that are long enough to be fast and short enough to hold."""
+        rows = iter(rows)
+        while chunk := list(islice(rows, _CHUNK)):
+            self._writer.do_now(partial(_execute_many, _SQL[statement], chunk))
+
+    def _begin(self) -> int:
+        migrate(self._connection, self.path)
+        left = LeftMarks(self.path.with_name(SENT_NAME))
+        now = self._clock()
+        with _transaction(self._connection):
+            self._settle_open(left.never_sent, now)
+            who = (os.getpid(), socket.gethostname(), __version__, now)
+            return self._connection.execute(_SQL["begin_session"], who).lastrowid or 0
+
+    def _end(self) -> None:
+        with _transaction(self._connection):
+            self._settle_open(self._marks.never_sent, self._clock())
+            self._connection.execute(_SQL["end_session"], (self._clock(), self._session))
+        try:
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.OperationalError:
+            # A reader has the file open: it stays in WAL mode, which costs nothing but tidiness.
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def _settle_open(self, never_sent: Callable[[int], bool], now: float) -> None:
+        for (attempt,) in self._connection.execute(_SQL["open_attempts"]).fetchall():
+            name = "unsend" if never_sent(attempt) else "orphan"
+            self._connection.execute(_SQL[name], (now, attempt))
+
+    def _reserve(
+        self, connection: sqlite3.Connection, judge: str, after: int, limit: int
+    ) -> list[Reservation]:
+        rows = connection.execute(_SQL["next_open_calls"], (judge, after, limit)).fetchall()
+        now, first = self._clock(), self._last + 1
+        connection.executemany(
+            _SQL["start"],
+            [(first + i, row[0], row[1], self._session, now) for i, row in enumerate(rows)],
+        )
+        self._last += len(rows)
+        return [
+            Reservation(attempt=first + i, number=row[1], call=planned_call(row[2:]))
+            for i, row in enumerate(rows)
+        ]
+
+    def _again(self, connection: sqlite3.Connection, attempt: int) -> int:
+        self._last += 1
+        values = (self._last, self._session, self._clock(), attempt)
+        if connection.execute(_SQL["start_again"], values).rowcount != 1:
+            raise IntegrityError(f"attempt {attempt} is not in the ledger: it cannot be followed")
+        return self._last
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise RunError(
+            f"{path} cannot be opened for writing: {error}; close what has it open, "
+            "check the rights of the folder, then run the same command"
+        ) from error
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise damaged(path, error) from error
+    return connection
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _execute_many(
+    sql: str, rows: Sequence[tuple[object, ...]], connection: sqlite3.Connection
+) -> None:
+    connection.executemany(sql, rows)
+
+
+def _call_row(call: PlannedCall) -> tuple[object, ...]:
+    where = (call.call_id, call.judge, call.layer, call.item, call.stratum, call.prompt)
+    rank = (call.order, call.repeat, call.seed, call.position)
+    request, payload = bytes.fromhex(call.request_sha256), bytes.fromhex(call.payload_sha256)
+    return (*where, *rank, request, payload, call.gold)

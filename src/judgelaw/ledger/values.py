@@ -1,0 +1,178 @@
+"""What goes into a ledger and what comes out: frozen values, no rows of strings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from judgelaw.design.manifest import PlannedCall
+from judgelaw.render.completion import Completion, Verdict
+
+AttemptState = Literal["started", "completed", "failed", "orphaned", "refused", "unsent"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reservation:
+    """A durable attempt that may now be sent: its row, its rank within the call, and the call."""
+
+    attempt: int
+    number: int
+    call: PlannedCall
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """What the provider says of its own reply."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    model: str | None = None
+    fingerprint: str | None = None
+    response_id: str | None = None
+    echoed_seed: int | None = None
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completed:
+    """An attempt that ended in the call's one completion."""
+
+    reservation: Reservation
+    sent_at: float
+    ended_at: float
+    status: int
+    body: bytes
+    completion: Completion
+    receipt: Receipt
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed:
+    """An attempt that ended without a completion; `at_risk` if it may have been answered."""
+
+    reservation: Reservation
+    sent_at: float
+    ended_at: float
+    kind: str
+    detail: str
+    status: int | None = None
+    at_risk: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """An attempt that the provider refused for its key or account: nothing failed."""
+
+    reservation: Reservation
+    sent_at: float
+    ended_at: float
+    kind: str
+    detail: str
+    status: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unsent:
+    """A reservation that was never sent."""
+
+    reservation: Reservation
+    ended_at: float
+
+
+Ending = Completed | Failed | Refused | Unsent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """What the rows say of a run, or of one judge of it.
+
+    Attributes:
+        planned, completed: calls in the manifest, and those with a completion.
+        in_flight, failed, orphaned, refused, unsent: attempts by state.
+        flagged: completed calls whose reply looks like another model's or an earlier one's.
+        input_tokens, output_tokens: as reported by the provider.
+        unmetered: completions whose provider reported no usage.
+        at_risk: attempts that may have been answered and paid for, and whose answer is lost.
+    """
+
+    planned: int
+    completed: int
+    in_flight: int
+    failed: int
+    orphaned: int
+    refused: int
+    unsent: int
+    flagged: int
+    input_tokens: int
+    output_tokens: int
+    unmetered: int
+    at_risk: int
+
+    @property
+    def open(self) -> int:
+        """Calls without a completion."""
+        return self.planned - self.completed
+
+    @property
+    def attempts(self) -> int:
+        """Attempts that were, or may have been, sent."""
+        return self.completed + self.failed + self.orphaned + self.refused + self.in_flight
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeSummary:
+    """How the calls of one judge ended: retries, stop reasons, failures, flags."""
+
+    judge: str
+    planned: int
+    completed: int
+    retried: int
+    finish_reasons: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
+    flags: Mapping[str, int] = field(default_factory=dict)
+    models: Mapping[str, int] = field(default_factory=dict)
+    fingerprints: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredAttempt:
+    """An attempt as it stands in the ledger."""
+
+    attempt: int
+    call_id: str
+    number: int
+    session: int
+    state: AttemptState
+    reserved_at: float
+    sent_at: float | None
+    ended_at: float | None
+    status: int | None
+    kind: str | None
+    detail: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredCompletion:
+    """A call with its completion, as they stand in the ledger."""
+
+    call: PlannedCall
+    attempt: int
+    attempts: int
+    sent_at: float
+    ended_at: float
+    status: int
+    body: bytes
+    completion: Completion
+    receipt: Receipt
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VerdictCount:
+    """How often a judge's completions got one verdict, for one reason, from one parser version."""
+
+    judge: str
+    parser: str
+    verdict: str
+    reason: str
+    count: int
