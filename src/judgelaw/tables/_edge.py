@@ -1,0 +1,77 @@
+"""The edge to DuckDB: one private connection a job, and the map of its errors to ours."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from judgelaw.errors import JudgelawError, RunError, TableError
+
+MEMORY_LIMIT = "1GB"
+"""What DuckDB may hold before it spills to disk; the arrays that come home are on top of it."""
+
+_MOST_THREADS = 8
+"""More threads share the memory limit into parts too small for a group-by."""
+
+
+@contextmanager
+def private_connection(*, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database of our own, with a spill folder that goes when it closes.
+
+    The default connection of the process belongs to the user: it is never touched.
+    """
+    with tempfile.TemporaryDirectory(prefix="judgelaw-") as spill:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": MEMORY_LIMIT,
+            "threads": threads or min(len(os.sched_getaffinity(0)), _MOST_THREADS),
+            "temp_directory": str(Path(spill) / "duckdb"),
+            # An extension would be fetched from the network in the middle of an analysis.
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+        con = duckdb.connect(":memory:", config=config)
+        try:
+            yield con
+        finally:
+            con.close()
+
+
+@contextmanager
+def foreign_errors(what: str) -> Iterator[None]:
+    """Let no error of DuckDB or of the file system out: each becomes one of ours, about `what`."""
+    try:
+        yield
+    except JudgelawError:
+        raise
+    except duckdb.InterruptException as error:
+        raise KeyboardInterrupt from error
+    except duckdb.OutOfMemoryException as error:
+        raise RunError(
+            f"{what}: the memory limit of {MEMORY_LIMIT} or the disk for spilling is used up "
+            f"({_first_line(error)}): free space in {tempfile.gettempdir()}, or split the table"
+        ) from error
+    except FileNotFoundError as error:
+        raise TableError(f"{what}: there is no such file or folder: check the path") from error
+    except OSError as error:
+        raise TableError(f"{what}: {error.strerror or error}: check the path and its rights") from (
+            error
+        )
+    except duckdb.Error as error:
+        raise TableError(f"{what} cannot be read or written: {_first_line(error)}") from error
+
+
+def name(identifier: str) -> str:
+    """Quote a column name for SQL."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """Quote a string for SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
