@@ -18,8 +18,7 @@ def check_depth(
     n: NDArray[Any], R: NDArray[Any], *, minimum: int, names: CellNames | None = None
 ) -> None:
     """Require items, verdicts, and `minimum` calls in every cell; R are the calls of each cell."""
-    if n.size == 0:
-        raise InputError(f"counts of shape {n.shape} hold no item, no cell or no verdict")
+    check_size(n)
     low = int(R.min())
     if low >= minimum:
         return
@@ -35,6 +34,12 @@ def check_depth(
         "one call cannot tell the judge's dice from the prompt's effect; "
         "acquire a second repeat of every cell (the plug-in exists at R = 1, biased upwards)"
     )
+
+
+def check_size(n: NDArray[Any]) -> None:
+    """Require at least one item, one cell and one verdict."""
+    if n.size == 0:
+        raise InputError(f"counts of shape {n.shape} hold no item, no cell or no verdict")
 
 
 def _first(wrong: NDArray[Any], names: CellNames | None) -> tuple[int, str]:

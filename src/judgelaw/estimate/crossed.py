@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from judgelaw.arrays import as_counts, is_exact
 from judgelaw.errors import InputError
 from judgelaw.estimate.cells import Array, facets_first, of_counts
-from judgelaw.estimate.checks import check_depth
+from judgelaw.estimate.checks import check_depth, check_size
 from judgelaw.estimate.decomposition import COMPONENTS, Decomposition, Design, decomposition
 from judgelaw.estimate.dissimilarity import similarity_of
 from judgelaw.estimate.facets import (
@@ -64,6 +64,7 @@ def decompose(
     0.5
     """
     n, names = _counts_of(x)
+    check_size(n)
     check_design(design, prompt_weights, n.shape[-3])
     K, O, C = n.shape[-3:]
     exact = is_exact(n)

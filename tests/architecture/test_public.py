@@ -1,0 +1,52 @@
+"""The public face: what `import judgelaw` offers, and what it costs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import judgelaw
+
+SRC = Path(judgelaw.__file__).parent
+
+
+def test_every_public_name_resolves_and_is_listed_once():
+    assert len(set(judgelaw.__all__)) == len(judgelaw.__all__)
+    for name in judgelaw.__all__:
+        assert getattr(judgelaw, name) is not None
+    assert set(judgelaw.__all__) == set(judgelaw._HOME)
+
+
+def test_the_package_only_reexports():
+    """`__init__` defines no behaviour of its own beyond lazy loading."""
+    source = (SRC / "__init__.py").read_text()
+    assert source.count("\ndef ") == 2
+    assert "\nclass " not in source
+
+
+def test_importing_loads_nothing_heavy():
+    heavy = ("numpy", "scipy", "duckdb", "pydantic", "aiohttp", "altair", "narwhals", "rich")
+    code = f"import sys, judgelaw; print([m for m in {heavy!r} if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_help_loads_nothing_heavy():
+    heavy = ("numpy", "scipy", "duckdb", "pydantic", "aiohttp", "altair", "narwhals")
+    code = (
+        "import sys\nfrom judgelaw.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        f"print([m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stderr.strip() == "[]"
+    assert "Commands:" in run.stdout
+
+
+def test_files_and_functions_stay_small():
+    """A newcomer reads a file in one sitting."""
+    long = {
+        str(path.relative_to(SRC)): n
+        for path in SRC.rglob("*.py")
+        if (n := path.read_text().count("\n")) > 400
+    }
+    assert not long
