@@ -1,1 +1,33 @@
-"""One complete analysis of one table, as a frozen value."""
+"""One complete analysis of one calls table: tensors in, frozen values out."""
+
+from judgelaw.analysis.values import (
+    Analysis,
+    Component,
+    Components,
+    Identity,
+    ItemValues,
+    JudgeAnalysis,
+    Key,
+    LargestComponent,
+    OrderDirection,
+    OtherMetric,
+    PromptDistances,
+    Settings,
+    Table,
+)
+
+__all__ = [
+    "Analysis",
+    "Component",
+    "Components",
+    "Identity",
+    "ItemValues",
+    "JudgeAnalysis",
+    "Key",
+    "LargestComponent",
+    "OrderDirection",
+    "OtherMetric",
+    "PromptDistances",
+    "Settings",
+    "Table",
+]

@@ -1,1 +1,5 @@
-"""What could be wrong with the calls: drift, replay, dependence, sensitivity."""
+"""Diagnostics that fire: drift, replay, dependence, invalid outputs, unstable rankings."""
+
+from judgelaw.diagnose.finding import Cell, Finding, Severity
+
+__all__ = ["Cell", "Finding", "Severity"]

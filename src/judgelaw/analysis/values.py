@@ -1,0 +1,305 @@
+"""The frozen values of a complete analysis: what the report, the gate and the JSON read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgelaw.diagnose.finding import Cell, Finding
+from judgelaw.estimate import COMPONENTS, Design
+from judgelaw.uncertainty.calls import ErrorSplit
+from judgelaw.uncertainty.results import Interval
+
+Floats = NDArray[np.float64]
+Pair = tuple[float, float]
+Key = tuple[str | None, str]
+"""Layer (None where the data has none) and judge."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component:
+    """One component of disagreement at one depth, averaged over items with equal weight.
+
+    Attributes:
+        estimate: corrected, raw; nan where the facet has one level.
+        plugin: the same from relative frequencies taken as laws, biased by finite repeats.
+        band: whole-item percentile band of the estimate, None where none can be had.
+        plugin_band: that of the plug-in.
+        call_se, call_interval: call-sampling error with items fixed; None below four repeats, or
+            where calls show no noise.
+        share: estimate over total; nan where the total is zero or the facet absent.
+        share_band: item band of the share.
+        share_interval: call-sampling interval of the share (Fieller).
+    """
+
+    estimate: float
+    plugin: float
+    band: Pair | None
+    plugin_band: Pair | None
+    call_se: float | None
+    call_interval: Pair | None
+    share: float
+    share_band: Pair | None
+    share_interval: Pair | None
+
+    @property
+    def absent(self) -> bool:
+        """Whether the design has one level of the facet, and so says nothing about it."""
+        return bool(np.isnan(self.estimate))
+
+    @property
+    def excess(self) -> float:
+        """Plug-in minus corrected: what finite repeats add."""
+        return self.plugin - self.estimate
+
+
+Components = Mapping[str, Component]
+"""By name, in the order of COMPONENTS."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargestComponent:
+    """The component that leads, and by how much.
+
+    Attributes:
+        largest, second: component names.
+        by: largest minus second.
+        band: item band of the lead, None where none can be had.
+        call_interval: call-sampling interval of the lead, None below four repeats.
+    """
+
+    largest: str
+    second: str
+    by: float
+    band: Pair | None
+    call_interval: Pair | None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the item band of the lead leaves out zero."""
+        return self.band is not None and self.band[0] > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """R (plug-in - corrected prompt) beside the rescaled call component, equal in every sample.
+
+    Attributes:
+        depth: R.
+        scaled_excess: R times the prompt excess, macroaverage.
+        factor: (K-1)/(K O), or 1/O for sampled prompts: 5/12 for six prompts and two orders.
+        rescaled_call: factor times the call component.
+        largest_gap: largest absolute difference of the two over items; rounding, if all is well.
+    """
+
+    depth: int
+    scaled_excess: float
+    factor: float
+    rescaled_call: float
+    largest_gap: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderDirection:
+    """Which displayed position the judge favours, over all its calls.
+
+    Attributes:
+        first, second: share of calls that chose the answer displayed first, or second.
+        lean: first minus second.
+        band: item band of the lean.
+        favoured: "first", "second" or "neither" (the band holds zero).
+    """
+
+    first: float
+    second: float
+    lean: float
+    band: Pair | None
+    favoured: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemValues:
+    """Estimates of single items, with how far to believe them.
+
+    Attributes:
+        items, strata: labels.
+        estimates, plugin: (items, components) in the order of COMPONENTS.
+        call_variance: unbiased call-sampling variance (items, components), None below four repeats.
+    """
+
+    items: tuple[str, ...]
+    strata: tuple[str, ...] | None
+    estimates: Floats
+    plugin: Floats
+    call_variance: Floats | None
+
+    def of(self, component: str) -> Floats:
+        """Return one component of every item."""
+        return np.asarray(self.estimates[:, COMPONENTS.index(component)])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PromptDistances:
+    """Mean unbiased squared distances between the laws of prompts, (prompts, prompts)."""
+
+    prompts: tuple[str, ...]
+    squared: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherMetric:
+    """What another metric says of the same calls, and how much of that is call noise.
+
+    Attributes:
+        name: `flip_rate_prompts`, `jss`, `fleiss_kappa`, `krippendorff_alpha`, ...
+        label: for people.
+        value: the metric; nan where undefined.
+        call_noise: the part of the disagreement it counts that two calls of one cell would show
+            anyway, as a share; nan where undefined.
+        note: what it compares.
+    """
+
+    name: str
+    label: str
+    value: float
+    call_noise: float
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeAnalysis:
+    """Everything that the calls of one judge in one layer say.
+
+    Attributes:
+        name, layer: which calls.
+        items, prompts, orders: how many of each.
+        repeats: calls in a cell, or (min, max) where cells differ.
+        calls: how many verdicts were counted.
+        components: at the full depth, by name.
+        depths: at nested prefixes of the repeat ranks, the full depth included.
+        outcomes: calls by verdict.
+        gold_match: share of calls that gave the gold verdict (tie and invalid do not match a gold
+            candidate), None without gold.
+        permutation: p values of "same law under every prompt" and "... order"; None where absent
+            or not asked for.
+        split: where the error of each macroaverage comes from, calls or items.
+        lead: the largest component; None where the design has one component.
+        strata: components of each stratum, by name.
+        item_values: estimates of single items.
+        prompt_distances: None with one prompt.
+        order_direction: None where positions are not known.
+        other_metrics: flip rate, kappa, ... on the same calls.
+        identity: the live identity check at each depth with equal repeats.
+        unanimous_cells: share of cells whose calls all agree; 1 is a near-deterministic judge.
+        sentence: the answer, in one plain sentence.
+        warnings: what to know before quoting the numbers.
+    """
+
+    name: str
+    layer: str | None
+    items: int
+    prompts: int
+    orders: int
+    repeats: int | tuple[int, int]
+    calls: int
+    components: Components
+    depths: Mapping[int, Components]
+    outcomes: Mapping[str, int]
+    gold_match: float | None
+    permutation: Mapping[str, Any]
+    split: Mapping[str, ErrorSplit]
+    lead: LargestComponent | None
+    strata: Mapping[str, Components]
+    item_values: ItemValues
+    prompt_distances: PromptDistances | None
+    order_direction: OrderDirection | None
+    other_metrics: tuple[OtherMetric, ...]
+    identity: tuple[Identity, ...]
+    unanimous_cells: float
+    sentence: str
+    warnings: tuple[str, ...]
+
+    @property
+    def near_deterministic(self) -> bool:
+        """Whether every cell is unanimous, so that these calls show no call noise at all."""
+        return self.unanimous_cells == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of the analysis, named as in the paper where the paper has it.
+
+    Attributes:
+        name: `real_prompt_estimates`, `cross_prompt`, ...
+        title: one line for people.
+        columns: machine names; a band is the columns `X`, `X_low`, `X_high`.
+        rows: one tuple for each row, in the order of the columns; None is not available.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the analysis was made: with these and the calls it can be repeated to the last digit."""
+
+    design: Design
+    draws: int
+    seed: int
+    permutations: int
+    level: float
+    version: str
+    order_weights: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis:
+    """One complete analysis of one table.
+
+    Attributes:
+        judges: the main layer, by judge.
+        layers: every layer by name, then judge; empty where the data has no layers.
+        main_layer: name of the layer in `judges`, None where the data has none.
+        roles: role of each layer.
+        settings: how it was made.
+        diagnostics: what the diagnostics found, problems first.
+        tables: paper-named tables by name.
+        left_out: why a table that the paper has cannot be made from these calls, by its name.
+        warnings: about the whole table.
+    """
+
+    judges: Mapping[str, JudgeAnalysis]
+    layers: Mapping[str, Mapping[str, JudgeAnalysis]]
+    main_layer: str | None
+    roles: Mapping[str, str]
+    settings: Settings
+    diagnostics: tuple[Finding, ...] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the `judgelaw.analysis/1` document: plain values, None for what is nan."""
+        from judgelaw.analysis.encode import encode  # noqa: PLC0415 - encode imports this module
+
+        return encode(self)
+
+    def streams(self) -> Mapping[Key, JudgeAnalysis]:
+        """Return every judge of every layer."""
+        if not self.layers:
+            return {(None, name): found for name, found in self.judges.items()}
+        return {
+            (layer, name): found
+            for layer, judges in self.layers.items()
+            for name, found in judges.items()
+        }
+
+
+def pair_of(found: Interval) -> Pair | None:
+    """Return the ends of an interval, None where it has none."""
+    return None if np.isnan(found.low) else (found.low, found.high)
