@@ -1,0 +1,77 @@
+"""Run every benchmark and write RESULTS.md: `python -m benchmarks [--quick] [NAME ...]`."""
+
+import argparse
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.figure import Figure
+
+HERE = Path(__file__).parent
+ORDER = [
+    "startup",
+    "decompose",
+    "bands",
+    "permutation",
+    "simulation",
+    "tables",
+    "freeze",
+    "ledger",
+    "acquire",
+    "analyze",
+    "report",
+]
+LIBRARIES = ("numpy", "scipy", "duckdb", "aiohttp")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*", help=f"which, of {', '.join(ORDER)}; all by default")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, for a smoke test")
+    options = parser.parse_args()
+    figures: list[Figure] = []
+    for name in options.names or ORDER:
+        print(f"{name} ...", file=sys.stderr)
+        found = import_module(f"benchmarks.{name}").run(quick=options.quick)
+        for figure in found:
+            print(f"  {row(figure)}", file=sys.stderr)
+        figures += found
+    if not options.names and not options.quick:
+        (HERE / "RESULTS.md").write_text(page(figures))
+    missed = [figure.name for figure in figures if not figure.holds]
+    print(f"{len(figures) - len(missed)} of {len(figures)} targets hold", file=sys.stderr)
+    sys.exit(1 if missed else 0)
+
+
+def row(figure: Figure) -> str:
+    mark = "holds" if figure.holds else "MISSED"
+    target = f"{figure.direction} {figure.target:g}"
+    return f"| {figure.name} | {figure.value:.3g} | {target} | {mark} | {figure.detail} |"
+
+
+def page(figures: list[Figure]) -> str:
+    python = f"Python {platform.python_version()}"
+    libraries = ", ".join([python, *(f"{name} {version(name)}" for name in LIBRARIES)])
+    return "\n".join(
+        [
+            "# Measured speed",
+            "",
+            "Each figure is a ratio to a limit or a peer measured in the same run, unless its name",
+            "says otherwise. `make bench` writes this page.",
+            "",
+            f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {libraries}.",
+            "",
+            "| what | measured | target | | against what |",
+            "|---|---|---|---|---|",
+            *map(row, figures),
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()
