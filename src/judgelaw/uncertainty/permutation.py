@@ -1,0 +1,217 @@
+"""Exact permutation tests of "every prompt has the same law", and of "every order has".
+
+Under the hypothesis the calls of an item-order block are exchangeable across prompts (of an
+item-prompt block across orders). They are shuffled within the repeat rank where ranks are known:
+that survives a shock shared by all calls of a rank, and it is the randomisation test of control
+layers. Where only counts are known they are shuffled within the whole block.
+
+    p = (1 + #{draws whose statistic >= observed}) / (1 + draws)
+
+The statistic is the macro component, or the component over its call standard error ("studentised").
+The plain test is exact for equality of laws; with an interaction present it rejects "component = 0"
+too often (9-10% at 5% in a planted case), where the studentised one is asymptotically right.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import nan
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from judgelaw.errors import InputError, NotIdentifiedError
+from judgelaw.estimate.weights import Weights
+from judgelaw.streams import stream
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty.call_variance import MIN_REPEATS, call_covariance
+from judgelaw.uncertainty.declared import Declared, declare
+from judgelaw.uncertainty.forms import absent_reason, form_of
+from judgelaw.uncertainty.shuffle import Facet, Shuffler
+
+Within = Literal["rank", "block"]
+Statistic = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+Progress = Callable[[int, int], None]
+"""Called with the draws done and the draws asked for."""
+
+DRAWS = 999
+_CHUNK = 1 << 18
+"""Calls shuffled at a time: 2 MB."""
+_TIE = 1e-11
+"""Rounding makes equal statistics differ by 1e-15; distinct ones differ by 1e-10 in common designs.
+Without it p was wrong in a fifth of data sets; with it a near tie counts, which is conservative."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermutationTest:
+    """A permutation test and exactly what it tested.
+
+    Attributes:
+        p: the p value, nan with a reason where nothing can be shuffled.
+        statistic: the observed statistic.
+        at_least: draws whose statistic reached the observed one, ties included.
+        draws: number of draws.
+        facet: "prompt" or "order".
+        within: "rank" if calls were shuffled within repeat ranks, "block" if within whole blocks.
+        studentised: whether the statistic is the component over its call standard error.
+        hypothesis: what was tested, in words.
+        reason: why p is nan, or None.
+    """
+
+    p: float
+    statistic: float
+    at_least: int
+    draws: int
+    facet: Facet
+    within: Within
+    studentised: bool
+    hypothesis: str
+    reason: str | None = None
+
+
+def permutation_test(
+    x: VerdictTensor | ArrayLike,
+    facet: Facet = "prompt",
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    studentised: bool = False,
+    within: Within | None = None,
+    order_weights: Weights = None,
+    prompt_weights: Weights = None,
+    dissimilarity: ArrayLike | str | None = None,
+    progress: Progress | None = None,
+) -> PermutationTest:
+    """Test that all levels of a facet share one law in every block.
+
+    Args:
+        x: a VerdictTensor, or counts (items, prompts, orders, verdicts).
+        facet: "prompt" (within item and order) or "order" (within item and prompt).
+        draws: random shuffles.
+        seed: seed of the test's named stream.
+        studentised: divide the component by its call standard error; needs four repeats.
+        within: "rank" or "block"; by default ranks where they are known. Cells with fewer calls
+            than others have no call at some ranks; a rank shuffles the levels that have one.
+        order_weights: as in `decompose`.
+        prompt_weights: as in `decompose`.
+        dissimilarity: as in `decompose`.
+        progress: called with (done, draws) after every chunk of draws.
+    """
+    _check_request(facet, within, draws)
+    known = declare(
+        x,
+        order_weights=order_weights,
+        prompt_weights=prompt_weights,
+        dissimilarity=dissimilarity,
+    )
+    if studentised:
+        _check_four(known)
+    scheme = _scheme(known, within)
+    statistic = _statistic(known, facet, studentised=studentised)
+    observed = float(statistic(known.n[None])[0])
+    shuffler = Shuffler.of(known.n, known.ranked if scheme == "rank" else None, facet)
+    reason = _refusal(known, facet, shuffler, observed)
+    at_least = 0
+    if reason is None:
+        rng = stream(seed, "permutation", facet, scheme)
+        bar = observed - _TIE * max(1.0, abs(observed))
+        for size, done in _chunks(draws, shuffler.calls):
+            at_least += int((statistic(shuffler.draw(rng, size)) >= bar).sum())
+            if progress is not None:
+                progress(done, draws)
+    return PermutationTest(
+        p=(1 + at_least) / (1 + draws) if reason is None else nan,
+        statistic=observed,
+        at_least=at_least,
+        draws=draws if reason is None else 0,
+        facet=facet,
+        within=scheme,
+        studentised=studentised,
+        hypothesis=_hypothesis(facet, scheme),
+        reason=reason,
+    )
+
+
+def _chunks(draws: int, calls: int) -> Iterator[tuple[int, int]]:
+    size = max(1, _CHUNK // calls)
+    for first in range(0, draws, size):
+        done = min(first + size, draws)
+        yield done - first, done
+
+
+def _statistic(known: Declared, facet: Facet, *, studentised: bool) -> Statistic:
+    """Return the function from counts (draws, items, ...) to the statistic of every draw."""
+
+    def component(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(known.decompose(counts)[facet].mean(axis=-1))
+
+    if not studentised or _levels(known, facet) == 1:
+        return component
+    c = form_of(facet, known.w, known.q)[None]
+    cells = known.cells.shape[1:]
+
+    def over_error(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        U = component(counts)
+        V = call_covariance(counts.reshape(-1, *cells), c, known.M).reshape(len(U), -1)
+        variance = V.sum(axis=-1) / V.shape[1] ** 2
+        # A table without call noise to divide by counts as extreme, on the side of its component.
+        extreme = np.copysign(np.inf, U)
+        return np.divide(U, np.sqrt(np.abs(variance)), out=extreme, where=variance > 0)
+
+    return over_error
+
+
+def _scheme(known: Declared, within: Within | None) -> Within:
+    if within == "rank" and known.ranked is None:
+        raise InputError(
+            "within='rank' needs ranked verdicts, and only counts are known: leave it out to "
+            "shuffle within whole blocks"
+        )
+    return within or ("block" if known.ranked is None else "rank")
+
+
+def _refusal(known: Declared, facet: Facet, shuffler: Shuffler, observed: float) -> str | None:
+    if _levels(known, facet) == 1:
+        return absent_reason(facet)
+    if not shuffler.movable:
+        return (
+            f"no shuffle across {facet}s changes the table: all calls that may be exchanged have "
+            "the same verdict, so there is nothing to test"
+        )
+    if not np.isfinite(observed):
+        return (
+            "the call variance of the observed table is not positive, so its component cannot be "
+            "studentised: use the plain test, or acquire more repeats"
+        )
+    return None
+
+
+def _levels(known: Declared, facet: Facet) -> int:
+    return int(known.n.shape[1 if facet == "prompt" else 2])
+
+
+def _hypothesis(facet: Facet, within: Within) -> str:
+    other = "order" if facet == "prompt" else "prompt"
+    how = "within repeat ranks" if within == "rank" else "within whole blocks"
+    return (
+        f"every {facet} has the same law in every item-{other} block; calls exchanged across "
+        f"{facet}s {how}"
+    )
+
+
+def _check_request(facet: str, within: str | None, draws: int) -> None:
+    if facet not in get_args(Facet):
+        raise InputError(f"facet {facet!r}: calls are exchanged across 'prompt' or 'order'")
+    if within is not None and within not in get_args(Within):
+        raise InputError(f"within {within!r}: calls are exchanged within a 'rank' or a 'block'")
+    if draws < 1:
+        raise InputError(f"draws = {draws}: a permutation test needs one draw or more")
+
+
+def _check_four(known: Declared) -> None:
+    low = int(known.cells.sum(axis=-1).min())
+    if low < MIN_REPEATS:
+        raise NotIdentifiedError(
+            f"R = {low} in some cell: studentising needs the call variance, which has no unbiased "
+            f"estimate below {MIN_REPEATS} repeats; use the plain test"
+        )

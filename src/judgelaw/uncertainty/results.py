@@ -1,0 +1,97 @@
+"""What an uncertainty calculation hands on: frozen values, a reason wherever one is nan."""
+
+from dataclasses import dataclass, replace
+from math import isfinite, nan, sqrt
+from typing import Self
+
+from judgelaw.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """An estimate with its error.
+
+    Attributes:
+        estimate: the point estimate, raw.
+        se: its standard error, nan where none can be had.
+        low, high: ends of the two-sided interval, nan where none can be had.
+        df: degrees of freedom of the t quantile used (inf for a normal one).
+        level: nominal coverage.
+        covers: which randomness the interval covers, in words.
+        reason: why `se`, `low` and `high` are nan, or None.
+        warning: what to know before believing a finite interval, or None.
+    """
+
+    estimate: float
+    se: float
+    low: float
+    high: float
+    df: float
+    level: float
+    covers: str
+    reason: str | None = None
+    warning: str | None = None
+
+    @property
+    def width(self) -> float:
+        """Length of the interval."""
+        return self.high - self.low
+
+    def at_level(self, level: float) -> Self:
+        """Return the same estimate and error with the interval of another level."""
+        check_level(level)
+        if self.reason is not None:
+            return replace(self, level=level)
+        half = t_quantile((1 + level) / 2, self.df) * self.se
+        return replace(self, level=level, low=self.estimate - half, high=self.estimate + half)
+
+
+def t_interval(
+    *,
+    estimate: float,
+    variance: float,
+    df: float,
+    level: float,
+    covers: str,
+    warning: str | None = None,
+) -> Interval:
+    """Return estimate -/+ t_df sqrt(variance); the variance is positive."""
+    se = sqrt(variance)
+    half = t_quantile((1 + level) / 2, df) * se
+    return Interval(
+        estimate=estimate,
+        se=se,
+        low=estimate - half,
+        high=estimate + half,
+        df=df,
+        level=level,
+        covers=covers,
+        warning=warning,
+    )
+
+
+def no_interval(*, estimate: float, level: float, covers: str, reason: str) -> Interval:
+    """Return an estimate whose error cannot be had, with the reason."""
+    return Interval(
+        estimate=estimate,
+        se=nan,
+        low=nan,
+        high=nan,
+        df=nan,
+        level=level,
+        covers=covers,
+        reason=reason,
+    )
+
+
+def t_quantile(probability: float, df: float) -> float:
+    """Return the quantile of Student's t; df may be fractional or infinite."""
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - scipy loads when it is needed
+
+    return float(stdtrit(df, probability) if isfinite(df) else ndtri(probability))
+
+
+def check_level(level: float) -> None:
+    """Require a nominal coverage strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise InputError(f"level = {level}: a nominal coverage lies between 0 and 1, such as 0.95")
