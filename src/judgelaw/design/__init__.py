@@ -10,7 +10,9 @@ from judgelaw.design.judge import (
     LawCell,
     Price,
 )
+from judgelaw.design.loading import LoadedStudy, load_study
 from judgelaw.design.manifest import FrozenRun, PlannedCall, open_run
+from judgelaw.design.parser_spec import JsonParser, RegexParser, ScoreParser
 from judgelaw.design.study import Analysis, Budget, Gate, Layer, Study, Transport
 from judgelaw.design.templates import Template
 
@@ -23,14 +25,19 @@ __all__ = [
     "FrozenRun",
     "Gate",
     "Item",
+    "JsonParser",
     "JudgeSpec",
     "Law",
     "LawCell",
     "Layer",
+    "LoadedStudy",
     "PlannedCall",
     "Price",
+    "RegexParser",
+    "ScoreParser",
     "Study",
     "Template",
     "Transport",
+    "load_study",
     "open_run",
 ]

@@ -162,6 +162,10 @@ class JudgeSpec(Model):
             filled["template"] = {"path": filled["template"]}
         return filled
 
+    def __hash__(self) -> int:
+        """Hash by content: equal judges have equal fingerprints."""
+        return hash(self.fingerprint)
+
     @property
     def body(self) -> Wire | None:
         """The body format that is sent, or None where an entry point did not name one."""
