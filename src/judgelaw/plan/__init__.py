@@ -1,1 +1,18 @@
 """How many calls a wanted precision costs, before a cent is spent."""
+
+from judgelaw.plan.budget import Price, Workload, workload
+from judgelaw.plan.precision import Forecast, Precision, forecast_from_laws, forecast_from_pilot
+from judgelaw.plan.sequential import Look, SequentialPlan, look
+
+__all__ = [
+    "Forecast",
+    "Look",
+    "Precision",
+    "Price",
+    "SequentialPlan",
+    "Workload",
+    "forecast_from_laws",
+    "forecast_from_pilot",
+    "look",
+    "workload",
+]

@@ -1,0 +1,191 @@
+"""What an interval will be at another depth and another number of items.
+
+The call-sampling variance of a macroaverage has parts that go with 1/R, 1/R^2 and 1/(R(R-1)).
+They are estimated without bias from a pilot with four repeats or more, or computed from laws, and
+give the variance at any depth. New items add the spread of their true values, S_U^2, which repeats cannot
+reduce: the variance over new items is (mean V_i(R) + S_U^2) / N.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isnan, nan, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judgelaw.arrays import as_laws
+from judgelaw.errors import InputError
+from judgelaw.estimate import COMPONENTS, Design, population
+from judgelaw.estimate.cells import Array
+from judgelaw.estimate.weights import Weights, weights_of
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import (
+    VarianceParts,
+    call_covariance,
+    component_map,
+    concentration_forms,
+    true_variance_parts,
+    variance_parts,
+)
+from judgelaw.uncertainty.call_variance import MIN_REPEATS
+from judgelaw.uncertainty.declared import declare
+from judgelaw.uncertainty.results import t_quantile
+
+_PAIR = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision:
+    """What to expect of one component at a depth and a number of items.
+
+    Attributes:
+        call_se: standard error of asking the same items again.
+        item_se: standard error for new items of the same kind, call noise included.
+        call_half_width: half of the expected 95% call interval.
+        reason: why the errors are nan, or None.
+    """
+
+    component: str
+    repeats: int
+    items: int
+    call_se: float
+    item_se: float
+    call_half_width: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Forecast:
+    """Per-item variance parts of every component, ready for any depth and number of items.
+
+    Attributes:
+        parts: mean over items of the 1/R, 1/R^2 and 1/(R(R-1)) parts, {component: (3,)}.
+        item_variance: S_U^2 of the true item values; estimated from a pilot it may be negative.
+        items: items that the forecast rests on.
+        source: "pilot" or "laws".
+    """
+
+    parts: Mapping[str, tuple[float, float, float]]
+    item_variance: Mapping[str, float]
+    items: int
+    source: str
+
+    def at(self, component: str, *, repeats: int, items: int | None = None) -> Precision:
+        """Return the precision to expect with `repeats` calls a cell on `items` items."""
+        if component not in self.parts:
+            raise InputError(f"no component is called {component!r}; there are {list(self.parts)}")
+        if repeats < _PAIR:
+            raise InputError(f"repeats = {repeats}: a cell needs two calls to be corrected at all")
+        N = self.items if items is None else items
+        if N < 1:
+            raise InputError(f"items = {N}: a benchmark has one item or more")
+        V = self._item_call_variance(component, repeats)
+        both = V + self.item_variance[component]
+        reason = _reason(V, component)
+        call_se = sqrt(V / N) if reason is None else nan
+        # One item's variance is one degree of freedom at most: the interval's own count is unknown
+        # before the calls, and close to the number of items.
+        half = t_quantile(0.975, max(N - 1, 1)) * call_se
+        return Precision(
+            component=component,
+            repeats=repeats,
+            items=N,
+            call_se=call_se,
+            item_se=sqrt(both / N) if both > 0 else nan,
+            call_half_width=half,
+            reason=reason,
+        )
+
+    def depth_for(
+        self, component: str, half_width: float, *, items: int | None = None, at_most: int = 1024
+    ) -> int | None:
+        """Return the smallest repeats whose call interval is `half_width` or narrower, or None."""
+        if not half_width > 0:
+            raise InputError(f"half_width = {half_width}: a wanted half width is positive")
+        for repeats in range(_PAIR, at_most + 1):
+            if self.at(component, repeats=repeats, items=items).call_half_width <= half_width:
+                return repeats
+        return None
+
+    def _item_call_variance(self, component: str, R: int) -> float:
+        linear, cross, pair = self.parts[component]
+        return linear / R + cross / R**2 + pair / (R * (R - 1))
+
+
+def forecast_from_pilot(
+    pilot: VerdictTensor | ArrayLike,
+    *,
+    design: Design = "census",
+    order_weights: Weights = None,
+    prompt_weights: Weights = None,
+) -> Forecast:
+    """Forecast from the counts of a pilot with four repeats or more in every cell."""
+    known = declare(
+        pilot,
+        design=design,
+        order_weights=order_weights,
+        prompt_weights=prompt_weights,
+        minimum=MIN_REPEATS,
+    )
+    forms = concentration_forms(known.w, known.q)
+    parts = variance_parts(known.cells, forms, known.M)
+    found = known.decompose()
+    L = component_map(len(known.w), len(known.q), design)
+    # The pilot's item estimates hold their own call noise: s^2 estimates S_U^2 + mean V_i.
+    covariance = call_covariance(known.cells, forms, known.M).mean(axis=0)
+    values = np.stack([found[c] for c in COMPONENTS])
+    return _forecast(parts, L, values=values, covariance=covariance, source="pilot")
+
+
+def forecast_from_laws(
+    laws: ArrayLike,
+    *,
+    design: Design = "census",
+    order_weights: Weights = None,
+    prompt_weights: Weights = None,
+) -> Forecast:
+    """Forecast from known or supposed laws (items, prompts, orders, verdicts)."""
+    P = as_laws(laws)
+    if P.ndim != 4:  # noqa: PLR2004 - items, prompts, orders, verdicts
+        raise InputError(f"laws have shape {P.shape}; they need (items, prompts, orders, verdicts)")
+    N, K, O, C = P.shape
+    w, q = weights_of("prompt", prompt_weights, K), weights_of("order", order_weights, O)
+    parts = true_variance_parts(P.reshape(N, K * O, C), concentration_forms(w, q))
+    truth = population(
+        P, design=design, order_weights=q, prompt_weights=None if prompt_weights is None else w
+    )
+    values = np.stack([truth[c] for c in COMPONENTS])
+    L, exactly = component_map(K, O, design), np.zeros((4, 4))
+    return _forecast(parts, L, values=values, covariance=exactly, source="laws")
+
+
+def _forecast(
+    parts: VarianceParts, L: Array, *, values: Array, covariance: Array, source: str
+) -> Forecast:
+    means = [p.mean(axis=0) for p in (parts.linear, parts.cross, parts.pair)]
+    of_component = {
+        name: tuple(float(row @ m @ row) for m in means)
+        for name, row in zip(COMPONENTS, L, strict=True)
+    }
+    N = values.shape[1]
+    item_variance = {}
+    for name, row, found in zip(COMPONENTS, L, values, strict=True):
+        spread = float(found.var(ddof=1)) if N > 1 else nan
+        item_variance[name] = spread - float(row @ covariance @ row)
+    return Forecast(
+        parts={name: (x[0], x[1], x[2]) for name, x in of_component.items()},
+        item_variance=item_variance,
+        items=N,
+        source=source,
+    )
+
+
+def _reason(V: float, component: str) -> str | None:
+    if isnan(V):
+        return f"the design has no {component} component: a facet has one level only"
+    if V > 0:
+        return None
+    return (
+        f"the pilot's call variance of {component} comes out at {V:.3g} at this depth: "
+        "too few calls to forecast from; give laws, or a larger pilot"
+    )
