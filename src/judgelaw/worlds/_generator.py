@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.errors import InputError
 from judgelaw.tensor import DEFAULT_VERDICTS
-from judgelaw.worlds._checks import check_at_least, check_fraction, check_laws
 from judgelaw.worlds._draws import draw_ranked
 from judgelaw.worlds._rules import contrast
 from judgelaw.worlds._world import PAPER_BASE
+from judgelaw.worlds.checks import check_at_least, check_fraction, check_laws
 
 Family = Literal["uniform", "skewed", "dirichlet"]
 

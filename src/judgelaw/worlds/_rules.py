@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from judgelaw.errors import InputError
 from judgelaw.streams import stream
-from judgelaw.worlds._checks import check_at_least
+from judgelaw.worlds.checks import check_at_least
 
 Laws = NDArray[np.float64]
 

@@ -21,14 +21,14 @@ _EFFECT_KEYS = (
     "order_direction",
     "interaction_direction",
 )
-SPEC_KEYS = (*_EFFECT_KEYS, "laws", "items", "deterministic", "verdicts", "invalid", "copying")
+SPEC_KEYS = (*_EFFECT_KEYS, "laws", "item_names", "deterministic", "verdicts", "invalid", "copying")
 
 
 def build(kind: type[W], spec: Mapping[str, Any]) -> W:
     """Build a world of class `kind`.
 
     Either `base` with effects, or `laws` written out ([items,] prompts, orders, verdicts) with
-    the names of `items`, or `deterministic` codes; then `verdicts`, `invalid` and `copying`.
+    `item_names`, or `deterministic` codes; then `verdicts`, `invalid` and `copying`.
     """
     if not isinstance(spec, Mapping):
         raise InputError(f"a world is a mapping of {', '.join(SPEC_KEYS)}, not {spec!r}")
@@ -50,9 +50,9 @@ def _ground(kind: type[W], spec: Mapping[str, Any]) -> W:
         )
     verdicts: Sequence[str] | None = spec.get("verdicts")
     if "laws" in spec:
-        return kind.from_laws(spec["laws"], items=spec.get("items"), verdicts=verdicts)
-    if "items" in spec:
-        raise InputError("items name the rows of laws, and this world has no laws written out")
+        return kind.from_laws(spec["laws"], items=spec.get("item_names"), verdicts=verdicts)
+    if "item_names" in spec:
+        raise InputError("item_names name the rows of laws, and this world has no laws written out")
     if "deterministic" in spec:
         options = {} if verdicts is None else {"verdicts": verdicts}
         return kind.deterministic(spec["deterministic"], **options)

@@ -10,16 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from judgelaw.errors import InputError
 from judgelaw.streams import stream
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID, VerdictTensor
-from judgelaw.worlds._checks import (
+from judgelaw.worlds._components import Components, components_of
+from judgelaw.worlds._draws import draw_ranked
+from judgelaw.worlds._rules import EffectRule, InvalidRule, LawRule, TableRule, contrast
+from judgelaw.worlds._spec import build
+from judgelaw.worlds.checks import (
     check_at_least,
     check_fraction,
     check_laws,
     check_verdicts,
 )
-from judgelaw.worlds._components import Components, components_of
-from judgelaw.worlds._draws import draw_ranked
-from judgelaw.worlds._rules import EffectRule, InvalidRule, LawRule, TableRule, contrast
-from judgelaw.worlds._spec import build
 
 PAPER_BASE = (0.4, 0.3, 0.2, 0.1)
 """The base law of the published simulation: candidate 1, candidate 2, tie, invalid."""

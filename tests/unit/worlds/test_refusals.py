@@ -61,7 +61,7 @@ def test_one_level_cannot_carry_an_effect(axis):
     [
         ({"prompts": 0.1}, "no key 'prompts'"),
         ({"base": [0.5, 0.5], "laws": [[[1, 0]]]}, "declares its laws once"),
-        ({"items": ["a"]}, "no laws written out"),
+        ({"item_names": ["a"]}, "no laws written out"),
         ({"copying": 1.5}, "copying = 1.5: it lies between 0 and 1"),
         ({"base": [0.5, 0.5], "invalid": 0.1}, "have no 'invalid'"),
         ({"verdicts": ["a", "b"]}, "name a law of 4 probabilities"),
