@@ -1,8 +1,10 @@
 """The `judgelaw` group: lazy commands, and one place where errors become exit codes."""
 
 import sys
+import traceback
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import NoReturn
 
 import click
 
@@ -15,7 +17,7 @@ COMMANDS = {
     "simulate": "Known-law studies: see the estimators against the truth.",
 }
 
-INTERRUPTED = 130
+OK, BUG, INTERRUPTED = 0, 70, 130
 
 
 class LazyGroup(click.Group):
@@ -30,7 +32,9 @@ class LazyGroup(click.Group):
         """Import one command."""
         del ctx
         if name not in COMMANDS:
-            return None
+            near = get_close_matches(name, COMMANDS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "; see judgelaw --help"
+            raise click.UsageError(f"no command is called {name!r}{hint}")
         module = import_module(f"judgelaw.cli.{'import_' if name == 'import' else name}")
         command: click.Command = module.command
         return command
@@ -48,18 +52,34 @@ def cli() -> None:
     """How much of an LLM judge's disagreement is dice, prompt, answer order or interaction."""
 
 
-def main(argv: list[str] | None = None) -> Any:
-    """Run the command line; every error of ours ends in one line and its exit code."""
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code; errors of ours are one line."""
+    sys.exit(_run(argv))
+
+
+def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each way to end
     try:
-        cli.main(args=argv, prog_name="judgelaw", standalone_mode=False)
+        result = cli.main(args=argv, prog_name="judgelaw", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("judgelaw: interrupted", err=True)
-        sys.exit(INTERRUPTED)
+        click.echo("judgelaw: interrupted; what was acquired is saved", err=True)
+        return INTERRUPTED
     except JudgelawError as error:
         click.echo(f"judgelaw: {error}", err=True)
-        sys.exit(error.exit_code)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader (`| head`) has what it wanted; Python would complain again on closing stdout.
+        sys.stdout = None
+        return OK
+    except Exception:  # noqa: BLE001 - the last stop: what nobody foresaw is a bug, and says so
+        click.echo(traceback.format_exc(), err=True)
+        click.echo(
+            f"judgelaw {judgelaw.__version__}: this is a bug, please report the above", err=True
+        )
+        return BUG
+    # A command may return an exit code (a gate that failed); everything else is done.
+    return result if isinstance(result, int) else OK

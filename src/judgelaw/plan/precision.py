@@ -2,8 +2,8 @@
 
 The call-sampling variance of a macroaverage has parts that go with 1/R, 1/R^2 and 1/(R(R-1)).
 They are estimated without bias from a pilot with four repeats or more, or computed from laws, and
-give the variance at any depth. New items add the spread of their true values, S_U^2, which repeats cannot
-reduce: the variance over new items is (mean V_i(R) + S_U^2) / N.
+give the variance at any depth. New items add the spread of their true values, S_U^2, which repeats
+cannot reduce: the variance over new items is (mean V_i(R) + S_U^2) / N.
 """
 
 from collections.abc import Mapping
