@@ -12,7 +12,7 @@ $(READY): pyproject.toml constraints.txt tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV)
 	@touch $(READY)
 
-test: lint types imports pytest
+test: lint types imports docs pytest
 
 lint: $(READY)
 	$(BIN)/ruff check .
