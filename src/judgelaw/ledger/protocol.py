@@ -26,6 +26,10 @@ class LedgerView(Protocol):
         """Count the run, or one judge of it."""
         ...
 
+    def flagged(self, judge: str | None = None) -> int:
+        """Count the completed calls whose reply looks like another model's or an earlier one's."""
+        ...
+
     def summaries(self) -> tuple[JudgeSummary, ...]:
         """Say how the calls of each judge ended."""
         ...

@@ -2,9 +2,11 @@
 
 import sqlite3
 from collections.abc import Sequence
+from itertools import starmap
 
 from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import Completed, Ending, Failed, Refused, Unsent
+from judgelaw.ledger.values import Completed, Ending, Failed, Unsent
+from judgelaw.render.completion import Verdict
 
 _SQL = statements("sqlite")
 
@@ -13,14 +15,13 @@ def write_endings(connection: sqlite3.Connection, endings: Sequence[Ending]) -> 
     """Write a group of endings inside the caller's transaction."""
     completed = [e for e in endings if isinstance(e, Completed)]
     connection.executemany(_SQL["complete"], map(_completion, completed))
-    connection.executemany(_SQL["judge_completion"], map(_verdict, completed))
+    judged = [(e.reservation.attempt, e.verdict) for e in completed if e.verdict is not None]
+    connection.executemany(_SQL["judge_completion"], starmap(_verdict, judged))
     if len(completed) == len(endings):
         return
     failed = [e for e in endings if isinstance(e, Failed)]
-    refused = [e for e in endings if isinstance(e, Refused)]
     unsent = [e for e in endings if isinstance(e, Unsent)]
     connection.executemany(_SQL["fail"], map(_failure, failed))
-    connection.executemany(_SQL["refuse"], map(_refusal, refused))
     connection.executemany(_SQL["unsend"], [(e.ended_at, e.reservation.attempt) for e in unsent])
 
 
@@ -47,15 +48,11 @@ def _completion(e: Completed) -> tuple[object, ...]:
     )
 
 
-def _verdict(e: Completed) -> tuple[object, ...]:
-    v = e.verdict
-    return (e.reservation.attempt, v.parser, v.verdict, v.displayed, v.reason)
+def _verdict(attempt: int, v: Verdict) -> tuple[object, ...]:
+    return (attempt, v.parser, v.verdict, v.displayed, v.reason)
 
 
 def _failure(e: Failed) -> tuple[object, ...]:
+    state = "refused" if e.refused else "failed"
     end = (e.sent_at, e.ended_at, e.status, e.kind, e.detail)
-    return (*end, e.at_risk, e.reservation.attempt)
-
-
-def _refusal(e: Refused) -> tuple[object, ...]:
-    return (e.sent_at, e.ended_at, e.status, e.kind, e.detail, e.reservation.attempt)
+    return (state, *end, e.at_risk, e.reservation.attempt)

@@ -34,9 +34,10 @@ class SqliteView:
 
     def totals(self, judge: str | None = None) -> Totals:
         """Count the run, or one judge of it."""
-        planned, completed, tokens_in, tokens_out, unmetered = self._one("count_calls", judge)
+        planned, completed, tokens_in, tokens_out, cached, unmetered = self._one(
+            "count_calls", judge
+        )
         in_flight, failed, orphaned, refused, unsent, at_risk = self._one("count_attempts", judge)
-        (flagged,) = self._one("count_flagged", judge)
         return Totals(
             planned=planned,
             completed=completed,
@@ -45,12 +46,17 @@ class SqliteView:
             orphaned=orphaned,
             refused=refused,
             unsent=unsent,
-            flagged=flagged,
             input_tokens=tokens_in,
             output_tokens=tokens_out,
+            cached_tokens=cached,
             unmetered=unmetered,
             at_risk=at_risk,
         )
+
+    def flagged(self, judge: str | None = None) -> int:
+        """Count the completed calls whose reply looks like another model's or an earlier one's."""
+        (count,) = self._one("count_flagged", judge)
+        return int(count)
 
     def summaries(self) -> tuple[JudgeSummary, ...]:
         """Say how the calls of each judge ended."""

@@ -35,7 +35,7 @@ class Receipt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Completed:
-    """An attempt that ended in the call's one completion."""
+    """An attempt that ended in the call's one completion; no verdict where its parser raised."""
 
     reservation: Reservation
     sent_at: float
@@ -44,12 +44,18 @@ class Completed:
     body: bytes
     completion: Completion
     receipt: Receipt
-    verdict: Verdict
+    verdict: Verdict | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failed:
-    """An attempt that ended without a completion; `at_risk` if it may have been answered."""
+    """An attempt that ended without a completion.
+
+    Attributes:
+        kind, detail, status: how, in the provider's words where it gave some.
+        at_risk: it may have been answered, and paid for, all the same.
+        refused: the provider refused the key or the account, so that nothing failed.
+    """
 
     reservation: Reservation
     sent_at: float
@@ -58,18 +64,7 @@ class Failed:
     detail: str
     status: int | None = None
     at_risk: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Refused:
-    """An attempt that the provider refused for its key or account: nothing failed."""
-
-    reservation: Reservation
-    sent_at: float
-    ended_at: float
-    kind: str
-    detail: str
-    status: int
+    refused: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +75,7 @@ class Unsent:
     ended_at: float
 
 
-Ending = Completed | Failed | Refused | Unsent
+Ending = Completed | Failed | Unsent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,8 +85,7 @@ class Totals:
     Attributes:
         planned, completed: calls in the manifest, and those with a completion.
         in_flight, failed, orphaned, refused, unsent: attempts by state.
-        flagged: completed calls whose reply looks like another model's or an earlier one's.
-        input_tokens, output_tokens: as reported by the provider.
+        input_tokens, output_tokens, cached_tokens: as reported by the provider.
         unmetered: completions whose provider reported no usage.
         at_risk: attempts that may have been answered and paid for, and whose answer is lost.
     """
@@ -103,9 +97,9 @@ class Totals:
     orphaned: int
     refused: int
     unsent: int
-    flagged: int
     input_tokens: int
     output_tokens: int
+    cached_tokens: int
     unmetered: int
     at_risk: int
 

@@ -71,12 +71,7 @@ VALUES ((SELECT call FROM attempts WHERE id = ?), ?, ?, ?, ?)
 
 -- name: fail
 UPDATE attempts
-SET state = 'failed', sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?, at_risk = ?
-WHERE id = ?
-
--- name: refuse
-UPDATE attempts
-SET state = 'refused', sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?
+SET state = ?, sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?, at_risk = ?
 WHERE id = ?
 
 -- name: unsend
@@ -93,6 +88,7 @@ SELECT
     count(*),
     coalesce(sum(r.input_tokens), 0),
     coalesce(sum(r.output_tokens), 0),
+    coalesce(sum(r.cached_tokens), 0),
     coalesce(sum(r.input_tokens IS NULL OR r.output_tokens IS NULL), 0)
 FROM completions AS r
 JOIN calls AS c ON c.id = r.call

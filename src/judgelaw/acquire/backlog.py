@@ -1,0 +1,43 @@
+"""Replies that are read and not yet durable: bounded, so that a slow disk slows the run."""
+
+from collections.abc import Sequence
+
+from judgelaw.acquire.halt import Bell
+from judgelaw.ledger import Completed, Ending
+
+_MOST_ENDINGS = 2_000
+_MOST_BYTES = 128 * 2**20
+
+
+class Backlog:
+    """Counts what was recorded and not yet written."""
+
+    def __init__(self) -> None:
+        self._endings = 0
+        self._bytes = 0
+        self._written = Bell()
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more should be asked for until something is written."""
+        return self._endings >= _MOST_ENDINGS or self._bytes >= _MOST_BYTES
+
+    def add(self, ending: Ending) -> None:
+        """Count an ending that was recorded."""
+        self._endings += 1
+        self._bytes += _size(ending)
+
+    def durable(self, endings: Sequence[Ending]) -> None:
+        """Count off what has been written."""
+        self._endings -= len(endings)
+        self._bytes -= sum(map(_size, endings))
+        self._written.ring()
+
+    async def room(self) -> None:
+        """Wait until there is room."""
+        while self.full:
+            await self._written.heard()
+
+
+def _size(ending: Ending) -> int:
+    return len(ending.body) if isinstance(ending, Completed) else 0

@@ -1,0 +1,147 @@
+"""The declared budget: what was spent, what is under way, and whether one more call fits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from judgelaw.acquire.halt import Bell
+from judgelaw.design.judge import JudgeSpec, Price
+from judgelaw.design.study import Budget
+from judgelaw.errors import InputError
+from judgelaw.ledger import Receipt, Totals
+
+_MTOK = 1_000_000
+_TOKENS_PER_BYTE = 0.4
+"""Before the first reply of a judge; afterwards its own ratio is known."""
+_UNCAPPED_OUTPUT = 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cost:
+    """What a call takes, or may take, from the budget."""
+
+    tokens: float = 0.0
+    usd: float = 0.0
+
+
+def usd(price: Price | None, *, tokens_in: float, tokens_out: float, cached: float = 0) -> float:
+    """Return the price of some tokens; cached input at its own price where one is declared."""
+    if price is None:
+        return 0.0
+    cheap = (
+        price.input_per_mtok
+        if price.cached_input_per_mtok is None
+        else (price.cached_input_per_mtok)
+    )
+    fresh = tokens_in - cached
+    return (
+        fresh * price.input_per_mtok + cached * cheap + tokens_out * price.output_per_mtok
+    ) / _MTOK
+
+
+@dataclass
+class Meter:
+    """What one judge's calls cost, learned from its own replies."""
+
+    spec: JudgeSpec
+    _bytes: int = 0
+    _tokens: int = 0
+
+    def estimate(self, body: bytes) -> Cost:
+        """Return the most that a request is expected to take: its tokens in, the cap out."""
+        ratio = self._tokens / self._bytes if self._bytes else _TOKENS_PER_BYTE
+        decoding = self.spec.decoding
+        cap = decoding.max_tokens or decoding.max_completion_tokens or _UNCAPPED_OUTPUT
+        tokens_in = len(body) * ratio
+        return Cost(
+            tokens=tokens_in + cap,
+            usd=usd(self.spec.price, tokens_in=tokens_in, tokens_out=cap),
+        )
+
+    def learn(self, body: bytes, receipt: Receipt) -> Cost | None:
+        """Return what a reply took, None where the provider did not say."""
+        if receipt.input_tokens is None or receipt.output_tokens is None:
+            return None
+        self._bytes += len(body)
+        self._tokens += receipt.input_tokens
+        return Cost(
+            tokens=receipt.input_tokens + receipt.output_tokens,
+            usd=usd(
+                self.spec.price,
+                tokens_in=receipt.input_tokens,
+                tokens_out=receipt.output_tokens,
+                cached=receipt.cached_tokens or 0,
+            ),
+        )
+
+
+@dataclass
+class Purse:
+    """The budget of a run: admits calls while the worst case of what is under way still fits."""
+
+    budget: Budget
+    calls: int = 0
+    tokens: float = 0.0
+    usd: float = 0.0
+    under_way: int = 0
+    settled: Bell = field(default_factory=Bell)
+    _held: Cost = field(default_factory=Cost)
+
+    def lacks(self, cost: Cost) -> str | None:
+        """Say which limit one more call would pass; None where it fits."""
+        b = self.budget
+        if b.calls is not None and self.calls + self.under_way + 1 > b.calls:
+            return f"{b.calls} calls"
+        if b.tokens is not None and self.tokens + self._held.tokens + cost.tokens > b.tokens:
+            return f"{b.tokens} tokens ({self.tokens:.0f} used)"
+        if b.usd is not None and self.usd + self._held.usd + cost.usd > b.usd:
+            return f"{b.usd:g} USD ({self.usd:.4f} used)"
+        return None
+
+    def hold(self, cost: Cost) -> None:
+        """Set the worst case of a call aside while it is under way."""
+        self.under_way += 1
+        self._held = Cost(tokens=self._held.tokens + cost.tokens, usd=self._held.usd + cost.usd)
+
+    def settle(self, held: Cost, spent: Cost | None, *, completed: bool) -> None:
+        """Replace what was set aside by what was spent."""
+        self.under_way -= 1
+        self._held = Cost(tokens=self._held.tokens - held.tokens, usd=self._held.usd - held.usd)
+        self.calls += completed
+        if spent is not None:
+            self.tokens += spent.tokens
+            self.usd += spent.usd
+        self.settled.ring()
+
+    @property
+    def needs_usage(self) -> bool:
+        """Whether a reply without usage makes the budget impossible to keep."""
+        return self.budget.tokens is not None or self.budget.usd is not None
+
+
+def open_purse(
+    budget: Budget | None, judges: Mapping[str, JudgeSpec], totals: Mapping[str, Totals]
+) -> Purse:
+    """Start from what the rows say was spent; refuse a budget in dollars without prices.
+
+    Attempts that may have been answered and lost count at the judge's mean cost.
+    """
+    budget = budget or Budget()
+    unpriced = [name for name, spec in judges.items() if spec.price is None]
+    if budget.usd is not None and unpriced:
+        raise InputError(
+            f"budget.usd = {budget.usd:g}, and judge {unpriced[0]} has no price: a budget in "
+            "dollars needs `price: {input_per_mtok: ..., output_per_mtok: ...}` for every judge"
+        )
+    purse = Purse(budget)
+    for name, spec in judges.items():
+        t = totals[name]
+        lost = 1 + (t.at_risk / t.completed if t.completed else 0.0)
+        purse.calls += t.completed
+        purse.tokens += lost * (t.input_tokens + t.output_tokens)
+        purse.usd += lost * usd(
+            spec.price,
+            tokens_in=t.input_tokens,
+            tokens_out=t.output_tokens,
+            cached=t.cached_tokens,
+        )
+    return purse

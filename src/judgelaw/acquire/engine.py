@@ -1,0 +1,230 @@
+"""The engine: one lane a judge, one session, one ledger; it never ends with unwritten replies."""
+
+import asyncio
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+
+import aiohttp
+
+from judgelaw.acquire.backlog import Backlog
+from judgelaw.acquire.budget import Purse, open_purse
+from judgelaw.acquire.halt import Halt, Reason
+from judgelaw.acquire.lane import Effects, Lane, Rules
+from judgelaw.acquire.limiter import Limiter
+from judgelaw.acquire.progress import Observer, Tally
+from judgelaw.acquire.retry import RetryPolicy
+from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.manifest import FrozenRun
+from judgelaw.judges import Judge, Surroundings, open_judge
+from judgelaw.ledger import Ending, Ledger
+
+GRACE_S = 15.0
+_TICK_S = 0.25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """Why calls were left open, in words."""
+
+    reason: Reason
+    words: str
+
+
+def real_effects() -> Effects:
+    """Return the clock, the sleep and the jitter of the real world."""
+    return Effects(
+        clock=time.time,
+        monotonic=time.monotonic,
+        sleep=asyncio.sleep,
+        # Jitter decides when a retry leaves, never what is asked: it needs no named stream.
+        jitter=random.random,
+    )
+
+
+async def drive(
+    frozen: FrozenRun,
+    ledger: Ledger,
+    observer: Observer,
+    *,
+    effects: Effects | None = None,
+    grace_s: float = GRACE_S,
+) -> tuple[Stop, ...]:
+    """Send the open calls of a run and return why some are left, the gravest reason first.
+
+    Replies under way when something stops the run are waited for and written: for their own
+    time-out, or `grace_s` after an interruption (a second one ends the grace).
+    """
+    effects = effects or real_effects()
+    totals = {name: ledger.totals(name) for name in frozen.judges}
+    pending = {name: spec for name, spec in frozen.judges.items() if totals[name].open}
+    purse = open_purse(frozen.study.budget, frozen.judges, totals)
+    async with AsyncExitStack() as stack:
+        session = await stack.enter_async_context(_session())
+        around = Surroundings(frozen=frozen, session=session, clock=effects.clock)
+        judges = {
+            name: await stack.enter_async_context(open_judge(spec, around))
+            for name, spec in pending.items()
+        }
+        engine = Engine(frozen=frozen, ledger=ledger, judges=judges, purse=purse, effects=effects)
+        tally = Tally.starting_from(totals, frozen.judges, effects.monotonic())
+        return await engine.run(observer, tally, grace_s=grace_s)
+
+
+class Engine:
+    """Runs the lanes, and ends them in good order."""
+
+    def __init__(
+        self,
+        *,
+        frozen: FrozenRun,
+        ledger: Ledger,
+        judges: Mapping[str, Judge],
+        purse: Purse,
+        effects: Effects,
+    ) -> None:
+        self._frozen = frozen
+        self._ledger = ledger
+        self._effects = effects
+        self._backlog = Backlog()
+        self._halt = Halt()
+        self._hurry = asyncio.Event()
+        self._lanes = [self._lane(frozen.judges[name], judges[name], purse) for name in judges]
+
+    async def run(self, observer: Observer, tally: Tally, *, grace_s: float) -> tuple[Stop, ...]:
+        """Run every lane to its end or to a halt; then write out what is left."""
+
+        def durable(endings: Sequence[Ending]) -> None:
+            self._backlog.durable(endings)
+            tally.add(endings)
+
+        self._ledger.listen(durable)
+        helpers = [asyncio.create_task(self._tick(observer, tally))]
+        if self._frozen.study.budget and self._frozen.study.budget.deadline_s:
+            limit = self._frozen.study.budget.deadline_s
+            helpers.append(asyncio.create_task(self._deadline(limit)))
+        lanes = [asyncio.create_task(lane.run()) for lane in self._lanes]
+        try:
+            with _signals(self._interrupt):
+                await self._finish(lanes, grace_s)
+        finally:
+            for helper in helpers:
+                helper.cancel()
+            await self._write_out()
+            observer.show(tally, self._effects.monotonic())
+        if self._halt.error is not None:
+            raise self._halt.error
+        return self._stops()
+
+    def _lane(self, spec: JudgeSpec, judge: Judge, purse: Purse) -> Lane:
+        transport = self._frozen.study.transport
+        # A model served here answers so many at once; more would wait inside their time-out.
+        most = spec.n_parallel if spec.provider == "embedded" else transport.concurrency
+        concurrency = min(transport.concurrency, most)
+        return Lane(
+            frozen=self._frozen,
+            spec=spec,
+            judge=judge,
+            ledger=self._ledger,
+            rules=Rules(
+                concurrency=concurrency,
+                timeout_s=transport.timeout_s,
+                retry=RetryPolicy(
+                    attempts=transport.attempts,
+                    backoff_s=transport.backoff_s,
+                    max_backoff_s=transport.max_backoff_s,
+                ),
+            ),
+            limiter=Limiter(
+                concurrency=concurrency,
+                requests_per_minute=transport.requests_per_minute,
+                tokens_per_minute=transport.tokens_per_minute,
+            ),
+            purse=purse,
+            backlog=self._backlog,
+            run_halt=self._halt,
+            effects=self._effects,
+        )
+
+    async def _finish(self, lanes: list[asyncio.Task[None]], grace_s: float) -> None:
+        """Wait for the lanes; a cancellation from outside counts as an interruption."""
+        try:
+            await self._until_ended(lanes, grace_s)
+        except asyncio.CancelledError:
+            self._halt.call(Reason.INTERRUPTED, "cancelled")
+            await self._until_ended(lanes, grace_s)
+            raise
+
+    async def _until_ended(self, lanes: list[asyncio.Task[None]], grace_s: float) -> None:
+        if not lanes:
+            return
+        ended = asyncio.create_task(asyncio.wait(lanes))
+        if await self._halt.unless_called(asyncio.shield(ended)):
+            return
+        # Without an interruption every reply under way ends by its own time-out.
+        grace = grace_s if self._halt.reason is Reason.INTERRUPTED else None
+        hurry = asyncio.create_task(self._hurry.wait())
+        await asyncio.wait({ended, hurry}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        for lane in lanes:
+            lane.cancel()
+        await asyncio.gather(*lanes, return_exceptions=True)
+        await ended
+
+    async def _write_out(self) -> None:
+        for lane in self._lanes:
+            lane.give_back()
+        await self._ledger.flush()
+
+    async def _tick(self, observer: Observer, tally: Tally) -> None:
+        while True:
+            observer.show(tally, self._effects.monotonic())
+            await asyncio.sleep(_TICK_S)
+
+    async def _deadline(self, seconds: float) -> None:
+        await self._effects.sleep(seconds)
+        self._halt.call(Reason.BUDGET, f"the deadline of {seconds:g} s is reached")
+
+    def _interrupt(self) -> None:
+        if self._halt.reason is Reason.INTERRUPTED:
+            self._hurry.set()
+        self._halt.call(Reason.INTERRUPTED, "interrupted; everything that was answered is saved")
+
+    def _stops(self) -> tuple[Stop, ...]:
+        halts = [self._halt, *(lane.halt for lane in self._lanes)]
+        stops = [Stop(reason=h.reason, words=h.words) for h in halts if h.reason is not None]
+        return tuple(sorted(stops, key=lambda stop: -stop.reason))
+
+
+def _session() -> aiohttp.ClientSession:
+    """Open a session that does nothing of its own: no cookies, proxies, limits or time-outs.
+
+    The limiter bounds connections and the lane keeps time, for every kind of judge alike.
+    """
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+        trust_env=False,
+    )
+
+
+@contextmanager
+def _signals(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM stop the run in good order, where signals can be had."""
+    loop = asyncio.get_running_loop()
+    taken = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, interrupt)
+        except (NotImplementedError, RuntimeError, ValueError):
+            continue  # not the main thread: whoever runs it there cancels instead
+        taken.append(number)
+    try:
+        yield
+    finally:
+        for number in taken:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,175 @@
+"""What a user sees while a run is under way. Only what is durable counts as done."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self, TextIO
+
+from judgelaw.acquire.budget import usd
+from judgelaw.design.judge import JudgeSpec
+from judgelaw.ledger import Completed, Ending, Failed, Totals
+
+_LINE_EVERY_S = 5.0
+_INVALID = "invalid"
+
+
+@dataclass
+class Tally:
+    """A running view of the rows, for the eye only: totals are counted in the ledger."""
+
+    judges: Mapping[str, JudgeSpec]
+    planned: int
+    done: int
+    started_at: float
+    answered: int = 0
+    invalid: int = 0
+    failed: int = 0
+    usd: float = 0.0
+
+    @classmethod
+    def starting_from(
+        cls, totals: Mapping[str, Totals], judges: Mapping[str, JudgeSpec], now: float
+    ) -> Self:
+        """Start from what earlier sessions did."""
+        spent = sum(
+            usd(
+                judges[name].price,
+                tokens_in=t.input_tokens,
+                tokens_out=t.output_tokens,
+                cached=t.cached_tokens,
+            )
+            for name, t in totals.items()
+        )
+        return cls(
+            judges=judges,
+            planned=sum(t.planned for t in totals.values()),
+            done=sum(t.completed for t in totals.values()),
+            started_at=now,
+            usd=spent,
+        )
+
+    def add(self, endings: Sequence[Ending]) -> None:
+        """Count endings that became durable."""
+        for ending in endings:
+            if isinstance(ending, Completed):
+                self.done += 1
+                self.answered += 1
+                self.invalid += ending.verdict is not None and ending.verdict.verdict == _INVALID
+                self.usd += self._price(ending)
+            elif isinstance(ending, Failed):
+                self.failed += 1
+
+    def rate(self, now: float) -> float:
+        """Calls a second in this session."""
+        elapsed = now - self.started_at
+        return self.answered / elapsed if elapsed > 0 else 0.0
+
+    def left_s(self, now: float) -> float | None:
+        """Seconds to go at this session's rate; None before the first answer."""
+        rate = self.rate(now)
+        return (self.planned - self.done) / rate if rate else None
+
+    def words(self, now: float) -> str:
+        """Say everything in one line."""
+        left = self.left_s(now)
+        parts = [
+            f"{self.done}/{self.planned} calls",
+            f"{self.rate(now):.1f}/s",
+            f"{clock(left)} left" if left is not None else "no answer yet",
+            f"{self.failed} failed attempts",
+        ]
+        if self.answered:
+            parts.append(f"{self.invalid / self.answered:.1%} invalid")
+        if any(spec.price is not None for spec in self.judges.values()):
+            parts.append(f"{self.usd:.4f} USD")
+        return ", ".join(parts)
+
+    def _price(self, ending: Completed) -> float:
+        price, receipt = self.judges[ending.reservation.call.judge].price, ending.receipt
+        if price is None:
+            return 0.0
+        return usd(
+            price,
+            tokens_in=receipt.input_tokens or 0,
+            tokens_out=receipt.output_tokens or 0,
+            cached=receipt.cached_tokens or 0,
+        )
+
+
+def clock(seconds: float) -> str:
+    """Write a duration as people read it.
+
+    >>> clock(59.6), clock(3725), clock(200000)
+    ('1:00', '1:02:05', '2 d 7 h')
+    """
+    whole = round(seconds)
+    minutes, s = divmod(whole, 60)
+    hours, m = divmod(minutes, 60)
+    days, h = divmod(hours, 24)
+    if days:
+        return f"{days} d {h} h"
+    return f"{hours}:{m:02}:{s:02}" if hours else f"{m}:{s:02}"
+
+
+class Observer(Protocol):
+    """Whoever shows the progress of a run."""
+
+    def show(self, tally: Tally, now: float) -> None:
+        """Show where the run stands."""
+        ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def show(self, tally: Tally, now: float) -> None:
+        """Show nothing."""
+
+
+class PlainLines:
+    """A line every few seconds, for logs and pipes."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._last: tuple[float, int] | None = None
+
+    def show(self, tally: Tally, now: float) -> None:
+        """Write a line if it is time for one, or if everything is done."""
+        finished = tally.done >= tally.planned
+        if self._last is not None:
+            last_at, last_done = self._last
+            if tally.done == last_done or (now - last_at < _LINE_EVERY_S and not finished):
+                return
+        elif not finished and now - tally.started_at < _LINE_EVERY_S:
+            return
+        self._last = (now, tally.done)
+        print(tally.words(now), file=self._file, flush=True)
+
+
+class Bar:
+    """A rich progress bar, for terminals."""
+
+    def __init__(self, file: TextIO) -> None:
+        from rich.console import Console  # noqa: PLC0415 - loads when a bar is drawn
+        from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415 - same
+
+        self._progress = Progress(
+            BarColumn(bar_width=30),
+            TextColumn("{task.percentage:3.0f}%"),
+            TextColumn("{task.description}"),
+            console=Console(file=file),
+            transient=False,
+        )
+        self._task = self._progress.add_task("", total=None)
+
+    def show(self, tally: Tally, now: float) -> None:
+        """Redraw the bar."""
+        self._progress.update(
+            self._task, total=tally.planned, completed=tally.done, description=tally.words(now)
+        )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.stop()

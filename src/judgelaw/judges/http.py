@@ -1,0 +1,123 @@
+"""A judge behind HTTP: one POST, no redirects, no retries, no cookies, nothing unasked for."""
+
+from typing import Self
+
+import aiohttp
+from yarl import URL
+
+from judgelaw import __version__
+from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.manifest import PlannedCall
+from judgelaw.errors import InputError
+from judgelaw.judges.decode import decode
+from judgelaw.judges.protocol import Surroundings
+from judgelaw.judges.reply import Answer, Failure, FailureKind, Reply
+from judgelaw.judges.secrets import check_secrets, headers_for, redact
+from judgelaw.judges.status import HEADERS_READ
+from judgelaw.judges.text import words
+
+PATHS = {
+    "openai-chat": "chat/completions",
+    "openai-completions": "completions",
+    "anthropic": "v1/messages",
+}
+LARGEST_REPLY = 64 * 2**20
+
+# The first match counts, so the more specific kinds come first.
+_KINDS: tuple[tuple[type[BaseException], FailureKind], ...] = (
+    (aiohttp.InvalidURL, FailureKind.REJECTED),
+    (aiohttp.ClientConnectorError, FailureKind.NO_CONNECTION),
+    (aiohttp.ClientSSLError, FailureKind.NO_CONNECTION),
+    (TimeoutError, FailureKind.TIMEOUT),
+    (aiohttp.ClientPayloadError, FailureKind.CUT),
+    (aiohttp.ServerDisconnectedError, FailureKind.RESET),
+    (aiohttp.ClientConnectionError, FailureKind.RESET),
+    (OSError, FailureKind.RESET),
+    (aiohttp.ClientError, FailureKind.BAD_HTTP),
+)
+
+
+class HttpJudge:
+    """Asks one endpoint in one wire format."""
+
+    def __init__(
+        self, spec: JudgeSpec, around: Surroundings, *, base_url: str | None = None
+    ) -> None:
+        wire, base = spec.body, base_url or spec.base_url
+        if wire not in PATHS or base is None:
+            raise InputError(
+                f"judge {spec.name}: provider {spec.provider} with wire {wire} and base_url "
+                f"{base}: an HTTP judge needs a base_url and one of the wires {', '.join(PATHS)}"
+            )
+        self._spec = spec
+        self._wire: str = wire
+        self._url = URL(f"{base.rstrip('/')}/{PATHS[wire]}")
+        self._session = around.session
+        self._clock = around.clock
+        self._fixed = {
+            "Content-Type": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": f"judgelaw/{__version__}",
+        }
+        if wire == "anthropic":
+            self._fixed["anthropic-version"] = "2023-06-01"
+
+    async def __aenter__(self) -> Self:
+        check_secrets(self._spec)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        pass
+
+    async def ask(self, call: PlannedCall, body: bytes) -> Reply | Failure:
+        """Send the exact bytes once."""
+        del call
+        headers, secrets = headers_for(self._spec, self._wire, self._fixed)
+        try:
+            async with self._session.post(
+                self._url, data=body, headers=headers, allow_redirects=False
+            ) as response:
+                content = await _read(response)
+                if content is None:
+                    return Failure(
+                        kind=FailureKind.TOO_LARGE,
+                        status=response.status,
+                        detail=f"more than {LARGEST_REPLY} bytes",
+                    )
+                kept = {n: v for n in HEADERS_READ if (v := response.headers.get(n)) is not None}
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            return failure_of(error)
+        return Reply(status=response.status, body=redact(content, secrets), headers=kept)
+
+    def decode(self, reply: Reply) -> Answer | Failure:
+        """Read a reply, without effects."""
+        return decode(
+            self._wire, reply, content_filter=self._spec.content_filter, now=self._clock()
+        )
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes | None:
+    """Return the body, None where it is larger than any reply may be."""
+    length = response.content_length
+    if (
+        length is not None
+        and length <= LARGEST_REPLY
+        and not response.headers.get("Content-Encoding")
+    ):
+        return await response.read()
+    chunks, size = [], 0
+    async for chunk in response.content.iter_any():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > LARGEST_REPLY:
+            response.close()
+            return None
+    return b"".join(chunks)
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Turn what the HTTP library raised into a failure of ours."""
+    kind = next(kind for foreign, kind in _KINDS if isinstance(error, foreign))
+    # The text of a response error is its message alone: its repr would show request headers.
+    said = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
+    return Failure(kind=kind, detail=words(f"{type(error).__name__}: {said}"))

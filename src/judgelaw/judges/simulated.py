@@ -1,0 +1,99 @@
+"""A judge whose law is declared: no network, and yet parser and restoration do their work."""
+
+import json
+from collections.abc import Mapping
+from typing import Self
+
+from judgelaw.design.judge import JudgeSpec, Law
+from judgelaw.design.manifest import FrozenRun, PlannedCall
+from judgelaw.design.parser_spec import JsonParser
+from judgelaw.errors import InputError
+from judgelaw.judges.decode import decode
+from judgelaw.judges.protocol import Surroundings
+from judgelaw.judges.reply import Answer, Failure, Reply
+from judgelaw.render import display
+from judgelaw.streams import stream
+
+_GARBAGE = "?"
+_INVALID = "invalid"
+
+
+class SimulatedJudge:
+    """Answers each call with a draw from its cell's law, by the seed of the call."""
+
+    def __init__(self, spec: JudgeSpec, around: Surroundings) -> None:
+        if spec.law is None:
+            raise InputError(f"judge {spec.name}: a simulated judge answers from a law; declare it")
+        self._spec = spec
+        self._law = spec.law
+        self._prompts = _control_prompts(around.frozen)
+        self._clock = around.clock
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        pass
+
+    async def ask(self, call: PlannedCall, body: bytes) -> Reply | Failure:
+        """Draw a verdict and say it as a model would, in the labels that it was shown."""
+        verdict = draw(law_of(self._law, call, self._prompts.get(call.layer)), call)
+        text = _said(self._spec, verdict, call.order)
+        tokens = len(body) // 4
+        reply = {
+            "id": f"simulated-{call.call_id}",
+            "model": self._spec.model,
+            "choices": [
+                {"index": 0, "finish_reason": "stop", "message": {"content": text}},
+            ],
+            "usage": {"prompt_tokens": tokens, "completion_tokens": 1},
+        }
+        return Reply(status=200, body=json.dumps(reply, separators=(",", ":")).encode())
+
+    def decode(self, reply: Reply) -> Answer | Failure:
+        """Read a reply, without effects."""
+        return decode("simulated", reply, now=self._clock())
+
+
+def law_of(law: Law, call: PlannedCall, prompt: str | None) -> Mapping[str, float]:
+    """Return the law of a call's cell; `prompt` is what a control layer shows in every slot."""
+    cell = {"item": call.item, "prompt": prompt or call.prompt, "order": call.order}
+    for candidate in law.cells:
+        if all(getattr(candidate, key) in (None, value) for key, value in cell.items()):
+            return candidate.verdicts
+    return law.verdicts
+
+
+def draw(law: Mapping[str, float], call: PlannedCall) -> str:
+    """Draw a verdict; the call's seed alone decides, or its identity where it has none."""
+    name = call.call_id if call.seed is None else call.judge
+    u = float(stream(call.seed or 0, "simulated", name).random())
+    drawn, below = "", 0.0
+    for verdict, share in law.items():
+        # Shares sum to one up to rounding: beyond the last edge lies the last possible verdict.
+        if share > 0 and u >= below:
+            drawn = verdict
+        below += share
+    return drawn
+
+
+def _said(spec: JudgeSpec, verdict: str, order: str) -> str:
+    label = _GARBAGE if verdict == _INVALID else display(verdict, order)
+    labels = getattr(spec.parser, "labels", None) or {}
+    word = next((said for said, meant in labels.items() if meant == label), label)
+    if isinstance(spec.parser, JsonParser):
+        value: object = word
+        for key in reversed(spec.parser.field.split(".")):
+            value = {key: value}
+        return json.dumps(value)
+    return word
+
+
+def _control_prompts(frozen: FrozenRun) -> dict[str, str]:
+    """Return, by layer, the one template that a control layer shows in all its slots."""
+    first = next(iter(frozen.templates))
+    return {
+        layer.name: layer.prompt or first
+        for layer in frozen.study.streams
+        if layer.role == "control"
+    }
