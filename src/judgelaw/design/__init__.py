@@ -13,6 +13,7 @@ from judgelaw.design.judge import (
 from judgelaw.design.loading import LoadedStudy, load_study
 from judgelaw.design.manifest import FrozenRun, PlannedCall, open_run
 from judgelaw.design.parser_spec import JsonParser, RegexParser, ScoreParser
+from judgelaw.design.store import read_sums, write_sums
 from judgelaw.design.study import Analysis, Budget, Gate, Layer, Study, Transport
 from judgelaw.design.templates import Template
 
@@ -40,4 +41,6 @@ __all__ = [
     "Transport",
     "load_study",
     "open_run",
+    "read_sums",
+    "write_sums",
 ]

@@ -8,7 +8,7 @@ from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.loading import LoadedStudy
 from judgelaw.design.policies import templates_of
 from judgelaw.design.selection import SAMPLE, select
-from judgelaw.design.study import Layer, Selection, Study
+from judgelaw.design.study import Generator, Layer, Selection, Study
 from judgelaw.design.templates import Template
 from judgelaw.errors import InputError
 
@@ -96,8 +96,9 @@ def _check_control(
     if layer.prompt is not None and layer.prompt not in known:
         text = f"{layer.prompt!r}, must be one of {', '.join(known)}; choose one"
         raise loaded.error(("layers", place, "prompt"), text)
-    if layer.labels is None and len(templates) == 1:
-        text = "missing, hidden labels take the place of prompts and there is one; add labels: 6"
+    sampled = isinstance(loaded.study.prompts, Generator)
+    if layer.labels is None and (len(templates) == 1 or sampled):
+        text = "missing, hidden labels take the place of a census of prompts; add labels: 6"
         raise loaded.error(("layers", place, "labels"), text)
 
 

@@ -192,6 +192,23 @@ class Study(Model):
             return (SINGLE,)
         return tuple(order for order in ORDERS if order in self.orders)
 
+    @property
+    def depth(self) -> dict[str, int]:
+        """Repeats by layer."""
+        return {layer.name: layer.repeats or 0 for layer in self.streams}
+
+    def deepened(self, depth: dict[str, int], prompts: int | None = None) -> "Study":
+        """Return the study with other repeats by layer, and other prompts of a generator."""
+        update: dict[str, Any] = {"repeats": depth.get("audit", self.repeats)}
+        if self.layers:
+            layers = (
+                layer.model_copy(update={"repeats": depth[layer.name]}) for layer in self.layers
+            )
+            update = {"layers": tuple(layers)}
+        if isinstance(self.prompts, Generator) and prompts is not None:
+            update["prompts"] = self.prompts.model_copy(update={"count": prompts})
+        return self.model_copy(update=update)
+
     def judges_of(self, layer: Layer) -> tuple[JudgeSpec, ...]:
         """Return the judges of one layer, in the sequence of the study."""
         if layer.judges is None:

@@ -1,0 +1,149 @@
+"""Files of a run folder: several at once or none, and the hash of each."""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from judgelaw.errors import IntegrityError, RunLockedError
+
+SUMS = "SHA256SUMS"
+PENDING = ".pending"
+
+_COMMIT = "COMMIT"
+_SCRATCH = ".scratch"
+_LOCK = ".freeze.lock"
+_CHUNK = 1 << 20
+
+
+@contextmanager
+def scratch(run: Path) -> Iterator[Path]:
+    """Give a folder for what is needed while freezing only."""
+    folder = run / _SCRATCH
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def exclusive(run: Path) -> Iterator[None]:
+    """Hold the folder while it is frozen; the lock dies with its process."""
+    run.mkdir(parents=True, exist_ok=True)
+    with (run / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunLockedError(
+                f"{run}: another process is freezing this run; wait for it or use another folder"
+            ) from None
+        yield
+
+
+@contextmanager
+def staged(run: Path) -> Iterator[Path]:
+    """Give a folder to write into; all its files move into the run at the end, or none does.
+
+    A list of the files is made durable before the first of them moves. A process that dies
+    before the list leaves nothing; one that dies after it leaves work that `recover` finishes.
+    """
+    recover(run)
+    pending = run / PENDING
+    pending.mkdir()
+    try:
+        yield pending
+    except BaseException:
+        shutil.rmtree(pending)
+        raise
+    names = sorted(str(path.relative_to(pending)) for path in pending.rglob("*") if path.is_file())
+    _write_sums(run, pending, names)
+    for name in names:
+        _sync(pending / name)
+    durable(pending / _COMMIT, json.dumps([*names, SUMS]).encode())
+    recover(run)
+
+
+def recover(run: Path) -> None:
+    """Finish the moves of a process that died between its list and its last file."""
+    pending = run / PENDING
+    if not pending.exists():
+        return
+    commit = pending / _COMMIT
+    if commit.exists():
+        for name in json.loads(commit.read_bytes()):
+            if (pending / name).exists():
+                (run / name).parent.mkdir(parents=True, exist_ok=True)
+                (pending / name).replace(run / name)
+        _sync_folder(run)
+        commit.unlink()
+    shutil.rmtree(pending)
+
+
+def durable(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    _sync_folder(path.parent)
+
+
+def file_sha256(path: Path) -> str:
+    """Hash a file without holding it."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def read_sums(run: Path) -> dict[str, str]:
+    """Read the recorded hashes by file name."""
+    path = run / SUMS
+    if not path.exists():
+        return {}
+    sums: dict[str, str] = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        digest, mark, name = line.partition("  ")
+        if not mark:
+            raise IntegrityError(f"{path}:{number}: no line of hash and name; restore the file")
+        sums[name] = digest
+    return sums
+
+
+def write_sums(run: Path, names: Iterable[str]) -> None:
+    """Record the hashes of these files; the lines of all others stay."""
+    sums = read_sums(run)
+    sums.update({name: file_sha256(run / name) for name in names})
+    durable(run / SUMS, _sums_text(sums))
+
+
+def _write_sums(run: Path, pending: Path, names: list[str]) -> None:
+    sums = read_sums(run)
+    sums.update({name: file_sha256(pending / name) for name in names})
+    durable(pending / SUMS, _sums_text(sums))
+
+
+def _sums_text(sums: dict[str, str]) -> bytes:
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode()
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
