@@ -1,0 +1,131 @@
+"""What commands share: JSON out, a table on the terminal, and progress for what takes long."""
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from judgelaw.errors import InputError
+
+_PATIENCE_S = 2.0
+"""Shorter work shows no progress."""
+
+_LINE_EVERY_S = 5.0
+
+
+def plain(value: Any) -> Any:
+    """Turn frozen values into what JSON can hold; a number that does not exist becomes null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def write_json(value: Any, target: str) -> None:
+    """Write JSON to a file, or to stdout for `-`."""
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if target == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(target).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str) -> None:
+    """Print a table to stdout; in full, without colour or cutting, where it is no terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    terminal = sys.stdout.isatty()
+    console = Console(width=None if terminal else 200, highlight=False)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        left = index == 0 or not _is_number(rows, index)
+        table.add_column(column, justify="left" if left else "right")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _is_number(rows: Sequence[Sequence[str]], index: int) -> bool:
+    return all(row[index][:1] in "+-.0123456789" for row in rows)
+
+
+@contextmanager
+def progress(
+    what: str, total: int, *, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[int], None]]:
+    """Yield a function that takes the amount of work just done.
+
+    After two seconds a bar appears on stderr, or a plain line every five where it is no terminal.
+    """
+    reporter = _Bar(what, total) if sys.stderr.isatty() else _Lines(what, total)
+    start = clock()
+    done = 0
+
+    def advance(amount: int) -> None:
+        nonlocal done
+        done += amount
+        elapsed = clock() - start
+        if elapsed >= _PATIENCE_S:
+            reporter.show(done, elapsed)
+
+    try:
+        yield advance
+    finally:
+        reporter.close()
+
+
+class _Lines:
+    """Progress where nobody looks at a terminal: a line now and then."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self._what, self._total, self._last = what, total, 0.0
+
+    def show(self, done: int, elapsed: float) -> None:
+        if elapsed - self._last < _LINE_EVERY_S and self._last:
+            return
+        self._last = elapsed
+        share = done / self._total
+        click.echo(f"{self._what}: {share:.0%} after {elapsed:.0f} s", err=True)
+
+    def close(self) -> None:
+        """Lines need no end."""
+
+
+class _Bar:
+    """A bar on the terminal, made when it is first needed."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self._what, self._total = what, total
+        self._bar: Any = None
+        self._task: Any = None
+
+    def show(self, done: int, elapsed: float) -> None:
+        del elapsed
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._what, total=self._total)
+            self._bar.start()
+        self._bar.update(self._task, completed=done)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
