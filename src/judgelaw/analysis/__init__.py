@@ -1,5 +1,6 @@
 """One complete analysis of one calls table: tensors in, frozen values out."""
 
+from judgelaw.analysis.complete import analyze
 from judgelaw.analysis.values import (
     Analysis,
     Component,
@@ -30,4 +31,5 @@ __all__ = [
     "PromptDistances",
     "Settings",
     "Table",
+    "analyze",
 ]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from judgelaw.diagnose.finding import Cell, Finding
 from judgelaw.estimate import COMPONENTS, Design
 from judgelaw.uncertainty.calls import ErrorSplit
+from judgelaw.uncertainty.permutation import PermutationTest
 from judgelaw.uncertainty.results import Interval
 
 Floats = NDArray[np.float64]
@@ -184,12 +185,14 @@ class JudgeAnalysis:
             candidate), None without gold.
         permutation: p values of "same law under every prompt" and "... order"; None where absent
             or not asked for.
-        split: where the error of each macroaverage comes from, calls or items.
+        split: where the error of each macroaverage comes from, calls or items; empty below four
+            repeats.
         lead: the largest component; None where the design has one component.
         strata: components of each stratum, by name.
         item_values: estimates of single items.
         prompt_distances: None with one prompt.
         order_direction: None where positions are not known.
+        projection: prompt component with the error of drawing prompts; sampled designs only.
         other_metrics: flip rate, kappa, ... on the same calls.
         identity: the live identity check at each depth with equal repeats.
         unanimous_cells: share of cells whose calls all agree; 1 is a near-deterministic judge.
@@ -208,13 +211,14 @@ class JudgeAnalysis:
     depths: Mapping[int, Components]
     outcomes: Mapping[str, int]
     gold_match: float | None
-    permutation: Mapping[str, Any]
+    permutation: Mapping[str, PermutationTest | None]
     split: Mapping[str, ErrorSplit]
     lead: LargestComponent | None
     strata: Mapping[str, Components]
     item_values: ItemValues
     prompt_distances: PromptDistances | None
     order_direction: OrderDirection | None
+    projection: Interval | None
     other_metrics: tuple[OtherMetric, ...]
     identity: tuple[Identity, ...]
     unanimous_cells: float

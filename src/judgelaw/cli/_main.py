@@ -14,6 +14,7 @@ from judgelaw.errors import JudgelawError
 # name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
 # with a trailing underscore where the name is a Python keyword; its command object is `command`.
 COMMANDS = {
+    "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
     "simulate": "Known-law studies: see the estimators against the truth.",
 }
 

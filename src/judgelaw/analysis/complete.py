@@ -1,0 +1,94 @@
+"""From tensors to one complete analysis."""
+
+from collections.abc import Mapping
+
+import judgelaw
+from judgelaw.analysis.components import Resampling
+from judgelaw.analysis.depths import Declaration
+from judgelaw.analysis.judge import Progress, Request, analyze_judge
+from judgelaw.analysis.roles import infer_roles, main_layer
+from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings
+from judgelaw.errors import InputError
+from judgelaw.estimate import Design
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty.bands import DRAWS
+from judgelaw.uncertainty.permutation import DRAWS as PERMUTATIONS
+
+
+def analyze(
+    tensors: Mapping[Key, VerdictTensor],
+    *,
+    design: Design = "census",
+    order_weights: Mapping[str, float] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    permutations: int = PERMUTATIONS,
+    level: float = 0.95,
+    roles: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Analyse every judge of every layer of one table.
+
+    Args:
+        tensors: the calls, by (layer or None, judge).
+        design: "census" if the prompts are all that matter, "sampled" if a generator drew them.
+        order_weights: how often each order is used, by name; equal by default.
+        draws: item resamples of the bands.
+        seed: seed of every named stream.
+        permutations: shuffles of the permutation tests; 0 leaves them out.
+        level: coverage of bands and intervals.
+        roles: role of each layer, where its name does not say it.
+        progress: called with (what, done, of) during permutations.
+
+    Raises:
+        NotIdentifiedError: a cell holds a single call.
+    """
+    if not tensors:
+        raise InputError("no calls: an analysis needs the table of one judge or more")
+    request = Request(
+        declared=Declaration(design=design, order_weights=order_weights),
+        how=Resampling(draws=draws, seed=seed, level=level),
+        permutations=permutations,
+        progress=progress,
+    )
+    found = {key: analyze_judge(key[1], t, request) for key, t in tensors.items()}
+    layers, main, known_roles = _by_layer(found, roles)
+    return Analysis(
+        judges=layers[main],
+        layers={name: judges for name, judges in layers.items() if name is not None},
+        main_layer=main,
+        roles=known_roles,
+        settings=Settings(
+            design=design,
+            draws=draws,
+            seed=seed,
+            permutations=permutations,
+            level=level,
+            version=judgelaw.__version__,
+            order_weights=order_weights,
+        ),
+        warnings=_which_layer(main, known_roles),
+    )
+
+
+def _by_layer(
+    found: Mapping[Key, JudgeAnalysis], roles: Mapping[str, str] | None
+) -> tuple[dict[str | None, dict[str, JudgeAnalysis]], str | None, dict[str, str]]:
+    layers: dict[str | None, dict[str, JudgeAnalysis]] = {}
+    for (layer, judge), value in found.items():
+        layers.setdefault(layer, {})[judge] = value
+    named = [layer for layer in layers if layer is not None]
+    if not named:
+        return layers, None, {}
+    known = infer_roles(named, roles)
+    return layers, main_layer(known), known
+
+
+def _which_layer(main: str | None, roles: Mapping[str, str]) -> tuple[str, ...]:
+    if main is None or len(roles) == 1 or roles[main]:
+        return ()
+    warning = (
+        f"no layer has the role audit or evaluation; {main!r} is shown as the main one: "
+        "name another with --layer, or give roles in the study"
+    )
+    return (warning,)

@@ -1,0 +1,75 @@
+"""Nested prefixes of the repeat ranks: what the study would have said, had it stopped earlier."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judgelaw.estimate import Decomposition, Design, decompose
+from judgelaw.estimate.weights import Weights
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty.call_variance import MIN_REPEATS
+from judgelaw.uncertainty.calls import CallErrors, call_errors
+
+_PAIR = 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AtDepth:
+    """The calls of one judge at one depth, with their estimates.
+
+    Attributes:
+        depth: the number of ranks kept, the largest number of calls in a cell.
+        tensor: the calls.
+        found: estimates of every item.
+        errors: exact call errors, None below four calls in a cell.
+    """
+
+    depth: int
+    tensor: VerdictTensor
+    found: Decomposition
+    errors: CallErrors | None
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every cell holds the same number of calls."""
+        low, high = self.tensor.depth
+        return low == high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What the estimand is: how prompts came about, and how often each order is used."""
+
+    design: Design = "census"
+    order_weights: Weights = None
+
+
+def at_depth(tensor: VerdictTensor, declared: Declaration) -> AtDepth:
+    """Estimate all components of every item, with exact call errors where four repeats allow.
+
+    Raises:
+        NotIdentifiedError: a cell holds one call.
+    """
+    found = decompose(tensor, design=declared.design, order_weights=declared.order_weights)
+    low, high = tensor.depth
+    errors = None
+    if low >= MIN_REPEATS:
+        errors = call_errors(tensor, design=declared.design, order_weights=declared.order_weights)
+    return AtDepth(depth=high, tensor=tensor, found=found, errors=errors)
+
+
+def nested(tensor: VerdictTensor, declared: Declaration) -> Iterator[AtDepth]:
+    """Yield the prefixes 2, 4, 8, ... below the full depth.
+
+    Where ranks are missing, a prefix keeps the items that have two calls in every cell of it, and
+    its tensor's notes say how many went.
+    """
+    if tensor.ranked is None:
+        return
+    depth = _PAIR
+    while depth < tensor.depth[1]:
+        prefix = tensor.prefix(depth)
+        if np.all(prefix.repeats >= _PAIR, axis=(1, 2)).any():
+            yield replace(at_depth(prefix.complete("drop"), declared), depth=depth)
+        depth *= 2

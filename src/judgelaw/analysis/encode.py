@@ -1,0 +1,126 @@
+"""The document `judgelaw.analysis/1`: plain values, None for what cannot be had."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from judgelaw.analysis.values import (
+    Analysis,
+    Component,
+    Components,
+    ItemValues,
+    JudgeAnalysis,
+    LargestComponent,
+    Table,
+)
+from judgelaw.diagnose.finding import Finding
+from judgelaw.estimate import COMPONENTS
+from judgelaw.uncertainty.permutation import PermutationTest
+
+SCHEMA = "judgelaw.analysis/1"
+
+
+def encode(analysis: Analysis) -> dict[str, Any]:
+    """Return the whole analysis as plain values."""
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "settings": asdict(analysis.settings),
+        "judges": _judges(analysis.judges),
+    }
+    if analysis.layers:
+        document["layers"] = {name: _judges(j) for name, j in analysis.layers.items()}
+        document["main_layer"] = analysis.main_layer
+        document["roles"] = dict(analysis.roles)
+    document["diagnostics"] = [_finding(f) for f in analysis.diagnostics]
+    document["tables"] = {name: _table(t) for name, t in analysis.tables.items()}
+    document["left_out"] = dict(analysis.left_out)
+    document["warnings"] = list(analysis.warnings)
+    plain: dict[str, Any] = _plain(document)
+    return plain
+
+
+def _judges(judges: Mapping[str, JudgeAnalysis]) -> dict[str, Any]:
+    return {name: _judge(j) for name, j in judges.items()}
+
+
+def _judge(j: JudgeAnalysis) -> dict[str, Any]:
+    return {
+        "sentence": j.sentence,
+        "items": j.items,
+        "prompts": j.prompts,
+        "orders": j.orders,
+        "repeats": j.repeats,
+        "calls": j.calls,
+        "components": _components(j.components),
+        "depths": {str(depth): _components(c) for depth, c in j.depths.items()},
+        "outcomes": dict(j.outcomes),
+        "gold_match": j.gold_match,
+        "permutation": {facet: _test(t) for facet, t in j.permutation.items()},
+        "split": {name: asdict(s) for name, s in j.split.items()},
+        "lead": _lead(j.lead),
+        "strata": {name: _components(c) for name, c in j.strata.items()},
+        "item_values": _item_values(j.item_values),
+        "prompt_distances": j.prompt_distances and asdict(j.prompt_distances),
+        "order_direction": j.order_direction and asdict(j.order_direction),
+        "projection": j.projection and asdict(j.projection),
+        "other_metrics": {m.name: asdict(m) for m in j.other_metrics},
+        "identity": [asdict(i) for i in j.identity],
+        "unanimous_cells": j.unanimous_cells,
+        "near_deterministic": j.near_deterministic,
+        "warnings": j.warnings,
+    }
+
+
+def _components(components: Components) -> dict[str, Any]:
+    return {name: _component(c) for name, c in components.items()}
+
+
+def _component(c: Component) -> dict[str, Any] | None:
+    """Return one component; None where the design says nothing about it."""
+    return None if c.absent else asdict(c)
+
+
+def _test(test: PermutationTest | None) -> dict[str, Any] | None:
+    return None if test is None else asdict(test)
+
+
+def _lead(lead: LargestComponent | None) -> dict[str, Any] | None:
+    return None if lead is None else {**asdict(lead), "settled": lead.settled}
+
+
+def _item_values(values: ItemValues) -> dict[str, Any]:
+    def columns(array: Any) -> dict[str, Any]:
+        return {name: array[:, c] for c, name in enumerate(COMPONENTS)}
+
+    variance = values.call_variance
+    return {
+        "items": values.items,
+        "strata": values.strata,
+        "estimates": columns(values.estimates),
+        "plugin": columns(values.plugin),
+        "call_variance": None if variance is None else columns(variance),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return asdict(finding)
+
+
+def _table(table: Table) -> dict[str, Any]:
+    return {"title": table.title, "columns": table.columns, "rows": table.rows}
+
+
+def _plain(value: Any) -> Any:
+    """Turn tuples and arrays into lists, and numbers that are not finite into None."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _plain(v) for key, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return value

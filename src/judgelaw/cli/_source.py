@@ -1,0 +1,159 @@
+"""What commands on a run or a table share: their options, and the calls they read."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from judgelaw.errors import IncompleteDesignError, InputError
+
+if TYPE_CHECKING:
+    from judgelaw.analysis import Key
+    from judgelaw.estimate import Design
+    from judgelaw.tensor import VerdictTensor
+
+F = TypeVar("F", bound=Callable[..., Any])
+_ROUNDING = 1e-9
+UNNAMED = "judge"
+"""The judge of a table without a judge column."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The calls of a run or of a table, with what a run declares about them.
+
+    Attributes:
+        tensors: by (layer or None, judge).
+        design: "census" or "sampled", as asked, else as the run declares it.
+        roles: role of each layer, None for a table.
+        order_weights: by order, None where orders weigh the same.
+        run: the run folder, None for a table.
+    """
+
+    tensors: "Mapping[Key, VerdictTensor]"
+    design: "Design"
+    roles: Mapping[str, str] | None = None
+    order_weights: Mapping[str, float] | None = None
+    run: Path | None = None
+
+
+def source_options(command: F) -> F:
+    """Add the options that say which calls to read."""
+    for option in reversed(
+        (
+            click.option(
+                "--judge", "judges", multiple=True, help="Read this judge only; may be repeated."
+            ),
+            click.option("--layer", help="Read this layer only."),
+            click.option(
+                "--repeats",
+                type=click.IntRange(min=2),
+                metavar="R",
+                help="Read the frozen prefix of repeat ranks below R.",
+            ),
+            click.option(
+                "--design",
+                type=click.Choice(["census", "sampled"]),
+                help="Are the prompts all that matter, or drawn from a generator? "
+                "[default: as the run declares, else census]",
+            ),
+            click.option(
+                "--incomplete",
+                type=click.Choice(["error", "drop"]),
+                default="error",
+                show_default=True,
+                help="What to do with items that lack two calls in a cell.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def resampling_options(command: F) -> F:
+    """Add the options of item resampling."""
+    for option in reversed(
+        (
+            click.option(
+                "--draws",
+                type=click.IntRange(min=2),
+                default=20_000,
+                show_default=True,
+                help="Item resamples of the bands.",
+            ),
+            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def read_source(
+    path: str,
+    *,
+    judges: Sequence[str] = (),
+    layer: str | None = None,
+    repeats: int | None = None,
+    design: "Design | None" = None,
+    incomplete: Literal["error", "drop"] = "error",
+) -> Source:
+    """Read the calls of a run folder or a calls table."""
+    quieten_blas()
+    from judgelaw.tables import read_tensors
+
+    try:
+        tensors = read_tensors(
+            path, repeats=repeats, incomplete=incomplete, judges=list(judges) or None
+        )
+    except IncompleteDesignError as error:
+        raise IncompleteDesignError(f"{error} (here: --incomplete drop)") from error
+    chosen = _of_layer({(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}, layer)
+    run = Path(path) if Path(path).is_dir() and (Path(path) / "study.yaml").is_file() else None
+    if run is None:
+        return Source(tensors=chosen, design=design or "census")
+    return _declared(chosen, run, design)
+
+
+def quieten_blas() -> None:
+    """Keep matrix products in one thread: ours are small, and waiting for threads costs more.
+
+    Has an effect only before NumPy is imported; what the user set stays.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+def _of_layer(
+    tensors: "Mapping[Key, VerdictTensor]", layer: str | None
+) -> "Mapping[Key, VerdictTensor]":
+    if layer is None:
+        return tensors
+    chosen = {key: tensor for key, tensor in tensors.items() if key[0] == layer}
+    if not chosen:
+        there = sorted({str(key[0]) for key in tensors if key[0] is not None})
+        listed = f"there are {', '.join(there)}" if there else "the table has no layers"
+        raise InputError(f"no layer is called {layer!r}: {listed}")
+    return chosen
+
+
+def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, design: "Design | None") -> Source:
+    """Add what the frozen study declares: roles, weights of orders, how prompts came about."""
+    from judgelaw.design import load_study
+
+    study = load_study(run / "study.yaml").study
+    drawn = getattr(study.prompts, "policy", None) == "generator"
+    asked = design or (study.analysis and study.analysis.estimator)
+    weights = {str(order): float(q) for order, q in study.orders.items()}
+    total = sum(weights.values())
+    weights = {order: q / total for order, q in weights.items()}
+    unequal = max(weights.values()) - min(weights.values()) > _ROUNDING
+    return Source(
+        tensors=tensors,
+        design=asked or ("sampled" if drawn else "census"),
+        roles={layer.name: layer.role for layer in study.streams},
+        order_weights=weights if unequal and len(weights) > 1 else None,
+        run=run,
+    )

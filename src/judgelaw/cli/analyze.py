@@ -1,0 +1,213 @@
+"""`judgelaw analyze`: what the disagreement of each judge is made of."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from judgelaw.cli._output import progress, show_table, write_json
+from judgelaw.cli._source import Source, read_source, resampling_options, source_options
+
+if TYPE_CHECKING:
+    from judgelaw.analysis import Analysis, Component, JudgeAnalysis
+    from judgelaw.estimate import Design
+
+_NEGATIVE = (
+    "Negative estimates are printed as they come: the truth is never below 0, so such a component "
+    "is too small for these calls to see. Setting it to 0 would bias every average."
+)
+_LABELS = {
+    "call": "repeat-to-repeat (call)",
+    "prompt": "prompt",
+    "order": "answer order",
+    "interaction": "prompt x order",
+    "total": "total",
+}
+_MARKS = {"problem": "PROBLEM", "notice": "notice"}
+
+
+@click.command()
+@click.argument("source", metavar="RUN|TABLE")
+@source_options
+@resampling_options
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=0),
+    default=999,
+    show_default=True,
+    help="Shuffles of the permutation tests; 0 leaves them out.",
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
+@click.option(
+    "--tables",
+    "tables_folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write every table as CSV, LaTeX and JSON.",
+)
+def command(
+    *,
+    source: str,
+    judges: tuple[str, ...],
+    layer: str | None,
+    repeats: int | None,
+    design: "Design | None",
+    incomplete: Literal["error", "drop"],
+    draws: int,
+    seed: int,
+    permutations: int,
+    json_file: str | None,
+    tables_folder: Path | None,
+) -> None:
+    r"""Split the disagreement of each judge into dice, prompt, answer order and interaction.
+
+    A table has the columns judge, item, stratum, prompt, order, repeat, verdict, gold (CSV,
+    Parquet or JSON lines); a run is the folder of `judgelaw run`.
+
+    \b
+    judgelaw analyze calls.csv.gz
+    judgelaw analyze runs/my-study --json analysis.json --tables tables/
+    judgelaw analyze calls.parquet --judge my-judge --repeats 4 --incomplete drop
+    """
+    calls = read_source(
+        source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete
+    )
+    analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
+    if tables_folder is not None:
+        from judgelaw.report.tables import write_tables
+
+        written = write_tables(analysis.tables, tables_folder)
+        click.echo(f"{len(written)} files in {tables_folder}", err=True)
+    if json_file is not None:
+        write_json(analysis.to_json(), json_file)
+    if json_file != "-":
+        show(analysis)
+
+
+def analyze_source(calls: Source, *, draws: int, seed: int, permutations: int) -> "Analysis":
+    """Analyse what was read, with a bar for the permutations where they take long."""
+    from judgelaw.analysis import analyze
+
+    facets = sum((len(t.prompts) > 1) + (len(t.orders) > 1) for t in calls.tensors.values())
+    with _steps("permuting", facets * permutations) as step:
+        return analyze(
+            calls.tensors,
+            design=calls.design,
+            order_weights=calls.order_weights,
+            draws=draws,
+            seed=seed,
+            permutations=permutations,
+            roles=calls.roles,
+            progress=step,
+        )
+
+
+@contextmanager
+def _steps(what: str, total: int) -> Iterator[Callable[[str, int, int], None]]:
+    """Turn the steps of several tests into one bar."""
+    done: dict[str, int] = {}
+    with progress(what, max(total, 1)) as advance:
+
+        def step(label: str, now: int, of: int) -> None:
+            del of
+            advance(now - done.get(label, 0))
+            done[label] = now
+
+        yield step
+
+
+def show(analysis: "Analysis") -> None:
+    """Print the answer of every judge of the main layer: sentence, table, what to know."""
+    several = len(analysis.judges) > 1
+    negative = False
+    for name, judge in analysis.judges.items():
+        click.echo(f"{name}: {judge.sentence}" if several else judge.sentence)
+        click.echo()
+        show_table(_columns(analysis), _rows(judge), title=_title(judge))
+        click.echo()
+        for line in _notes(judge):
+            click.echo(line)
+        click.echo()
+        negative = negative or any(c.estimate < 0 for c in judge.components.values())
+    for line in _endnotes(analysis, negative=negative):
+        click.echo(line)
+
+
+def _title(judge: "JudgeAnalysis") -> str:
+    R = judge.repeats
+    depth = f"{R[0]}-{R[1]}" if isinstance(R, tuple) else str(R)
+    where = "" if judge.layer is None else f", layer {judge.layer}"
+    axes = ((judge.items, "item"), (judge.prompts, "prompt"), (judge.orders, "order"))
+    design = " x ".join(f"{n:,} {noun}{'s' * (n != 1)}" for n, noun in axes)
+    return f"{judge.name}{where}: {design} x {depth} repeats, {judge.calls:,} calls"
+
+
+def _columns(analysis: "Analysis") -> list[str]:
+    level = f"{100 * analysis.settings.level:g}%"
+    return [
+        "component",
+        "estimate",
+        f"{level} item band",
+        f"{level} call interval",
+        "plug-in",
+        "share",
+    ]
+
+
+def _rows(judge: "JudgeAnalysis") -> list[list[str]]:
+    return [_row(_LABELS[name], c) for name, c in judge.components.items()]
+
+
+def _row(label: str, c: "Component") -> list[str]:
+    if c.absent:
+        return [label, "not varied", "-", "-", "-", "-"]
+    share = "-" if isnan(c.share) else f"{100 * c.share:.1f}%"
+    return [
+        label,
+        f"{c.estimate:.4f}",
+        _pair(c.band),
+        _pair(c.call_interval),
+        f"{c.plugin:.4f}",
+        share,
+    ]
+
+
+def _pair(pair: tuple[float, float] | None) -> str:
+    return "-" if pair is None else f"[{pair[0]:.4f}, {pair[1]:.4f}]"
+
+
+def _notes(judge: "JudgeAnalysis") -> Iterator[str]:
+    if len(judge.depths) > 1 and not judge.components["prompt"].absent:
+        at = ", ".join(
+            f"R={depth} {c['prompt'].plugin:.4f} -> {c['prompt'].estimate:.4f}"
+            for depth, c in judge.depths.items()
+        )
+        yield f"  prompt, plug-in -> corrected: {at}"
+    tests = {
+        facet: test for facet, test in judge.permutation.items() if test is not None and test.draws
+    }
+    if tests:
+        said = ", ".join(f"across {facet}s p = {test.p:.3g}" for facet, test in tests.items())
+        yield f"  permutation tests of one law: {said}"
+    counts = ", ".join(f"{verdict} {n:,}" for verdict, n in judge.outcomes.items())
+    gold = "" if judge.gold_match is None else f"; matches gold in {100 * judge.gold_match:.1f}%"
+    yield f"  verdicts: {counts}{gold}"
+    for warning in judge.warnings:
+        yield f"  ! {warning}"
+
+
+def _endnotes(analysis: "Analysis", *, negative: bool) -> Iterator[str]:
+    if negative:
+        yield _NEGATIVE
+    others = [name for name in analysis.layers if name != analysis.main_layer]
+    if others:
+        yield f"Other layers ({', '.join(others)}) are in --json and --tables; --layer shows one."
+    for finding in analysis.diagnostics:
+        if finding.verdict in _MARKS:
+            about = f" ({finding.subject})" if finding.subject else ""
+            yield f"{_MARKS[finding.verdict]}{about}: {finding.headline} {finding.advice}"
+    for warning in analysis.warnings:
+        yield f"! {warning}"
