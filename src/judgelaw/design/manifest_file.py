@@ -45,8 +45,10 @@ class TableWriter:
         self._columns = columns
         self._connection = duckdb.connect(str(scratch / "rows.duckdb"))
         # One thread keeps the rows in sequence; the object columns hold text only.
+        # The progress bar would go to stdout, which belongs to data.
         self._connection.execute(
-            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0"
+            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0; "
+            "SET enable_progress_bar = false"
         )
         declared = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
         self._connection.execute(f"CREATE TABLE rows ({declared})")
@@ -92,7 +94,7 @@ class TableWriter:
 def reading() -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a small connection for reading."""
     with duckdb.connect() as connection:
-        connection.execute("SET threads = 1")
+        connection.execute("SET threads = 1; SET enable_progress_bar = false")
         yield connection
 
 
