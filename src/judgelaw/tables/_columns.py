@@ -63,8 +63,9 @@ def _check_mapping(mapping: Mapping[str, str | None], present: Sequence[str], ta
     for part, column in mapping.items():
         if part not in CONTRACT:
             raise InputError(
-                f"columns maps {part!r}, which is no part of a calls table{_nearest(part, CONTRACT)}: "
-                f"map one of {', '.join(CONTRACT)}, as in columns={{'verdict': 'winner'}}"
+                f"columns maps {part!r}, which is no part of a calls table"
+                f"{_nearest(part, CONTRACT)}: map one of {', '.join(CONTRACT)}, "
+                "as in columns={'verdict': 'winner'}"
             )
         if column is None and part in REQUIRED:
             raise InputError(f"columns leaves out {part!r}, which a calls table needs")

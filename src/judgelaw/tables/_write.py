@@ -1,7 +1,5 @@
 """Write a calls table (or any table of columns): whole or not at all, the same bytes each time."""
 
-# ruff: noqa: S608 - every name and literal in the SQL below is quoted by _edge.name and _edge.text
-
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -131,7 +129,7 @@ def _array(column: str, values: Column, kind: type) -> NDArray[Any]:
     found = _kind(column, values)
     if found not in (None, kind) and (found, kind) != (int, float):
         raise InputError(
-            f"column {column!r} holds {kind.__name__} in one block and {found.__name__} in "  # type: ignore[union-attr]
+            f"column {column!r} holds {kind.__name__} in one block and {found.__name__} in "
             "another: a column has one type"
         )
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":

@@ -1,0 +1,141 @@
+"""Calls that DuckDB counts: files, and frames held in memory."""
+
+# ruff: noqa: S608 - every name and literal in the SQL below is quoted by _edge.name and _edge.text
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from judgelaw.tables._calls import ONLY, WORD, Pair, Row, Tally
+from judgelaw.tables._columns import Layout
+from judgelaw.tables._edge import foreign_errors, name, text
+
+_WHOLE = frozenset(
+    {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+)
+_KEYS = ("layer", "judge", "item", "stratum", "gold", "prompt", "order")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Locator:
+    """How a row of the source is told to a person: the SQL that finds it and the words for it."""
+
+    columns: tuple[str, ...] = ()
+    places: Callable[[list[tuple[Any, ...]]], list[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuckCalls:
+    """A table that DuckDB can scan, as the SQL expression `source`."""
+
+    con: duckdb.DuckDBPyConnection
+    table: str
+    source: str
+    layout: Layout
+    types: Mapping[str, str]
+    locator: Locator
+
+    def tallies(self) -> list[Tally]:
+        """Count calls by layer, judge, verdict and gold, in one pass over short columns."""
+        parts = ("layer", "judge", "verdict", "gold")
+        labels = ", ".join(self._label(part) for part in parts)
+        keys = ", ".join(self._label(part) for part in parts if self.layout.has(part))
+        rank = self._rank()
+        with foreign_errors(self.table):
+            rows = self.con.execute(
+                f"SELECT {labels}, count(*), count({rank}), min({rank}), max({rank}) "
+                f"FROM {self.source} GROUP BY {keys}"
+            ).fetchall()
+        fields = (*parts, "calls", "ranked", "low", "high")
+        return [Tally(**dict(zip(fields, row, strict=True))) for row in rows]
+
+    def count_cells(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        *,
+        planes: Sequence[Sequence[str]],
+        pairs: Sequence[Pair],
+        everything: bool,
+        ranks: int,
+    ) -> None:
+        """Make the table `cells` with one GROUP BY; what is constant is not hashed once a row."""
+        keys = {part: self._label(part) for part in _KEYS}
+        varying = [sql for part, sql in keys.items() if self.layout.has(part)]
+        if len(pairs) == 1:
+            varying = [sql for sql in varying if sql not in (keys["layer"], keys["judge"])]
+            keys |= {part: _literal(value) for part, value in zip(_KEYS, pairs[0], strict=False)}
+        rank, word = self._rank(), "0::USMALLINT"
+        if ranks > WORD:
+            rank, word = f"(({rank}) % {WORD})", f"(({rank}) // {WORD})::USMALLINT"
+            varying.append(word)
+        selected = [f"{sql} AS {name(part)}" for part, sql in keys.items()]
+        aggregates = self._masks(f"1::UINTEGER << ({rank})::UINTEGER", planes)
+        with foreign_errors(self.table):
+            con.execute(
+                f"CREATE TEMP TABLE cells AS SELECT {', '.join(selected)}, {word} AS word, "
+                f"{', '.join(aggregates)}, count(*)::BIGINT AS n FROM {self.source} "
+                f"WHERE {'true' if everything else self._in_pairs(pairs)} "
+                f"GROUP BY {', '.join(varying)}"
+            )
+
+    def find(self, where: Mapping[str, str | int | None], *, at_most: int) -> list[Row]:
+        """Find rows by their values, first ones first."""
+        tests = [self._test(part, value) for part, value in where.items()]
+        place = self.locator.columns
+        parts = tuple(self.layout.columns)
+        columns = ", ".join([*place, *(self._label(part) for part in parts)])
+        order = f"ORDER BY {', '.join(place)}" if place else ""
+        with foreign_errors(self.table):
+            found = self.con.execute(
+                f"SELECT {columns} FROM {self.source} WHERE {' AND '.join(tests) or 'true'} "
+                f"{order} LIMIT {at_most}"
+            ).fetchall()
+        places = self.locator.places([row[: len(place)] for row in found])
+        return [
+            Row(place=where_, values=dict(zip(parts, row[len(place) :], strict=True)))
+            for where_, row in zip(places, found, strict=True)
+        ]
+
+    def _masks(self, mark: str, planes: Sequence[Sequence[str]]) -> list[str]:
+        verdict = self._label("verdict")
+        return [f"bit_or({mark}) AS presence"] + [
+            f"coalesce(bit_or({mark}) FILTER ({verdict} IN ({', '.join(map(text, raw))})), 0)"
+            f"::UINTEGER AS plane_{j}"
+            for j, raw in enumerate(planes)
+        ]
+
+    def _in_pairs(self, pairs: Sequence[Pair]) -> str:
+        tests = [
+            [self._test(part, value) for part, value in zip(_KEYS, pair, strict=False)]
+            for pair in pairs
+        ]
+        return " OR ".join(f"({' AND '.join(both)})" for both in tests)
+
+    def _test(self, part: str, value: str | int | None) -> str:
+        column = self._rank() if part == "repeat" else self._label(part)
+        if value is None:
+            return f"{column} IS NULL"
+        return f"{column} = {value if isinstance(value, int) else text(value)}"
+
+    def _label(self, part: str) -> str:
+        """The column as text."""
+        if not self.layout.has(part):
+            return _literal(ONLY if part == "order" else None)
+        column = self.layout.columns[part]
+        return name(column) if self.types[column] == "VARCHAR" else f"{name(column)}::VARCHAR"
+
+    def _rank(self) -> str:
+        """The column `repeat` as a whole number, NULL where it is none."""
+        column = self.layout.columns["repeat"]
+        if self.types[column] in _WHOLE:
+            return name(column)
+        number = f"TRY_CAST({name(column)} AS DOUBLE)"
+        # A double holds every whole number below 2^53; nan and infinity are not below it.
+        whole = f"{number} = floor({number}) AND abs({number}) < 9e15"
+        return f"CASE WHEN {whole} THEN {number}::BIGINT END"
+
+
+def _literal(value: str | None) -> str:
+    return "NULL::VARCHAR" if value is None else text(value)

@@ -1,0 +1,68 @@
+"""Calls that are there twice, and ranks that do not count the calls of a cell."""
+
+# ruff: noqa: S608 - no name or literal in the SQL below comes from outside
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import duckdb
+
+from judgelaw.errors import DuplicateCallsError, TableError
+from judgelaw.tables._calls import WORD, Calls, Row
+from judgelaw.tables._edge import foreign_errors
+
+_KEYS = ("layer", "judge", "item", "prompt", "order")
+_NAMED_AT_MOST = 3
+_ROWS_OF_A_CELL = 100_000
+_SPARSE = 8
+
+
+def refuse_duplicates(con: duckdb.DuckDBPyConnection, calls: Calls) -> None:
+    """Refuse a table in which a (judge, layer, item, prompt, order, repeat) has several rows."""
+    keys = ", ".join(f'"{key}"' for key in _KEYS)
+    with foreign_errors(calls.table):
+        twice = con.execute(
+            f"SELECT {keys}, n - bit_count(presence) FROM cells WHERE n <> bit_count(presence) "
+            f"ORDER BY {keys}, word"
+        ).fetchall()
+    if not twice:
+        return
+    surplus = sum(row[-1] for row in twice)
+    named = [
+        _describe(calls, dict(zip(_KEYS, row, strict=False))) for row in twice[:_NAMED_AT_MOST]
+    ]
+    raise DuplicateCallsError(
+        f"{calls.table}: {surplus} rows repeat a call that is already there, in {len(twice)} "
+        f"cells: {'; '.join(named)}: a call has one verdict: remove the surplus rows, or give "
+        "separate calls a repeat or layer of their own"
+    )
+
+
+def refuse_sparse_ranks(con: duckdb.DuckDBPyConnection, calls: Calls, ranks: int) -> None:
+    """Refuse ranks that run far beyond the number of calls that any cell holds."""
+    if ranks <= 2 * WORD:
+        return
+    keys = ", ".join(f'"{key}"' for key in _KEYS)
+    with foreign_errors(calls.table):
+        largest = con.execute(
+            f"SELECT max(n) FROM (SELECT sum(n)::BIGINT AS n FROM cells GROUP BY {keys})"
+        ).fetchone()
+    most = largest[0] if largest else 0
+    if ranks > _SPARSE * most:
+        row = calls.find({"repeat": ranks - 1}, at_most=1)[0]
+        raise TableError(
+            f"{row.place}: repeat {ranks - 1}, but no cell holds more than {most} calls: repeat "
+            "counts the calls of one cell (item x prompt x order): number them 0, 1, 2, ... there"
+        )
+
+
+def _describe(calls: Calls, cell: Mapping[str, str | None]) -> str:
+    where = {key: value for key, value in cell.items() if calls.layout.has(key)}
+    by_rank: defaultdict[float, list[Row]] = defaultdict(list)
+    for row in calls.find(where, at_most=_ROWS_OF_A_CELL):
+        by_rank[float(row.values["repeat"] or "nan")].append(row)
+    rank, rows = next((rank, rows) for rank, rows in sorted(by_rank.items()) if len(rows) > 1)
+    keys = ", ".join(f"{key} {value!r}" for key, value in where.items())
+    places = ", ".join(dict.fromkeys(row.place for row in rows[:5]))
+    verdicts = ", ".join(repr(row.values["verdict"]) for row in rows[:5])
+    return f"{keys}, repeat {rank:.0f} has {len(rows)} rows ({places}; verdicts {verdicts})"

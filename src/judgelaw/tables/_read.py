@@ -1,0 +1,135 @@
+"""Read a calls table into VerdictTensors."""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+
+from judgelaw.errors import InputError
+from judgelaw.tables._assemble import assemble
+from judgelaw.tables._calls import Calls, Pair
+from judgelaw.tables._census import Census, choose_judges, choose_pair, take_census
+from judgelaw.tables._duplicates import refuse_duplicates, refuse_sparse_ranks
+from judgelaw.tables._edge import private_connection
+from judgelaw.tables._open import open_calls
+from judgelaw.tables._verdicts import check_given
+from judgelaw.tensor import VerdictTensor
+
+Source = str | PathLike[str] | Any
+
+
+def read_tensor(
+    source: Source,
+    *,
+    judge: str | None = None,
+    layer: str | None = None,
+    repeats: int | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    verdicts: Sequence[str] | None = None,
+    incomplete: Literal["error", "drop"] = "error",
+) -> VerdictTensor:
+    """Read the calls of one judge and layer.
+
+    Labels are sorted, so neither the order of rows nor that of columns matters.
+
+    Args:
+        source: a `.csv`, `.csv.gz`, `.jsonl`, `.jsonl.gz` or `.parquet` file, a folder or glob of
+            Parquet, an `s3://` address, a run folder, or any frame that narwhals accepts.
+        judge: the judge to read; needed where the table holds several.
+        layer: the layer to read; needed where the judge has several.
+        repeats: keep the frozen prefix of repeat ranks below this number.
+        columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None
+            leaves an optional column out.
+        verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+        incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
+
+    Raises:
+        TableError: the table breaks the contract; the message names the row and the remedy.
+        DuplicateCallsError: the same call is there twice.
+        IncompleteDesignError: cells hold no call and `incomplete` is "error".
+    """
+    _check_arguments(repeats, incomplete)
+    with _opened(source, columns, verdicts) as (con, calls, census):
+        pair = choose_pair(census, judge, layer)
+        tensor = _read(con, calls, census, [pair], repeats)[pair]
+    return tensor.complete(incomplete)
+
+
+def read_tensors(
+    source: Source,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    repeats: int | None = None,
+    verdicts: Sequence[str] | None = None,
+    incomplete: Literal["error", "drop"] = "error",
+    judges: Iterable[str] | None = None,
+) -> dict[Pair, VerdictTensor]:
+    """Read every judge and layer of a table, or those of the named judges, by (layer, judge).
+
+    Each tensor is the one that `read_tensor` gives for its judge and layer. A table without a
+    layer column has the layer None.
+    """
+    _check_arguments(repeats, incomplete)
+    with _opened(source, columns, verdicts) as (con, calls, census):
+        tensors = _read(con, calls, census, choose_judges(census, judges), repeats)
+    return {pair: tensor.complete(incomplete) for pair, tensor in tensors.items()}
+
+
+@contextmanager
+def _opened(
+    source: Source, columns: Mapping[str, str | None] | None, verdicts: Sequence[str] | None
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls, Census]]:
+    given = check_given(verdicts)
+    with (
+        tempfile.TemporaryDirectory(prefix="judgelaw-") as folder,
+        private_connection() as con,
+    ):
+        calls = open_calls(con, source, columns, folder=Path(folder))
+        yield con, calls, take_census(calls, given)
+
+
+def _read(
+    con: duckdb.DuckDBPyConnection,
+    calls: Calls,
+    census: Census,
+    pairs: Sequence[Pair],
+    repeats: int | None,
+) -> dict[Pair, VerdictTensor]:
+    ranks = max(census.ranks[pair] for pair in pairs)
+    calls.count_cells(
+        con,
+        planes=census.alphabet.planes,
+        pairs=pairs,
+        everything=len(pairs) == len(census.ranks),
+        ranks=ranks,
+    )
+    refuse_sparse_ranks(con, calls, ranks)
+    refuse_duplicates(con, calls)
+    tensors = {}
+    for pair in pairs:
+        ranks = census.ranks[pair]
+        tensor = assemble(con, calls, pair, alphabet=census.alphabet, ranks=ranks)
+        tensors[pair] = tensor if repeats is None else _prefix(tensor, repeats, ranks)
+    return tensors
+
+
+def _prefix(tensor: VerdictTensor, repeats: int, ranks: int) -> VerdictTensor:
+    if repeats > ranks:
+        raise InputError(
+            f"repeats = {repeats}, but judge {tensor.judge!r} has ranks 0 to {ranks - 1}: "
+            f"ask for {ranks} at most, or acquire more calls"
+        )
+    return tensor.prefix(repeats)
+
+
+def _check_arguments(repeats: int | None, incomplete: str) -> None:
+    if repeats is not None and repeats < 1:
+        raise InputError(
+            f"repeats = {repeats!r}: a prefix keeps a whole number of ranks, 1 or more"
+        )
+    if incomplete not in ("error", "drop"):
+        raise InputError(f"incomplete = {incomplete!r}: say 'error' or 'drop'")
