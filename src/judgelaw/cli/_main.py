@@ -14,8 +14,13 @@ from judgelaw.errors import JudgelawError
 # name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
 # with a trailing underscore where the name is a Python keyword; its command object is `command`.
 COMMANDS = {
+    "init": "Write a commented study to start from.",
+    "check": "Check a study and show what it would run.",
+    "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
     "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
+    "gate": "Pass or fail a judge against limits, for a CI job.",
     "simulate": "Known-law studies: see the estimators against the truth.",
+    "schema": "Print the JSON Schema of study files.",
 }
 
 OK, BUG, INTERRUPTED = 0, 70, 130

@@ -1,9 +1,10 @@
 """Freezing: every logical call is written down, with its hashes, before the first request."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from judgelaw.design.blueprint import Blueprint, blocks, survey
+from judgelaw.design.blueprint import Block, Blueprint, blocks, survey
 from judgelaw.design.identity import depth, differences, free, identity
 from judgelaw.design.items import to_jsonl
 from judgelaw.design.loading import LoadedStudy
@@ -56,12 +57,24 @@ def freeze(loaded: LoadedStudy, run: Path | str, *, tick: Tick = silent) -> Froz
 
 
 def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, tick: Tick) -> None:
-    study, planned = blueprint.study, blocks(blueprint)
-    calls = sum(block.count for block in planned)
+    planned = blocks(blueprint)
+    record = record_of(loaded, blueprint, planned)
+    with scratch(run) as spare, staged(run) as stage:
+        (stage / "inputs").mkdir()
+        (stage / STUDY).write_text(loaded.source, encoding="utf-8", newline="")
+        (stage / ITEMS).write_text(to_jsonl(blueprint.items), encoding="utf-8", newline="")
+        write_prompts(blueprint, stage)
+        write_calls(planned, blueprint, run, stage, spare, tick=tick)
+        (stage / RECORD).write_bytes(record.to_json())
+
+
+def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block]) -> RunRecord:
+    """Return what `manifest.json` says of a first freeze."""
+    study, calls = blueprint.study, sum(block.count for block in planned)
     if calls > CAPACITY:
         raise StudyError(f"{loaded.path}: {calls} calls, seeds reach {CAPACITY}; plan fewer")
     session = Session(kind="freeze", calls=calls, depth=depth(study), seeds=namespaces(planned, 0))
-    record = RunRecord(
+    return RunRecord(
         study=study.model_dump(mode="json", by_alias=True),
         source_sha256=sha256_hex(loaded.source),
         beforehand={
@@ -76,13 +89,6 @@ def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, tick: Tick
         amendments=(),
         versions=versions(),
     )
-    with scratch(run) as spare, staged(run) as stage:
-        (stage / "inputs").mkdir()
-        (stage / STUDY).write_text(loaded.source, encoding="utf-8", newline="")
-        (stage / ITEMS).write_text(to_jsonl(blueprint.items), encoding="utf-8", newline="")
-        write_prompts(blueprint, stage)
-        write_calls(planned, blueprint, run, stage, spare, tick=tick)
-        (stage / RECORD).write_bytes(record.to_json())
 
 
 def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:

@@ -1,0 +1,130 @@
+"""`judgelaw check`: what a study would run, before anything is frozen or paid for."""
+
+import os
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgelaw.cli._output import show_table, write_json
+
+if TYPE_CHECKING:
+    from judgelaw.cli._probe import Probe
+    from judgelaw.render.preview import Preview
+
+_FEWEST_FOR_ERRORS = 4
+_SHOWN = 200
+
+
+@click.command(
+    epilog="\b\nExample:\n  judgelaw check study.yaml\n  judgelaw check study.yaml --probe"
+)
+@click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
+@click.option("--probe", "probing", is_flag=True, help="Make one real call with every judge.")
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
+def command(study: Path, *, probing: bool, json_file: str | None) -> None:
+    """Check a study: every problem with its line, or what it would run.
+
+    Nothing is written and nothing is sent, unless --probe asks for one call of every judge.
+    """
+    from judgelaw.design import load_study
+    from judgelaw.render.preview import preview
+
+    seen = preview(load_study(study))
+    probes: list[Probe] = []
+    if probing:
+        from judgelaw.cli._probe import probe
+
+        probes = probe(seen)
+    if json_file is not None:
+        write_json(summary(seen, probes), json_file)
+    if json_file != "-":
+        _show(study, seen, probes)
+    failed = [each for each in probes if not each.ok]
+    if failed:
+        raise click.exceptions.Exit(max(each.exit_code for each in failed))
+
+
+def summary(seen: "Preview", probes: "list[Probe]") -> dict[str, Any]:
+    """Return what the command shows, as plain data."""
+    run = seen.run
+    return {
+        "schema": "judgelaw.check/1",
+        "name": run.study.name,
+        "items": len(run.items),
+        "strata": dict(Counter(item.stratum or "" for item in run.items.values())),
+        "prompts": list(run.templates),
+        "orders": dict(run.study.orders) if run.study.task == "pairwise" else {},
+        "judges": {name: judge.fingerprint for name, judge in run.judges.items()},
+        "blocks": [dict(zip(_COLUMNS, row, strict=True)) for row in _rows(seen)],
+        "calls": run.count,
+        "input_tokens": seen.input_tokens,
+        "notes": list(notes(seen)),
+        "requests": {call.judge: body.decode() for call, body in seen.examples},
+        "probes": [asdict(each) for each in probes],
+    }
+
+
+_COLUMNS = ("layer", "role", "judge", "items", "prompts", "orders", "repeats", "calls")
+
+
+def _rows(seen: "Preview") -> list[tuple[Any, ...]]:
+    return [
+        (
+            block.layer.name,
+            block.layer.role,
+            block.judge.name,
+            len(block.items),
+            len(block.prompts),
+            len(block.orders),
+            len(block.repeats),
+            block.count,
+        )
+        for block in seen.planned
+    ]
+
+
+def notes(seen: "Preview") -> list[str]:
+    """Return what is allowed and worth knowing before the first call."""
+    found = []
+    for layer in seen.run.study.streams:
+        depth = layer.repeats or 0
+        if depth == 1:
+            found.append(
+                f"layer {layer.name}: one repeat cannot tell dice from prompts; take 2 or more"
+            )
+        elif depth < _FEWEST_FOR_ERRORS:
+            found.append(
+                f"layer {layer.name}: call standard errors need {_FEWEST_FOR_ERRORS} repeats, "
+                f"it has {depth}"
+            )
+    if seen.run.study.schedule == "cells":
+        found.append("schedule cells: repeats run close together, so drift is hard to see")
+    for judge in seen.run.judges.values():
+        variable = judge.api_key_variable
+        if variable is not None and not os.environ.get(variable):
+            found.append(f"judge {judge.name}: the environment variable {variable} is not set")
+    return found
+
+
+def _show(study: Path, seen: "Preview", probes: "list[Probe]") -> None:
+    facts = summary(seen, probes)
+    strata = ", ".join(f"{name or '(none)'} {count}" for name, count in facts["strata"].items())
+    orders = ", ".join(f"{name} {weight:g}" for name, weight in facts["orders"].items())
+    click.echo(f"{study}: no problem found")
+    click.echo(f"items    {facts['items']:,} ({strata})")
+    click.echo(f"prompts  {len(facts['prompts'])} ({', '.join(facts['prompts'])})")
+    click.echo(f"orders   {orders or 'none (single answers)'}\n")
+    rows = [[str(value) for value in row[:-1]] + [f"{row[-1]:,}"] for row in _rows(seen)]
+    show_table(_COLUMNS, rows, title="")
+    click.echo(f"\n{facts['calls']:,} calls, about {facts['input_tokens']:,} tokens in")
+    for call, body in seen.examples:
+        click.echo(f"\nfirst request of {call.judge} ({call.layer}, {call.item}, {call.order}):")
+        click.echo(body.decode())
+    for each in probes:
+        word = f"{each.verdict} in {each.seconds:.1f} s" if each.ok else "FAILED"
+        click.echo(f"\nprobe {each.judge}: {word}: {each.said[:_SHOWN]!r}")
+    for note in facts["notes"]:
+        click.echo(f"note: {note}", err=True)
