@@ -16,6 +16,7 @@ class Provider:
     seed: str = "sent"
     decoding: str = "temperature: 1.0, top_p: 1.0, max_tokens: 8"
     truncated: str = "parse # an answer cut at its cap is read; `invalid` makes it invalid"
+    grammar: str | None = None
     remark: str = ""
 
 
@@ -61,7 +62,7 @@ PROVIDERS = {
     "embedded": Provider(
         provider="embedded",
         model="SmolLM2-135M-Instruct",
-        decoding="temperature: 1.0, top_p: 1.0, max_tokens: 4",
+        grammar="'root ::= \"A\" | \"B\" | \"TIE\"' # it can say nothing else",
         remark="a small model inside judgelaw: no network, no key",
     ),
 }
@@ -133,7 +134,11 @@ def study_text(kind: str, model: str, *, file: str, name: str, seed: int) -> str
     chosen = PROVIDERS[kind]
     address = "".join(
         f"    {key}: {value}\n"
-        for key, value in (("base_url", chosen.base_url), ("api_key", chosen.api_key))
+        for key, value in (
+            ("base_url", chosen.base_url),
+            ("api_key", chosen.api_key),
+            ("grammar", chosen.grammar),
+        )
         if value is not None
     )
     return STUDY.substitute(

@@ -18,7 +18,8 @@ def command(run: Path, repeats: int | None, layer: str | None, prompts: int | No
     """Add calls to a frozen run; nothing that is there changes.
 
     Existing calls keep their ids, seeds and places in the schedule, so lower depths stay what
-    they were: prefixes. Run the study again to make the new calls. Prompts can be added to a generator only, since a census is what it is.
+    they were: prefixes. Run the study again to make the new calls. Prompts can be added to a
+    generator only, since a census is what it is.
     """
     if repeats is None and prompts is None:
         raise click.UsageError("say what to add: --repeats N, or --prompts N for a generator")
