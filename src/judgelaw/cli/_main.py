@@ -16,7 +16,11 @@ from judgelaw.errors import JudgelawError
 COMMANDS = {
     "init": "Write a commented study to start from.",
     "check": "Check a study and show what it would run.",
+    "run": "Ask every call of a study; the same command resumes.",
+    "status": "Say how far a run is, and how its calls ended.",
     "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
+    "verify": "Derive everything in a run folder again, and say what is wrong.",
+    "reparse": "Read stored completions under another parser, offline.",
     "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
     "simulate": "Known-law studies: see the estimators against the truth.",

@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 from judgelaw.errors import InputError
@@ -12,6 +13,7 @@ _TABLE = (
     "(version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at REAL NOT NULL)"
 )
 _NOTE = "INSERT INTO migrations (version, name, applied_at) VALUES (?, ?, ?)"
+_SCHEMA = "SELECT type || ' ' || name, sql FROM sqlite_master"
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
@@ -33,3 +35,17 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+def foreign_schema(connection: sqlite3.Connection) -> list[str]:
+    """Name what differs from the schema that the applied steps make: tables, rules, views."""
+    (have,) = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchone()
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.execute(_TABLE)
+        for step in migrations("sqlite")[:have]:
+            fresh.executescript(step.script)
+        expected = dict(fresh.execute(_SCHEMA).fetchall())
+    found = dict(connection.execute(_SCHEMA).fetchall())
+    return sorted(
+        name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
+    )

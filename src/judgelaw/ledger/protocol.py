@@ -7,6 +7,7 @@ from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import PlannedCall
 from judgelaw.ledger.values import (
     Ending,
+    Judged,
     JudgeSummary,
     Reservation,
     StoredAttempt,
@@ -14,7 +15,7 @@ from judgelaw.ledger.values import (
     Totals,
     VerdictCount,
 )
-from judgelaw.render.completion import Verdict
+from judgelaw.render.completion import Completion, Verdict
 
 Listener = Callable[[Sequence[Ending]], None]
 
@@ -52,6 +53,14 @@ class LedgerView(Protocol):
 
     def verdicts(self, parser: str | None = None) -> Iterator[tuple[str, Verdict]]:
         """Yield `(call_id, verdict)` in schedule order, under one parser version or under all."""
+        ...
+
+    def judged(self) -> Iterator[Judged]:
+        """Yield every verdict by judge, layer, item, order, repeat, prompt and parser version."""
+        ...
+
+    def unjudged(self, judge: str, parser: str) -> Iterator[tuple[str, str, Completion]]:
+        """Yield `(call_id, order, completion)` where this parser version has not judged."""
         ...
 
     def flags(self) -> Iterator[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -40,15 +40,19 @@ class SqliteLedger(SqliteView):
         RunLockedError: another process holds the run; the message says which.
     """
 
-    def __init__(self, run: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, run: Path, *, lock: RunLock | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
         super().__init__(run / LEDGER_NAME)
         self._clock = clock
-        self._lock = RunLock(run)
+        self._held = ExitStack()
+        if lock is None:  # else the caller holds the run, and has more to write after us
+            self._held.enter_context(RunLock(run))
         try:
             self._connection = _connect(self.path)
             self._session = self._begin()
         except BaseException:
-            self._lock.release()
+            self._held.close()
             raise
         self._last: int
         (self._last,) = self._connection.execute(_SQL["last_attempt"]).fetchone()
@@ -117,7 +121,7 @@ class SqliteLedger(SqliteView):
             self._marks.close()
         finally:
             self._connection.close()
-            self._lock.release()
+            self._held.close()
 
     def _write_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Write rows in transactions that are long enough to be fast and short enough to hold."""

@@ -9,8 +9,10 @@ from typing import Any, Self
 
 from judgelaw.design.manifest import PlannedCall
 from judgelaw.errors import IntegrityError, RunError
+from judgelaw.ledger.migrate import foreign_schema
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.values import (
+    Judged,
     JudgeSummary,
     Receipt,
     StoredAttempt,
@@ -121,21 +123,39 @@ class SqliteView:
                 Verdict(parser=name, verdict=verdict, displayed=displayed, reason=reason),
             )
 
+    def judged(self) -> Iterator[Judged]:
+        """Yield every verdict by judge, layer, item, order, repeat, prompt and parser version."""
+        return map(_judged, self._rows("judged"))
+
+    def unjudged(self, judge: str, parser: str) -> Iterator[tuple[str, str, Completion]]:
+        """Yield `(call_id, order, completion)` where this parser version has not judged."""
+        for call_id, order, text, finish, refusal, filtered in self._rows(
+            "unjudged", judge, parser
+        ):
+            yield (
+                call_id,
+                order,
+                Completion(
+                    text=text,
+                    finish_reason=finish,
+                    refusal=refusal,
+                    content_filtered=bool(filtered),
+                ),
+            )
+
     def flags(self) -> Iterator[tuple[str, str, str]]:
         """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
         yield from self._rows("flags")
 
     def check(self) -> list[str]:
-        """Return what the database's own page and key checks complain about."""
-        try:
-            pages = [row[0] for row in self._execute("PRAGMA integrity_check") if row[0] != "ok"]
-            keys = [
-                f"row {row[1]} of {row[0]} points at no {row[2]}"
-                for row in self._execute("PRAGMA foreign_key_check")
-            ]
-        except sqlite3.DatabaseError as error:
-            return [str(error)]
-        return pages + keys
+        """Return what is wrong with the file's pages, keys and rules."""
+        pages = [row[0] for row in self._execute("PRAGMA integrity_check") if row[0] != "ok"]
+        keys = [
+            f"row {row[1]} of {row[0]} points at no {row[2]}"
+            for row in self._execute("PRAGMA foreign_key_check")
+        ]
+        schema = [f"{name} is not as judgelaw made it" for name in foreign_schema(self._open())]
+        return pages + keys + schema
 
     def close(self) -> None:
         """Close the file."""
@@ -167,23 +187,23 @@ class SqliteView:
         return tally
 
     def _execute(self, sql: str, *values: object) -> sqlite3.Cursor:
-        if self._reader is None:
-            self._reader = self._open()
         try:
-            return self._reader.execute(sql, values)
+            return self._open().execute(sql, values)
         except sqlite3.DatabaseError as error:
             raise damaged(self.path, error) from error
 
     def _open(self) -> sqlite3.Connection:
+        if self._reader is not None:
+            return self._reader
         if not self.path.exists():
             raise RunError(
                 f"{self.path} does not exist: nothing was acquired here yet; "
                 "`judgelaw run STUDY --out RUN` starts"
             )
         # Opened by address, so that reading never creates, converts or checkpoints anything.
-        return sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
-        )
+        address = f"{self.path.absolute().as_uri()}?mode=ro"
+        self._reader = sqlite3.connect(address, uri=True, check_same_thread=False)
+        return self._reader
 
 
 def planned_call(row: Sequence[Any]) -> PlannedCall:
@@ -213,6 +233,22 @@ def damaged(path: Path, error: sqlite3.Error) -> IntegrityError:
     return IntegrityError(
         f"{path}: {error}: the file is damaged or is no ledger; restore it from a copy, "
         "`judgelaw verify` says what else changed"
+    )
+
+
+def _judged(row: Sequence[Any]) -> Judged:
+    parser, verdict, displayed, reason, attempts, sent, ended, finish = row[:8]
+    tokens_in, tokens_out, cached = row[8:11]
+    return Judged(
+        call=planned_call(row[11:]),
+        verdict=Verdict(parser=parser, verdict=verdict, displayed=displayed, reason=reason),
+        attempts=attempts,
+        sent_at=sent,
+        ended_at=ended,
+        finish_reason=finish,
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
+        cached_tokens=cached,
     )
 
 

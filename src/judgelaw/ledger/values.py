@@ -162,6 +162,21 @@ class StoredCompletion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """A completed call with a verdict, and how it travelled."""
+
+    call: PlannedCall
+    verdict: Verdict
+    attempts: int
+    sent_at: float
+    ended_at: float
+    finish_reason: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class VerdictCount:
     """How often a judge's completions got one verdict, for one reason, from one parser version."""
 

@@ -202,6 +202,27 @@ JOIN calls AS c ON c.id = v.call
 WHERE ?1 IS NULL OR v.parser = ?1
 ORDER BY c.position, c.call_id, v.parser
 
+-- name: judged
+SELECT
+    v.parser, v.verdict, v.displayed, v.reason,
+    (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
+    r.sent_at, r.ended_at, r.finish_reason, r.input_tokens, r.output_tokens, r.cached_tokens,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM verdicts AS v
+JOIN completions AS r ON r.call = v.call
+JOIN calls AS c ON c.id = v.call
+JOIN judges AS j ON j.name = c.judge
+ORDER BY c.judge, c.layer, c.item, c."order", c.repeat, c.prompt, v.parser
+
+-- name: unjudged
+SELECT c.call_id, c."order", r.text, r.finish_reason, r.refusal, r.content_filtered
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+WHERE c.judge = ?
+    AND NOT EXISTS (SELECT 1 FROM verdicts AS v WHERE v.call = r.call AND v.parser = ?)
+ORDER BY c.position
+
 -- name: flags
 SELECT c.call_id, f.kind, f.detail
 FROM flags AS f

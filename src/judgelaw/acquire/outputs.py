@@ -1,0 +1,151 @@
+"""The tables that leave a run: verdicts without provenance, and timing for drift diagnostics."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+from judgelaw.design.manifest import LABELS, FrozenRun
+from judgelaw.design.manifest_file import reading
+from judgelaw.errors import IntegrityError
+from judgelaw.ledger import Judged, LedgerView
+from judgelaw.render import parser_name
+from judgelaw.tables import write_calls
+
+CALLS = "calls.parquet"
+TIMING = "timing.parquet"
+
+CALLS_COLUMNS = (
+    "judge",
+    "layer",
+    "item",
+    "stratum",
+    "prompt",
+    "order",
+    "repeat",
+    "verdict",
+    "gold",
+)
+TIMING_COLUMNS = (
+    "judge",
+    "layer",
+    "item",
+    "prompt",
+    "order",
+    "repeat",
+    "position",
+    "attempts",
+    "started_s",
+    "latency_s",
+    "finish_reason",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+)
+_BLOCK = 50_000
+
+Row = tuple[Any, ...]
+
+
+def write_tables(frozen: FrozenRun, view: LedgerView) -> None:
+    """Write both tables from the rows of the ledger, under each judge's frozen parser."""
+    write_results(frozen.path / CALLS, frozen, view)
+    write_calls(frozen.path / TIMING, _blocks(TIMING_COLUMNS, timing_rows(frozen, view)))
+
+
+def write_results(
+    path: Path, frozen: FrozenRun, view: LedgerView, parsers: Mapping[str, str] | None = None
+) -> None:
+    """Write a calls table, under each judge's frozen parser or under the versions named."""
+    rows = map(calls_row, results(frozen, view, parsers))
+    write_calls(path, _blocks(CALLS_COLUMNS, rows))
+
+
+def results(
+    frozen: FrozenRun, view: LedgerView, parsers: Mapping[str, str] | None = None
+) -> Iterator[Judged]:
+    """Yield the verdicts of a run with hidden labels in the place of slots.
+
+    The sequence is judge, layer, item, order, repeat, prompt, whatever sequence was acquired in.
+
+    Args:
+        frozen: the run.
+        view: its ledger.
+        parsers: the parser version to take for each judge; by default the frozen ones.
+    """
+    if parsers is None:
+        parsers = {name: parser_name(spec) for name, spec in frozen.judges.items()}
+    wanted = (j for j in view.judged() if j.verdict.parser == parsers[j.call.judge])
+    controls = {layer.name for layer in frozen.study.streams if layer.role == "control"}
+    if not controls:
+        yield from wanted
+        return
+    labels = read_labels(frozen)
+    for layer, rows in groupby(wanted, key=lambda j: j.call.layer):
+        if layer in controls:
+            yield from _labelled(rows, labels)
+        else:
+            yield from rows
+
+
+def read_labels(frozen: FrozenRun) -> dict[str, str]:
+    """Read the sealed labels of control calls; only what is written after acquisition does."""
+    path = frozen.path / LABELS
+    if not path.exists():
+        return {}
+    with reading() as connection:
+        query = "SELECT call_id, label FROM read_parquet(?)"
+        return dict(connection.execute(query, [str(path)]).fetchall())
+
+
+def calls_row(judged: Judged) -> Row:
+    """Return the row of the calls table: no ids, no times, no accounts."""
+    c = judged.call
+    where = (c.judge, c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
+    return (*where, judged.verdict.verdict, c.gold)
+
+
+def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:
+    """Yield the rows of the timing table; time counts from the first request of the run."""
+    start = min((a.sent_at for a in view.attempts() if a.sent_at is not None), default=0.0)
+    for j in results(frozen, view):
+        c = j.call
+        yield (
+            *(c.judge, c.layer, c.item, c.prompt, c.order, c.repeat, c.position, j.attempts),
+            *(round(j.sent_at - start, 6), round(j.ended_at - j.sent_at, 6)),
+            *(j.finish_reason, j.input_tokens, j.output_tokens, j.cached_tokens),
+        )
+
+
+def _labelled(rows: Iterable[Judged], labels: Mapping[str, str]) -> Iterator[Judged]:
+    """Put labels in the place of slots, and sort each block by them."""
+
+    def block(j: Judged) -> tuple[str, str, str, int]:
+        return (j.call.judge, j.call.item, j.call.order, j.call.repeat)
+
+    for _, slots in groupby(rows, key=block):
+        shown = [replace(j, call=replace(j.call, prompt=_label(j, labels))) for j in slots]
+        yield from sorted(shown, key=lambda j: j.call.prompt)
+
+
+def _label(judged: Judged, labels: Mapping[str, str]) -> str:
+    try:
+        return labels[judged.call.call_id]
+    except KeyError:
+        raise IntegrityError(
+            f"control call {judged.call.call_id} has no sealed label: {LABELS} was changed; "
+            "restore it from a copy"
+        ) from None
+
+
+def _blocks(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[dict[str, list[Any]]]:
+    """Turn rows into blocks of columns; a table without rows still has its columns."""
+    rows = iter(rows)
+    chunk = list(islice(rows, _BLOCK))
+    while True:
+        values = zip(*chunk, strict=True) if chunk else ([] for _ in columns)
+        yield {name: list(column) for name, column in zip(columns, values, strict=True)}
+        chunk = list(islice(rows, _BLOCK))
+        if not chunk:
+            return

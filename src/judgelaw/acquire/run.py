@@ -1,0 +1,107 @@
+"""A run from its frozen manifest to its tables: the same call starts and resumes."""
+
+import asyncio
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from judgelaw.acquire.engine import GRACE_S, Stop, drive
+from judgelaw.acquire.halt import Reason
+from judgelaw.acquire.lane import Effects
+from judgelaw.acquire.outputs import CALLS, TIMING, write_tables
+from judgelaw.acquire.progress import Observer, Silent
+from judgelaw.acquire.reparse import read_again
+from judgelaw.design.manifest import MANIFEST, FrozenRun
+from judgelaw.design.store import file_sha256, write_sums
+from judgelaw.errors import (
+    BudgetReachedError,
+    IncompleteRunError,
+    JudgelawError,
+    ProviderRefusedError,
+)
+from judgelaw.ledger import LEDGER_NAME, RunLock, SqliteLedger, SqliteView, Totals
+
+_ERRORS: dict[Reason, type[JudgelawError]] = {
+    Reason.ATTEMPTS: IncompleteRunError,
+    Reason.POSTPONED: IncompleteRunError,
+    Reason.BUDGET: BudgetReachedError,
+    Reason.REJECTED: ProviderRefusedError,
+    Reason.REFUSED: ProviderRefusedError,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acquisition:
+    """What a session left behind.
+
+    Attributes:
+        path: the run folder.
+        totals: counted from the rows of the ledger.
+        stops: why calls are open, the gravest reason first; empty where none is.
+    """
+
+    path: Path
+    totals: Totals
+    stops: tuple[Stop, ...]
+
+    def raise_if_open(self) -> None:
+        """Raise the error of the gravest reason if calls are open.
+
+        Raises:
+            KeyboardInterrupt: the session was interrupted; everything answered is saved.
+        """
+        if not self.totals.open:
+            return
+        t = self.totals
+        done = f"{t.completed} of {t.planned} calls are done, {t.open} open"
+        worst = self.stops[0]
+        words = "; ".join(dict.fromkeys(stop.words for stop in self.stops))
+        message = f"{words}. {done}: the same command resumes"
+        if worst.reason is Reason.INTERRUPTED:
+            raise KeyboardInterrupt(message)
+        raise _ERRORS[worst.reason](message)
+
+
+def acquire(
+    frozen: FrozenRun,
+    *,
+    observer: Observer | None = None,
+    effects: Effects | None = None,
+    grace_s: float = GRACE_S,
+) -> Acquisition:
+    """Ask every open call of a run, then write its tables and hashes.
+
+    Whatever ends the session, what was answered is in the ledger, and the tables hold it.
+
+    Raises:
+        RunLockedError: another process holds the run.
+    """
+    with ExitStack() as stack:
+        lock = stack.enter_context(RunLock(frozen.path))
+        ledger = SqliteLedger(frozen.path, lock=lock)
+        # Runs after the ledger is closed, whatever ends the session.
+        stack.callback(write_outputs, frozen)
+        stack.enter_context(ledger)
+        manifest = file_sha256(frozen.path / MANIFEST)
+        ledger.load(frozen.judges, frozen.iter_calls(), manifest=manifest)
+        observer = observer or Silent()
+        stops = asyncio.run(drive(frozen, ledger, observer, effects=effects, grace_s=grace_s))
+        for spec in frozen.judges.values():
+            ledger.add_verdicts(read_again(ledger, spec))
+        totals = ledger.totals()
+    if totals.open and not stops:
+        stops = (_used_up(frozen, totals),)
+    return Acquisition(path=frozen.path, totals=totals, stops=stops)
+
+
+def write_outputs(frozen: FrozenRun) -> None:
+    """Write the tables of a run from its closed ledger, and the hashes of all three."""
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        write_tables(frozen, view)
+    write_sums(frozen.path, [LEDGER_NAME, CALLS, TIMING])
+
+
+def _used_up(frozen: FrozenRun, totals: Totals) -> Stop:
+    attempts = frozen.study.transport.attempts
+    words = f"{totals.open} calls failed {attempts} times each; `judgelaw status` says how"
+    return Stop(reason=Reason.ATTEMPTS, words=words)

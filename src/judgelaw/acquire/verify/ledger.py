@@ -1,0 +1,144 @@
+"""The ledger against the manifest, against itself, and against the bodies that it keeps."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from judgelaw.acquire.verify.check import Check, Problems
+from judgelaw.acquire.verify.manifest import Tick
+from judgelaw.design.manifest import FrozenRun
+from judgelaw.judges import Answer, Reply, decode
+from judgelaw.ledger import SqliteView, StoredCompletion
+from judgelaw.render import parse, parser_name, restore
+from judgelaw.render.completion import Verdict
+
+INVALID = "invalid"
+
+
+def check_database(view: SqliteView) -> Check:
+    """Ask the database about its own pages, keys and rules."""
+    problems = Problems()
+    problems.extend(view.check())
+    return problems.check("database", "pages, keys and rules are intact")
+
+
+def check_join(frozen: FrozenRun, view: SqliteView) -> Check:
+    """Compare the ledger's calls with the manifest, row by row in schedule order."""
+    problems = Problems()
+    for planned, stored in zip_longest(frozen.iter_calls(), view.calls()):
+        if planned == stored:
+            continue
+        if planned is None or stored is None or planned.position != stored.position:
+            where = "manifest" if stored is None else "ledger"
+            one = stored or planned
+            problems.add(f"call {one and one.call_id}: only in the {where}, or twice")
+            break  # everything behind a missing row is out of step
+        problems.add(f"call {planned.call_id}: ledger and manifest differ")
+    return problems.check("join", f"{frozen.count} calls are the same in manifest and ledger")
+
+
+def check_attempts(view: SqliteView) -> Check:
+    """Check that attempts are numbered, ended, and end with the completion of their call."""
+    problems = Problems()
+    last: dict[str, tuple[int, str]] = {}
+    count = 0
+    for a in view.attempts():
+        count += 1
+        number, state = last.get(a.call_id, (0, ""))
+        if a.number != number + 1:
+            problems.add(f"call {a.call_id}: attempt {a.number} follows attempt {number}")
+        if state == "completed":
+            problems.add(f"call {a.call_id} was requested again after its completion")
+        last[a.call_id] = (a.number, a.state)
+    completed = {call for call, (_, state) in last.items() if state == "completed"}
+    answered = 0
+    for c in view.completions():
+        answered += 1
+        if c.call.call_id not in completed:
+            problems.add(f"call {c.call.call_id} has a completion without a completed attempt")
+    if answered != len(completed):
+        problems.add(f"{len(completed)} completed attempts, {answered} completions")
+    return problems.check(
+        "attempts", f"{count} attempts, {answered} completions, none requested again"
+    )
+
+
+@dataclass
+class CompletionChecks:
+    """One pass over the completions; each account becomes a check."""
+
+    frozen: FrozenRun
+    view: SqliteView
+    bodies: Problems = field(default_factory=Problems)
+    verdicts: Problems = field(default_factory=Problems)
+    restoration: Problems = field(default_factory=Problems)
+
+    def run(self, tick: Tick) -> Iterator[Check]:
+        """Decode, parse and restore everything once more."""
+        count = 0
+        stored = _by_call(self.view.verdicts())
+        call_id, verdicts = next(stored, ("", {}))
+        for done in self.view.completions():
+            count += 1
+            tick(1)
+            mine: dict[str, Verdict] = {}
+            if call_id == done.call.call_id:
+                mine = verdicts
+                call_id, verdicts = next(stored, ("", {}))
+            self._body(done)
+            self._verdict(done, mine)
+        yield self.bodies.check("bodies", f"{count} replies decode to what is stored")
+        yield self.verdicts.check("verdicts", f"{count} verdicts are what the frozen parser reads")
+        yield self.restoration.check("restoration", "every label maps to the candidate shown there")
+
+    def _body(self, done: StoredCompletion) -> None:
+        spec = self.frozen.judges[done.call.judge]
+        if spec.body is None:
+            return  # the package that added the provider decodes its replies itself
+        reply = Reply(status=done.status, body=done.body)
+        answer = decode(spec.body, reply, content_filter=spec.content_filter, now=done.ended_at)
+        if not isinstance(answer, Answer):
+            self.bodies.add(f"call {done.call.call_id}: its reply is no completion")
+        elif answer.completion != done.completion:
+            self.bodies.add(f"call {done.call.call_id}: its reply says something else")
+        elif (answer.model, answer.response_id) != (done.receipt.model, done.receipt.response_id):
+            self.bodies.add(f"call {done.call.call_id}: its reply names another model or id")
+
+    def _verdict(self, done: StoredCompletion, stored: dict[str, Verdict]) -> None:
+        spec = self.frozen.judges[done.call.judge]
+        frozen_name = parser_name(spec)
+        read = parse(spec, done.completion, done.call.order)
+        mine = stored.get(frozen_name)
+        if mine is None:
+            others = ", ".join(stored) or "none"
+            self.verdicts.add(
+                f"call {done.call.call_id} was read by {others}, not by {frozen_name}"
+            )
+        elif mine != read:
+            self.verdicts.add(
+                f"call {done.call.call_id} is stored as {mine.verdict}, and reads {read.verdict}"
+            )
+        for verdict in stored.values():
+            shown = (
+                None if verdict.displayed is None else restore(verdict.displayed, done.call.order)
+            )
+            if verdict.verdict != (shown or INVALID):
+                self.restoration.add(
+                    f"call {done.call.call_id}: {verdict.displayed} in order {done.call.order} "
+                    f"is {shown or INVALID}, not {verdict.verdict}"
+                )
+
+
+def _by_call(
+    verdicts: Iterator[tuple[str, Verdict]],
+) -> Iterator[tuple[str, dict[str, Verdict]]]:
+    """Gather the verdicts of each call by parser version."""
+    current, gathered = "", dict[str, Verdict]()
+    for call_id, verdict in verdicts:
+        if call_id != current and current:
+            yield current, gathered
+            gathered = {}
+        current = call_id
+        gathered[verdict.parser] = verdict
+    if current:
+        yield current, gathered

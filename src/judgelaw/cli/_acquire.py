@@ -1,0 +1,45 @@
+"""What commands that acquire share: freezing with progress, then asking with progress."""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from judgelaw.acquire import Acquisition, Observer
+    from judgelaw.design import FrozenRun
+
+
+def acquire_study(study: Path, out: Path | None) -> "Acquisition":
+    """Freeze a study if need be and ask every open call; tables and hashes are written.
+
+    The caller decides what open calls mean, with `raise_if_open`.
+    """
+    from judgelaw.acquire import acquire
+
+    frozen = freeze_study(study, out)
+    with ExitStack() as stack:
+        return acquire(frozen, observer=_observer(stack))
+
+
+def freeze_study(study: Path, out: Path | None) -> "FrozenRun":
+    """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
+    from judgelaw.cli._output import progress
+    from judgelaw.design import load_study
+    from judgelaw.design.blueprint import blocks, survey
+    from judgelaw.render import freeze
+
+    loaded = load_study(study)
+    run = out or loaded.folder / "runs" / loaded.study.name
+    # Items are read twice for a new run; that buys a bar that knows its end.
+    total = 1 if run.exists() else sum(block.count for block in blocks(survey(loaded)))
+    with progress("freezing calls", total) as advance:
+        return freeze(loaded, run, tick=advance)
+
+
+def _observer(stack: ExitStack) -> "Observer":
+    from judgelaw.acquire import Bar, PlainLines
+
+    if sys.stderr.isatty():
+        return stack.enter_context(Bar(sys.stderr))
+    return PlainLines(sys.stderr)

@@ -1,0 +1,119 @@
+"""`judgelaw reparse`: read the completions of a run under another parser, offline."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgelaw.cli._output import show_table, write_json
+from judgelaw.errors import InputError
+
+if TYPE_CHECKING:
+    from judgelaw.acquire.reparse import Reparse
+    from judgelaw.design import FrozenRun, JudgeSpec
+
+SCHEMA = "judgelaw.reparse/1"
+
+
+@click.command(
+    epilog="\b\nExample:\n  judgelaw reparse runs/first --parser '{regex: \"([AB]|TIE)\"}'\n"
+    "  judgelaw reparse runs/first --parser first-line --truncated parse --out calls.parquet"
+)
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--parser", required=True, metavar="RULE", help="As a study file would write it.")
+@click.option(
+    "--truncated", type=click.Choice(["invalid", "parse"]), help="Another terminal rule as well."
+)
+@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the calls table under the new parser."
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
+def command(
+    run: Path,
+    *,
+    parser: str,
+    truncated: str | None,
+    judges: tuple[str, ...],
+    out: Path | None,
+    json_file: str | None,
+) -> None:
+    """Apply another parser to the stored completions and show which verdicts change.
+
+    Both versions stay in the ledger. Nothing is sent, and RUN/calls.parquet keeps the verdicts of
+    the frozen parser; --out writes a table with the new ones.
+    """
+    from judgelaw.acquire.reparse import reparse, with_parser
+    from judgelaw.design import open_run
+
+    frozen = open_run(run)
+    rules = {"truncated": truncated} if truncated else {}
+    specs = {
+        name: with_parser(frozen.judges[name], _yaml(parser)).model_copy(update=rules)
+        for name in _chosen(frozen, judges)
+    }
+    found = reparse(frozen, specs)
+    if out is not None:
+        _write(frozen, specs, out)
+    if json_file is not None:
+        write_json({"schema": SCHEMA, "judges": {r.judge: _plain(r) for r in found}}, json_file)
+    if json_file != "-":
+        _show(run, found)
+
+
+def _chosen(frozen: "FrozenRun", judges: tuple[str, ...]) -> tuple[str, ...]:
+    for name in judges:
+        if name not in frozen.judges:
+            known = ", ".join(frozen.judges)
+            raise InputError(f"no judge is called {name!r}; the run has {known}")
+    return judges or tuple(frozen.judges)
+
+
+def _yaml(text: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except YAMLError:
+        raise InputError(
+            f"--parser {text}: no YAML; write it as in a study, '{{regex: ...}}' in quotes"
+        ) from None
+
+
+def _write(frozen: "FrozenRun", specs: "dict[str, JudgeSpec]", out: Path) -> None:
+    from judgelaw.acquire.outputs import write_results
+    from judgelaw.ledger import LEDGER_NAME, SqliteView
+    from judgelaw.render import parser_name
+
+    parsers = {name: parser_name(specs.get(name, spec)) for name, spec in frozen.judges.items()}
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        write_results(out, frozen, view, parsers)
+
+
+def _plain(found: "Reparse") -> dict[str, Any]:
+    changes = [
+        {"from": before, "to": after, "count": count}
+        for (before, after), count in sorted(found.changes.items())
+    ]
+    return {
+        "before": found.before,
+        "after": found.after,
+        "read": found.read,
+        "changed": sum(found.changes.values()),
+        "changes": changes,
+    }
+
+
+def _show(run: Path, found: "tuple[Reparse, ...]") -> None:
+    rows = [
+        [r.judge, r.before, r.after, before, after, str(count)]
+        for r in found
+        for (before, after), count in sorted(r.changes.items())
+    ]
+    for r in found:
+        changed = sum(r.changes.values())
+        click.echo(f"{r.judge}: {changed} of {r.read} verdicts change from {r.before} to {r.after}")
+    if rows:
+        columns = ("judge", "parser", "new parser", "verdict", "new verdict", "calls")
+        show_table(columns, rows, title=str(run))

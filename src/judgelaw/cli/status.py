@@ -1,0 +1,103 @@
+"""`judgelaw status`: how far a run is, counted from its rows."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgelaw.cli._output import show_table, write_json
+
+if TYPE_CHECKING:
+    from judgelaw.design import FrozenRun
+    from judgelaw.ledger import JudgeSummary
+
+SCHEMA = "judgelaw.status/1"
+
+
+@click.command(
+    epilog="\b\nExample:\n  judgelaw status runs/first\n  judgelaw status runs/first --json -"
+)
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    is_flag=False,
+    flag_value="-",
+    help="Write JSON; - (or no FILE) for stdout, without the tables.",
+)
+def command(run: Path, json_file: str | None) -> None:
+    """Say how far a run is, and how its calls ended: retries, truncation, stop reasons, flags.
+
+    Reads only; the run may be under way meanwhile.
+    """
+    from judgelaw.design import open_run
+
+    found = status(open_run(run))
+    if json_file is not None:
+        write_json(found, json_file)
+    if json_file != "-":
+        _show(run, found)
+
+
+def status(frozen: "FrozenRun") -> dict[str, Any]:
+    """Return what the command shows, as plain data."""
+    from judgelaw.ledger import LEDGER_NAME, SqliteView
+
+    path = frozen.path / LEDGER_NAME
+    counts = dict.fromkeys(
+        ("completed", "attempts", "failed", "orphaned", "flagged", "refused", "in_flight"), 0
+    )
+    judges: dict[str, Any] = {}
+    if path.exists():
+        with SqliteView(path) as view:
+            totals = view.totals()
+            counts = {name: getattr(totals, name) for name in counts if name != "flagged"}
+            counts["flagged"] = view.flagged()
+            judges = {s.judge: _judge(s, frozen) for s in view.summaries()}
+    # Planned is what was frozen: calls that `extend` added are in the ledger once it runs again.
+    open_calls = frozen.count - counts["completed"]
+    first = {"planned": frozen.count, "completed": counts["completed"], "open": open_calls}
+    return {"schema": SCHEMA, **first, **counts, "judges": judges}
+
+
+def _judge(summary: "JudgeSummary", frozen: "FrozenRun") -> dict[str, Any]:
+    spec = frozen.judges[summary.judge]
+    truncated = sum(summary.finish_reasons.get(reason, 0) for reason in spec.truncated_on)
+    return {
+        "planned": summary.planned,
+        "completed": summary.completed,
+        "retried": summary.retried,
+        "truncated": truncated,
+        "finish_reasons": dict(summary.finish_reasons),
+        "failures": dict(summary.failures),
+        "flags": dict(summary.flags),
+        "models": dict(summary.models),
+        "fingerprints": dict(summary.fingerprints),
+    }
+
+
+def _show(run: Path, found: Mapping[str, Any]) -> None:
+    names = ("planned", "completed", "open", "attempts", "failed", "orphaned", "flagged")
+    show_table(names, [[str(found[name]) for name in names]], title=str(run))
+    columns = ("judge", "completed", "retried", "truncated", "stop reasons", "failures", "flags")
+    rows = [
+        [
+            name,
+            f"{judge['completed']}/{judge['planned']}",
+            str(judge["retried"]),
+            str(judge["truncated"]),
+            *(listed(judge[key]) for key in ("finish_reasons", "failures", "flags")),
+        ]
+        for name, judge in found["judges"].items()
+    ]
+    if rows:
+        click.echo()
+        show_table(columns, rows, title="How the calls of each judge ended")
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Write counts in one cell, the most frequent first."""
+    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{name} {count}" for name, count in ranked) or "none"
