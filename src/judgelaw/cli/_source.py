@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -31,6 +31,8 @@ class Source:
         roles: role of each layer, None for a table.
         order_weights: by order, None where orders weigh the same.
         run: the run folder, None for a table.
+        gate: limits that the study declares, by quantity.
+        coverage: share of planned calls that are there, by judge; empty for a table.
     """
 
     tensors: "Mapping[Key, VerdictTensor]"
@@ -38,6 +40,16 @@ class Source:
     roles: Mapping[str, str] | None = None
     order_weights: Mapping[str, float] | None = None
     run: Path | None = None
+    gate: Mapping[str, float] = field(default_factory=dict)
+    coverage: Mapping[str, float] = field(default_factory=dict)
+
+    def main(self) -> "dict[str, VerdictTensor]":
+        """Return the judges of the main layer."""
+        from judgelaw.analysis.roles import infer_roles, main_layer
+
+        named = [layer for layer in dict.fromkeys(key[0] for key in self.tensors) if layer]
+        at = main_layer(infer_roles(named, self.roles)) if named else None
+        return {judge: t for (layer, judge), t in self.tensors.items() if layer == at}
 
 
 def source_options(command: F) -> F:
@@ -156,4 +168,5 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, design: "Design
         roles={layer.name: layer.role for layer in study.streams},
         order_weights=weights if unequal and len(weights) > 1 else None,
         run=run,
+        gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
     )

@@ -1,0 +1,169 @@
+"""`judgelaw gate`: pass or fail a judge against limits, for a CI job."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from judgelaw.cli._output import show_table, write_json
+from judgelaw.cli._source import Source, read_source, source_options
+
+if TYPE_CHECKING:
+    from judgelaw.analysis.gating import GateReport, Limit, Scope
+    from judgelaw.estimate import Design
+
+PASSED, FAILED, INCONCLUSIVE = 0, 1, 7
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("source", metavar="RUN|TABLE")
+@click.option(
+    "--max",
+    "maxima",
+    multiple=True,
+    metavar="NAME=X",
+    help="Largest call, prompt, order, interaction, total or invalid; may be repeated.",
+)
+@click.option(
+    "--min", "minima", multiple=True, metavar="coverage=X", help="Least share of planned calls."
+)
+@click.option(
+    "--fixed",
+    "scope",
+    flag_value="fixed",
+    default="fixed",
+    help="Decide for these very items asked again.  [default]",
+)
+@click.option(
+    "--new-items", "scope", flag_value="new-items", help="Decide for new items of the same strata."
+)
+@click.option(
+    "--on-inconclusive",
+    type=click.Choice(["fail", "pass"]),
+    help="What an undecided limit counts as.  [default: exit code 7]",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Confidence of each one-sided bound.",
+)
+@click.option("--junit", "junit_file", type=_FILE, metavar="FILE", help="Write JUnit XML.")
+@click.option(
+    "--summary", "summary_file", type=_FILE, metavar="FILE", help="Add a Markdown summary to FILE."
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
+@source_options
+def command(
+    *,
+    source: str,
+    maxima: tuple[str, ...],
+    minima: tuple[str, ...],
+    scope: "Scope",
+    on_inconclusive: Literal["fail", "pass"] | None,
+    level: float,
+    junit_file: Path | None,
+    summary_file: Path | None,
+    json_file: str | None,
+    judges: tuple[str, ...],
+    layer: str | None,
+    repeats: int | None,
+    design: "Design | None",
+    incomplete: Literal["error", "drop"],
+) -> int:
+    r"""Hold every judge of the main layer against limits.
+
+    A limit passes if the one-sided upper bound is below it, fails if the lower bound is above it,
+    and is inconclusive in between. Exit codes: 0 passed, 1 failed, 7 inconclusive.
+
+    \b
+    judgelaw gate runs/nightly --max prompt=0.02 --max order=0.05 --max invalid=0.01
+    judgelaw gate calls.csv --max prompt=0.02 --new-items --junit gate.xml --summary gate.md
+    """
+    calls = read_source(
+        source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete
+    )
+    report = check_source(calls, limits_of(calls, maxima, minima), scope=scope, level=level)
+    _write(report, junit_file, summary_file, json_file, on_inconclusive)
+    if json_file != "-":
+        _show(report, scope)
+    if report.verdict == "inconclusive":
+        return {"fail": FAILED, "pass": PASSED, None: INCONCLUSIVE}[on_inconclusive]
+    return PASSED if report.verdict == "pass" else FAILED
+
+
+def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "list[Limit]":
+    """Return the limits asked for, or those of the study where none are."""
+    from judgelaw.analysis.gating import Limit
+
+    asked = [("max", text) for text in maxima] + [("min", text) for text in minima]
+    if asked:
+        return [_limit(side, text) for side, text in asked]  # type: ignore[arg-type]  # literals
+    return [Limit(quantity=name, side="max", value=x) for name, x in calls.gate.items()]
+
+
+def check_source(
+    calls: Source, limits: "Sequence[Limit]", *, scope: "Scope", level: float
+) -> "GateReport":
+    """Check the judges of the main layer."""
+    from judgelaw.analysis.coverage import coverage
+    from judgelaw.analysis.depths import Declaration
+    from judgelaw.analysis.gating import check_limits
+
+    tensors = calls.main()
+    return check_limits(
+        tensors,
+        limits,
+        scope=scope,
+        level=level,
+        declared=Declaration(design=calls.design, order_weights=calls.order_weights),
+        coverage={**{judge: coverage(t) for judge, t in tensors.items()}, **calls.coverage},
+    )
+
+
+def _limit(side: Literal["max", "min"], text: str) -> "Limit":
+    from judgelaw.analysis.gating import Limit
+
+    name, equals, number = text.partition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        equals = ""
+    if not equals:
+        raise click.BadParameter(f"{text!r}: write NAME=NUMBER, such as prompt=0.02")
+    return Limit(quantity=name.strip(), side=side, value=value)
+
+
+def _write(
+    report: "GateReport",
+    junit_file: Path | None,
+    summary_file: Path | None,
+    json_file: str | None,
+    on_inconclusive: str | None,
+) -> None:
+    from judgelaw.cli import _gate_files
+
+    if junit_file is not None:
+        _gate_files.write(_gate_files.junit(report, on_inconclusive=on_inconclusive), junit_file)
+    if summary_file is not None:
+        _gate_files.write(_gate_files.markdown(report), summary_file, append=True)
+    if json_file is not None:
+        write_json(
+            {"schema": "judgelaw.gate/1", "verdict": report.verdict, "limits": report.limits},
+            json_file,
+        )
+
+
+def _show(report: "GateReport", scope: str) -> None:
+    from judgelaw.cli._gate_files import asked, bounds, number, reasons
+
+    kept = sum(d.verdict == "pass" for d in report.limits)
+    where = "these items" if scope == "fixed" else "new items"
+    click.echo(f"Gate {report.verdict}: {kept} of {len(report.limits)} limits kept, for {where}.")
+    rows = [[d.judge, asked(d), number(d.estimate), bounds(d), d.verdict] for d in report.limits]
+    show_table(["judge", "limit", "estimate", "one-sided bounds", "verdict"], rows, title="")
+    for reason in reasons(report):
+        click.echo(f"  ! {reason}")
