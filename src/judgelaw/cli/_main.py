@@ -22,8 +22,10 @@ COMMANDS = {
     "verify": "Derive everything in a run folder again, and say what is wrong.",
     "reparse": "Read stored completions under another parser, offline.",
     "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
+    "compare": "Put judges side by side on matched items.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
     "simulate": "Known-law studies: see the estimators against the truth.",
+    "paper": "Hold every published figure of the paper against what comes out here.",
     "schema": "Print the JSON Schema of study files.",
 }
 

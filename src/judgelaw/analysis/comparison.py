@@ -1,0 +1,146 @@
+"""Judges compared on matched items: paired differences of every component, and the ranking."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from judgelaw.analysis.components import Resampling
+from judgelaw.analysis.depths import AtDepth, Declaration, at_depth
+from judgelaw.analysis.values import Floats, Pair, pair_of
+from judgelaw.diagnose.matching import Matched, match
+from judgelaw.diagnose.ranking import RankStability, rank_stability
+from judgelaw.estimate import COMPONENTS
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty.bands import item_bands
+from judgelaw.uncertainty.contrasts import judge_difference
+
+_NO_WIDTH = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One component of judge `a` minus that of judge `b`, on the same items.
+
+    Attributes:
+        estimate, plugin: corrected and plug-in difference.
+        band: item band, paired by item; None where none can be had.
+        call_interval: with the items fixed; None below four repeats or without noise.
+    """
+
+    a: str
+    b: str
+    component: str
+    estimate: float
+    plugin: float
+    band: Pair | None
+    call_interval: Pair | None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the item band leaves out zero."""
+        return self.band is not None and not self.band[0] <= 0 <= self.band[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Several judges side by side.
+
+    Attributes:
+        judges: their names.
+        items: number of common items.
+        lost: items of each judge that another lacks.
+        depth: repeats in every cell.
+        estimates, plugins: macroaverages by judge, then component.
+        differences: every pair of judges, every component that the design has.
+        rankings: by component.
+    """
+
+    judges: tuple[str, ...]
+    items: int
+    lost: Mapping[str, int]
+    depth: int
+    estimates: Mapping[str, Mapping[str, float]]
+    plugins: Mapping[str, Mapping[str, float]]
+    differences: tuple[Difference, ...]
+    rankings: Mapping[str, RankStability]
+
+
+def compare(
+    tensors: Mapping[str, VerdictTensor],
+    *,
+    declared: Declaration | None = None,
+    draws: int,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Comparison:
+    """Compare judges on the items that all of them have, at the depth that all of them have.
+
+    Raises:
+        InputError: fewer than two judges, cells that differ, or no common item.
+    """
+    asked = declared or Declaration()
+    how = Resampling(draws=draws, seed=seed, level=level)
+    matched = match(tensors)
+    found = {name: at_depth(t, asked) for name, t in matched.tensors.items()}
+    first = next(iter(found.values()))
+    present = [name for name in COMPONENTS if not np.isnan(first.found[name]).any()]
+    return Comparison(
+        judges=tuple(found),
+        items=len(matched.items),
+        lost=matched.lost,
+        depth=matched.depth,
+        estimates={j: {c: float(s.found[c].mean()) for c in present} for j, s in found.items()},
+        plugins={
+            j: {c: float(s.found.plugin[c].mean()) for c in present} for j, s in found.items()
+        },
+        differences=tuple(_differences(matched, found, present, how)),
+        rankings={
+            c: rank_stability(
+                matched,
+                c,
+                draws=draws,
+                seed=seed,
+                design=asked.design,
+                order_weights=asked.order_weights,
+            )
+            for c in present
+        },
+    )
+
+
+def _differences(
+    matched: Matched, found: Mapping[str, AtDepth], present: Sequence[str], how: Resampling
+) -> list[Difference]:
+    """Band all differences from the same draws, so that items are paired."""
+    asked = [(a, b, c) for a, b in combinations(found, 2) for c in present]
+    values = np.stack([_paired(found[a], found[b], c) for a, b, c in asked], axis=-1)
+    bands = item_bands(
+        values, strata=matched.strata, draws=how.draws, seed=how.seed, level=how.level
+    )
+    differences = []
+    for at, (a, b, c) in enumerate(asked):
+        low, high = float(bands.low[at]), float(bands.high[at])
+        differences.append(
+            Difference(
+                a=a,
+                b=b,
+                component=c,
+                estimate=float(bands.estimate[at]),
+                plugin=float(found[a].found.plugin[c].mean() - found[b].found.plugin[c].mean()),
+                band=None if np.isnan(low) or high - low <= _NO_WIDTH else (low, high),
+                call_interval=_calls(found[a], found[b], c, how.level),
+            )
+        )
+    return differences
+
+
+def _paired(a: AtDepth, b: AtDepth, component: str) -> Floats:
+    return np.asarray(a.found[component] - b.found[component])
+
+
+def _calls(a: AtDepth, b: AtDepth, component: str, level: float) -> Pair | None:
+    if a.errors is None or b.errors is None:
+        return None
+    return pair_of(judge_difference(a.errors, b.errors, component, level=level))
