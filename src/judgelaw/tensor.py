@@ -58,7 +58,7 @@ class VerdictTensor:
         judge: str | None = None,
         layer: str | None = None,
         repeats: int | None = None,
-        columns: Mapping[str, str] | None = None,
+        columns: Mapping[str, str | None] | None = None,
         *,
         verdicts: Sequence[str] | None = None,
         incomplete: Literal["error", "drop"] = "error",
@@ -66,11 +66,13 @@ class VerdictTensor:
         """Read a calls table: a file, or any frame that narwhals accepts.
 
         Args:
-            source: path of a `.csv`, `.csv.gz`, `.parquet` or `.jsonl` file, or a frame.
+            source: path of a `.csv`, `.csv.gz`, `.parquet` or `.jsonl` file, a folder of Parquet,
+                a run folder, an `s3://` address, or a frame.
             judge: the judge to read; needed where the table holds several.
             layer: the layer to read; needed where the table holds several.
             repeats: read the frozen prefix of repeat ranks below this number.
-            columns: names of the table's columns by contract name, `{"verdict": "winner"}`.
+            columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None
+                leaves an optional column out.
             verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
             incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
         """
@@ -106,13 +108,14 @@ class VerdictTensor:
                 "(items, prompts, orders, verdicts): add the missing ones with numpy.newaxis"
             )
         n, k, o, c = array.shape
-        default_verdicts = DEFAULT_VERDICTS if c == len(DEFAULT_VERDICTS) else _numbered("v", c)
+        if verdicts is None and c == len(DEFAULT_VERDICTS):
+            verdicts = DEFAULT_VERDICTS
         return cls(
             counts=array,
             items=_labels("items", items, n, "i"),
             prompts=_labels("prompts", prompts, k, "p"),
             orders=_labels("orders", orders, o, "o"),
-            verdicts=_labels("verdicts", verdicts or default_verdicts, c, "v"),
+            verdicts=_labels("verdicts", verdicts, c, "v"),
             strata=None if strata is None else _per_item("strata", strata, n),
             gold=None if gold is None else _per_item("gold", gold, n),
         )
@@ -145,14 +148,14 @@ class VerdictTensor:
         if repeats < 1:
             raise InputError(f"repeats = {repeats}: a cell needs at least one call")
         uniforms = stream(seed, "laws").random((*p.shape[:-1], repeats))
-        edges = np.cumsum(p, axis=-1)[..., None, :-1]
+        edges = np.cumsum(p, axis=-1)
+        # Divided by their own end, so that a verdict of probability 0 at the end is never drawn.
+        edges = (edges / edges[..., -1:])[..., None, :-1]
         ranked = (uniforms[..., None] >= edges).sum(axis=-1)
-        verdicts = labels.pop("verdicts", None) or (
-            DEFAULT_VERDICTS
-            if p.shape[-1] == len(DEFAULT_VERDICTS)
-            else _numbered("v", p.shape[-1])
-        )
-        return cls.from_ranked(ranked, verdicts=verdicts, **labels)
+        if labels.get("verdicts") is None:
+            usual = p.shape[-1] == len(DEFAULT_VERDICTS)
+            labels["verdicts"] = DEFAULT_VERDICTS if usual else _numbered("v", p.shape[-1])
+        return cls.from_ranked(ranked, **labels)
 
     @property
     def repeats(self) -> NDArray[np.int64]:
@@ -171,12 +174,24 @@ class VerdictTensor:
         """Keep the repeat ranks below `repeats`, as if the study had stopped there."""
         if repeats < 1:
             raise InputError(f"repeats = {repeats}: a prefix keeps at least one rank")
-        ranked = self._ranks("a prefix")[..., :repeats]
-        return replace(self, ranked=ranked, counts=count_ranked(ranked, len(self.verdicts)))
+        ranked = self._ranks("a prefix")
+        if repeats > ranked.shape[-1]:
+            raise InputError(
+                f"repeats = {repeats}, but {self._who()}the ranks are 0 to {ranked.shape[-1] - 1}: "
+                f"ask for {ranked.shape[-1]} at most, or acquire more calls"
+            )
+        return self.ranks(slice(repeats))
 
     def ranks(self, which: slice | Sequence[int]) -> Self:
         """Keep the calls of the given repeat ranks (split halves, panels)."""
-        ranked = self._ranks("a choice of ranks")[..., which]
+        ranked = self._ranks("a choice of ranks")
+        if not isinstance(which, slice):
+            which = list(which)
+            if len(set(which)) < len(which) or not set(which) <= set(range(ranked.shape[-1])):
+                raise InputError(
+                    f"ranks {which}: choose distinct ones of 0 to {ranked.shape[-1] - 1}"
+                )
+        ranked = ranked[..., which]
         return replace(self, ranked=ranked, counts=count_ranked(ranked, len(self.verdicts)))
 
     def select(
@@ -265,8 +280,8 @@ class VerdictTensor:
         keep = np.all(self.repeats >= 2, axis=(1, 2))  # noqa: PLR2004 - a pair of distinct calls
         if not keep.any():
             raise NotIdentifiedError(
-                f"none of the {len(self.items)} items has two calls in every one of its "
-                f"{len(self.prompts)} x {len(self.orders)} cells: acquire a second repeat, "
+                f"{self._who()}none of the {len(self.items)} items has two calls in every one of "
+                f"its {len(self.prompts)} x {len(self.orders)} cells: acquire a second repeat, "
                 "or select the prompts and orders that are complete"
             )
         if keep.all():
@@ -285,7 +300,7 @@ class VerdictTensor:
         )
         cells = self.repeats.size
         raise IncompleteDesignError(
-            f"{len(empty)} of {cells} cells (item x prompt x order) hold no call, "
+            f"{self._who()}{len(empty)} of {cells} cells (item x prompt x order) hold no call, "
             f"first {first}: complete the run, or pass incomplete='drop' to keep complete items"
         )
 
@@ -295,6 +310,11 @@ class VerdictTensor:
             tally = Counter(self.strata[i] for i in lost)
             note += " (" + ", ".join(f"{s} {n}" for s, n in sorted(tally.items())) + ")"
         return note
+
+    def _who(self) -> str:
+        """Say in a message whose tensor it is, if that is known."""
+        judge = "" if self.judge is None else f"judge {self.judge!r}: "
+        return judge if self.layer is None else f"layer {self.layer!r}, {judge}"
 
     def _ranks(self, purpose: str) -> NDArray[np.int16]:
         if self.ranked is None:
@@ -347,6 +367,9 @@ def _positions(axis: str, names: tuple[str, ...], wanted: Iterable[str] | None) 
     wanted = list(wanted)
     if unknown := [name for name in wanted if name not in index]:
         raise InputError(f"no {axis} is called {unknown[0]!r}; there are {_some(names)}")
+    if len(set(wanted)) < len(wanted):
+        twice = Counter(wanted).most_common(1)[0][0]
+        raise InputError(f"{axis} {twice!r} is named more than once: name each one once")
     return np.array([index[name] for name in wanted], dtype=np.intp)
 
 

@@ -20,6 +20,9 @@ from judgelaw.tables._edge import foreign_errors, name, text
 from judgelaw.tables._verdicts import Alphabet, is_empty
 from judgelaw.tensor import VerdictTensor
 
+UNSTRATIFIED = "(no stratum)"
+"""The stratum of items without one, where other items have one."""
+
 Masks = NDArray[np.uint32]
 """Shaped (cells, words)."""
 
@@ -72,17 +75,11 @@ def _items(con: duckdb.DuckDBPyConnection, calls: Calls, pair: Pair, alphabet: A
     ).fetchall()
     if len(rows) > len(names):
         _refuse_conflict(calls, rows)
-    strata = tuple(stratum for _, stratum, _ in rows)
-    if None in strata and any(strata):
-        item = names[strata.index(None)]
-        raise TableError(
-            f"{calls.find({'item': item}, at_most=1)[0].place}: item {item!r} has no stratum and "
-            "others have one: fill the column, or leave it out with columns={'stratum': None}"
-        )
+    strata = tuple(stratum or UNSTRATIFIED for _, stratum, _ in rows)
     gold = tuple(_gold(calls, item, raw, alphabet) for item, _, raw in rows)
     return _Items(
         names=names,
-        strata=strata if any(strata) else None,
+        strata=strata if set(strata) != {UNSTRATIFIED} else None,
         gold=gold if any(g is not None for g in gold) else None,
     )
 

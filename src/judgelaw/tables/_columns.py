@@ -1,10 +1,11 @@
 """Which column of a table plays which part of the contract."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from judgelaw.errors import InputError, TableError
+from judgelaw.tables._words import did_you_mean, listed
 
 CONTRACT = ("judge", "layer", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold")
 REQUIRED = ("judge", "item", "prompt", "repeat", "verdict")
@@ -22,8 +23,6 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """Names read without a mapping where the contract's own name is absent; the first column of the
 paper's released layout that differs is `repeat_rank`. Case does not matter."""
-
-_LISTED_AT_MOST = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +63,7 @@ def _check_mapping(mapping: Mapping[str, str | None], present: Sequence[str], ta
         if part not in CONTRACT:
             raise InputError(
                 f"columns maps {part!r}, which is no part of a calls table"
-                f"{_nearest(part, CONTRACT)}: map one of {', '.join(CONTRACT)}, "
+                f"{did_you_mean(part, CONTRACT)}: map one of {', '.join(CONTRACT)}, "
                 "as in columns={'verdict': 'winner'}"
             )
         if column is None and part in REQUIRED:
@@ -72,7 +71,7 @@ def _check_mapping(mapping: Mapping[str, str | None], present: Sequence[str], ta
         if column is not None and column not in present:
             raise TableError(
                 f"{table}: columns maps {part!r} to {column!r}, which the table does not have"
-                f"{_nearest(column, present)}; it has {_listed(present)}"
+                f"{did_you_mean(column, present)}; it has {listed(present)}"
             )
 
 
@@ -97,8 +96,8 @@ def _missing(missing: Sequence[str], present: Sequence[str], table: str) -> str:
     near = get_close_matches(part, present, n=1)
     other = near[0] if near else "NAME"
     return (
-        f"{table}: no column {', '.join(map(repr, missing))}{_nearest(part, present)}; "
-        f"it has {_listed(present)}: rename it, or map it with columns={{{part!r}: {other!r}}}"
+        f"{table}: no column {', '.join(map(repr, missing))}{did_you_mean(part, present)}; "
+        f"it has {listed(present)}: rename it, or map it with columns={{{part!r}: {other!r}}}"
         f"{_separator_hint(present)}"
     )
 
@@ -109,14 +108,3 @@ def _separator_hint(present: Sequence[str]) -> str:
             if mark in present[0]:
                 return f" (the header is separated by {word}; a calls table by commas)"
     return ""
-
-
-def _nearest(word: str, names: Iterable[str]) -> str:
-    near = get_close_matches(word, list(names), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(n) for n in names[:_LISTED_AT_MOST]) or "no column at all"
-    more = len(names) - _LISTED_AT_MOST
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -10,6 +10,7 @@ import duckdb
 from judgelaw.errors import DuplicateCallsError, TableError
 from judgelaw.tables._calls import WORD, Calls, Row
 from judgelaw.tables._edge import foreign_errors
+from judgelaw.tables._words import counted
 
 _KEYS = ("layer", "judge", "item", "prompt", "order")
 _NAMED_AT_MOST = 3
@@ -32,9 +33,9 @@ def refuse_duplicates(con: duckdb.DuckDBPyConnection, calls: Calls) -> None:
         _describe(calls, dict(zip(_KEYS, row, strict=False))) for row in twice[:_NAMED_AT_MOST]
     ]
     raise DuplicateCallsError(
-        f"{calls.table}: {surplus} rows repeat a call that is already there, in {len(twice)} "
-        f"cells: {'; '.join(named)}: a call has one verdict: remove the surplus rows, or give "
-        "separate calls a repeat or layer of their own"
+        f"{calls.table}: {counted(surplus, 'row')} too many: the same call again in "
+        f"{counted(len(twice), 'cell')}: {'; '.join(named)}: a call has one verdict: "
+        "remove the surplus rows, or give separate calls a repeat or layer of their own"
     )
 
 

@@ -8,12 +8,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from judgelaw.errors import InputError, MissingExtraError, TableError
 from judgelaw.tables._edge import foreign_errors
+from judgelaw.tables._words import did_you_mean
 
 Format = Literal["csv", "jsonl", "parquet"]
 
@@ -183,5 +183,4 @@ def _neighbour(path: Path) -> str:
     """Name the file beside it that the user may have meant."""
     if not path.parent.is_dir():
         return ""
-    near = get_close_matches(path.name, os.listdir(path.parent), n=1)  # noqa: PTH208 - names only
-    return f" (did you mean {str(path.parent / near[0])!r}?)" if near else ""
+    return did_you_mean(path.name, (entry.name for entry in path.parent.iterdir()))

@@ -111,19 +111,9 @@ def _read(
     refuse_duplicates(con, calls)
     tensors = {}
     for pair in pairs:
-        ranks = census.ranks[pair]
-        tensor = assemble(con, calls, pair, alphabet=census.alphabet, ranks=ranks)
-        tensors[pair] = tensor if repeats is None else _prefix(tensor, repeats, ranks)
+        tensor = assemble(con, calls, pair, alphabet=census.alphabet, ranks=census.ranks[pair])
+        tensors[pair] = tensor if repeats is None else tensor.prefix(repeats)
     return tensors
-
-
-def _prefix(tensor: VerdictTensor, repeats: int, ranks: int) -> VerdictTensor:
-    if repeats > ranks:
-        raise InputError(
-            f"repeats = {repeats}, but judge {tensor.judge!r} has ranks 0 to {ranks - 1}: "
-            f"ask for {ranks} at most, or acquire more calls"
-        )
-    return tensor.prefix(repeats)
 
 
 def _check_arguments(repeats: int | None, incomplete: str) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, TableError
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 
 MOST_VERDICTS = 1000
@@ -12,6 +12,9 @@ MOST_VERDICTS = 1000
 
 _SYNONYMS = {"bot": INVALID, "⊥": INVALID}
 """Other names of the usual verdicts, as the paper's released tables write them."""
+
+_GOLD = {"1": DEFAULT_VERDICTS[0], "2": DEFAULT_VERDICTS[1]}
+"""Gold labels that name a candidate by its number, as LLMBar does."""
 
 _CANDIDATES = frozenset(DEFAULT_VERDICTS[:2])
 _EMPTY = frozenset({"", "nan", "<na>", "null"})
@@ -72,7 +75,11 @@ def strangers(found: Collection[str], given: tuple[str, ...] | None) -> list[str
 
 
 def choose_alphabet(
-    found: Collection[str], gold: Collection[str], given: tuple[str, ...] | None
+    found: Collection[str],
+    gold: Collection[str],
+    given: tuple[str, ...] | None,
+    *,
+    table: str,
 ) -> Alphabet:
     """Choose the alphabet of a table without strangers.
 
@@ -82,22 +89,23 @@ def choose_alphabet(
     """
     if len(found) > MOST_VERDICTS:
         some = ", ".join(repr(raw) for raw in sorted(found)[:3])
-        raise InputError(
-            f"the verdict column holds {len(found)} different values ({some}, ...); a verdict is "
-            f"one of a few, {MOST_VERDICTS} at most: map the column of parsed verdicts with "
-            "columns={'verdict': NAME}"
+        raise TableError(
+            f"{table}: the verdict column holds {len(found)} different values ({some}, ...); "
+            f"a verdict is one of a few, {MOST_VERDICTS} at most: map the column of parsed "
+            "verdicts with columns={'verdict': NAME}"
         )
     if given is not None and set(given) != set(DEFAULT_VERDICTS):
         return Alphabet(verdicts=given, codes={raw: given.index(raw) for raw in given})
     if all(_fold(raw) in DEFAULT_VERDICTS for raw in found):
         return _usual(found, gold, given or DEFAULT_VERDICTS)
     words = _sorted({*found, *(g for g in gold if not is_empty(g))})
-    _refuse_twins(words)
+    _refuse_twins(words, table)
     return Alphabet(verdicts=words, codes={raw: code for code, raw in enumerate(words)})
 
 
 def _usual(found: Collection[str], gold: Collection[str], verdicts: tuple[str, ...]) -> Alphabet:
-    spellings = {raw: _fold(raw) for raw in (*verdicts, *found, *gold) if _fold(raw) in verdicts}
+    spellings = {raw: _GOLD[raw] for raw in gold if raw in _GOLD}
+    spellings |= {raw: _fold(raw) for raw in (*verdicts, *found, *gold) if _fold(raw) in verdicts}
     folded = sorted(raw for raw in found if raw != spellings[raw])
     notes: tuple[str, ...] = ()
     if folded:
@@ -119,13 +127,13 @@ def _sorted(words: set[str]) -> tuple[str, ...]:
         return tuple(sorted(words))
 
 
-def _refuse_twins(words: Sequence[str]) -> None:
+def _refuse_twins(words: Sequence[str], table: str) -> None:
     """Two verdicts that differ by case or blanks are one written twice, or must be declared."""
     first: dict[str, str] = {}
     for word in words:
         twin = first.setdefault(word.strip().casefold(), word)
         if twin != word:
-            raise InputError(
-                f"verdicts {twin!r} and {word!r} differ only by case or blanks: write them alike, "
-                f"or declare both with verdicts={list(words)}"
+            raise TableError(
+                f"{table}: verdicts {twin!r} and {word!r} differ only by case or blanks: write "
+                f"them alike, or declare both with verdicts={list(words)}"
             )

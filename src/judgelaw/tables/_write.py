@@ -3,7 +3,6 @@
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,45 +67,51 @@ def _suffix(target: Path) -> str:
 
 def _collect(con: duckdb.DuckDBPyConnection, blocks: Iterable[Block]) -> int:
     """Append every block to the table `calls`, which spills to disk when memory is short."""
-    held, kinds = _settle(iter(blocks))
-    names = [c for c in CONTRACT if c in kinds] + [c for c in kinds if c not in CONTRACT]
-    declared = ", ".join(f"{name(c)} {_SQL_TYPE[kinds[c]]}" for c in names)
-    con.execute(f"CREATE TABLE calls ({declared})")
+    kinds: dict[str, type | None] = {}
     rows = 0
-    for number, block in enumerate(held):
+    for number, block in enumerate(blocks):
+        if not kinds:
+            kinds = dict.fromkeys(_in_order(block))
+            con.execute(f"CREATE TABLE calls ({', '.join(f'{name(c)} VARCHAR' for c in kinds)})")
         if set(block) != set(kinds):
             raise InputError(
                 f"block {number} has columns {sorted(block)}; the first has {sorted(kinds)}: "
                 "every block of a table has the same columns"
             )
-        arrays = {c: _array(c, block[c], kinds[c]) for c in names}
-        lengths = {c: len(a) for c, a in arrays.items()}
+        lengths = {c: len(block[c]) for c in kinds}
         if len(set(lengths.values())) > 1:
             raise InputError(f"columns of block {number} differ in length: {lengths}")
-        con.register("block", arrays)
+        _settle(con, kinds, block)
+        con.register("block", {c: _array(block[c]) for c in kinds})
         con.execute("INSERT INTO calls SELECT * FROM block")
         con.unregister("block")
         rows += next(iter(lengths.values()))
+    if not kinds:
+        raise InputError("there is no column to write: pass at least one block, empty if need be")
     return rows
 
 
-def _settle(blocks: Iterable[Block]) -> tuple[Iterable[Block], dict[str, type]]:
-    """Find the type of every column, looking at as few blocks as it takes.
+def _in_order(block: Block) -> list[str]:
+    return [c for c in CONTRACT if c in block] + [c for c in block if c not in CONTRACT]
 
-    A column that holds nothing at all is text.
+
+def _settle(con: duckdb.DuckDBPyConnection, kinds: dict[str, type | None], block: Block) -> None:
+    """Give each column the type of its first value; a column that never has one stays text.
+
+    Nothing is held back to find it: until then the column is all missing, and changes type freely.
+    Whole numbers become numbers when the first broken one comes.
     """
-    stream = iter(blocks)
-    seen: list[Block] = []
-    kinds: dict[str, type | None] = {}
-    for block in stream:
-        seen.append(block)
-        for column, values in block.items():
-            kinds[column] = kinds.get(column) or _kind(column, values)
-        if all(kinds.values()):
-            break
-    if not kinds:
-        raise InputError("there is no column to write: pass at least one block, empty if need be")
-    return chain(seen, stream), {c: kind or str for c, kind in kinds.items()}
+    for column, before in kinds.items():
+        found = _kind(column, block[column])
+        if found in (None, before) or (found, before) == (int, float):
+            continue
+        if before is not None and (before, found) != (int, float):
+            raise InputError(
+                f"column {column!r} holds {before.__name__} in one block and {found.__name__} in "
+                "another: a column has one type"
+            )
+        kinds[column] = found
+        con.execute(f"ALTER TABLE calls ALTER {name(column)} TYPE {_SQL_TYPE[found]}")
 
 
 def _kind(column: str, values: Column) -> type | None:
@@ -124,14 +129,8 @@ def _kind(column: str, values: Column) -> type | None:
     return kinds.pop() if kinds else None
 
 
-def _array(column: str, values: Column, kind: type) -> NDArray[Any]:
-    """Give DuckDB an array of the column's one type; None survives in arrays of objects."""
-    found = _kind(column, values)
-    if found not in (None, kind) and (found, kind) != (int, float):
-        raise InputError(
-            f"column {column!r} holds {kind.__name__} in one block and {found.__name__} in "
-            "another: a column has one type"
-        )
+def _array(values: Column) -> NDArray[Any]:
+    """Give DuckDB an array; None survives in arrays of objects."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values
     array = np.empty(len(values), dtype=object)
