@@ -1,0 +1,184 @@
+"""`judgelaw paper`: every published figure beside what comes out here."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from judgelaw.cli._output import progress, show_table, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from judgelaw.simulate import Finding
+
+SCHEMA = "judgelaw.paper/1"
+
+_WORDS = {
+    "identity": "against its own arithmetic",
+    "regenerated": "against our simulation",
+    "recomputed": "against the calls given",
+}
+
+
+@click.command()
+@click.option(
+    "--calls",
+    "calls_file",
+    type=click.Path(exists=True, path_type=Path),
+    help="Calls table with the columns of the contract and `layer`: recompute its tables too.",
+)
+@click.option(
+    "--layer",
+    "layers",
+    multiple=True,
+    metavar="PART=NAME",
+    help="Name in the table of control, evaluation, reference or broad; may be repeated.",
+)
+@click.option("--items", type=int, default=200_000, show_default=True, help="Per setting.")
+@click.option("--datasets", type=int, default=40_000, show_default=True)
+@click.option("--experiments", type=int, default=20_000, show_default=True, help="Per law.")
+@click.option("--all", "show_all", is_flag=True, help="Show what agrees too.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--json", "json_file", metavar="FILE", help="Write JSON; - for stdout, without the table."
+)
+def command(
+    *,
+    calls_file: Path | None,
+    layers: tuple[str, ...],
+    items: int,
+    datasets: int,
+    experiments: int,
+    show_all: bool,
+    seed: int,
+    json_file: str | None,
+) -> None:
+    """Put every published figure beside the one that comes out here, with its tolerance.
+
+    Simulated tables are regenerated; every table is checked for the paper's own identities; with a
+    calls table its empirical tables are recomputed. What does not agree is shown, never adjusted.
+
+    \b
+    judgelaw paper
+    judgelaw paper --calls canonical_calls.csv.gz --layer control=null --json paper.json
+    """  # noqa: D301 - click reads the backspace as "do not rewrap"
+    from judgelaw.simulate import check_identities
+
+    findings = [*check_identities(), *_instrument()]
+    findings += _empirical(calls_file, layers, seed)
+    findings += _simulated(items, datasets, experiments, seed)
+    if json_file is not None:
+        counts = {v: sum(f.verdict == v for f in findings) for v in _VERDICTS}
+        write_json({"schema": SCHEMA, "summary": counts, "findings": findings}, json_file)
+    if json_file != "-":
+        _show(findings, show_all=show_all)
+
+
+_VERDICTS = ("agrees", "differs", "not available")
+
+
+def _simulated(items: int, datasets: int, experiments: int, seed: int) -> "list[Finding]":
+    from judgelaw.simulate import (
+        compare_decision,
+        compare_panel,
+        compare_point,
+        simulate_decision,
+        simulate_panel,
+        simulate_point,
+    )
+
+    # A panel experiment costs about six times the work per item: both intervals are computed.
+    weight = 6
+    total = 4 * items + 2 * 50 * datasets + weight * 4 * 50 * experiments
+    with progress("simulating items", total) as advance:
+        point = simulate_point(items=items, seed=seed, progress=advance)
+        decision = simulate_decision(datasets=datasets, seed=seed, progress=advance)
+        panel = simulate_panel(
+            experiments=experiments, seed=seed, progress=lambda n: advance(weight * n)
+        )
+    return [*compare_point(point), *compare_decision(decision), *compare_panel(panel)]
+
+
+def _instrument() -> "list[Finding]":
+    """Hold the built-in prompt instrument against the published hashes."""
+    import hashlib
+
+    from judgelaw.design.instrument import instruction_blocks
+    from judgelaw.simulate import published, stated
+
+    label = "tab:s-prompt-hashes"
+    blocks = instruction_blocks()
+    return [
+        stated(
+            "identity",
+            label,
+            row["prompt"],
+            "SHA-256 prefix of the instruction block",
+            row["sha256_prefix"],
+            found=hashlib.sha256(blocks[row["prompt"]].encode()).hexdigest()[:12],
+        )
+        for row in published()[label].rows
+    ]
+
+
+def _empirical(calls: Path | None, layers: tuple[str, ...], seed: int) -> "list[Finding]":
+    if calls is None:
+        return []
+    from judgelaw.simulate import Resampling, find_corpus, recompute
+    from judgelaw.tables import read_tensors
+
+    named = _layer_names(layers)
+    corpus = find_corpus(read_tensors(calls), layers=named)
+    return list(recompute(corpus, resampling=Resampling(seed=seed)))
+
+
+def _layer_names(layers: tuple[str, ...]) -> dict[str, str]:
+    parts = ("control", "evaluation", "reference", "broad")
+    named = {}
+    for given in layers:
+        part, equals, name = given.partition("=")
+        if not equals or part not in parts:
+            raise click.UsageError(
+                f"--layer {given}: write PART=NAME with a part of {', '.join(parts)}"
+            )
+        named[part] = name
+    return named
+
+
+def _show(findings: "Sequence[Finding]", *, show_all: bool) -> None:
+    counts = {v: sum(f.verdict == v for f in findings) for v in _VERDICTS}
+    sentence = f"{counts['agrees']} of {len(findings)} comparisons agree"
+    sentence += f", {counts['differs']} differ"
+    if counts["not available"]:
+        sentence += f", {counts['not available']} cannot be made from what is given"
+    click.echo(sentence + ".\n")
+    shown = [f for f in findings if show_all or f.verdict == "differs"]
+    if shown:
+        columns = ("table", "row", "what", "held", "published", "here", "tolerance", "verdict")
+        rows = [_line(finding) for finding in shown]
+        show_table(columns, rows, title="every figure" if show_all else "what differs")
+        click.echo()
+    by_table: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        by_table.setdefault((finding.table, finding.kind), []).append(finding)
+    rows = [
+        [table, _WORDS[kind], *(str(sum(f.verdict == v for f in group)) for v in _VERDICTS)]
+        for (table, kind), group in by_table.items()
+    ]
+    show_table(("table", "held", *_VERDICTS), rows, title="by table")
+
+
+def _line(finding: "Finding") -> list[str]:
+    found = finding.found
+    here = "-" if found is None else found if isinstance(found, str) else f"{found:.6g}"
+    return [
+        finding.table,
+        finding.row,
+        finding.rule,
+        _WORDS[finding.kind],
+        finding.published,
+        here,
+        f"{finding.tolerance:.2g}",
+        finding.verdict,
+    ]

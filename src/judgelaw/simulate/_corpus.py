@@ -1,0 +1,105 @@
+"""The paper's corpus found in a calls table: which tensor is which layer of which judge."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from judgelaw.errors import InputError
+from judgelaw.tensor import VerdictTensor
+
+JUDGES = {
+    "Qwen3.6-27B": ("qwen",),
+    "GPT-OSS-120B": ("gpt-oss", "gpt_oss", "gptoss"),
+    "Gemma-3-27B-IT": ("gemma",),
+    "Claude Haiku 4.5": ("claude", "haiku"),
+}
+"""A judge's name in the table holds one of these, in any case."""
+
+LAYERS = {
+    "control": ("control", "null", "hidden"),
+    "evaluation": ("evaluation", "matched"),
+    "reference": ("reference",),
+    "broad": ("broad", "audit"),
+}
+"""A layer's name in the table holds one of these, in any case."""
+
+QWEN = "Qwen3.6-27B"
+PANEL_REPEATS = 4
+
+Key = tuple[str | None, str | None]
+"""Layer and judge, None where the table has no such column."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Corpus:
+    """The calls behind the empirical tables; a part that the table lacks is absent.
+
+    Attributes:
+        layers: calls of Qwen by layer of the paper.
+        panel: the first four repeats of the matched items, by configuration of the paper.
+    """
+
+    layers: Mapping[str, VerdictTensor]
+    panel: Mapping[str, VerdictTensor]
+
+
+def find_corpus(
+    tensors: Mapping[Key, VerdictTensor], *, layers: Mapping[str, str] | None = None
+) -> Corpus:
+    """Sort the tensors of a calls table into the parts of the paper.
+
+    Args:
+        tensors: by layer (None where the table has no layers) and judge.
+        layers: names in the table by layer of the paper, where they are not to be guessed.
+
+    Raises:
+        InputError: no part of the paper's corpus is in the table.
+    """
+    known = {
+        (_match(LAYERS, layer, layers or {}), _match(JUDGES, judge, {})): tensor
+        for (layer, judge), tensor in tensors.items()
+    }
+    of_qwen = {
+        layer: tensor
+        for (layer, judge), tensor in known.items()
+        if judge == QWEN and layer is not None
+    }
+    panel = {
+        judge: tensor for judge in JUDGES if (tensor := _matched_calls(known, judge)) is not None
+    }
+    if not of_qwen and not panel:
+        named = sorted(f"{layer or 'no layer'} / {judge or 'no judge'}" for layer, judge in tensors)
+        judges = ", ".join(names[0] for names in JUDGES.values())
+        parts = ", ".join(names[0] for names in LAYERS.values())
+        raise InputError(
+            f"the table holds {', '.join(named[:6])}, and none of it is a part of the paper: a "
+            f"judge's name holds one of {judges}, a layer's one of {parts}; rename the columns' "
+            "values, or say which layer is which"
+        )
+    return Corpus(layers=of_qwen, panel=panel)
+
+
+def _matched_calls(
+    known: Mapping[tuple[str | None, str | None], VerdictTensor], judge: str
+) -> VerdictTensor | None:
+    """The calls of a configuration in the matched panel: four repeats, evaluation layer first."""
+    order = ("evaluation", None, "broad")
+    for layer in order:
+        tensor = known.get((layer, judge))
+        if tensor is not None and tensor.depth[0] >= PANEL_REPEATS:
+            return tensor.prefix(PANEL_REPEATS)
+    return None
+
+
+def _match(
+    names: Mapping[str, tuple[str, ...]], given: str | None, declared: Mapping[str, str]
+) -> str | None:
+    if given is None:
+        return None
+    for name, as_given in declared.items():
+        if as_given == given:
+            return name
+    low = given.lower()
+    for name, parts in names.items():
+        if name not in declared and any(part in low for part in parts):
+            return name
+    return None
