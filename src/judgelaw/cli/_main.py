@@ -16,6 +16,7 @@ from judgelaw.errors import JudgelawError
 COMMANDS = {
     "init": "Write a commented study to start from.",
     "check": "Check a study and show what it would run.",
+    "plan": "Show what a study costs and how much it will know, before a cent is spent.",
     "run": "Ask every call of a study; the same command resumes.",
     "status": "Say how far a run is, and how its calls ended.",
     "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",

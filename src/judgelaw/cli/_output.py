@@ -52,12 +52,14 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
 
     terminal = sys.stdout.isatty()
     console = Console(width=None if terminal else 200, highlight=False)
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for index, column in enumerate(columns):
         left = index == 0 or not _is_number(rows, index)
         table.add_column(column, justify="left" if left else "right")
     for row in rows:
         table.add_row(*row)
+    # A title of its own: rich would fold it to the width of the columns.
+    console.print(title, style="bold", soft_wrap=True, markup=False)
     console.print(table)
 
 
