@@ -10,11 +10,12 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from judgelaw.analysis import Table
+from judgelaw.diagnose import Cell
 from judgelaw.errors import InputError
 
-Cell = str | int | float | None
 FORMATS = ("csv", "tex", "json")
 _ESCAPED = str.maketrans(
     {
@@ -41,20 +42,7 @@ _ESCAPED = str.maketrans(
 _WHOLE = 1e15
 
 
-class TableLike(Protocol):
-    """What a table needs to be written: the tables of an analysis are such."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-    @property
-    def rows(self) -> tuple[tuple[Cell, ...], ...]: ...
-
-
-def to_csv(table: TableLike) -> str:
+def to_csv(table: Table) -> str:
     """Write a header and every row; what is not available is empty, figures keep every digit."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -63,7 +51,7 @@ def to_csv(table: TableLike) -> str:
     return out.getvalue()
 
 
-def to_json_text(table: TableLike) -> str:
+def to_json_text(table: Table) -> str:
     """Write name, title and one object a row; what is not available is null."""
     rows = [
         {column: _or_null(cell) for column, cell in zip(table.columns, row, strict=True)}
@@ -73,7 +61,7 @@ def to_json_text(table: TableLike) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def to_latex(table: TableLike) -> str:
+def to_latex(table: Table) -> str:
     """Write a `table` environment with booktabs rules, a caption and a label."""
     groups = list(column_groups(table.columns))
     numeric = [all(_is_number(row[g[0]]) for row in table.rows) for g in groups]
@@ -101,7 +89,7 @@ _WRITERS = {"csv": to_csv, "tex": to_latex, "json": to_json_text}
 
 
 def write_tables(
-    tables: Mapping[str, TableLike], folder: Path, formats: Sequence[str] = FORMATS
+    tables: Mapping[str, Table], folder: Path, formats: Sequence[str] = FORMATS
 ) -> list[Path]:
     """Write each table in each format as `folder/NAME.EXT`; return the files."""
     if unknown := [f for f in formats if f not in _WRITERS]:

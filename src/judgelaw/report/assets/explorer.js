@@ -1,0 +1,209 @@
+"use strict";
+// The item explorer. Text written by others only ever goes in through textContent.
+(() => {
+  const PAGE = 50, CLEAR = 2, SVG = "http://www.w3.org/2000/svg";
+  const root = document.getElementById("explorer");
+
+  const unpack = async (id) => {
+    const packed = atob(document.getElementById(id).textContent);
+    const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  };
+  const once = new Map();
+  const load = (id) => once.get(id) || once.set(id, unpack(id)).get(id);
+
+  const make = (tag, traits = {}, ...children) => {
+    const node = document.createElement(tag);
+    for (const [key, value] of Object.entries(traits)) {
+      if (key in node) node[key] = value; else node.setAttribute(key, value);
+    }
+    node.append(...children);
+    return node;
+  };
+  const draw = (tag, traits) => {
+    const node = document.createElementNS(SVG, tag);
+    for (const [key, value] of Object.entries(traits)) node.setAttribute(key, value);
+    return node;
+  };
+  const fixed = (value, digits = 4) => {
+    const text = value.toFixed(digits);
+    return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "\u2212");
+  };
+  const figure = (value, path) => {
+    if (value === null || value === undefined) return make("span", { className: "absent" }, "\u2014");
+    const node = make("data", { value: String(value) }, fixed(value));
+    if (path) node.dataset.path = path;
+    return node;
+  };
+  const select = (label, options, change) => {
+    const box = make("select", { onchange: (e) => change(e.target.value) });
+    for (const [value, text] of options) box.append(make("option", { value }, text));
+    return [make("label", {}, `${label} `, box), box];
+  };
+
+  let all, index = 0, grid, values, page = 0, sort, down = true, words = "", stratum = "";
+
+  const error = (name, i) => {
+    const v = values.call_variance && values.call_variance[name][i];
+    return v > 0 ? Math.sqrt(v) : null;
+  };
+  const belief = (name, i) => {
+    if (!values.call_variance) return "no error below four repeats";
+    const value = values.estimates[name][i], e = error(name, i);
+    if (value === null || e === null) return "error not known";
+    return Math.abs(value) >= CLEAR * e ? "clear of call noise" : "within call noise";
+  };
+  const rows = () => {
+    const wanted = words.toLowerCase();
+    const kept = grid.names.map((_, i) => i).filter((i) =>
+      (!stratum || grid.strata[i] === stratum) && grid.names[i].toLowerCase().includes(wanted));
+    const key = sort === "item" ? (i) => i : (i) => values.estimates[sort][i] ?? -Infinity;
+    return kept.sort((a, b) => (down ? key(b) - key(a) : key(a) - key(b)) || a - b);
+  };
+
+  const counts = (i, cell) => {
+    const C = grid.verdicts.length, cells = grid.prompts.length * grid.orders.length;
+    const start = (i * cells + cell) * C;
+    return grid.counts.slice(start, start + C);
+  };
+  const bar = (n) => {
+    const total = n.reduce((a, b) => a + b, 0) || 1;
+    const svg = draw("svg", { class: "bar", viewBox: "0 0 100 8", "aria-hidden": "true", preserveAspectRatio: "none" });
+    let x = 0;
+    n.forEach((count, c) => {
+      const width = 100 * count / total;
+      if (count) svg.append(draw("rect", { x, y: 0, width, height: 8, class: `r-${grid.roles[c]}` }));
+      x += width;
+    });
+    return svg;
+  };
+  const replies = async (i, cell, place) => {
+    const chunk = await load(`text-${index}-${Math.floor(i / grid.chunk)}`);
+    const found = chunk[i % grid.chunk][cell];
+    const list = make("ol", { className: "replies" });
+    for (const [code, text, cut] of found) {
+      const head = make("p", { className: "verdict" }, code === null ? "" : grid.verdicts[code]);
+      const body = make("pre", {}, text || "(empty)");
+      if (cut) body.append(make("em", {}, ` \u2026 ${cut} more characters`));
+      list.append(make("li", {}, head, body));
+    }
+    if (!found.length) list.append(make("li", {}, "no reply is kept for this cell"));
+    place.replaceChildren(list);
+  };
+  const open = (i) => {
+    const O = grid.orders.length, place = make("div", { className: "reading" });
+    const head = make("tr", {}, make("th", { scope: "col" }, "Prompt"));
+    for (const order of grid.orders) head.append(make("th", { scope: "col" }, make("bdi", {}, order)));
+    const body = make("tbody");
+    grid.prompts.forEach((prompt, k) => {
+      const row = make("tr", {}, make("th", { scope: "row" }, make("bdi", {}, prompt)));
+      for (let o = 0; o < O; o += 1) {
+        const cell = k * O + o, n = counts(i, cell);
+        const said = n.map((count, c) => `${grid.verdicts[c]} ${count}`).join(", ");
+        const inner = [bar(n), make("span", {}, n.join(" / "))];
+        const content = grid.chunk
+          ? make("button", { type: "button", className: "cell", title: said, "aria-label": `${prompt}, ${grid.orders[o]}: ${said}. Read the replies`, onclick: () => replies(i, cell, place) }, ...inner)
+          : make("span", { className: "cell", title: said }, ...inner);
+        row.append(make("td", {}, content));
+      }
+      body.append(row);
+    });
+    const key = make("p", { className: "key" }, ...grid.verdicts.map((v, c) =>
+      make("span", {}, make("i", { className: `swatch r-${grid.roles[c]}` }), v)));
+    return make("div", { className: "opened" }, key,
+      make("div", { className: "scroll" }, make("table", { className: "grid" }, make("thead", {}, head), body)), place);
+  };
+
+  const status = make("p", { className: "status", role: "status" });
+  const body = make("tbody");
+  const header = make("tr");
+  const table = make("table", { className: "items" }, make("thead", {}, header), body);
+  const before = make("button", { type: "button", onclick: () => turn(-1) }, "\u2190 earlier");
+  const after = make("button", { type: "button", onclick: () => turn(1) }, "later \u2192");
+
+  const line = (i) => {
+    const toggle = make("button", { type: "button", className: "open", "aria-expanded": "false" },
+      make("bdi", {}, grid.names[i]));
+    const row = make("tr", {}, make("th", { scope: "row" }, toggle));
+    if (grid.strata) row.append(make("td", {}, make("bdi", {}, grid.strata[i])));
+    for (const [name] of grid.components) {
+      const cell = make("td", { className: "n" }, figure(values.estimates[name][i], `${grid.path}.${name}[${i}]`));
+      const e = name === sort ? error(name, i) : null;
+      if (e !== null) cell.append(make("small", {}, ` \u00b1\u2009${fixed(e)}`));
+      row.append(cell);
+    }
+    row.append(make("td", { className: "belief" }, belief(sort === "item" ? grid.ranked : sort, i)));
+    let detail = null;
+    toggle.onclick = () => {
+      if (detail) { detail.remove(); detail = null; }
+      else {
+        detail = make("tr", { className: "detail" }, make("td", { colSpan: row.children.length }, open(i)));
+        row.after(detail);
+      }
+      toggle.setAttribute("aria-expanded", String(Boolean(detail)));
+    };
+    return row;
+  };
+  const column = (key, text, numeric) => {
+    const active = key === sort;
+    const button = make("button", { type: "button", onclick: () => {
+      if (active) down = !down; else { sort = key; down = key !== "item"; }
+      page = 0; show();
+    } }, text, active ? (down ? " \u2193" : " \u2191") : "");
+    const cell = make("th", { scope: "col", className: numeric ? "n" : "" }, button);
+    if (active) cell.setAttribute("aria-sort", down ? "descending" : "ascending");
+    return cell;
+  };
+  const show = () => {
+    const found = rows(), last = Math.max(0, Math.ceil(found.length / PAGE) - 1);
+    page = Math.min(page, last);
+    header.replaceChildren(column("item", "Item"));
+    if (grid.strata) header.append(make("th", { scope: "col" }, "Stratum"));
+    for (const [key, text] of grid.components) header.append(column(key, text, true));
+    header.append(make("th", { scope: "col" }, "How far to believe it"));
+    const from = page * PAGE, part = found.slice(from, from + PAGE);
+    body.replaceChildren(...part.map(line));
+    status.textContent = found.length
+      ? `${from + 1}\u2013${from + part.length} of ${found.length} items` : "no item fits";
+    before.disabled = page === 0;
+    after.disabled = page === last;
+  };
+  const turn = (by) => { page += by; show(); table.scrollIntoView({ block: "start" }); };
+
+  const enter = async (j) => {
+    index = j;
+    grid = await load(`grid-${j}`);
+    const part = all.judges[grid.judge];
+    values = part.item_values;
+    sort = grid.ranked; down = true; page = 0; stratum = "";
+    const kinds = grid.strata ? [...new Set(grid.strata)].sort() : [];
+    strata.replaceChildren(make("option", { value: "" }, "all"), ...kinds.map((s) => make("option", { value: s }, s)));
+    strataLabel.hidden = kinds.length < 2;
+    show();
+  };
+  const search = make("input", { type: "search", oninput: (e) => { words = e.target.value; page = 0; show(); } });
+  const [strataLabel, strata] = select("Stratum", [], (value) => { stratum = value; page = 0; show(); });
+
+  const start = async () => {
+    all = await load("analysis");
+    const names = Object.keys(all.judges);
+    const [judgeLabel] = select("Judge", names.map((name, j) => [j, name]), (j) => enter(Number(j)));
+    judgeLabel.hidden = names.length < 2;
+    root.replaceChildren(
+      make("div", { className: "controls" }, make("label", {}, "Find ", search), strataLabel, judgeLabel),
+      make("div", { className: "scroll" }, table),
+      make("div", { className: "pager" }, before, status, after));
+    await enter(0);
+    root.hidden = false;
+  };
+  const save = document.getElementById("save");
+  save.hidden = false;
+  save.onclick = async () => {
+    const text = JSON.stringify(await load("analysis"), null, 1);
+    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: "analysis.json" });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  start();
+})();

@@ -1,0 +1,234 @@
+"""From a complete analysis to one HTML page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judgelaw.analysis import Analysis, Key, Table
+from judgelaw.errors import InputError
+from judgelaw.report.document import Block, Document, Inline, Lede, Section, paragraph
+from judgelaw.report.explorer import Completions, explorer, pack
+from judgelaw.report.html import render
+from judgelaw.report.sections.answer import answer
+from judgelaw.report.sections.compare import comparison
+from judgelaw.report.sections.depth import depth
+from judgelaw.report.sections.diagnostics import diagnostics, drift
+from judgelaw.report.sections.facets import order, prompts
+from judgelaw.report.sections.generic import table_view
+from judgelaw.report.sections.laws import laws
+from judgelaw.report.sections.more import layers, metrics, repeats, strata
+from judgelaw.report.sections.outcomes import invalid_section, outcomes
+from judgelaw.report.sections.record import configuration, glossary, integrity, tables
+from judgelaw.report.source import Source
+from judgelaw.report.text import visible
+from judgelaw.tensor import VerdictTensor
+
+_SHOWN_ABOVE = frozenset({"invalid_sensitivity", "complete_case", "time_drift", "integrity"})
+_KICKER = "How much of the judge is chance"
+
+
+def build(
+    analysis: Analysis,
+    *,
+    title: str,
+    tensors: Mapping[Key, VerdictTensor],
+    completions: Completions | None = None,
+    configuration: Mapping[str, Any] | None = None,
+    integrity: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the report as one HTML file that needs no network, no server and no JavaScript.
+
+    Args:
+        analysis: what is reported.
+        title: what was audited.
+        tensors: the calls behind the analysis, by (layer or None, judge).
+        completions: raw replies of the main layer, by judge and (item, prompt, order, repeat).
+        configuration: what was frozen, by part (a judge, the study) and nested key.
+        integrity: what was verified, in words, by check.
+    """
+    return render(
+        compose(
+            analysis,
+            title=title,
+            tensors=tensors,
+            completions=completions,
+            frozen=configuration,
+            verified=integrity,
+        )
+    )
+
+
+def compose(
+    analysis: Analysis,
+    *,
+    title: str,
+    tensors: Mapping[Key, VerdictTensor],
+    completions: Completions | None = None,
+    frozen: Mapping[str, Any] | None = None,
+    verified: Mapping[str, Any] | None = None,
+) -> Document:
+    """Return everything that the report shows, as a value."""
+    document = analysis.to_json()
+    source = Source.of(document)
+    judges = {name: source.at("judges", name) for name in document["judges"]}
+    main = {name: _tensor(tensors, analysis.main_layer, name) for name in judges}
+    explored = explorer(judges, main, completions)
+    sections = [
+        *([comparison(judges)] if len(judges) > 1 else []),
+        *_of_judges(judges, main, source.at("settings")),
+        layers(source, analysis.main_layer),
+        Section(id="items", title="Item by item", blocks=(_about_items(judges), explored)),
+        invalid_section(source),
+        drift(source),
+        diagnostics(source),
+        integrity(verified, source),
+        configuration(frozen, source),
+        tables(source, shown=_SHOWN_ABOVE),
+        glossary(),
+    ]
+    return Document(
+        title=visible(title),
+        kicker=_KICKER,
+        ledes=tuple(_ledes(judges)),
+        facts=_size(judges),
+        sections=tuple(s for s in sections if s is not None),
+        payload=pack(document),
+        version=document["settings"]["version"],
+    )
+
+
+def page(
+    title: str,
+    sentence: str,
+    tables: Sequence[Table] = (),
+    figures: Sequence[Block] = (),
+    *,
+    version: str,
+) -> str:
+    """Return a page of the same look for any tables and figures, one section each table."""
+    sections = [
+        Section(
+            id=f"table-{table.name}",
+            title=visible(table.title),
+            blocks=(table_view(_as_source(table), name=table.name),),
+        )
+        for table in tables
+    ]
+    if figures:
+        sections.insert(0, Section(id="figures", title="Figures", blocks=tuple(figures)))
+    return render(
+        Document(
+            title=visible(title),
+            kicker="judgelaw",
+            ledes=(Lede(who="", sentence=visible(sentence)),) if sentence else (),
+            facts=(),
+            sections=tuple(sections),
+            payload=None,
+            version=version,
+        )
+    )
+
+
+def _as_source(table: Table) -> Source:
+    document = {"columns": list(table.columns), "rows": [list(row) for row in table.rows]}
+    return Source(document=document, where=("tables", table.name))
+
+
+def _tensor(tensors: Mapping[Key, VerdictTensor], layer: str | None, judge: str) -> VerdictTensor:
+    try:
+        return tensors[layer, judge]
+    except KeyError:
+        known = sorted(f"{key[1]} in {key[0]}" for key in tensors)
+        raise InputError(
+            f"no calls of judge {judge!r} in layer {layer!r}: the report needs the tensors that "
+            f"were analysed; there are {known}"
+        ) from None
+
+
+def _of_judges(
+    judges: Mapping[str, Source], tensors: Mapping[str, VerdictTensor], settings: Source
+) -> list[Section | None]:
+    several = len(judges) > 1
+    sections: list[Section | None] = []
+    for j, (name, judge) in enumerate(judges.items()):
+        prefix = f"judge-{j + 1}-" if several else ""
+        if several:
+            sections.append(_divider(prefix, name, judge))
+        sections += _of_judge(judge, tensors[name], settings, prefix)
+    return sections
+
+
+def _of_judge(
+    judge: Source, tensor: VerdictTensor, settings: Source, prefix: str
+) -> list[Section | None]:
+    return [
+        answer(judge, settings, prefix=prefix),
+        depth(judge, prefix=prefix),
+        laws(judge, tensor, prefix=prefix),
+        order(judge, tensor, prefix=prefix),
+        prompts(judge, prefix=prefix),
+        outcomes(judge, tensor, prefix=prefix),
+        strata(judge, prefix=prefix),
+        metrics(judge, prefix=prefix),
+    ]
+
+
+def _divider(prefix: str, name: str, judge: Source) -> Section:
+    warnings = [paragraph(visible(w)) for w in judge.value("warnings") or []]
+    return Section(
+        id=f"{prefix}top",
+        title=visible(name),
+        level=1,
+        blocks=(paragraph(judge.text("sentence")), *warnings),
+    )
+
+
+def _ledes(judges: Mapping[str, Source]) -> list[Lede]:
+    several = len(judges) > 1
+    return [
+        Lede(
+            who=visible(name) if several else "",
+            sentence=judge.text("sentence"),
+            path=judge.at("sentence").path,
+        )
+        for name, judge in judges.items()
+    ]
+
+
+def _size(judges: Mapping[str, Source]) -> Inline:
+    """Say how large the study is; one judge by name, several by their number."""
+    name, first = next(iter(judges.items()))
+    who = visible(name) if len(judges) == 1 else f"{len(judges)} judges"
+    return (
+        f"{who}: ",
+        first.count("items"),
+        " items × ",
+        first.count("prompts"),
+        _plural(" prompt", first.value("prompts")),
+        " × ",
+        first.count("orders"),
+        _plural(" order", first.value("orders")),
+        " × ",
+        *repeats(first),
+        " repeats, ",
+        *(("each" if len(judges) > 1 else ""), " " if len(judges) > 1 else ""),
+        first.count("calls"),
+        " calls",
+    )
+
+
+def _plural(word: str, number: int) -> str:
+    return word if number == 1 else f"{word}s"
+
+
+def _about_items(judges: Mapping[str, Source]) -> Block:
+    """Say how far single items can be believed before showing them."""
+    judge = next(iter(judges.values()))
+    parts: list[str | Any] = [
+        "Open an item for its verdict counts in every prompt and order. Estimates of single items "
+        "rest on few calls"
+    ]
+    for name in ("prompt", "order"):
+        found = judge.at("split", name)
+        if found.value("reliability") is not None:
+            parts += [f"; reliability of {name} ", found.decimal("reliability", digits=2)]
+    return paragraph(*parts, ". Near 0 a ranking is noise, near 1 it would come out again.")

@@ -1,0 +1,190 @@
+"""The item explorer: what the page carries so that every item can be opened down to its replies.
+
+Counts, labels and completions travel as base64 of gzip inside the page; the script unpacks the
+part that is asked for. Completions are cut, and cut again where the page would grow too large.
+"""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from judgelaw.arrays import ABSENT
+from judgelaw.report import palette
+from judgelaw.report.document import ExplorerView, GridRow, ItemView
+from judgelaw.report.figures.components import LABELS
+from judgelaw.report.prepare import present
+from judgelaw.report.source import Source
+from judgelaw.report.text import visible
+from judgelaw.tensor import VerdictTensor
+
+Place = tuple[str, str, str, int]
+"""Item, prompt, order and repeat of a completion."""
+Completions = Mapping[str, Mapping[Place, str]]
+"""By judge, then place."""
+
+CUT = 1000
+BUDGET = 11_000_000
+"""Characters of the page that completions may take."""
+LISTED = 500
+"""Items in the plain list that a page without JavaScript shows."""
+_CHUNK = 24
+_CUTS = (CUT, 500, 250, 120, 60)
+_CLEAR = 2.0
+"""An estimate this many call errors from zero is taken as more than call noise."""
+
+
+def pack(value: Any) -> str:
+    """Return a value as base64 of gzipped JSON; the same value gives the same text."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+
+
+def explorer(
+    judges: Mapping[str, Source],
+    tensors: Mapping[str, VerdictTensor],
+    completions: Completions | None,
+) -> ExplorerView:
+    """Return the explorer of the items of every judge."""
+    first = next(iter(judges))
+    tensor = tensors[first]
+    texts, cut = _texts(tensors, completions or {})
+    payloads = []
+    for j, name in enumerate(judges):
+        chunks = texts.get(name, ())
+        payloads.append((f"grid-{j}", pack(_grid(name, judges[name], tensors[name], len(chunks)))))
+        payloads += [(f"text-{j}-{c}", chunk) for c, chunk in enumerate(chunks)]
+    items = _listed(judges[first], tensor)
+    return ExplorerView(
+        judges=tuple(visible(name) for name in judges),
+        components=tuple((name, LABELS[name]) for name in present(judges[first].at("components"))),
+        verdicts=tuple(visible(v) for v in tensor.verdicts),
+        orders=tuple(visible(o) for o in tensor.orders),
+        items=tuple(items),
+        total=len(tensor.items),
+        cut=cut if texts else None,
+        payloads=tuple(payloads),
+    )
+
+
+def _grid(name: str, judge: Source, tensor: VerdictTensor, chunks: int) -> dict[str, Any]:
+    return {
+        "judge": name,
+        "path": judge.at("item_values", "estimates").path,
+        "prompts": [visible(p) for p in tensor.prompts],
+        "orders": [visible(o) for o in tensor.orders],
+        "verdicts": [visible(v) for v in tensor.verdicts],
+        "roles": palette.verdict_roles(tensor.verdicts),
+        "counts": tensor.counts.reshape(-1).tolist(),
+        "components": [[c, LABELS[c]] for c in present(judge.at("components"))],
+        "ranked": ranked_by(judge),
+        "names": [visible(i) for i in tensor.items],
+        "strata": None if tensor.strata is None else [visible(s) for s in tensor.strata],
+        "chunk": _CHUNK if chunks else 0,
+    }
+
+
+def ranked_by(judge: Source) -> str:
+    """Return the component that the list starts ranked by: the first systematic one there is."""
+    names = present(judge.at("components"))
+    return next((n for n in ("prompt", "order", "call") if n in names), "total")
+
+
+def _listed(judge: Source, tensor: VerdictTensor) -> Iterator[ItemView]:
+    values = judge.at("item_values")
+    by = ranked_by(judge)
+    names = present(judge.at("components"))
+    ranking = np.array(values.value("estimates", by), dtype=float)
+    order = np.argsort(-np.nan_to_num(ranking, nan=-np.inf), kind="stable")
+    for i in order[:LISTED].tolist():
+        yield ItemView(
+            item=visible(tensor.items[i]),
+            stratum="" if tensor.strata is None else visible(tensor.strata[i]),
+            values=tuple(values.decimal("estimates", name, i) for name in names),
+            belief=belief(
+                values.value("estimates", by, i),
+                (values.value("call_variance", by) or {i: None})[i],
+                has_errors=values.at("call_variance").known,
+            ),
+            grid=tuple(
+                GridRow(
+                    prompt=visible(prompt), cells=tuple(map(tuple, tensor.counts[i, k].tolist()))
+                )
+                for k, prompt in enumerate(tensor.prompts)
+            ),
+        )
+
+
+def belief(estimate: float | None, variance: float | None, *, has_errors: bool) -> str:
+    """Say how far the estimate of a single item can be believed."""
+    if not has_errors:
+        return "no error below four repeats"
+    if estimate is None or variance is None or variance <= 0:
+        return "error not known"
+    return (
+        "clear of call noise" if abs(estimate) >= _CLEAR * sqrt(variance) else "within call noise"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Packed:
+    chunks: dict[str, tuple[str, ...]]
+    size: int
+
+
+def _texts(
+    tensors: Mapping[str, VerdictTensor], completions: Completions
+) -> tuple[dict[str, tuple[str, ...]], int]:
+    """Pack completions at the longest cut that keeps the page within its budget."""
+    if not completions:
+        return {}, CUT
+    packed = _Packed(chunks={}, size=0)
+    cut = CUT
+    for cut in _CUTS:
+        packed = _packed(tensors, completions, cut)
+        if packed.size <= BUDGET:
+            break
+    return packed.chunks, cut
+
+
+def _packed(tensors: Mapping[str, VerdictTensor], completions: Completions, cut: int) -> _Packed:
+    chunks: dict[str, tuple[str, ...]] = {}
+    for name, tensor in tensors.items():
+        if found := completions.get(name):
+            starts = range(0, len(tensor.items), _CHUNK)
+            chunks[name] = tuple(pack(_chunk(tensor, found, start, cut)) for start in starts)
+    return _Packed(chunks=chunks, size=sum(len(c) for group in chunks.values() for c in group))
+
+
+def _chunk(
+    tensor: VerdictTensor, found: Mapping[Place, str], start: int, cut: int
+) -> list[list[list[list[Any]]]]:
+    """Return replies as items > cells > [verdict code, text]."""
+    items = tensor.items[start : start + _CHUNK]
+    cells = [(k, o) for k in range(len(tensor.prompts)) for o in range(len(tensor.orders))]
+    return [
+        [_replies(tensor, found, start + i, k, o, cut) for k, o in cells] for i in range(len(items))
+    ]
+
+
+def _replies(
+    tensor: VerdictTensor, found: Mapping[Place, str], i: int, k: int, o: int, cut: int
+) -> list[list[Any]]:
+    where = (tensor.items[i], tensor.prompts[k], tensor.orders[o])
+    if tensor.ranked is None:
+        depth = int(tensor.counts[i, k, o].sum())
+        codes = [None] * depth
+    else:
+        codes = tensor.ranked[i, k, o].tolist()
+    replies = []
+    for repeat, code in enumerate(codes):
+        text = found.get((*where, repeat))
+        if text is not None and code != ABSENT:
+            shown = visible(text[:cut])
+            replies.append([code, shown, max(0, len(text) - cut)])
+    return replies

@@ -1,0 +1,74 @@
+"""Which prompts answer alike: unbiased squared distances between their laws."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judgelaw.report import palette
+from judgelaw.report.figures import theme
+from judgelaw.report.figures.theme import Spec, n, names, q
+
+_LETTERED = 9
+"""Up to so many prompts the figures fit into their squares."""
+_SQUARE = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distance:
+    """Squared distance between the laws of two prompts; raw, so that it may be negative."""
+
+    one: str
+    other: str
+    value: float
+    text: str
+    label: str
+
+
+def distance_map(distances: Sequence[Distance], *, width: int) -> Spec:
+    """Draw a map of prompts: the darker a square, the further apart the two laws."""
+    prompts = list(dict.fromkeys(d.one for d in distances))
+    rows = _rows(distances)
+    lettered = len(prompts) <= _LETTERED
+    plot = min(width - theme.room_for(prompts) - 4, _SQUARE * len(prompts))
+    small = plot / len(prompts) < _SQUARE * 0.75
+    top = {
+        "labelColor": palette.INK.light,
+        "grid": False,
+        "orient": "top",
+        "labelAngle": -90 if small else 0,
+        "labelLimit": 120 if small else plot / len(prompts),
+        "labelFontSize": 11 if lettered else 8,
+    }
+    x = n("other", sort=prompts, title=None, axis=top)
+    y = names("one", prompts, labelFontSize=11 if lettered else 8)
+    shade = {"fillOpacity": q("strength", scale=None), "description": n("label")}
+    layers = [
+        theme.marks(
+            "rect",
+            rows,
+            {"x": x, "y": y, **shade},
+            color=palette.PROMPT.light,
+            stroke=palette.LINE.light,
+            strokeWidth=0.5,
+            cornerRadius=2,
+        ),
+    ]  # fmt: skip - one layer an entry
+    if lettered:
+        text = {"x": x, "y": y, "text": n("text")}
+        layers.append(theme.marks("text", rows, text, fontSize=9 if small else 11))
+    height = plot * (0.75 if lettered else 1)
+    return theme.chart(theme.layer(layers, width=plot, height=height))
+
+
+def _rows(distances: Sequence[Distance]) -> list[Spec]:
+    largest = max((d.value for d in distances), default=0.0)
+    return [
+        {
+            "one": d.one,
+            "other": d.other,
+            "text": d.text,
+            "label": d.label,
+            "strength": 0.0 if largest <= 0 else max(0.0, d.value) / largest * 0.8,
+        }
+        for d in distances
+        if d.one != d.other
+    ]

@@ -1,0 +1,220 @@
+"""What the disagreement is made of: shares, components with bands, where their error comes from."""
+
+from collections.abc import Sequence
+
+from judgelaw.estimate import COMPONENTS
+from judgelaw.report import prepare
+from judgelaw.report.document import (
+    Block,
+    FigureView,
+    Inline,
+    Prose,
+    Section,
+    TableView,
+    note,
+    paragraph,
+)
+from judgelaw.report.figures import components as charts
+from judgelaw.report.figures import theme
+from judgelaw.report.numbers import Number
+from judgelaw.report.source import Source
+from judgelaw.report.svg import draw
+
+LABELS = charts.LABELS
+KEY = (
+    ("dot", "corrected"),
+    ("ring", "plug-in"),
+    ("bar", "95% band over items"),
+)
+_FACETS = {"prompt": "prompt", "order": "answer order"}
+
+
+def answer(judge: Source, settings: Source, *, prefix: str = "") -> Section:
+    """Return the components of one judge."""
+    blocks: list[Block] = [*_share_figure(judge), _estimates(judge)]
+    blocks += [_absent(judge), _negative(judge), _table(judge), _fixed(judge, settings)]
+    blocks += [_lead(judge), _permutation(judge), *_split(judge)]
+    return Section(
+        id=f"{prefix}components",
+        title="What the disagreement is made of",
+        blocks=tuple(block for block in blocks if not _is_void(block)),
+    )
+
+
+def _is_void(block: Block) -> bool:
+    return isinstance(block, Prose) and not block.paragraphs
+
+
+def _share_figure(judge: Source) -> Sequence[Block]:
+    found = prepare.shares({"": judge})
+    if not found:
+        return ()
+    label = "Shares of the disagreement: " + ", ".join(
+        f"{LABELS[s.component]} {s.text}" for s in found
+    )
+    wide, narrow = (
+        draw(charts.shares(found, width=w), label=label) for w in (theme.WIDE, theme.NARROW)
+    )
+    key = tuple((f"swatch {s.component}", f"{LABELS[s.component]} {s.text}") for s in found)
+    return (FigureView(name="shares", caption=(), wide=wide, narrow=narrow, key=key),)
+
+
+def _estimates(judge: Source) -> FigureView:
+    marks = prepare.component_marks(judge)
+    label = "Components of disagreement with bands; " + "; ".join(m.label for m in marks)
+    wide, narrow = (
+        draw(charts.estimates(marks, width=w), label=label) for w in (theme.WIDE, theme.NARROW)
+    )
+    return FigureView(
+        name="components",
+        caption=(
+            "Each component is a probability: how much more often two calls disagree "
+            "because of it. Repeat calls, prompt, answer order and their interaction add "
+            "up to the total.",
+        ),
+        wide=wide,
+        narrow=narrow,
+        key=KEY,
+    )  # fmt: skip - the caption reads as one
+
+
+def _table(judge: Source) -> TableView:
+    components = judge.at("components")
+    has_calls = any(components.value(n, "call_se") for n in prepare.present(components))
+    columns = ["Component", "Corrected", "Band over items", "Plug-in", "Share"]
+    columns += ["Call error", "Interval for calls"] if has_calls else []
+    rows = []
+    for name in COMPONENTS:
+        found = components.at(name)
+        row: list[Inline] = [(LABELS[name],), (found.decimal("estimate"),)]
+        row += [found.interval("band"), (found.decimal("plugin"),)]
+        row += [(found.percent("share", digits=1),)]
+        if has_calls:
+            row += [(found.decimal("call_se"),), found.interval("call_interval")]
+        rows.append(tuple(row) if found.known else _absent_row(name, len(columns)))
+    return TableView(columns=tuple(columns), rows=tuple(rows), name="components")
+
+
+def _absent_row(name: str, width: int) -> tuple[Inline, ...]:
+    return ((LABELS[name],), ("not varied",), *[("",)] * (width - 2))
+
+
+def _absent(judge: Source) -> Prose:
+    """Say which facet the design does not vary: its component is unknown, not zero."""
+    fixed = [
+        words
+        for name, words in _FACETS.items()
+        if not judge.at("components", name).known and judge.value(f"{name}s") == 1
+    ]
+    if not fixed:
+        return Prose(paragraphs=())
+    return paragraph(
+        f"These calls hold one {' and one '.join(fixed)} only, so the "
+        f"{' and the '.join(fixed)} component is not known, and neither is the interaction. "
+        "Not known is not zero."
+    )
+
+
+def _negative(judge: Source) -> Prose:
+    components = judge.at("components")
+    negative = [
+        name for name in prepare.present(components) if components.value(name, "estimate") < 0
+    ]
+    if not negative:
+        return Prose(paragraphs=())
+    names = " and ".join(LABELS[name].lower() for name in negative)
+    return note(
+        f"Why is {names} negative? The estimates are unbiased and printed raw. Where the true "
+        "component is near zero, half of all samples fall below it. Read a negative value as "
+        "“too small for these calls to see”; setting it to zero would bias every average."
+    )
+
+
+def _fixed(judge: Source, settings: Source) -> Prose:
+    census = settings.value("design") == "census"
+    prompts = (
+        "The prompts are taken as the whole declared set (a census)"
+        if census
+        else "The prompts are taken as a sample from their generator"
+    )
+    level = settings.percent("level")
+    return Prose(
+        note=True,
+        paragraphs=(
+            (
+                prompts,
+                "; repeats per cell and order weights were declared, not chosen after "
+                "seeing verdicts. Items were not sampled by this software: the band (",
+                level,
+                ") shows how the average moves when items are redrawn (",
+                settings.count("draws"),
+                " draws, within strata).",
+            ),
+            (
+                "The call error keeps items, prompts and orders as they are and asks how far new "
+                "calls would move the figure. It needs four repeats.",
+            ),
+        ),
+    )  # fmt: skip - sentences with figures in them
+
+
+def _lead(judge: Source) -> Prose:
+    lead = judge.at("lead")
+    if not lead.known:
+        return Prose(paragraphs=())
+    largest, second = (LABELS[lead.text(k)].lower() for k in ("largest", "second"))
+    said: Inline = (
+        f"The largest component is {largest}, ahead of {second} by ",
+        lead.decimal("by"),
+        " ",
+        *lead.interval("band"),
+    )
+    tail = "." if lead.value("settled") else "; the band holds zero, so which leads is open."
+    return paragraph(*said, tail)
+
+
+def _permutation(judge: Source) -> Prose:
+    parts: list[Inline] = []
+    for facet, words in _FACETS.items():
+        test = judge.at("permutation", facet)
+        if test.known:
+            parts.append((f"under every {words}, p = ", test.p_value("p")))
+    return paragraph(*_join_tests(parts)) if parts else Prose(paragraphs=())
+
+
+def _join_tests(parts: Sequence[Inline]) -> Inline:
+    said: list[str | Number] = ["Shuffling test that the verdict law is the same "]
+    for i, part in enumerate(parts):
+        said += ["; " if i else "", *part]
+    return (*said, ".")
+
+
+def _split(judge: Source) -> Sequence[Block]:
+    """Say how much of the error more repeats would remove, and how much only more items."""
+    split = judge.at("split")
+    names = [n for n in prepare.present(judge.at("components")) if split.at(n).known]
+    rows = tuple(
+        (
+            (LABELS[name],),
+            (split.measured(name, "call"),),
+            (split.measured(name, "item"),),
+            (split.measured(name, "total"),),
+            (split.decimal(name, "reliability", digits=2),),
+        )
+        for name in names
+        if split.value(name, "call") is not None
+    )
+    if not rows:
+        return ()
+    columns = ("Component", "From calls", "From items", "Sum", "Reliability of an item")
+    table = TableView(
+        columns=columns, rows=rows, caption="Variance of each average, by where it comes from"
+    )
+    return (
+        table,
+        note(
+            "More repeats shrink the part from calls, more items the part from items. The "
+            "reliability of single items is the share of true differences in the spread of "
+            "item estimates: near 0, a ranking of items is noise."
+        ),
+    )

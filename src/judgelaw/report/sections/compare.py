@@ -1,0 +1,77 @@
+"""Several judges: the comparison that stands at the top."""
+
+from collections.abc import Mapping
+
+from judgelaw.estimate import COMPONENTS
+from judgelaw.report import prepare
+from judgelaw.report.document import Block, FigureView, Section, TableView, note
+from judgelaw.report.figures import theme
+from judgelaw.report.figures.components import LABELS, by_judge, shares
+from judgelaw.report.sections.answer import KEY
+from judgelaw.report.source import Source
+from judgelaw.report.svg import draw
+from judgelaw.report.text import visible
+
+
+def comparison(judges: Mapping[str, Source]) -> Section:
+    """Return shares, prompt components and all figures of the judges side by side."""
+    blocks: list[Block] = [*_shares(judges)]
+    for component in ("prompt", "order"):
+        blocks += _dumbbells(judges, component)
+    blocks += [_table(judges), _caution()]
+    return Section(id="comparison", title="The judges side by side", blocks=tuple(blocks))
+
+
+def _shares(judges: Mapping[str, Source]) -> list[Block]:
+    found = prepare.shares(judges)
+    if not found:
+        return []
+    label = "Shares of disagreement by judge"
+    wide, narrow = (draw(shares(found, width=w), label=label) for w in (theme.WIDE, theme.NARROW))
+    used = dict.fromkeys(s.component for s in found)
+    key = tuple((f"swatch {name}", LABELS[name]) for name in used)
+    caption = ("Shares of each judge's own total. Negative shares hang left of zero.",)
+    return [FigureView(name="judges-shares", caption=caption, wide=wide, narrow=narrow, key=key)]
+
+
+def _dumbbells(judges: Mapping[str, Source], component: str) -> list[Block]:
+    marks = prepare.judge_marks(judges, component)
+    if not marks:
+        return []
+    label = f"{LABELS[component]} component by judge; " + "; ".join(m.label for m in marks)
+    wide, narrow = (draw(by_judge(marks, width=w), label=label) for w in (theme.WIDE, theme.NARROW))
+    return [
+        FigureView(
+            name=f"judges-{component}",
+            title=f"{LABELS[component]} component",
+            caption=(),
+            wide=wide,
+            narrow=narrow,
+            key=KEY,
+        )
+    ]
+
+
+def _table(judges: Mapping[str, Source]) -> TableView:
+    rows = tuple(
+        (
+            (visible(name),),
+            *(
+                (judge.decimal("components", c, "estimate"),)
+                if judge.at("components", c).known
+                else ("not varied",)
+                for c in COMPONENTS
+            ),
+            (judge.count("items"),),
+        )
+        for name, judge in judges.items()
+    )
+    columns = ("Judge", *(LABELS[c] for c in COMPONENTS), "Items")
+    return TableView(columns=columns, rows=rows, name="judges")
+
+
+def _caution() -> Block:
+    return note(
+        "Overlapping bands do not show that two judges are equal: the items are shared, so compare "
+        "them by the paired differences of `judgelaw compare`."
+    )
