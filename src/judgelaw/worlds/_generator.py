@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.errors import InputError
-from judgelaw.tensor import DEFAULT_VERDICTS
+from judgelaw.streams import stream
+from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
 from judgelaw.worlds._draws import draw_ranked
 from judgelaw.worlds._rules import contrast
 from judgelaw.worlds._world import PAPER_BASE
@@ -89,6 +90,12 @@ class PromptGenerator:
         """Sample prompts, then verdict codes (datasets, items, prompts, repeats)."""
         laws = self.draw_laws(rng, datasets=datasets, items=items, prompts=prompts)
         return draw_ranked(laws, repeats, rng)
+
+    def tensor(self, *, items: int, prompts: int, repeats: int, seed: int) -> VerdictTensor:
+        """Draw one data set with a single order from the stream `generator` of `seed`."""
+        rng = stream(seed, "generator")
+        codes = self.draw(rng, datasets=1, items=items, prompts=prompts, repeats=repeats)
+        return VerdictTensor.from_ranked(codes[0][:, :, None, :], verdicts=self.verdicts)
 
     def _scores(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
         if self.family == "uniform":

@@ -34,3 +34,12 @@ def test_progress_appears_after_two_seconds_and_stays_quiet_between(times, lines
     shown = capsys.readouterr().err.splitlines()
     assert len(shown) == lines
     assert all(line.startswith("working: ") for line in shown)
+
+
+def test_a_terminal_gets_a_bar(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    clock = iter([0.0, 3.0, 4.0])
+    with _output.progress("working", 100, clock=lambda: next(clock)) as advance:
+        advance(40)
+        advance(40)
+    assert "working" in capsys.readouterr().err

@@ -32,3 +32,13 @@ def test_no_dispersion_means_the_base_law():
     codes = generator.draw(stream(2, "s"), datasets=2, items=3, prompts=4, repeats=5)
     assert codes.shape == (2, 3, 4, 5)
     assert generator.within == pytest.approx(generator.total)
+
+
+def test_one_data_set_goes_to_the_estimators():
+    from judgelaw.estimate import decompose
+
+    generator = PromptGenerator.declare(prompt=0.05)
+    drawn = generator.tensor(items=400, prompts=12, repeats=4, seed=3)
+    assert drawn.counts.shape == (400, 12, 1, 4)
+    found = decompose(drawn, design="sampled").macro()
+    assert found.call == pytest.approx(generator.within, abs=0.03)
