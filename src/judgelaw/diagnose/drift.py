@@ -1,0 +1,200 @@
+"""Drift: do calls of one cell agree less, the further apart they were made?
+
+Over all pairs of distinct calls of a cell, x is the gap of their repeat ranks, or log(1 + seconds)
+between them, and y whether they agree. The slope is that of least squares over all pairs,
+
+    (n sum xy - sum x sum y) / (n sum xx - (sum x)^2)
+
+with the sums resampled by whole items. Independent calls of a fixed law have slope 0. Repeats that
+copy the call before them, or a provider whose model changes, have a negative one.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgelaw.arrays import ABSENT
+from judgelaw.diagnose.finding import Finding, Severity
+from judgelaw.diagnose.resampled import Floats, How, Resampled, resampled
+from judgelaw.tensor import VerdictTensor
+
+_MATERIAL = 0.02
+"""Change of agreement over the range of gaps that would matter to a component."""
+_THREE_RANKS = 3
+_BINS = 5
+Gap = Callable[[int, int], Floats]
+"""From two ranks to x of their pair, broadcast over (items, prompts, orders)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """Agreement of calls of one cell as a function of how far apart they are.
+
+    Attributes:
+        slope: of agreement on the gap, with its item bands.
+        reach: range of the gap, so that slope x reach is the change over it.
+        levels: agreement at each gap, or in each bin of it: (from, to, pairs, agreement).
+    """
+
+    slope: Resampled
+    reach: float
+    levels: tuple[tuple[float, float, int, Resampled], ...]
+
+
+def rank_drift(tensor: VerdictTensor, how: How) -> Drift | None:
+    """Return agreement by rank gap; None without ranks, or with fewer than three."""
+    ranked = tensor.ranked
+    if ranked is None or ranked.shape[-1] < _THREE_RANKS:
+        return None
+    edges = np.arange(1, ranked.shape[-1] + 1) - 0.5
+
+    def gap(r: int, s: int) -> Floats:
+        return np.full(ranked.shape[:-1], float(s - r))
+
+    return _drift(ranked, gap, edges, tensor, how)
+
+
+def time_drift(tensor: VerdictTensor, seconds: NDArray[np.float64], how: How) -> Drift | None:
+    """Return agreement by log(1 + seconds between calls); None without ranks or times."""
+    ranked = tensor.ranked
+    if ranked is None or ranked.shape[-1] < 2 or not np.isfinite(seconds).any():  # noqa: PLR2004 - a pair
+        return None
+
+    def gap(r: int, s: int) -> Floats:
+        return np.asarray(np.log1p(np.abs(seconds[..., s] - seconds[..., r])))
+
+    pairs = combinations(range(ranked.shape[-1]), 2)
+    x = np.concatenate([gap(r, s).ravel() for r, s in pairs])
+    x = x[np.isfinite(x)]
+    if x.size == 0 or np.ptp(x) == 0:
+        return None
+    edges = np.unique(np.quantile(x, np.linspace(0, 1, _BINS + 1)))
+    edges[-1] = np.nextafter(edges[-1], np.inf)
+    return _drift(ranked, gap, edges, tensor, how)
+
+
+def time_span(seconds: NDArray[np.float64]) -> float:
+    """Return the seconds between the first and the last call; nan without times."""
+    known = seconds[np.isfinite(seconds)]
+    return float(np.ptp(known)) if known.size else float("nan")
+
+
+def _drift(
+    ranked: NDArray[np.int16], gap: Gap, edges: Floats, tensor: VerdictTensor, how: How
+) -> Drift | None:
+    sums, low, high = _item_sums(ranked, gap, edges)
+    totals = sums.sum(axis=0)
+    if totals[0] == 0 or low == high:
+        return None
+    bins = len(edges) - 1
+
+    def statistic(m: Floats) -> Floats:
+        n, x, y, xy, xx = (m[..., j] for j in range(5))
+        slope = (n * xy - x * y) / (n * xx - x * x)
+        pairs, agree = m[..., 5 : 5 + bins], m[..., 5 + bins :]
+        level = np.divide(agree, pairs, out=np.full_like(agree, np.nan), where=pairs > 0)
+        return np.concatenate([slope[..., None], level], axis=-1)
+
+    slope, *levels = resampled(sums, statistic, tensor.strata, how)
+    return Drift(
+        slope=slope,
+        reach=high - low,
+        levels=tuple(
+            (float(edges[b]), float(edges[b + 1]), int(totals[5 + b]), level)
+            for b, level in enumerate(levels)
+        ),
+    )
+
+
+def _item_sums(ranked: NDArray[np.int16], gap: Gap, edges: Floats) -> tuple[Floats, float, float]:
+    """Return (n, x, y, xy, xx, pairs per bin..., agreements per bin...) per item, and x's range."""
+    bins = len(edges) - 1
+    sums = np.zeros((len(ranked), 5 + 2 * bins))
+    low, high = np.inf, -np.inf
+    for x, y, there in _pairs(ranked, gap):
+        if there.any():
+            low, high = min(low, x[there].min()), max(high, x[there].max())
+        x0, y0 = np.where(there, x, 0.0), np.where(there, y, 0.0)
+        axes = (1, 2)
+        sums[:, 0] += there.sum(axis=axes)
+        sums[:, 1] += x0.sum(axis=axes)
+        sums[:, 2] += y0.sum(axis=axes)
+        sums[:, 3] += (x0 * y0).sum(axis=axes)
+        sums[:, 4] += (x0 * x0).sum(axis=axes)
+        at = np.searchsorted(edges, x0, side="right") - 1
+        for b in range(bins):
+            inside = there & (at == b)
+            sums[:, 5 + b] += inside.sum(axis=axes)
+            sums[:, 5 + bins + b] += (inside * y0).sum(axis=axes)
+    return sums, float(low), float(high)
+
+
+def _pairs(
+    ranked: NDArray[np.int16], gap: Gap
+) -> Iterator[tuple[Floats, Floats, NDArray[np.bool_]]]:
+    for r, s in combinations(range(ranked.shape[-1]), 2):
+        a, b, x = ranked[..., r], ranked[..., s], gap(r, s)
+        there = (a != ABSENT) & (b != ABSENT) & np.isfinite(x)
+        yield x, (a == b).astype(float), there
+
+
+def drift_finding(
+    drift: Drift | None, *, kind: str, subject: str, adjacent: bool = False
+) -> Finding:
+    """Say whether agreement depends on the gap of repeat ranks ("rank") or of time ("time").
+
+    `adjacent` says that repeats of a cell were made one after the other, which hides slow drift.
+    """
+    name = "rank_gap" if kind == "rank" else "elapsed_time"
+    unit = "step of repeat rank" if kind == "rank" else "unit of log(1 + seconds)"
+    if drift is None or drift.slope.band is None:
+        need = "three repeats with known ranks" if kind == "rank" else "the times of calls (a run)"
+        return Finding(
+            name=name,
+            verdict="unknown",
+            headline=f"Drift by {'repeat rank' if kind == 'rank' else 'elapsed time'} is not "
+            f"testable here.",
+            advice=f"It needs {need} and two items or more in every stratum.",
+            subject=subject,
+        )
+    slope = drift.slope
+    change = slope.estimate * drift.reach
+    weak = " Repeats were adjacent in time, so slow drift would not show." if adjacent else ""
+    return Finding(
+        name=name,
+        verdict=_severity(slope, change),
+        headline=(
+            f"Agreement of calls of one cell changes by {slope.estimate:+.4f} per {unit} "
+            f"(band {_band(slope)}), {change:+.3f} over the whole range.{weak}"
+        ),
+        advice=_ADVICE[_severity(slope, change)],
+        subject=subject,
+        figures={"slope": slope.estimate, "change": change, "reach": drift.reach},
+        columns=("gap_from", "gap_to", "pairs", "agreement", "agreement_low", "agreement_high"),
+        rows=tuple(
+            (low, high, pairs, level.estimate, *(level.band or (None, None)))
+            for low, high, pairs, level in drift.levels
+        ),
+    )
+
+
+_ADVICE: dict[Severity, str] = {
+    "ok": "Nothing to do: calls look exchangeable over the range.",
+    "notice": "The change is too small to move a component by much; mention it.",
+    "problem": "Calls are not independent draws of one law: look for caching, batching or a "
+    "changed model, and acquire anew with repeats spread over time.",
+}
+
+
+def _severity(slope: Resampled, change: float) -> Severity:
+    if not slope.alarming:
+        return "ok"
+    return "problem" if abs(change) >= _MATERIAL else "notice"
+
+
+def _band(found: Resampled) -> str:
+    low, high = found.band or (float("nan"), float("nan"))
+    return f"[{low:.4f}, {high:.4f}]"

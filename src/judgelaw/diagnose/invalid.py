@@ -1,0 +1,153 @@
+"""Invalid outputs: how far do the components depend on what is done with them?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgelaw.diagnose.finding import Finding, Severity
+from judgelaw.errors import NotIdentifiedError
+from judgelaw.estimate import COMPONENTS, Design, conditional_on_valid, decompose
+from judgelaw.estimate.weights import Weights
+from judgelaw.tensor import INVALID, VerdictTensor
+
+TIE = "tie"
+_MATERIAL = 0.1
+"""A change by a tenth of the total disagreement is worth a word."""
+_MANY = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidSensitivity:
+    """Components with invalid outputs as outcomes, merged into tie, and left out.
+
+    Attributes:
+        rate: share of calls that ended invalid.
+        kept, items: items with two valid calls in every cell, of all.
+        as_outcome: components with invalid as an outcome of its own.
+        as_tie: with every invalid output recoded as a tie.
+        if_valid: of the laws given a valid output, on the kept items; None where none is left.
+        as_outcome_kept: components with invalid as an outcome on the kept items alone, so that the
+            change of items and the change of law can be told apart.
+    """
+
+    rate: float
+    kept: int
+    items: int
+    as_outcome: Mapping[str, float]
+    as_tie: Mapping[str, float]
+    if_valid: Mapping[str, float] | None
+    as_outcome_kept: Mapping[str, float] | None
+
+
+def invalid_sensitivity(
+    tensor: VerdictTensor, *, design: Design = "census", order_weights: Weights = None
+) -> InvalidSensitivity | None:
+    """Estimate the components under the three treatments; None where no output is invalid."""
+    if INVALID not in tensor.verdicts:
+        return None
+    rate = float(tensor.counts[..., tensor.verdicts.index(INVALID)].sum() / tensor.counts.sum())
+    if rate == 0:
+        return None
+
+    def macro(t: VerdictTensor) -> dict[str, float]:
+        found = decompose(t, design=design, order_weights=order_weights).macro()
+        return {name: float(found[name]) for name in COMPONENTS}
+
+    if_valid = kept_only = None
+    kept: tuple[str, ...] = ()
+    if design == "census" and set(tensor.verdicts) != {INVALID}:
+        try:
+            valid = conditional_on_valid(tensor, order_weights=order_weights)
+        except NotIdentifiedError:  # no item keeps two valid calls in every cell: kept is 0
+            pass
+        else:
+            kept = valid.kept
+            found = valid.decomposition.macro()
+            if_valid = {name: float(found[name]) for name in COMPONENTS}
+            kept_only = macro(tensor.select(items=kept))
+    return InvalidSensitivity(
+        rate=rate,
+        kept=len(kept),
+        items=len(tensor.items),
+        as_outcome=macro(tensor),
+        as_tie=macro(tensor.recode({INVALID: TIE})),
+        if_valid=if_valid,
+        as_outcome_kept=kept_only,
+    )
+
+
+def complete_items(tensor: VerdictTensor) -> int:
+    """Count the items with two valid calls in every cell."""
+    if INVALID not in tensor.verdicts:
+        return len(tensor.items)
+    valid = tensor.repeats - tensor.counts[..., tensor.verdicts.index(INVALID)]
+    return int(np.all(valid >= 2, axis=(1, 2)).sum())  # noqa: PLR2004 - a pair of distinct calls
+
+
+def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Finding:
+    """Say how far the components depend on the treatment of invalid outputs."""
+    if found is None:
+        return Finding(
+            name="invalid_outputs",
+            verdict="ok",
+            headline="No output was invalid.",
+            advice="Nothing to do.",
+            subject=subject,
+        )
+    name, change = _largest_change(found)
+    scale = found.as_outcome["total"]
+    relative = abs(change) / scale if scale > 0 else float("inf")
+    severity: Severity = "ok"
+    if relative > _MATERIAL or found.kept < found.items / 2:
+        severity = "problem" if found.rate > _MANY else "notice"
+    lost = found.items - found.kept
+    return Finding(
+        name="invalid_outputs",
+        verdict=severity,
+        headline=(
+            f"{100 * found.rate:.2f}% of calls ended invalid; calling them ties moves the {name} "
+            f"component most, by {change:+.5f}; leaving them out loses {lost} of {found.items} "
+            "items."
+        ),
+        advice=(
+            "Keep invalid as an outcome, and repair the prompt or the parser first: what the judge "
+            "would have said is not in these calls."
+            if severity != "ok"
+            else "Keep invalid as an outcome; the treatment hardly matters here."
+        ),
+        subject=subject,
+        figures={
+            "rate": found.rate,
+            "largest_change": change,
+            "kept": float(found.kept),
+            "items": float(found.items),
+        },
+        columns=("component", "as_outcome", "as_tie", "if_valid", "as_outcome_on_kept"),
+        rows=tuple(
+            (
+                c,
+                _known(found.as_outcome, c),
+                _known(found.as_tie, c),
+                _known(found.if_valid, c),
+                _known(found.as_outcome_kept, c),
+            )
+            for c in COMPONENTS
+        ),  # fmt: skip - one row of the table
+    )
+
+
+def _largest_change(found: InvalidSensitivity) -> tuple[str, float]:
+    changes = {
+        c: found.as_tie[c] - found.as_outcome[c]
+        for c in COMPONENTS
+        if not np.isnan(found.as_outcome[c])
+    }
+    name = max(changes, key=lambda c: abs(changes[c]))
+    return name, changes[name]
+
+
+def _known(values: Mapping[str, float] | None, component: str) -> float | None:
+    if values is None or np.isnan(values[component]):
+        return None
+    return values[component]

@@ -1,0 +1,246 @@
+"""Replay: replies that were not drawn for the call they are filed under.
+
+Three sources of evidence: what a run knows of every reply (response ids, texts, seeds, flags of the
+ledger), streams that repeat each other's verdicts, and repeats that repeat each other (`exchange`).
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgelaw.arrays import ABSENT
+from judgelaw.diagnose.finding import Finding
+from judgelaw.tensor import VerdictTensor
+
+Objects = NDArray[Any]
+
+_TELLING = 40
+"""Characters of a text that two independent samples would hardly share word for word."""
+_MOST = 0.5
+_P = 1e-6
+_PAIR = 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReplyFacts:
+    """What a run knows of the replies of one stream.
+
+    Attributes:
+        response_ids, texts, seeds: one for each (item, prompt, order, repeat) of the stream's
+            tensor, None where unknown; None altogether where the run did not keep them.
+        flags: replies that the ledger flagged, by kind (another model, a replay, ...).
+    """
+
+    response_ids: Objects | None = None
+    texts: Objects | None = None
+    seeds: Objects | None = None
+    flags: Mapping[str, int] = field(default_factory=dict)
+
+
+def replay_finding(facts: ReplyFacts | None, *, subject: str) -> Finding:
+    """Say whether replies look like copies of each other."""
+    if facts is None:
+        return Finding(
+            name="replay",
+            verdict="unknown",
+            headline="Response ids, texts and seeds are not in a calls table, so replayed replies "
+            "cannot be looked for.",
+            advice="Analyse the run folder, whose ledger has them.",
+            subject=subject,
+        )
+    ids, seeds = _repeated(facts.response_ids), _repeated(facts.seeds)
+    same, telling = identical_texts(facts.texts)
+    problems = [
+        f"the ledger flagged {n:,} replies as {kind}" for kind, n in facts.flags.items() if n
+    ]
+    if ids:
+        problems.append(f"{ids:,} replies carry a response id that another reply has")
+    if seeds:
+        problems.append(f"{seeds:,} calls were sent with a seed that another call has")
+    if same > _MOST * telling:
+        problems.append(
+            f"all repeats have one and the same text in {same:,} of {telling:,} cells with texts "
+            f"of {_TELLING} characters or more"
+        )
+    figures = {
+        "repeated_response_ids": float(ids),
+        "repeated_seeds": float(seeds),
+        "identical_text_cells": float(same),
+        "telling_cells": float(telling),
+        "flagged": float(sum(facts.flags.values())),
+    }
+    if not problems:
+        return Finding(
+            name="replay",
+            verdict="ok",
+            headline="No response id, seed or long text serves two calls.",
+            advice="Nothing to do.",
+            subject=subject,
+            figures=figures,
+        )
+    return Finding(
+        name="replay",
+        verdict="problem",
+        headline=f"Replies look replayed: {'; '.join(problems)}.",
+        advice="A replayed reply is no second draw, so call noise comes out too small: switch "
+        "caches off, send a distinct seed with every call (or none), and acquire anew.",
+        subject=subject,
+        figures=figures,
+    )
+
+
+def _repeated(values: Objects | None) -> int:
+    """Count the calls whose value another call has too."""
+    if values is None:
+        return 0
+    tally = Counter(v for v in values.ravel() if v is not None)
+    return sum(n for n in tally.values() if n > 1)
+
+
+def identical_texts(texts: Objects | None) -> tuple[int, int]:
+    """Return the cells whose repeats share one long text, and the cells with long texts."""
+    if texts is None:
+        return 0, 0
+    same = telling = 0
+    for cell in texts.reshape(-1, texts.shape[-1]):
+        there = [t for t in cell if t is not None]
+        if len(there) < _PAIR or min(map(len, there)) < _TELLING:
+            continue
+        telling += 1
+        same += len(set(there)) == 1
+    return same, telling
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """How far two streams repeat each other, rank by rank.
+
+    Attributes:
+        calls: pairs of calls of the same cell and rank.
+        identical: share of them with one verdict.
+        expected: the same if ranks had been matched at random.
+        z: how far the two are apart, in permutation standard errors.
+    """
+
+    calls: int
+    identical: float
+    expected: float
+    z: float
+
+    @property
+    def shared(self) -> bool:
+        """Whether the streams share calls beyond chance."""
+        from scipy.special import ndtr  # noqa: PLC0415 - scipy loads when it is needed
+
+        return bool(ndtr(-self.z) < _P)
+
+
+def overlap(a: VerdictTensor, b: VerdictTensor) -> Overlap | None:
+    """Compare two streams on their common cells; None if they share none, or do not vary.
+
+    Given the verdicts of both streams in a cell, independent streams match ranks at random: the
+    number of matches has mean sum_rs X_rs / R and variance sum_rs (X_rs - row - column + mean)^2
+    / (R - 1), with X_rs = [a_r = b_s].
+    """
+    pair = _aligned(a, b)
+    if pair is None:
+        return None
+    za, zb = pair
+    R = za.shape[1]
+    X = (za[:, :, None] == zb[:, None, :]).astype(float)
+    rows, columns = X.mean(axis=2, keepdims=True), X.mean(axis=1, keepdims=True)
+    centred = X - rows - columns + X.mean(axis=(1, 2), keepdims=True)
+    variance = float((centred**2).sum() / (R - 1))
+    if variance == 0:
+        return None
+    matches = float((za == zb).sum())
+    expected = float(X.sum() / R)
+    return Overlap(
+        calls=za.size,
+        identical=matches / za.size,
+        expected=expected / za.size,
+        z=(matches - expected) / np.sqrt(variance),
+    )
+
+
+def _aligned(
+    a: VerdictTensor, b: VerdictTensor
+) -> tuple[NDArray[np.int16], NDArray[np.int16]] | None:
+    """Return the verdict codes of common complete cells, (cells, ranks), in one alphabet."""
+    if a.ranked is None or b.ranked is None:
+        return None
+    axes = [
+        [name for name in getattr(a, axis) if name in set(getattr(b, axis))]
+        for axis in ("items", "prompts", "orders")
+    ]
+    R = min(a.ranked.shape[-1], b.ranked.shape[-1])
+    if not all(axes) or R < _PAIR:
+        return None
+    names = list(dict.fromkeys((*a.verdicts, *b.verdicts)))
+    codes = []
+    for t in (a, b):
+        part = t.select(items=axes[0], prompts=axes[1], orders=axes[2]).ranked
+        lookup = np.array([names.index(v) for v in t.verdicts] + [ABSENT], dtype=np.int16)
+        codes.append(lookup[part].reshape(-1, part.shape[-1])[:, :R])  # type: ignore[union-attr]  # ranked is there
+    there = np.all((codes[0] != ABSENT) & (codes[1] != ABSENT), axis=1)
+    return (codes[0][there], codes[1][there]) if there.any() else None
+
+
+def copies_finding(streams: Mapping[str, VerdictTensor]) -> Finding:
+    """Say whether streams of calls (judges, layers, runs) are copies of each other, or overlap."""
+    rows = tuple(_overlaps(streams))
+    if not rows:
+        return Finding(
+            name="copied_streams",
+            verdict="unknown",
+            headline="No two streams share cells with ranked calls, so none can be a copy.",
+            advice="Nothing to do.",
+        )
+    shared = [row for row in rows if row[-1]]
+    columns = ("stream_a", "stream_b", "calls", "identical", "expected", "z", "shared")
+    if not shared:
+        return Finding(
+            name="copied_streams",
+            verdict="ok",
+            headline=f"No two of {len(streams)} streams share calls beyond chance.",
+            advice="Nothing to do.",
+            columns=columns,
+            rows=rows,
+        )
+    worst = max(shared, key=lambda row: row[3])
+    return Finding(
+        name="copied_streams",
+        verdict="problem",
+        headline=(
+            f"{worst[0]} and {worst[1]} give the same verdict in {100 * worst[3]:.1f}% of their "
+            f"{worst[2]:,} common calls, rank by rank, where {100 * worst[4]:.1f}% is chance: they "
+            "share calls."
+        ),
+        advice="Streams that reuse calls on purpose must be counted once; otherwise one of them "
+        "is a copy, and agreement between them is no evidence.",
+        columns=columns,
+        rows=rows,
+    )
+
+
+Row = tuple[str, str, int, float, float, float, bool]
+
+
+def _overlaps(streams: Mapping[str, VerdictTensor]) -> Iterator[Row]:
+    for (name_a, a), (name_b, b) in combinations(streams.items(), 2):
+        found = overlap(a, b)
+        if found is not None:
+            yield (
+                name_a,
+                name_b,
+                found.calls,
+                found.identical,
+                found.expected,
+                found.z,
+                found.shared,
+            )
