@@ -1,6 +1,7 @@
 """From a complete analysis to one HTML page."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from judgelaw.analysis import Analysis, Key, Table
@@ -152,8 +153,12 @@ def _of_judges(
     for j, (name, judge) in enumerate(judges.items()):
         prefix = f"judge-{j + 1}-" if several else ""
         if several:
-            sections.append(_divider(prefix, name, judge))
-        sections += _of_judge(judge, tensors[name], settings, prefix)
+            said = paragraph(judge.text("sentence"))
+            sections.append(
+                Section(id=f"{prefix}top", title=visible(name), level=1, blocks=(said,))
+            )
+        found = _of_judge(judge, tensors[name], settings, prefix)
+        sections += [None if s is None else replace(s, nested=several) for s in found]
     return sections
 
 
@@ -170,16 +175,6 @@ def _of_judge(
         strata(judge, prefix=prefix),
         metrics(judge, prefix=prefix),
     ]
-
-
-def _divider(prefix: str, name: str, judge: Source) -> Section:
-    warnings = [paragraph(visible(w)) for w in judge.value("warnings") or []]
-    return Section(
-        id=f"{prefix}top",
-        title=visible(name),
-        level=1,
-        blocks=(paragraph(judge.text("sentence")), *warnings),
-    )
 
 
 def _ledes(judges: Mapping[str, Source]) -> list[Lede]:
@@ -224,8 +219,10 @@ def _about_items(judges: Mapping[str, Source]) -> Block:
     """Say how far single items can be believed before showing them."""
     judge = next(iter(judges.values()))
     parts: list[str | Any] = [
-        "Open an item for its verdict counts in every prompt and order. Estimates of single items "
-        "rest on few calls"
+        (
+            "Open an item for its verdict counts in every prompt and order. Estimates of single "
+            "items rest on few calls"
+        )
     ]
     for name in ("prompt", "order"):
         found = judge.at("split", name)

@@ -148,6 +148,8 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
     level: int = 2
+    nested: bool = False
+    """Whether it belongs to the titled part before it, and so stays out of the contents."""
 
 
 @dataclass(frozen=True, kw_only=True)

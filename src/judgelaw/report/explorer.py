@@ -164,27 +164,24 @@ def _packed(tensors: Mapping[str, VerdictTensor], completions: Completions, cut:
 def _chunk(
     tensor: VerdictTensor, found: Mapping[Place, str], start: int, cut: int
 ) -> list[list[list[list[Any]]]]:
-    """Return replies as items > cells > [verdict code, text]."""
-    items = tensor.items[start : start + _CHUNK]
+    """Return replies as items > cells > [verdict code, text, characters left out]."""
+    items = range(start, min(start + _CHUNK, len(tensor.items)))
     cells = [(k, o) for k in range(len(tensor.prompts)) for o in range(len(tensor.orders))]
-    return [
-        [_replies(tensor, found, start + i, k, o, cut) for k, o in cells] for i in range(len(items))
-    ]
+    return [[_replies(tensor, found, (i, k, o), cut) for k, o in cells] for i in items]
 
 
 def _replies(
-    tensor: VerdictTensor, found: Mapping[Place, str], i: int, k: int, o: int, cut: int
+    tensor: VerdictTensor, found: Mapping[Place, str], cell: tuple[int, int, int], cut: int
 ) -> list[list[Any]]:
+    i, k, o = cell
     where = (tensor.items[i], tensor.prompts[k], tensor.orders[o])
-    if tensor.ranked is None:
-        depth = int(tensor.counts[i, k, o].sum())
-        codes = [None] * depth
-    else:
-        codes = tensor.ranked[i, k, o].tolist()
-    replies = []
-    for repeat, code in enumerate(codes):
-        text = found.get((*where, repeat))
-        if text is not None and code != ABSENT:
-            shown = visible(text[:cut])
-            replies.append([code, shown, max(0, len(text) - cut)])
-    return replies
+    codes: list[int | None] = (
+        [None] * int(tensor.counts[cell].sum())
+        if tensor.ranked is None
+        else tensor.ranked[cell].tolist()
+    )
+    return [
+        [code, visible(text[:cut]), max(0, len(text) - cut)]
+        for repeat, code in enumerate(codes)
+        if code != ABSENT and (text := found.get((*where, repeat))) is not None
+    ]

@@ -17,6 +17,7 @@ _PLAIN_KEY = re.compile(r"[\w\-/+@ ]+")
 _STEP = re.compile(r'\[("(?:[^"\\]|\\.)*"|\d+)\]|([^.\[\]]+)')
 _SMALLEST_P = 0.001
 _SMALLEST_FIXED = 0.001
+_EXACT = 1e15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +88,7 @@ def measured(value: float | None, *, where: str | None = None) -> Number:
     known = _known(value)
     if known is None:
         return Number(value=None, text=ABSENT, path=where)
-    if float(known).is_integer() and abs(known) < 1e15:  # noqa: PLR2004 - exact in a float
+    if float(known).is_integer() and abs(known) < _EXACT:
         return count(known, where=where)
     if abs(known) < _SMALLEST_FIXED:
         digits, power = f"{known:.1e}".replace("-", MINUS, 1 if known < 0 else 0).split("e")

@@ -1,10 +1,11 @@
-"""From the analysis to what a chart draws: pure, shared by the page, notebooks and paper figures."""
+"""From the analysis to what charts draw: pure, shared by page, notebooks and paper figures."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgelaw.analysis.outcomes import position_choices
 from judgelaw.estimate import COMPONENTS
 from judgelaw.report.figures.agreement import Gap
 from judgelaw.report.figures.components import LABELS, Mark, Share
@@ -138,18 +139,9 @@ def mean_lean(judge: Source) -> Lean:
 
 
 def item_leans(tensor: VerdictTensor) -> NDArray[np.float64] | None:
-    """Return each item's share of first-shown minus second-shown choices; None if not known.
-
-    Under AB candidate 1 is shown first, under BA candidate 2.
-    """
-    if set(tensor.orders) != {"AB", "BA"} or not {"candidate_1", "candidate_2"} <= set(
-        tensor.verdicts
-    ):
-        return None
-    shares = tensor.counts / tensor.repeats[..., None]
-    one, two = (shares[..., tensor.verdicts.index(v)] for v in ("candidate_1", "candidate_2"))
-    sign = np.array([1.0 if order == "AB" else -1.0 for order in tensor.orders])
-    return np.asarray(((one - two) * sign).mean(axis=(1, 2)))
+    """Return each item's share of first-shown minus second-shown choices; None if not known."""
+    choices = position_choices(tensor)
+    return None if choices is None else choices[:, 0] - choices[:, 1]
 
 
 def outcome_rows(tensor: VerdictTensor) -> list[Outcome]:

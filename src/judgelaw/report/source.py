@@ -31,7 +31,7 @@ class Source:
         """Go down; a part that is absent is None all the way."""
         value = self.document
         for key in keys:
-            value = value[key] if isinstance(value, list) else (value or {}).get(key)
+            value = value[int(key)] if isinstance(value, list) else (value or {}).get(key)
         return Source(document=value, where=(*self.where, *keys))
 
     @property

@@ -20,5 +20,8 @@ def visible(text: str) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """Cut a label to `length` characters with an ellipsis."""
-    return text if len(text) <= length else text[: length - 1] + ELLIPSIS
+    """Cut a label to `length` characters in its middle: ends of names tell them apart."""
+    if len(text) <= length:
+        return text
+    head = length // 2
+    return text[:head] + ELLIPSIS + text[len(text) - (length - head - 1) :]

@@ -85,12 +85,20 @@ def _panel(points: Sequence[DepthPoint], name: str, width: int, *, named: bool) 
 def _names(points: Sequence[DepthPoint], colour: str, ghost: str, x: Spec) -> list[Spec]:
     """Name the two lines where they start, instead of a legend."""
     first = min(points, key=lambda p: p.repeats)
-    rows = [
-        {"repeats": first.repeats, "value": first.plugin, "text": "plug-in", "colour": ghost},
-        {"repeats": first.repeats, "value": first.estimate, "text": "corrected", "colour": colour},
-    ]
-    encoding = {"x": x, "y": q("value"), "text": n("text"), "color": theme.painted()}
-    return [theme.marks("text", rows, encoding, align="left", dx=9, dy=-8)]
+    encoding = {"x": x, "y": q("value"), "text": n("text")}
+    named = [("plug-in", first.plugin, ghost, -9), ("corrected", first.estimate, colour, 13)]
+    return [
+        theme.marks(
+            "text",
+            [{"repeats": first.repeats, "value": value, "text": text}],
+            encoding,
+            align="left",
+            dx=8,
+            dy=dy,
+            color=paint,
+        )
+        for text, value, paint, dy in named
+    ]  # fmt: skip - one layer an entry
 
 
 def _curve(points: Sequence[DepthPoint]) -> list[dict[str, float]]:

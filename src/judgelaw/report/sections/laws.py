@@ -2,23 +2,26 @@
 
 from collections import Counter
 from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.report import prepare
 from judgelaw.report.document import FigureView, Prose, Section, note, paragraph
 from judgelaw.report.figures import theme
-from judgelaw.report.figures.theme import Spec
 from judgelaw.report.figures.simplex import Corners, LawPoint, corners_of, gallery, simplex
+from judgelaw.report.figures.theme import Spec
 from judgelaw.report.source import Source
 from judgelaw.report.svg import draw
 from judgelaw.report.text import visible
 from judgelaw.tensor import VerdictTensor
 
 _SHOWN = 6
-_GRID = 48
+_PICTURE = {3: 190, 2: 148}
+"""Width of a small picture: three beside each other on a wide page, two on a phone."""
+_GRID = 40
 """Laws are drawn on a grid of this many steps, so that thousands of items stay a small drawing."""
-_AREA, _LARGEST = 26.0, 700.0
+_SMALLEST, _LARGEST, _CROWD = 26.0, 420.0, 16
 
 
 def laws(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section:
@@ -30,7 +33,7 @@ def laws(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section:
         name="laws",
         title="Every item",
         caption=(_every_caption(corners),),
-        wide=draw(theme.chart(overview(tensor, corners, width=310)), label=label),
+        wide=draw(theme.chart(overview(tensor, corners, width=_width(corners))), label=label),
     )
     chosen = _most_dispersed(judge)
     few = FigureView(
@@ -59,17 +62,23 @@ def _caution() -> Prose:
     )
 
 
+def _width(corners: Corners) -> int:
+    """A triangle fits a phone; the line of two verdicts may be as wide."""
+    return 312 if corners.top else 318
+
+
 def overview(tensor: VerdictTensor, corners: Corners, *, width: int) -> Spec:
     """Draw the mean law of every item; items that nearly coincide share a larger point."""
     laws_ = _laws(tensor).mean(axis=(1, 2))
     verdicts = [visible(v) for v in tensor.verdicts]
-    places = np.round(corners.place(laws_, verdicts) * _GRID) / _GRID
+    places = np.round(corners.gather(laws_, verdicts, _GRID), 6)
     tally = Counter(map(tuple, places.tolist()))
+    most = max(tally.values())
     points = [
         LawPoint(
             x=x,
-            y=y if corners.top else 0.0,
-            size=min(_LARGEST, _AREA * n),
+            y=y,
+            size=_SMALLEST + (_LARGEST - _SMALLEST) * (n - 1) / max(most, _CROWD),
             label=f"{n} item{'s' if n > 1 else ''} near this law",
         )
         for (x, y), n in sorted(tally.items())
@@ -78,7 +87,7 @@ def overview(tensor: VerdictTensor, corners: Corners, *, width: int) -> Spec:
 
 
 def _gallery(tensor: VerdictTensor, corners: Corners, chosen: Sequence[int], columns: int) -> Spec:
-    width = 176 if columns > 2 else 146  # noqa: PLR2004 - three on a wide page, two on a phone
+    width = _PICTURE[columns]
     return gallery([_one(tensor, corners, i, width) for i in chosen], columns=columns)
 
 
@@ -143,8 +152,9 @@ def _few_caption(tensor: VerdictTensor) -> str:
     marks = ["circles", "squares", "triangles"]
     orders = sorted(visible(o) for o in tensor.orders)
     shapes = ", ".join(f"{m} {o}" for m, o in zip(marks, orders, strict=False))
+    which = f" ({shapes})" if len(orders) > 1 else ""
     return (
-        f"Each cell of one item ({shapes}) with a line to the item's barycentre. "
+        f"Each cell of one item{which} with a line to the item's barycentre. "
         "Chosen by the largest corrected prompt, order and interaction together: a choice made "
         "after seeing the data, so expect them to look worse than they are."
     )

@@ -1,7 +1,5 @@
 """Strata, other metrics, layers: what else the same calls say."""
 
-from collections.abc import Mapping
-
 from judgelaw.estimate import COMPONENTS
 from judgelaw.report import prepare
 from judgelaw.report.document import Inline, Section, TableView, note, paragraph
@@ -13,10 +11,10 @@ from judgelaw.report.text import visible
 def strata(judge: Source, *, prefix: str = "") -> Section | None:
     """Return the components of each stratum; None with fewer than two."""
     found = judge.at("strata")
-    if len(found.document or {}) < 2:  # noqa: PLR2004 - one stratum is the whole
+    if len(found.document or {}) <= 1:
         return None
     names = prepare.present(judge.at("components"))
-    rows = tuple(
+    rows: tuple[tuple[Inline, ...], ...] = tuple(
         (
             (visible(stratum),),
             *((found.decimal(stratum, name, "estimate"),) for name in names),
@@ -41,6 +39,7 @@ def metrics(judge: Source, *, prefix: str = "") -> Section | None:
             (found.text(key, "note"),),
         )
         for key in keys
+        if found.value(key, "value") is not None
     )
     columns = ("Metric", "Value", "Of it call noise", "What it compares")
     return Section(
@@ -59,8 +58,8 @@ def metrics(judge: Source, *, prefix: str = "") -> Section | None:
 
 def layers(source: Source, main: str | None) -> Section | None:
     """Return every layer beside the main one; None where the data has one or none."""
-    found: Mapping[str, Mapping[str, object]] = source.value("layers") or {}
-    if len(found) < 2:  # noqa: PLR2004 - one layer is the main one
+    found = source.value("layers") or {}
+    if len(found) <= 1:
         return None
     rows = []
     for layer, judges in found.items():

@@ -22,7 +22,7 @@ def outcomes(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Secti
     )
     figure = FigureView(
         name="outcomes",
-        caption=("Verdicts after candidates were restored, so orders should look alike.",),
+        caption=(_caption(len(tensor.orders)),),
         wide=wide,
         narrow=narrow,
         key=tuple(
@@ -32,6 +32,12 @@ def outcomes(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Secti
     )
     blocks: tuple[Block, ...] = (paragraph(*_said(judge)), figure, _counts(judge))
     return Section(id=f"{prefix}outcomes", title="What came back", blocks=blocks)
+
+
+def _caption(orders: int) -> str:
+    if orders == 1:
+        return "Shares of verdicts under every prompt."
+    return "Candidates are restored before counting: without order effects both orders look alike."
 
 
 def _said(judge: Source) -> Inline:
@@ -44,8 +50,10 @@ def _said(judge: Source) -> Inline:
     else:
         parts += (
             judge.count("outcomes", INVALID),
-            " gave an invalid output. They stay in the count as an outcome of their own: dropping "
-            "them would change both the law and the items",
+            (
+                " gave an invalid output. They stay in the count as an outcome of their own: "
+                "dropping them would change both the law and the items"
+            ),
         )
     if judge.value("gold_match") is not None:
         parts += (". ", judge.percent("gold_match", digits=1), " match the gold label")

@@ -17,8 +17,10 @@ GLOSSARY = (
     ),
     (
         "Repeat calls",
-        "Disagreement of two calls of the very same request: the dice. More repeats average it "
-        "out, rewording does not touch it.",
+        (
+            "Disagreement of two calls of the very same request: the dice. More repeats average it "
+            "out, rewording does not touch it."
+        ),
     ),
     (
         "Prompt",
@@ -38,13 +40,17 @@ GLOSSARY = (
     ),
     (
         "Plug-in",
-        "Takes relative frequencies for the laws. Too large for every effect, by an amount that "
-        "falls as one over the repeats. Flip rates share this bias.",
+        (
+            "Takes relative frequencies for the laws. Too large for every effect, by an amount "
+            "that falls as one over the repeats. Flip rates share this bias."
+        ),
     ),
     (
         "Band over items",
-        "Where the average falls when items are redrawn within strata: how much it depends on "
-        "this benchmark.",
+        (
+            "Where the average falls when items are redrawn within strata: how much it depends on "
+            "this benchmark."
+        ),
     ),
     (
         "Interval for calls",
@@ -53,8 +59,10 @@ GLOSSARY = (
     ("Share", "A component over the total. Raw, so it can be negative or pass 100%."),
     (
         "Census, sampled",
-        "A census takes the declared prompts as all that matter; sampled prompts stand for the "
-        "generator that drew them.",
+        (
+            "A census takes the declared prompts as all that matter; sampled prompts stand for the "
+            "generator that drew them."
+        ),
     ),
     ("Barycentre", "The mean of verdict laws: the ordinary verdict rate."),
     ("Invalid", "A completed reply from which no verdict could be read. An outcome, not a gap."),
@@ -74,7 +82,7 @@ def integrity(record: Mapping[str, Any] | None, source: Source) -> Section:
         blocks.append(
             paragraph(
                 "This page was made from a calls table alone: requests, hashes and parsers "
-                "behind it were not checked. `judgelaw verify` checks a run."
+                "behind it were not checked. “judgelaw verify” checks a run."
             )
         )
     return Section(id="integrity", title="Integrity", blocks=tuple(blocks))
@@ -146,7 +154,7 @@ def tables(source: Source, *, shown: frozenset[str] = frozenset()) -> Section | 
         )
     if not blocks:
         return None
-    said = paragraph("The same tables as CSV, LaTeX and JSON come from `judgelaw analyze`.")
+    said = paragraph("The same tables as CSV, LaTeX and JSON come from “judgelaw analyze”.")
     return Section(id="tables", title="Tables", blocks=(said, *blocks))
 
 
