@@ -153,7 +153,8 @@ class JudgeSpec(Model):
         """Fill in what a short form leaves out."""
         if not isinstance(data, dict):
             return data
-        filled = dict(data)
+        # Data that passes through here counts as Python's, where a list is no tuple.
+        filled = {key: value if key == "extra" else _tuples(value) for key, value in data.items()}
         if "seed" not in filled and _speaks_anthropic(filled):
             filled["seed"] = "logical"
         if isinstance(filled.get("base_url"), str):
@@ -194,6 +195,12 @@ class JudgeSpec(Model):
         if self.template is not None:
             values["template"].pop("path", None)
         return values
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(inner) for key, inner in value.items()}
+    return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value
 
 
 def _speaks_anthropic(data: dict[str, Any]) -> bool:

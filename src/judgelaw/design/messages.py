@@ -33,7 +33,7 @@ def shown(value: Any, path: Path) -> str:
     """Quote a value, shortened; what stands under a name that smells of a secret is hidden."""
     if any(isinstance(part, str) and _SECRET.search(part) for part in path):
         return HIDDEN
-    if isinstance(value, dict | list):
+    if isinstance(value, dict | list | tuple):
         return f"a {'mapping' if isinstance(value, dict) else 'list'}"
     text = repr(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."

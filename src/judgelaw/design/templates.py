@@ -69,15 +69,20 @@ def around(prefix: str, block: tuple[str, ...], suffix: str) -> tuple[str, ...]:
 
 def complaints(parts: tuple[str, ...], fields: tuple[str, ...]) -> list[str]:
     """Say what a template lacks, and which of its braces look like a misspelt field."""
-    named = set(parts[1::2])
-    found = [
-        f"does not name {{{field}}}: every candidate must be shown; add the placeholder"
-        for field in fields
-        if field.startswith("candidate") and field not in named
-    ]
+    found: list[str] = []
     for literal in parts[::2]:
         for word in _WORD_IN_BRACES.findall(literal):
             near = difflib.get_close_matches(word, fields, n=1, cutoff=_NEAR)
-            if near:
+            if word in fields:
+                found.append(
+                    f"has {{{word}}} in a prefix or suffix, where it would be sent as it stands; "
+                    "write the whole prompt under text, or the layout under block"
+                )
+            elif near:
                 found.append(f"{{{word}}} would be sent as it stands; did you mean {{{near[0]}}}?")
+    found.extend(
+        f"does not name {{{field}}}: every candidate must be shown; add the placeholder"
+        for field in fields
+        if field.startswith("candidate") and field not in parts[1::2]
+    )
     return found

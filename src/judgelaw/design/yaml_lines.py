@@ -12,7 +12,7 @@ Path = tuple[str | int, ...]
 
 _MERGE = "tag:yaml.org,2002:merge"
 _PLAIN = ("str", "int", "float", "bool", "null", "timestamp")
-_MOST_NODES = 200_000
+_MOST_NODES = 50_000
 _DEEPEST = 50
 
 

@@ -1,0 +1,182 @@
+"""`init`, `check`, `schema` and `extend` as people call them."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from judgelaw.cli import main
+from judgelaw.cli._study_text import PROVIDERS
+from judgelaw.design import load_study, open_run
+from judgelaw.design.yaml_lines import read_yaml
+from judgelaw.render import freeze
+
+QUICKSTART = Path(__file__).parents[3] / "examples/quickstart/study.yaml"
+
+SIMULATED = """\
+version: 1
+name: known
+seed: 1
+items: {source: jsonl, path: items.jsonl}
+prompts: paper-six
+repeats: 3
+judges:
+  - name: known
+    provider: simulated
+    model: law
+    law: {verdicts: {candidate_1: 1}}
+"""
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    return stop.value.code or 0, out, err
+
+
+@pytest.fixture
+def known(tmp_path) -> Path:
+    path = tmp_path / "study.yaml"
+    path.write_text(SIMULATED)
+    item = {"id": "a", "instruction": "q", "candidate_1": "x", "candidate_2": "y"}
+    (tmp_path / "items.jsonl").write_text(json.dumps(item) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_init_writes_a_study_that_passes_check_and_schema(tmp_path, capsys, provider):
+    path = tmp_path / "my study" / "study.yaml"
+    code, out, _ = run(capsys, "init", "--provider", provider, "--out", str(path))
+    assert code == 0
+    assert f"wrote {path}" in out
+    code, out, _ = run(capsys, "check", str(path))
+    assert code == 0
+    assert "96 calls" in out
+    _, schema, _ = run(capsys, "schema")
+    jsonschema.validate(read_yaml(path.read_text()).data, json.loads(schema))
+    assert load_study(path).study.name == "my-study"
+
+
+def test_init_takes_the_model_as_it_is(tmp_path, capsys):
+    path = tmp_path / "study.yaml"
+    model = 'odd: "name" # {x}'
+    assert run(capsys, "init", "--provider", "vllm", "--model", model, "-o", str(path))[0] == 0
+    assert load_study(path).study.judges[0].model == model
+
+
+def test_init_overwrites_nothing_and_asks_only_on_a_terminal(tmp_path, capsys):
+    path = tmp_path / "study.yaml"
+    code, _, err = run(capsys, "init", "--out", str(path))
+    assert code == 2
+    assert "--provider is needed" in err
+    path.write_text("mine")
+    code, _, err = run(capsys, "init", "--provider", "vllm", "--out", str(path))
+    assert code == 2
+    assert "exists" in err
+    assert path.read_text() == "mine"
+
+
+def test_init_asks_on_a_terminal(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    answers = iter(["ollama", "llama3.2"])
+    monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
+    path = tmp_path / "study.yaml"
+    assert run(capsys, "init", "--out", str(path))[0] == 0
+    assert load_study(path).study.judges[0].model == "llama3.2"
+
+
+def test_check_shows_what_would_run_and_writes_nothing(tmp_path, capsys, known):
+    before = sorted(tmp_path.rglob("*"))
+    code, out, err = run(capsys, "check", str(known))
+    assert code == 0
+    assert "36 calls" in out
+    assert "e3_eq_06" in out
+    assert '{"model":"law","prompt":"Decide' in out
+    assert "call standard errors need 4 repeats" in err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_check_writes_json_alone_to_stdout(capsys):
+    code, out, _ = run(capsys, "check", str(QUICKSTART), "--json", "-")
+    facts = json.loads(out)
+    assert code == 0
+    assert facts["schema"] == "judgelaw.check/1"
+    assert (facts["items"], facts["calls"]) == (24, 1536)
+    assert facts["strata"] == {"arithmetic": 6, "format": 6, "facts": 6, "instructions": 6}
+    assert [block["calls"] for block in facts["blocks"]] == [1152, 384]
+
+
+def test_check_lists_problems_with_exit_code_two(capsys, known):
+    known.write_text(SIMULATED.replace("repeats: 3", "repeats: x").replace("seed: 1", "sed: 1"))
+    code, out, err = run(capsys, "check", str(known))
+    assert (code, out) == (2, "")
+    assert f"{known}:3: sed: unknown key; did you mean seed?" in err
+    assert f"{known}:6: repeats: 'x'" in err
+
+
+def test_check_says_which_key_is_not_set(capsys, known, monkeypatch):
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    judge = "provider: openai-chat\n    base_url: http://127.0.0.1:9\n    api_key: env:NO_SUCH_KEY"
+    text = SIMULATED.replace("provider: simulated", judge)
+    known.write_text(text[: text.index("    law:")])
+    code, _, err = run(capsys, "check", str(known))
+    assert code == 0
+    assert "NO_SUCH_KEY is not set" in err
+
+
+def test_probe_asks_every_judge_once(capsys, known):
+    code, out, _ = run(capsys, "check", str(known), "--probe", "--json", "-")
+    (probe,) = json.loads(out)["probes"]
+    assert code == 0
+    assert (probe["ok"], probe["verdict"], probe["said"]) == (True, "candidate_1", "A")
+    code, out, _ = run(capsys, "check", str(known), "--probe")
+    assert "probe known: candidate_1 in" in out
+
+
+def test_probe_of_a_server_that_is_not_there_exits_with_three(capsys, known):
+    judge = "provider: openai-chat\n    base_url: http://127.0.0.1:9"
+    text = SIMULATED.replace("provider: simulated", judge)
+    known.write_text(text[: text.index("    law:")])
+    code, out, _ = run(capsys, "check", str(known), "--probe")
+    assert code == 3
+    assert "probe known: FAILED" in out
+
+
+def test_extend_adds_repeats(capsys, known, tmp_path):
+    folder = tmp_path / "run"
+    freeze(load_study(known), folder)
+    code, out, _ = run(capsys, "extend", str(folder), "--repeats", "5")
+    assert code == 0
+    assert "24 calls added to 36" in out
+    assert open_run(folder).count == 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "say what to add"),
+        (("--repeats", "3"), "nothing to add"),
+        (("--prompts", "9"), "changes what is estimated"),
+    ],
+)
+def test_extend_says_what_it_cannot_do(capsys, known, tmp_path, arguments, words):
+    folder = tmp_path / "run"
+    freeze(load_study(known), folder)
+    code, _, err = run(capsys, "extend", str(folder), *arguments)
+    assert code == 2
+    assert words in err
+
+
+@pytest.mark.parametrize("command", ["init", "check", "schema", "extend"])
+def test_every_command_shows_an_example(capsys, command):
+    code, out, _ = run(capsys, command, "--help")
+    assert code == 0
+    assert f"judgelaw {command}" in out[out.index("Example:") :]
+
+
+def test_schema_goes_to_a_file(capsys, tmp_path):
+    path = tmp_path / "schema.json"
+    assert run(capsys, "schema", "-o", str(path))[0] == 0
+    assert json.loads(path.read_text())["title"] == "Study"
