@@ -1,9 +1,9 @@
 """How far an estimate can be off: items, calls, prompts, and what cannot be known.
 
-Whole-item bands (`item_bands`) and item errors (`item_interval`) speak of new items; call errors
+Whole-item bands (`item_bands`) and item errors (`item_interval`) speak of new items. Call errors
 (`call_errors`, `call_interval`), the panel interval and the deviation bound speak of the same items
-asked again; `prompt_projection` speaks of new prompts from the same generator; `permutation_test` asks
-whether there is an effect at all. What cannot be had is nan with a reason, or a NotIdentifiedError.
+asked again, `prompt_projection` of new prompts from the same generator. `permutation_test` asks
+whether there is an effect at all. What cannot be had is nan with a reason, or NotIdentifiedError.
 """
 
 from judgelaw.uncertainty.bands import Bands, band_of_draws, item_bands, resampled_means

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate.cells import of_counts
+from judgelaw.estimate.cells import Array, of_counts
 from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.declared import Declared, declare
@@ -135,7 +135,7 @@ def prompt_kernel(known: Declared) -> Floats:
     return np.asarray((a[:, :, None] + a[:, None, :]) / 2 - products)
 
 
-def projection_moments(h: Floats) -> tuple[Floats, Floats, Floats]:
+def projection_moments(h: Array) -> tuple[Array, Array, Array]:
     """Return estimate, s1^2 and the noise-free signal of kernels (..., K, K).
 
     Hoeffding: h = U + h1(k) + h1(l) + h2(k, l), the h2 of different pairs uncorrelated. Hence
@@ -143,8 +143,8 @@ def projection_moments(h: Floats) -> tuple[Floats, Floats, Floats]:
     with K(K-3)/2 degrees of freedom, estimates Var h2.
     """
     K = h.shape[-1]
-    off = h * (1 - np.eye(K))
-    hbar = off.sum(axis=-1) / (K - 1)
+    pairs = 1 - np.eye(K, dtype=int)
+    hbar = (h * pairs).sum(axis=-1) / (K - 1)
     U = hbar.mean(axis=-1)
     s1 = hbar.var(axis=-1, ddof=1)
     df = K * (K - 3) // 2
@@ -152,9 +152,9 @@ def projection_moments(h: Floats) -> tuple[Floats, Floats, Floats]:
         return U, s1, np.full_like(U, np.nan)
     effect = (hbar - U[..., None]) * (K - 1) / (K - 2)
     fit = U[..., None, None] + effect[..., :, None] + effect[..., None, :]
-    residual = (off - fit) * (1 - np.eye(K))
-    noise = (residual**2).sum(axis=(-1, -2)) / 2 / df
-    signal = (s1 - noise * (K - 2) / (K - 1) ** 2) * ((K - 1) / (K - 2)) ** 2
+    residual = (h - fit) * pairs
+    noise = (residual * residual).sum(axis=(-1, -2)) / (2 * df)
+    signal = s1 * (K - 1) ** 2 / (K - 2) ** 2 - noise / (K - 2)
     return U, s1, signal
 
 

@@ -1,0 +1,13 @@
+"""Judging rates of simulated events: the share itself, or what a binomial count allows."""
+
+from scipy.stats import binom
+
+SURE = 1e-4
+"""A count this unlikely under every allowed rate is taken for a failure."""
+
+
+def plausible(events: int, trials: int, low: float, high: float) -> bool:
+    """Whether some true rate between low and high makes the count believable."""
+    too_few = binom.cdf(events, trials, low) < SURE
+    too_many = binom.sf(events - 1, trials, high) < SURE
+    return not (too_few or too_many)

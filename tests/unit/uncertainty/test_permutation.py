@@ -1,0 +1,162 @@
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from judgelaw.errors import InputError, NotIdentifiedError
+from judgelaw.estimate import decompose
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import permutation, permutation_test
+from judgelaw.uncertainty.shuffle import Shuffler
+from judgelaw.worlds import World
+
+NULL = World.from_effects()
+
+
+def table(seed=0, **shape):
+    return NULL.tensor(**{"items": 6, "prompts": 4, "orders": 2, "repeats": 4, **shape}, seed=seed)
+
+
+def uneven(seed=0):
+    """Ranked verdicts with calls missing at the end of some cells and inside others."""
+    ranked = table(seed).ranked.copy()
+    ranked[0, 1, 0, 3] = ranked[2, 0, 1, 1] = ranked[3, 3, 1, 0] = -1
+    ranked[4, 2, :, 2:] = -1
+    return VerdictTensor.from_ranked(ranked)
+
+
+@pytest.mark.parametrize("tensor", [table(), uneven()], ids=["even", "uneven"])
+@pytest.mark.parametrize("facet", ["prompt", "order"])
+@pytest.mark.parametrize("by_rank", [True, False], ids=["rank", "block"])
+def test_shuffles_keep_cell_sizes_and_block_totals(tensor, facet, by_rank):
+    shuffler = Shuffler.of(tensor.counts, tensor.ranked if by_rank else None, facet)
+    drawn = shuffler.draw(np.random.default_rng(1), 20)
+    axis = 2 if facet == "prompt" else 3
+    assert drawn.shape == (20, *tensor.counts.shape)
+    assert (drawn.sum(axis=-1) == tensor.repeats).all()
+    assert (drawn.sum(axis=axis) == tensor.counts.sum(axis=axis - 1)).all()
+    assert (drawn != tensor.counts).any()
+
+
+def test_rank_shuffles_keep_every_rank():
+    """One item, one order: the prompts of each rank hold the same verdicts in another order."""
+    ranked = np.array([[[[0, 1]], [[2, 1]], [[0, 3]]]])
+    shuffler = Shuffler.of(VerdictTensor.from_ranked(ranked).counts, ranked, "prompt")
+    drawn = shuffler._shuffled(np.random.default_rng(2), 50)
+    assert (np.sort(drawn[:, 0, 0, 0]) == [0, 0, 2]).all()
+    assert (np.sort(drawn[:, 1, 0, 0]) == [1, 1, 3]).all()
+
+
+@pytest.mark.parametrize("absent", [False, True], ids=["complete", "absent"])
+def test_all_arrangements_are_equally_likely(absent):
+    codes = np.array([[[[0]], [[1]], [[2]], [[-1 if absent else 3]]]])
+    counts = VerdictTensor.from_ranked(codes).counts
+    shuffler = Shuffler.of(counts, codes, "prompt")
+    drawn = shuffler._shuffled(np.random.default_rng(3), 12_000)[:, 0, 0, 0]
+    _, seen = np.unique(drawn, axis=0, return_counts=True)
+    ways = 6 if absent else 24
+    assert len(seen) == ways
+    assert ((seen - 12_000 / ways) ** 2 / (12_000 / ways)).sum() < 60
+
+
+def test_large_alphabets_take_several_words():
+    rng = np.random.default_rng(4)
+    ranked = rng.integers(0, 40, size=(3, 5, 1, 6))
+    tensor = VerdictTensor.from_ranked(ranked, verdicts=[f"v{c}" for c in range(40)])
+    drawn = Shuffler.of(tensor.counts, tensor.ranked, "prompt").draw(rng, 4)
+    assert (drawn.sum(axis=2) == tensor.counts.sum(axis=1)).all()
+
+
+def test_p_value_agrees_with_all_rearrangements():
+    """Two items, three prompts, two ranks: 6^4 rearrangements, all tried."""
+    ranked = np.array([[[[0, 0]], [[1, 1]], [[0, 2]]], [[[3, 0]], [[1, 0]], [[1, 2]]]])
+    tensor = VerdictTensor.from_ranked(ranked)
+    observed = decompose(tensor).prompt.mean()
+    orders = list(permutations(range(3)))
+    values = []
+    for a, b, c, d in product(orders, repeat=4):
+        moved = ranked.copy()
+        moved[0, :, 0, 0] = ranked[0, a, 0, 0]
+        moved[0, :, 0, 1] = ranked[0, b, 0, 1]
+        moved[1, :, 0, 0] = ranked[1, c, 0, 0]
+        moved[1, :, 0, 1] = ranked[1, d, 0, 1]
+        values.append(moved)
+    stacked = np.concatenate(values).reshape(len(values), 2, 3, 1, 2)
+    counts = np.stack([(stacked == v).sum(axis=-1) for v in range(4)], axis=-1)
+    exact = np.mean(decompose(counts).prompt.mean(axis=1) >= observed - 1e-12)
+    found = permutation_test(tensor, draws=9_999)
+    assert found.p == pytest.approx(exact, abs=5 * (exact * (1 - exact) / 9_999) ** 0.5)
+
+
+@pytest.mark.parametrize("options", [{}, {"within": "block"}, {"studentised": True}], ids=str)
+def test_chunks_do_not_change_the_result(options, monkeypatch):
+    whole = permutation_test(table(), draws=120, **options)
+    for chunk in (1, 1_000):
+        monkeypatch.setattr(permutation, "_CHUNK", chunk)
+        assert permutation_test(table(), draws=120, **options) == whole
+
+
+def test_identical_prompts_have_p_one():
+    """Every rank has the same verdict under all prompts: every shuffle ties."""
+    ranked = np.broadcast_to([0, 1, 2, 0], (3, 4, 1, 4))
+    tensor = VerdictTensor.from_ranked(ranked)
+    assert "nothing to test" in permutation_test(tensor).reason
+    assert permutation_test(tensor, within="block", draws=99).p > 0.9
+
+
+def test_it_says_what_it_did():
+    ranked = permutation_test(table(), draws=19)
+    assert (ranked.within, ranked.facet, ranked.studentised) == ("rank", "prompt", False)
+    assert "within repeat ranks" in ranked.hypothesis
+    counted = permutation_test(table().counts, "order", draws=19)
+    assert counted.within == "block"
+    assert "item-prompt block" in counted.hypothesis
+    assert ranked.p == (1 + ranked.at_least) / 20
+
+
+def test_unequal_repeats_are_tested_with_the_calls_there_are():
+    for options in ({}, {"within": "block"}, {"facet": "order"}):
+        found = permutation_test(uneven(), draws=49, **options)
+        assert 0 < found.p <= 1
+        assert found.reason is None
+
+
+def test_progress_reports_every_chunk(monkeypatch):
+    monkeypatch.setattr(permutation, "_CHUNK", 40 * 192)
+    seen = []
+    permutation_test(table(), draws=100, progress=lambda done, of: seen.append((done, of)))
+    assert seen == [(40, 100), (80, 100), (100, 100)]
+
+
+def test_studentised_needs_four_repeats_and_a_positive_variance():
+    with pytest.raises(NotIdentifiedError, match="use the plain test"):
+        permutation_test(table(repeats=3), studentised=True)
+    counts = np.array([[[[2, 2]], [[2, 2]]]])
+    assert "cannot be studentised" in permutation_test(counts, studentised=True).reason
+
+
+def test_weights_and_scales_enter_the_statistic():
+    plain = permutation_test(table(), draws=19)
+    weighted = permutation_test(table(), draws=19, prompt_weights=[0.7, 0.1, 0.1, 0.1])
+    ordinal = permutation_test(table(), draws=19, dissimilarity="ordinal")
+    assert len({plain.statistic, weighted.statistic, ordinal.statistic}) == 3
+
+
+def test_one_level_has_nothing_to_exchange():
+    found = permutation_test(table().select(prompts=["p1"]), "prompt")
+    assert np.isnan(found.p)
+    assert "needs two levels of prompt" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"facet": "repeat"}, "facet 'repeat'"),
+        ({"within": "item"}, "within 'item'"),
+        ({"draws": 0}, "one draw or more"),
+        ({"within": "rank"}, "only counts are known"),
+    ],
+)
+def test_requests_that_cannot_be_met_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        permutation_test(table().counts, **options)
