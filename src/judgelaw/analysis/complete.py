@@ -1,13 +1,15 @@
 """From tensors to one complete analysis."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import judgelaw
 from judgelaw.analysis.components import Resampling
 from judgelaw.analysis.depths import Declaration
 from judgelaw.analysis.judge import Progress, Request, analyze_judge
 from judgelaw.analysis.roles import infer_roles, main_layer
+from judgelaw.analysis.tables import Context, make_tables
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings
+from judgelaw.diagnose import Cell, Evidence, How, diagnose, time_span
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
 from judgelaw.tensor import VerdictTensor
@@ -25,6 +27,9 @@ def analyze(
     permutations: int = PERMUTATIONS,
     level: float = 0.95,
     roles: Mapping[str, str] | None = None,
+    evidence: Evidence | None = None,
+    configurations: Mapping[str, Mapping[str, Cell]] | None = None,
+    integrity: Sequence[tuple[str, str]] = (),
     progress: Progress | None = None,
 ) -> Analysis:
     """Analyse every judge of every layer of one table.
@@ -38,6 +43,9 @@ def analyze(
         permutations: shuffles of the permutation tests; 0 leaves them out.
         level: coverage of bands and intervals.
         roles: role of each layer, where its name does not say it.
+        evidence: times of calls and what a run knows of its replies, for the diagnostics.
+        configurations: fields of each judge's frozen configuration, by judge.
+        integrity: checks made on the way here, with their results, for the integrity table.
         progress: called with (what, done, of) during permutations.
 
     Raises:
@@ -53,6 +61,29 @@ def analyze(
     )
     found = {key: analyze_judge(key[1], t, request) for key, t in tensors.items()}
     layers, main, known_roles = _by_layer(found, roles)
+    diagnosis = diagnose(
+        tensors,
+        main=main,
+        how=How(draws=draws, seed=seed, level=level),
+        evidence=evidence,
+        design=design,
+        order_weights=order_weights,
+    )
+    tables, left_out = make_tables(
+        Context(
+            tensors=tensors,
+            found=found,
+            drift=diagnosis.drift,
+            roles=known_roles,
+            main=main,
+            declared=request.declared,
+            how=request.how,
+            findings=diagnosis.findings,
+            spans={k: time_span(x) for k, x in (evidence or Evidence()).seconds.items()},
+            configurations=configurations or {},
+            integrity=integrity,
+        )
+    )
     return Analysis(
         judges=layers[main],
         layers={name: judges for name, judges in layers.items() if name is not None},
@@ -67,6 +98,9 @@ def analyze(
             version=judgelaw.__version__,
             order_weights=order_weights,
         ),
+        diagnostics=diagnosis.findings,
+        tables=tables,
+        left_out=left_out,
         warnings=_which_layer(main, known_roles),
     )
 

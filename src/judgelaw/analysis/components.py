@@ -12,6 +12,7 @@ from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty.bands import Bands, item_bands, stratum_rows
 from judgelaw.uncertainty.calls import CallErrors
 from judgelaw.uncertainty.contrasts import component_share
+from judgelaw.uncertainty.items import item_interval
 from judgelaw.uncertainty.results import Interval
 
 _PARTS = COMPONENTS[:-1]
@@ -76,32 +77,25 @@ def columns_of(s: AtDepth) -> Floats:
     return np.stack([*corrected, *(s.found.plugin[name] for name in COMPONENTS)], axis=-1)
 
 
-def of_stratum(s: AtDepth, name: str, how: Resampling) -> dict[str, Component]:
-    """Return the components of one stratum, resampled by the stream that serves it overall.
+def of_stratum(s: AtDepth, name: str, level: float) -> dict[str, Component]:
+    """Return the components of one stratum.
 
-    Bands of plug-in and shares are left to the whole table.
+    Its bands are t intervals over its items: percentile bands of a handful of items are too narrow.
     """
     rows = stratum_rows(s.tensor.strata, len(s.tensor.items))[name]
     values = columns_of(s)[rows]
     width = len(COMPONENTS)
-    bands = item_bands(
-        values[:, :width],
-        strata=[name] * len(rows),
-        draws=how.draws,
-        seed=how.seed,
-        level=how.level,
-    )
-    errors = None if s.errors is None else rows_of(s.errors, rows)
     macro = values.mean(axis=0)
     shares = _shares(macro[:width])
+    errors = None if s.errors is None else rows_of(s.errors, rows)
     found = {}
     for c, component in enumerate(COMPONENTS):
-        call = None if errors is None else errors.interval(component, level=how.level)
+        call = None if errors is None else errors.interval(component, level=level)
         found[component] = Component(
             estimate=float(macro[c]),
             plugin=float(macro[width + c]),
-            band=_pair(bands, c),
-            plugin_band=None,
+            band=pair_of(item_interval(values[:, c], level=level)),
+            plugin_band=pair_of(item_interval(values[:, width + c], level=level)),
             call_se=_se(call),
             call_interval=None if call is None else pair_of(call),
             share=float(shares[c]),

@@ -73,10 +73,10 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         permutation=_permutations(name, tensor, request),
         split=_splits(full),
         lead=overall.lead,
-        strata=_strata(full, request.how),
+        strata=_strata(full, request.how.level),
         item_values=_item_values(full),
         prompt_distances=_distances(tensor, request.declared),
-        order_direction=order_direction(tensor, request.how),
+        order_direction=order_direction(tensor, request.how.level),
         projection=_projection(tensor, request),
         other_metrics=other_metrics(full),
         identity=tuple(
@@ -133,9 +133,9 @@ def _splits(full: AtDepth) -> dict[str, ErrorSplit]:
     return {name: full.errors.split(name) for name in COMPONENTS}
 
 
-def _strata(full: AtDepth, how: Resampling) -> dict[str, Components]:
+def _strata(full: AtDepth, level: float) -> dict[str, Components]:
     names = sorted(set(full.tensor.strata or ()))
-    return {name: of_stratum(full, name, how) for name in names}
+    return {name: of_stratum(full, name, level) for name in names}
 
 
 def _item_values(full: AtDepth) -> ItemValues:

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from judgelaw.analysis.components import Resampling
-from judgelaw.analysis.values import Floats, OrderDirection
+from judgelaw.analysis.values import Floats, OrderDirection, pair_of
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty.bands import item_bands
+from judgelaw.uncertainty.items import item_interval
 
 _CANDIDATES = ("candidate_1", "candidate_2")
 
@@ -53,24 +52,17 @@ def position_choices(tensor: VerdictTensor) -> Floats | None:
     return np.stack([first, second], axis=-1)
 
 
-def order_direction(tensor: VerdictTensor, how: Resampling) -> OrderDirection | None:
-    """Say whether the answer displayed first or second is favoured."""
+def order_direction(tensor: VerdictTensor, level: float) -> OrderDirection | None:
+    """Say whether the answer displayed first or second is favoured, over new items."""
     choices = position_choices(tensor)
     if choices is None:
         return None
     first, second = (float(x) for x in choices.mean(axis=0))
-    bands = item_bands(
-        choices[:, 0] - choices[:, 1],
-        strata=tensor.strata,
-        draws=how.draws,
-        seed=how.seed,
-        level=how.level,
-    )
-    low, high = float(bands.low[0]), float(bands.high[0])
-    band = None if np.isnan(low) or low == high else (low, high)
+    lean = item_interval(choices[:, 0] - choices[:, 1], strata=tensor.strata, level=level)
+    band = pair_of(lean)
     favoured = "neither"
-    if band is not None and (low > 0 or high < 0):
-        favoured = "first" if low > 0 else "second"
+    if band is not None and not band[0] <= 0 <= band[1]:
+        favoured = "first" if lean.estimate > 0 else "second"
     return OrderDirection(
-        first=first, second=second, lean=first - second, band=band, favoured=favoured
+        first=first, second=second, lean=lean.estimate, band=band, favoured=favoured
     )

@@ -109,7 +109,7 @@ class OrderDirection:
     Attributes:
         first, second: share of calls that chose the answer displayed first, or second.
         lean: first minus second.
-        band: item band of the lean.
+        band: t interval of the lean over items, None where none can be had.
         favoured: "first", "second" or "neither" (the band holds zero).
     """
 
@@ -188,7 +188,7 @@ class JudgeAnalysis:
         split: where the error of each macroaverage comes from, calls or items; empty below four
             repeats.
         lead: the largest component; None where the design has one component.
-        strata: components of each stratum, by name.
+        strata: components of each stratum, by name; their bands are t intervals over its items.
         item_values: estimates of single items.
         prompt_distances: None with one prompt.
         order_direction: None where positions are not known.

@@ -11,8 +11,9 @@ import numpy as np
 
 from judgelaw.arrays import ABSENT
 from judgelaw.diagnose.finding import Finding
-from judgelaw.diagnose.resampled import Floats, How, Resampled, resampled
+from judgelaw.diagnose.resampled import ALARM, Floats, How
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty.items import item_interval
 
 _MATERIAL = 0.005
 _PAIR = 2
@@ -47,12 +48,11 @@ def same_rank_excess(tensor: VerdictTensor) -> Floats | None:
 def cells_finding(tensor: VerdictTensor, how: How, *, subject: str) -> Finding:
     """Say whether calls of different cells of an item move together."""
     excess = same_rank_excess(tensor)
-    whole = excess is not None and len(excess) == len(tensor.items)
-    found: Resampled | None = None
+    found = None
     if excess is not None:
-        strata = tensor.strata if whole else None
-        found = resampled(excess[:, None], lambda means: means, strata, how)[0]
-    if found is None or found.band is None:
+        strata = tensor.strata if len(excess) == len(tensor.items) else None
+        found = item_interval(excess, strata=strata, level=how.level)
+    if found is None or found.reason is not None:
         return Finding(
             name="cell_dependence",
             verdict="unknown",
@@ -60,8 +60,8 @@ def cells_finding(tensor: VerdictTensor, how: How, *, subject: str) -> Finding:
             advice="It needs two cells and two ranked repeats of an item, and two items.",
             subject=subject,
         )
-    bad = found.alarming and found.estimate >= _MATERIAL
-    low, high = found.band
+    low, high = found.low, found.high
+    bad = found.at_level(ALARM).low > 0 and found.estimate >= _MATERIAL
     return Finding(
         name="cell_dependence",
         verdict="problem" if bad else "ok",

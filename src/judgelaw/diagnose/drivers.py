@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgelaw.diagnose.finding import Finding
-from judgelaw.diagnose.resampled import How, resampled
+from judgelaw.diagnose.resampled import ALARM
 from judgelaw.estimate import Design, decompose
 from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty.items import item_interval
 
 _HALF = 0.5
 _SHOWN = 10
@@ -40,7 +41,7 @@ class Drivers:
     Attributes:
         component: which one.
         estimate: of all.
-        real: whether its item band (99%) leaves out zero; below that nothing drives anything.
+        real: whether its item interval (99%) is above zero; below that nothing drives anything.
         prompts, items, strata: leave-one-out values, by size of the change.
     """
 
@@ -54,7 +55,6 @@ class Drivers:
 
 def drivers(
     tensor: VerdictTensor,
-    how: How,
     component: str = "prompt",
     *,
     design: Design = "census",
@@ -69,7 +69,7 @@ def drivers(
     if np.isnan(everything).any():
         return None
     estimate = float(everything.mean())
-    band = resampled(everything[:, None], lambda m: m, tensor.strata, how)[0]
+    error = item_interval(everything, strata=tensor.strata, level=ALARM)
 
     def without(prompt: str) -> float:
         rest = [k for k in tensor.prompts if k != prompt]
@@ -78,7 +78,7 @@ def drivers(
     return Drivers(
         component=component,
         estimate=estimate,
-        real=band.alarming,
+        real=error.low > 0,
         prompts=_ranked(
             "prompt", tensor.prompts if len(tensor.prompts) >= _THREE else (), without, estimate
         ),
