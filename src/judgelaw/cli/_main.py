@@ -23,6 +23,7 @@ COMMANDS = {
     "verify": "Derive everything in a run folder again, and say what is wrong.",
     "reparse": "Read stored completions under another parser, offline.",
     "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
+    "report": "Write one HTML page: the answer, its bands, every item, what to do.",
     "compare": "Put judges side by side on matched items.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
     "simulate": "Known-law studies: see the estimators against the truth.",

@@ -164,7 +164,7 @@ def _packed(tensors: Mapping[str, VerdictTensor], completions: Completions, cut:
 def _chunk(
     tensor: VerdictTensor, found: Mapping[Place, str], start: int, cut: int
 ) -> list[list[list[list[Any]]]]:
-    """Return replies as items > cells > [verdict code, text, characters left out]."""
+    """Return replies as items > cells > [verdict code, text, whether it was cut]."""
     items = range(start, min(start + _CHUNK, len(tensor.items)))
     cells = [(k, o) for k in range(len(tensor.prompts)) for o in range(len(tensor.orders))]
     return [[_replies(tensor, found, (i, k, o), cut) for k, o in cells] for i in items]
@@ -181,7 +181,7 @@ def _replies(
         else tensor.ranked[cell].tolist()
     )
     return [
-        [code, visible(text[:cut]), max(0, len(text) - cut)]
+        [code, visible(text[:cut]), int(len(text) > cut)]
         for repeat, code in enumerate(codes)
         if code != ABSENT and (text := found.get((*where, repeat))) is not None
     ]

@@ -13,6 +13,7 @@ from judgelaw.report.figures.depth import DepthPoint
 from judgelaw.report.figures.distance import Distance
 from judgelaw.report.figures.order import Lean
 from judgelaw.report.figures.outcomes import Outcome
+from judgelaw.report.figures.reference import Discrepancy, Floor
 from judgelaw.report.source import Source, plain
 from judgelaw.report.text import shortened, visible
 from judgelaw.tensor import VerdictTensor
@@ -175,17 +176,70 @@ def _both(prompt: str, order: str, orders: int) -> str:
     return prompt if orders == 1 else f"{prompt} {order}"
 
 
-def gaps(rows: Sequence[Mapping[str, float]], what: str) -> list[Gap]:
+def gaps(finding: Source, words: str) -> tuple[Gap, ...]:
     """Return agreement by gap from the rows of a drift diagnostic."""
-    return [
-        Gap(
-            gap=row["gap"],
-            agreement=row["agreement"],
-            low=row.get("low"),
-            high=row.get("high"),
-            label=f"{what} {row['gap']:g}: agreement {row['agreement']:.4f}",
+    columns = finding.value("columns") or []
+    if not {"gap_from", "gap_to", "agreement"} <= set(columns):
+        return ()
+    at = {name: columns.index(name) for name in columns}
+    found = []
+    rows = finding.at("rows")
+    for i in range(len(rows.document)):
+        row = rows.at(i)
+        if row.value(at["agreement"]) is None:
+            continue
+        middle = (row.value(at["gap_from"]) + row.value(at["gap_to"])) / 2
+        agreement = row.decimal(at["agreement"])
+        found.append(
+            Gap(
+                gap=middle,
+                agreement=row.value(at["agreement"]),
+                low=row.value(at["agreement_low"]),
+                high=row.value(at["agreement_high"]),
+                label=f"{words} {middle:.3g}: agreement {agreement.text}",
+            )
         )
-        for row in rows
+    return tuple(found)
+
+
+def discrepancies(source: Source, judge: str) -> list[Discrepancy]:
+    """Return how far both estimates of a judge lie from its reference layer, by depth."""
+    table = source.at("tables", "matched_reference")
+    found = []
+    for row in _rows_of(table, judge):
+        plugin, corrected = row.decimal("plug_in"), row.decimal("debiased")
+        depth = row.value("R")
+        found.append(
+            Discrepancy(
+                repeats=depth,
+                plugin=row.value("plug_in"),
+                corrected=row.value("debiased"),
+                label=f"R = {depth}: corrected {corrected.text} from the reference",
+                plugin_label=f"R = {depth}: plug-in {plugin.text} from the reference",
+            )
+        )
+    return found
+
+
+def reference_floor(source: Source, judge: str) -> Floor | None:
+    """Return how far the two interleaved halves of the reference lie from each other."""
+    for row in _rows_of(source.at("tables", "reference_split_half"), judge):
+        if row.value("split") == "interleaved":
+            return Floor(
+                value=row.value("half_to_half_mae"),
+                low=row.value("half_to_half_mae_low"),
+                high=row.value("half_to_half_mae_high"),
+            )
+    return None
+
+
+def _rows_of(table: Source, judge: str) -> list[Source]:
+    """Return the rows of one judge as parts with named cells."""
+    columns = table.value("columns") or []
+    return [
+        Source(document=named, where=())
+        for row in table.value("rows") or []
+        if (named := dict(zip(columns, row, strict=True)))["judge"] == judge
     ]
 
 

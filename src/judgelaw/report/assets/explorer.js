@@ -85,7 +85,7 @@
     for (const [code, text, cut] of found) {
       const head = make("p", { className: "verdict" }, code === null ? "" : grid.verdicts[code]);
       const body = make("pre", {}, text || "(empty)");
-      if (cut) body.append(make("em", {}, ` \u2026 ${cut} more characters`));
+      if (cut) body.append(make("em", {}, " \u2026 (cut here)"));
       list.append(make("li", {}, head, body));
     }
     if (!found.length) list.append(make("li", {}, "no reply is kept for this cell"));

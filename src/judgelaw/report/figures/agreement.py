@@ -7,6 +7,8 @@ from judgelaw.report import palette
 from judgelaw.report.figures import theme
 from judgelaw.report.figures.theme import Spec, n, q
 
+_AXIS = 64
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
@@ -19,11 +21,25 @@ class Gap:
     label: str
 
 
-def by_gap(gaps: Sequence[Gap], *, width: int, title: str) -> Spec:
-    """Draw agreement against the gap; a judge that does not drift gives a level line."""
-    rows = [asdict(g) for g in gaps]
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """The gaps of one stream of calls."""
+
+    name: str
+    gaps: tuple[Gap, ...]
+
+
+def by_gap(streams: Sequence[Stream], *, width: int, columns: int, title: str) -> Spec:
+    """Draw agreement against the gap, one panel a stream; without drift a line is level."""
+    plot = min(300, width // columns - _AXIS)
+    panels = [_panel(stream, plot, title) for stream in streams]
+    return theme.chart({"concat": panels, "columns": columns, "spacing": 26})
+
+
+def _panel(stream: Stream, width: int, title: str) -> Spec:
+    rows = [asdict(g) for g in stream.gaps]
     blue = palette.CALL.light
-    axis = {"title": title, "grid": False, "values": [g.gap for g in gaps]}
+    axis = {"title": title, "grid": False, "tickCount": min(8, len(rows)), "format": "~g"}
     x = q("gap", axis=axis, scale={"nice": False, "padding": 14, "zero": False})
     level = {"zero": False}
     dot = {
@@ -39,6 +55,7 @@ def by_gap(gaps: Sequence[Gap], *, width: int, title: str) -> Spec:
             strokeWidth=6,
         ),
         theme.marks("line", rows, {"x": x, "y": q("agreement")}, strokeWidth=1.4, color=blue),
-        theme.marks("point", rows, dot, filled=True, size=60, opacity=1, color=blue),
+        theme.marks("point", rows, dot, filled=True, size=50, opacity=1, color=blue),
     ]  # fmt: skip - one layer an entry
-    return theme.chart(theme.layer(layers, width=width - 56, height=150))
+    name: Spec = {"title": {"text": stream.name, "limit": width}} if stream.name else {}
+    return theme.layer(layers, width=width, height=130, **name)

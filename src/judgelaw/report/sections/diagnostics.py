@@ -6,20 +6,26 @@ from judgelaw.report.document import (
     FigureView,
     Findings,
     FindingView,
+    Folded,
     Prose,
     Section,
     note,
     paragraph,
 )
 from judgelaw.report.figures import theme
-from judgelaw.report.figures.agreement import by_gap
+from judgelaw.report.figures.agreement import Stream, by_gap
 from judgelaw.report.sections.generic import table_view
 from judgelaw.report.source import Source
 from judgelaw.report.svg import draw
 from judgelaw.report.tables import heading
 from judgelaw.report.text import visible
 
-_DRIFT = {"rank_gap": "repeat ranks apart", "elapsed_time": "seconds apart"}
+DRIFT = {
+    "rank_gap": "repeat ranks apart",
+    "elapsed_time": "log(1 + seconds) apart",
+}
+_PANELS = 8
+_SHOWN = ("problem", "notice")
 _WORD = {
     "problem": "problem",
     "notice": "read before quoting",
@@ -40,8 +46,22 @@ def diagnostics(source: Source) -> Section | None:
         blocks.append(Prose(paragraphs=tuple((visible(w),) for w in warnings)))
     if count:
         views = tuple(_finding(found.at(i)) for i in range(count))
-        blocks += [paragraph(_tally(views)), Findings(findings=views)]
+        blocks += [paragraph(_tally(views)), *_listed(views)]
     return Section(id="diagnostics", title="Can it be trusted?", blocks=tuple(blocks))
+
+
+def _listed(views: tuple[FindingView, ...]) -> list[Block]:
+    """Show what needs reading; fold what found nothing or could not be tested."""
+    blocks: list[Block] = []
+    loud = tuple(v for v in views if v.verdict in _SHOWN)
+    if loud:
+        blocks.append(Findings(findings=loud))
+    for verdict, title in (("unknown", "Not testable with these calls"), ("ok", "Nothing found")):
+        quiet = tuple(v for v in views if v.verdict == verdict)
+        if quiet:
+            summary = f"{title}: {len(quiet)}"
+            blocks.append(Folded(summary=summary, blocks=(Findings(findings=quiet),)))
+    return blocks
 
 
 def _tally(views: tuple[FindingView, ...]) -> str:
@@ -69,12 +89,7 @@ def _finding(found: Source) -> FindingView:
 
 def drift(source: Source) -> Section | None:
     """Return agreement by distance between calls; None where no stream was examined."""
-    found = source.at("diagnostics")
-    figures = [
-        figure
-        for i in range(len(found.document or []))
-        if (figure := _drift_figure(found.at(i))) is not None
-    ]
+    figures = _drift_figures(source)
     slopes = source.at("tables", "time_drift")
     if not figures and not slopes.value("rows"):
         return None
@@ -93,19 +108,29 @@ def drift(source: Source) -> Section | None:
     return Section(id="drift", title="Does it drift?", blocks=tuple(blocks))
 
 
-def _drift_figure(found: Source) -> FigureView | None:
-    name = found.text("name")
-    columns = found.value("columns") or []
-    if name not in _DRIFT or not {"gap", "agreement"} <= set(columns):
-        return None
-    rows = [dict(zip(columns, row, strict=True)) for row in found.value("rows")]
-    rows = [row for row in rows if row["agreement"] is not None]
-    if len(rows) <= 1:  # one gap shows no drift
-        return None
-    marks = prepare.gaps(rows, _DRIFT[name])
-    label = f"Agreement of two calls by {_DRIFT[name]}, {visible(found.text('subject'))}"
-    wide, narrow = (
-        draw(by_gap(marks, width=w, title=_DRIFT[name]), label=label) for w in (460, theme.NARROW)
-    )
-    title = visible(found.text("subject"))
-    return FigureView(name=name, title=title, caption=(), wide=wide, narrow=narrow)
+def streams(source: Source, name: str) -> list[Stream]:
+    """Return the agreement by gap of every stream that a drift diagnostic examined."""
+    found = source.at("diagnostics")
+    parts = [found.at(i) for i in range(len(found.document or []))]
+    drawn = [
+        Stream(name=prepare.label(part.text("subject")), gaps=gaps)
+        for part in parts
+        if part.value("name") == name
+        and len(gaps := prepare.gaps(part, DRIFT[name])) > 1  # one gap shows no drift
+    ]
+    return drawn[:_PANELS]
+
+
+def _drift_figures(source: Source) -> list[FigureView]:
+    figures = []
+    for name, words in DRIFT.items():
+        found = streams(source, name)
+        if not found:
+            continue
+        label = f"Agreement of two calls of one cell by {words}"
+        wide, narrow = (
+            draw(by_gap(found, width=w, columns=c, title=words), label=label)
+            for w, c in ((theme.WIDE, min(2, len(found))), (theme.NARROW, 1))
+        )
+        figures.append(FigureView(name=f"drift-{name}", caption=(), wide=wide, narrow=narrow))
+    return figures

@@ -77,7 +77,8 @@ def prompts(judge: Source, *, prefix: str = "") -> Section | None:
         caption=(
             (
                 "Unbiased squared distance between the verdict laws of two prompts, mean over "
-                "items. Half their weighted mean is the prompt component. Negative: too near to tell."
+                "items. Half their weighted mean is the prompt component. Negative: too near to "
+                "tell."
             ),
         ),
         wide=draw(distance_map(found, width=theme.WIDE), label=label),

@@ -2,9 +2,13 @@
 
 from judgelaw.estimate import COMPONENTS
 from judgelaw.report import prepare
-from judgelaw.report.document import Inline, Section, TableView, note, paragraph
+from judgelaw.report.document import FigureView, Inline, Section, TableView, note, paragraph
+from judgelaw.report.figures import theme
 from judgelaw.report.figures.components import LABELS
+from judgelaw.report.figures.depth import over_depth
+from judgelaw.report.figures.reference import discrepancies
 from judgelaw.report.source import Source
+from judgelaw.report.svg import draw
 from judgelaw.report.text import visible
 
 
@@ -79,7 +83,64 @@ def layers(source: Source, main: str | None) -> Section | None:
         "zero: what it shows is what the estimator makes of pure chance."
     )
     table = TableView(columns=columns, rows=tuple(rows), name="layers")
-    return Section(id="layers", title="Layers", blocks=(said, table))
+    figures = [*_controls(source), *_references(source)]
+    return Section(id="layers", title="Layers", blocks=(said, table, *figures))
+
+
+def _controls(source: Source) -> list[FigureView]:
+    """Show what both estimators make of identical requests, whose prompt component is zero."""
+    figures = []
+    for layer, role in (source.value("roles") or {}).items():
+        if role != "control":
+            continue
+        for name in source.value("layers", layer):
+            points = [
+                p
+                for p in prepare.depth_points(source.at("layers", layer, name))
+                if p.component == "prompt"
+            ]
+            if points:
+                label = f"Prompt component of identical requests, {prepare.label(name)}"
+                spec = over_depth(points, width=theme.NARROW + 60, columns=1)
+                caption = ("Identical requests under hidden labels: the truth is exactly zero.",)
+                figures.append(
+                    FigureView(
+                        name="control",
+                        title=f"Control, {visible(name)}",
+                        caption=caption,
+                        wide=draw(spec, label=label),
+                        narrow=draw(over_depth(points, width=theme.NARROW, columns=1), label=label),
+                    )
+                )
+    return figures
+
+
+def _references(source: Source) -> list[FigureView]:
+    """Show how far both estimates lie from the reference layer, item by item."""
+    rows = source.value("tables", "matched_reference", "rows") or []
+    figures = []
+    for name in dict.fromkeys(row[0] for row in rows):
+        found = prepare.discrepancies(source, name)
+        floor = prepare.reference_floor(source, name)
+        wide, narrow = (
+            draw(discrepancies(found, floor, width=w), label=f"Distance from the reference, {name}")
+            for w in (theme.NARROW + 60, theme.NARROW)
+        )
+        caption = (
+            "Mean distance of single-item prompt estimates from the reference layer: rings "
+            "plug-in, dots corrected. The grey line and its band are the distance between the "
+            "reference's own halves."
+        )
+        figures.append(
+            FigureView(
+                name="reference",
+                title=f"Against the reference, {visible(name)}",
+                caption=(caption,),
+                wide=wide,
+                narrow=narrow,
+            )
+        )
+    return figures
 
 
 def _design(judge: Source) -> Inline:

@@ -1,0 +1,118 @@
+"""`judgelaw report`: one page that a person understands in ten seconds."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from judgelaw.cli._source import Source, read_source, resampling_options, source_options
+from judgelaw.errors import InputError
+
+if TYPE_CHECKING:
+    from judgelaw.analysis import Analysis
+    from judgelaw.estimate import Design
+
+
+@click.command()
+@click.argument("source", metavar="RUN|TABLE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the page goes. [default: report.html in the run, or beside the table]",
+)
+@click.option(
+    "--figures",
+    "figures_folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write every figure as SVG, PDF and PNG at column width.",
+)
+@click.option("--title", help="What the page is about. [default: name of the study or file]")
+@source_options
+@resampling_options
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=0),
+    default=999,
+    show_default=True,
+    help="Shuffles of the permutation tests; 0 leaves them out.",
+)
+@click.option("--verify", "check", is_flag=True, help="Verify the run first, and show the checks.")
+def command(
+    *,
+    source: str,
+    output: Path | None,
+    figures_folder: Path | None,
+    title: str | None,
+    judges: tuple[str, ...],
+    layer: str | None,
+    repeats: int | None,
+    design: "Design | None",
+    incomplete: Literal["error", "drop"],
+    draws: int,
+    seed: int,
+    permutations: int,
+    check: bool,
+) -> None:
+    r"""Write one HTML page: the answer, its bands, every item, what to do.
+
+    The page needs no network, no server and no JavaScript, and holds everything that it shows.
+
+    \b
+    judgelaw report runs/my-study
+    judgelaw report calls.csv.gz -o report.html --figures figures/
+    """
+    from judgelaw.cli.analyze import analyze_source
+
+    calls = read_source(
+        source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete
+    )
+    analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
+    target = output or _default(source, calls)
+    click.echo(f"drawing {target}", err=True)
+    _write(target, _page(analysis, calls, title=title or Path(source).name, check=check))
+    click.echo(str(target))
+    if figures_folder is not None:
+        from judgelaw.report.export import figures, write_figures
+
+        files = write_figures(figures(analysis, calls.tensors), figures_folder)
+        click.echo(f"{len(files)} files in {figures_folder}", err=True)
+
+
+def _default(source: str, calls: Source) -> Path:
+    if calls.run is not None:
+        return calls.run / "report.html"
+    path = Path(source)
+    if path.is_file():
+        return path.with_name(path.name.split(".")[0] + ".html")
+    return Path("report.html")
+
+
+def _page(analysis: "Analysis", calls: Source, *, title: str, check: bool) -> str:
+    from judgelaw.report import build
+
+    if calls.run is None:
+        if check:
+            raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
+        return build(analysis, title=title, tensors=calls.tensors)
+    from judgelaw.acquire.verify import verify
+    from judgelaw.report.run import read_run
+
+    found = read_run(calls.run, analysis.main_layer, verified=verify(calls.run) if check else None)
+    return build(
+        analysis,
+        title=found.title,
+        tensors=calls.tensors,
+        completions=found.completions,
+        configuration=found.configuration,
+        integrity=found.integrity,
+    )
+
+
+def _write(target: Path, page: str) -> None:
+    try:
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error
