@@ -1,6 +1,12 @@
 """Sphinx configuration: MyST pages, Furo theme, API reference from docstrings."""
 
+import sys
+from pathlib import Path
+
 import judgelaw
+
+sys.path.insert(0, str(Path(__file__).parent))
+import generated
 
 project = "judgelaw"
 author = "The judgelaw contributors"
@@ -23,5 +29,6 @@ def _plain_bars(_app, _what, _name, _obj, _options, lines):  # noqa: ANN001, ANN
 
 
 def setup(app):  # noqa: ANN001, ANN201 - Sphinx's signature
-    """Connect the hook above."""
+    """Write the generated pages, and connect the hook above."""
+    generated.write(Path(app.srcdir) / "reference")
     app.connect("autodoc-process-docstring", _plain_bars)
