@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from judgelaw.design.model import (
     Model,
+    Name,
     PositiveFloat,
     PositiveInt,
     Share,
@@ -116,7 +117,7 @@ class JudgeSpec(Model):
         family, contract: the judge that a `grid` expanded, and this one's levels.
     """
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     provider: str
     wire: Wire | None = None
     base_url: str | None = None

@@ -10,6 +10,7 @@ from judgelaw.design.messages import HIDDEN, shown
 from judgelaw.design.parser_spec import JsonParser, RegexParser, ScoreParser
 from judgelaw.design.study import ORDERS, SINGLE
 from judgelaw.design.yaml_lines import Path, Problem
+from judgelaw.tensor import DEFAULT_VERDICTS
 
 JUDGES_GROUP = "judgelaw.judges"
 PARSERS_GROUP = "judgelaw.parsers"
@@ -40,7 +41,7 @@ def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]
         *_secrets(judge),
         *_body(judge),
         *_seeds(judge),
-        *_provider_fields(judge),
+        *_provider_fields(judge, task),
         *_parser(judge, task),
     ):
         yield Problem(path=(*path, *key), text=text)
@@ -132,7 +133,7 @@ def _seeds(judge: JudgeSpec) -> Found:
         yield ("decoding", "seed"), text
 
 
-def _provider_fields(judge: JudgeSpec) -> Found:
+def _provider_fields(judge: JudgeSpec, task: str) -> Found:
     own = {
         "embedded": ("grammar", "model_path", "n_parallel", "n_ctx", "threads", "prime"),
         "simulated": ("law",),
@@ -149,10 +150,10 @@ def _provider_fields(judge: JudgeSpec) -> Found:
     if judge.provider == "embedded" and judge.wire in ("openai-completions", "simulated"):
         yield ("wire",), f"{judge.wire!r}, must be openai-chat or anthropic; choose one"
     if judge.provider == "simulated":
-        yield from _law(judge.law)
+        yield from _law(judge.law, task)
 
 
-def _law(law: Law | None) -> Found:
+def _law(law: Law | None, task: str) -> Found:
     if law is None:
         yield ("law",), "missing, a simulated judge answers from it; give verdicts with shares"
         return
@@ -162,6 +163,10 @@ def _law(law: Law | None) -> Found:
         if cell.order not in (None, *ORDERS, SINGLE):
             yield ("law", "cells", place, "order"), f"{cell.order!r}, must be AB or BA"
     for path, verdicts in tables:
+        strange = sorted(set(verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
+        if strange:
+            known = ", ".join(DEFAULT_VERDICTS)
+            yield path, f"{strange[0]!r}, must be one of {known}; choose one"
         total = sum(verdicts.values())
         if abs(total - 1) > _TOLERANCE:
             yield path, f"shares sum to {total:.6g}, must sum to 1; correct them"

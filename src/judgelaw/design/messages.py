@@ -26,6 +26,8 @@ _RULES = {
     "model_type": "must be a mapping; write keys with values",
     "model_attributes_type": "must be a mapping; write keys with values",
     "finite_number": "must be a finite number",
+    "string_pattern_mismatch": "must match {pattern}; choose another",
+    "string_too_short": "must not be empty; fill it in",
 }
 
 
@@ -52,7 +54,10 @@ def describe(error: dict[str, Any], path: Path, roots: Iterable[type[Model]]) ->
         return f"{value}, must be {context['expected']}; choose one"
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         return f"{value}, {_forms(path)}"
-    return f"{value}, {_RULES.get(kind) or _sentence(error['msg'])}"
+    if kind == "string_pattern_mismatch" and path[-1] in ("name", "id") and len(path) > 1:
+        return f"{value}, must be one line of at most 200 characters; choose another"
+    rule = _RULES.get(kind)
+    return f"{value}, {rule.format(**context) if rule else _sentence(error['msg'])}"
 
 
 def _sentence(message: str) -> str:

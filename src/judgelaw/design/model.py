@@ -8,6 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Name = Annotated[
+    str, Field(max_length=200, pattern=r"^[^\s\x00-\x1f]([^\x00-\x1f]*[^\s\x00-\x1f])?$")
+]
+"""One line without blanks at its ends: it stands in tables, messages and reports."""
+
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 

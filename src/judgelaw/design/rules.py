@@ -12,6 +12,7 @@ from judgelaw.design.study import Census, Generator, Layer, Selection, Study
 from judgelaw.design.yaml_lines import Path, Problem
 
 THRESHOLDS = ("call", "prompt", "order", "interaction", "total", "invalid")
+FREE_OF_CHARGE = ("embedded", "simulated")
 
 _TOLERANCE = 1e-9
 
@@ -31,6 +32,7 @@ def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> 
         yield from judge_problems(judge, ("judges", origin), study.task)
     yield from _judges(study, origins)
     yield from _layers(study)
+    yield from _budget(study)
     yield from _analysis(study)
 
 
@@ -170,6 +172,19 @@ def _control(layer: Layer, path: Path) -> Iterator[Problem]:
         if getattr(layer, key) is not None:
             text = f"is a field of role control, not of {layer.role}; leave it out"
             yield Problem(path=(*path, key), text=text)
+
+
+def _budget(study: Study) -> Iterator[Problem]:
+    if study.budget is None or study.budget.usd is None:
+        return
+    unpriced = [
+        judge.name
+        for judge in study.judges
+        if judge.price is None and judge.provider not in FREE_OF_CHARGE
+    ]
+    if unpriced:
+        text = f"the price of {', '.join(unpriced)} is unknown; add price: to the judge"
+        yield Problem(path=("budget", "usd"), text=text)
 
 
 def _analysis(study: Study) -> Iterator[Problem]:

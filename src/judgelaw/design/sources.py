@@ -93,16 +93,20 @@ def _parquet(path: Path) -> Iterator[Record]:
 
 
 def _llmbar(path: Path) -> Iterator[Record]:
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    # The released repository keeps one dataset.json in a folder of each stratum.
+    files = [path]
+    if path.is_dir():
+        files = sorted(path.glob("*.json")) or sorted(path.rglob("dataset.json"))
     if not files:
         raise StudyError(f"{path}: no *.json files; llmbar is a folder of LLMBar files")
     for file in files:
+        stratum = file.parent.name if file.stem == "dataset" else file.stem
         for number, (line, fields) in enumerate(_array(file)):
             yield (
                 f"{file}:{line}",
                 {
-                    "id": f"{file.stem}-{number:03d}",
-                    "stratum": file.stem,
+                    "id": f"{stratum}-{number:03d}",
+                    "stratum": stratum,
                     "instruction": fields.get("input"),
                     "candidate_1": fields.get("output_1"),
                     "candidate_2": fields.get("output_2"),

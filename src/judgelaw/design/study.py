@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, Discriminator, Field, Tag
 
 from judgelaw.design.judge import JudgeSpec
-from judgelaw.design.model import Model, PositiveFloat, PositiveInt, Share
+from judgelaw.design.model import Model, Name, PositiveFloat, PositiveInt, Share
 
 Role = Literal["audit", "evaluation", "reference", "control"]
 Task = Literal["pairwise", "pointwise"]
@@ -37,7 +37,7 @@ class Items(Model):
 class TemplateSpec(Model):
     """One template: text before and after the item block, or a free text with placeholders."""
 
-    id: str = Field(min_length=1, max_length=200)
+    id: Name
     prefix: str | None = None
     suffix: str | None = None
     text: str | None = None
@@ -100,7 +100,7 @@ class Layer(Model):
         prompt: the template that a control layer repeats; absent, the first.
     """
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     role: Role = "audit"
     repeats: PositiveInt | None = None
     items: str | None = None

@@ -7,8 +7,8 @@ from judgelaw.design.model import canonical_json, sha256_hex
 from judgelaw.errors import InputError
 from judgelaw.render.completion import Completion, Verdict
 from judgelaw.render.parsers import Parser, build, kind
+from judgelaw.tensor import INVALID
 
-INVALID = "invalid"
 TIE = "tie"
 
 _RESTORED = {

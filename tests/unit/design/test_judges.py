@@ -65,6 +65,9 @@ def test_a_law_must_sum_to_one():
     found = complaints(judge(provider="simulated", base_url=None, law=law))
     assert any("shares sum to 0.5" in one for one in found)
     assert any("'XY', must be AB or BA" in one for one in found)
+    strange = {"verdicts": {"A": 1}}
+    found = complaints(judge(provider="simulated", base_url=None, law=strange))
+    assert "'A', must be one of candidate_1" in found[0]
 
 
 def test_the_fingerprint_is_the_configuration_and_not_the_way_to_it():

@@ -93,6 +93,8 @@ RULES = [
     ("analysis: {thresholds: {promt: 1}}\n", 14, "did you mean prompt?"),
     ("analysis: {depth: 8}\n", 14, "analysis.depth: 8, exceeds the deepest layer (2 repeats)"),
     ("analysis: {estimator: sampled}\n", 14, "a census is estimated by census"),
+    ("budget: {usd: 5}\n", 14, "budget.usd: the price of j is unknown"),
+    ('layers: [{name: "a\\nb"}]\n', 14, "must be one line of at most 200 characters"),
     ("task: pointwise\n", 7, "prompts: 'paper-six', compares pairs"),
     ("task: pointwise\norders: {AB: 1}\n", 15, "orders: single answers have no order"),
 ]

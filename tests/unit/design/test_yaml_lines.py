@@ -47,7 +47,7 @@ def test_a_bomb_of_aliases_is_refused():
 
 
 def test_deep_nesting_is_refused():
-    assert read_yaml("a: " + "[" * 2_000).problems
+    assert read_yaml("a: " + "[" * 600).problems
     assert read_yaml("a: " + "[" * 60 + "]" * 60).problems
 
 

@@ -12,11 +12,6 @@ layers:
 """
 
 
-@pytest.fixture
-def run(tmp_path):
-    return tmp_path / "run"
-
-
 def labels(run) -> dict[str, str]:
     return dict(duckdb.read_parquet(str(run / "sealed/labels.parquet")).fetchall())
 
