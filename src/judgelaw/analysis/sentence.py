@@ -60,8 +60,7 @@ def _shares(components: Components) -> str:
 
 
 def _percent(share: float) -> str:
-    rounded = round(100 * share)
-    return f"{rounded}%" if rounded else ("0%" if share >= 0 else "-0%")
+    return f"{round(100 * share)}%"
 
 
 def _advice(components: Components, lead: LargestComponent) -> str:

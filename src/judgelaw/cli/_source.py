@@ -12,6 +12,7 @@ from judgelaw.errors import IncompleteDesignError, InputError
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
+    from judgelaw.design import FrozenRun
     from judgelaw.estimate import Design
     from judgelaw.tensor import VerdictTensor
 
@@ -31,6 +32,7 @@ class Source:
         roles: role of each layer, None for a table.
         order_weights: by order, None where orders weigh the same.
         run: the run folder, None for a table.
+        frozen: the frozen run, None for a table.
         gate: limits that the study declares, by quantity.
         coverage: share of planned calls that are there, by judge; empty for a table.
     """
@@ -40,6 +42,7 @@ class Source:
     roles: Mapping[str, str] | None = None
     order_weights: Mapping[str, float] | None = None
     run: Path | None = None
+    frozen: "FrozenRun | None" = None
     gate: Mapping[str, float] = field(default_factory=dict)
     coverage: Mapping[str, float] = field(default_factory=dict)
 
@@ -153,20 +156,23 @@ def _of_layer(
 
 def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, design: "Design | None") -> Source:
     """Add what the frozen study declares: roles, weights of orders, how prompts came about."""
-    from judgelaw.design import load_study
+    from judgelaw.cli._evidence import read_coverage
+    from judgelaw.design import open_run
 
-    study = load_study(run / "study.yaml").study
+    frozen = open_run(run)
+    study = frozen.study
     drawn = getattr(study.prompts, "policy", None) == "generator"
     asked = design or (study.analysis and study.analysis.estimator)
-    weights = {str(order): float(q) for order, q in study.orders.items()}
-    total = sum(weights.values())
-    weights = {order: q / total for order, q in weights.items()}
+    total = sum(study.orders.values())
+    weights = {str(order): q / total for order, q in study.orders.items()}
     unequal = max(weights.values()) - min(weights.values()) > _ROUNDING
     return Source(
         tensors=tensors,
         design=asked or ("sampled" if drawn else "census"),
         roles={layer.name: layer.role for layer in study.streams},
-        order_weights=weights if unequal and len(weights) > 1 else None,
+        order_weights=weights if unequal and study.task == "pairwise" else None,
         run=run,
+        frozen=frozen,
         gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
+        coverage=read_coverage(frozen),
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -101,8 +101,22 @@ def analyze_source(calls: Source, *, draws: int, seed: int, permutations: int) -
             seed=seed,
             permutations=permutations,
             roles=calls.roles,
+            **_of_run(calls),
             progress=step,
         )
+
+
+def _of_run(calls: Source) -> dict[str, Any]:
+    """Return what a run folder adds to the analysis of its calls; nothing for a table."""
+    if calls.frozen is None:
+        return {}
+    from judgelaw.cli import _evidence
+
+    return {
+        "evidence": _evidence.read_evidence(calls.frozen, calls.tensors),
+        "configurations": _evidence.read_configurations(calls.frozen),
+        "integrity": _evidence.read_integrity(calls.frozen),
+    }
 
 
 @contextmanager

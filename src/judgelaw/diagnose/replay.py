@@ -31,8 +31,8 @@ class ReplyFacts:
     """What a run knows of the replies of one stream.
 
     Attributes:
-        response_ids, texts, seeds: one for each (item, prompt, order, repeat) of the stream's
-            tensor, None where unknown; None altogether where the run did not keep them.
+        response_ids, texts, seeds: one for each call, (..., repeats) with one row for a cell; None
+            where unknown, None altogether where the run did not keep them.
         flags: replies that the ledger flagged, by kind (another model, a replay, ...).
     """
 

@@ -135,7 +135,10 @@ def _ranking(
                 advice="Ask all judges about the same items, prompts and orders.",
             )
         ]
-    component = "prompt" if len(next(iter(matched.tensors.values())).prompts) > 1 else "total"
+    first = next(iter(matched.tensors.values()))
+    component = "total"
+    if len(first.prompts) > 1 or len(first.orders) > 1:
+        component = "prompt" if len(first.prompts) > 1 else "order"
     found = rank_stability(
         matched, component, draws=how.draws, seed=how.seed, threshold=threshold, **declared
     )
