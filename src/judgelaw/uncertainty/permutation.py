@@ -10,7 +10,7 @@ layers. Where only counts are known they are shuffled within the whole block.
 The statistic is the macro component, or the component over its call standard error ("studentised").
 The plain test is exact for equality of laws. It is none of "component = 0": with an interaction
 present it can reject that too often (15% at 5% in a planted case, where the studentised one
-rejects 1%).
+rejects 2%).
 """
 
 from collections.abc import Callable, Iterator
