@@ -39,6 +39,7 @@ def distance_map(distances: Sequence[Distance], *, width: int) -> Spec:
         "orient": "top",
         "labelAngle": -90 if upright else 0,
         "labelLimit": 130,
+        **({"minExtent": theme.room_for(prompts)} if upright else {}),
         "labelFontSize": 11 if lettered else 8,
     }
     x = n("other", sort=prompts, title=None, axis=top)

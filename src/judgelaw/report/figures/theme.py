@@ -18,7 +18,7 @@ NARROW = 330
 COLUMN = 252
 """Width of one column of a two-column paper, in points."""
 
-_LETTER = 6.7
+_LETTER = 7.1
 """Widest mean width of a letter at 11 px among system fonts: labels keep this much room."""
 _INK, _MUTED, _LINE = palette.INK.light, palette.MUTED.light, palette.LINE.light
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -89,14 +89,14 @@ def n(field: str, **options: Any) -> Spec:
 
 def names(field: str, order: Sequence[str], **axis: Any) -> Spec:
     """Return a y channel of names, in the given order, with room for the longest."""
-    room = min(170.0, _LETTER * max((len(name) for name in order), default=1) + 8)
+    room = room_for(order) - 8
     style: Spec = {"grid": False, "labelColor": _INK, "minExtent": room, "labelLimit": room, **axis}
     return n(field, sort=list(order), title=None, axis=style)
 
 
 def room_for(labels: Iterable[str]) -> int:
     """Return the width that names at the left of a chart take."""
-    return int(min(170.0, _LETTER * max((len(text) for text in labels), default=1) + 16))
+    return int(min(178.0, _LETTER * max((len(text) for text in labels), default=1) + 16))
 
 
 def painted(field: str = "colour") -> Spec:

@@ -28,9 +28,9 @@ _PANELS = 8
 _SHOWN = ("problem", "notice")
 _WORD = {
     "problem": "problem",
-    "notice": "read before quoting",
-    "unknown": "could not be tested",
-    "ok": "nothing found",
+    "notice": "to read before quoting",
+    "unknown": "not testable here",
+    "ok": "found nothing",
 }
 
 
