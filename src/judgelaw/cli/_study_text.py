@@ -62,7 +62,7 @@ PROVIDERS = {
     "embedded": Provider(
         provider="embedded",
         model="SmolLM2-135M-Instruct",
-        grammar="'root ::= \"A\" | \"B\" | \"TIE\"' # it can say nothing else",
+        grammar='\'root ::= "A" | "B" | "TIE"\' # it can say nothing else',
         remark="a small model inside judgelaw: no network, no key",
     ),
 }
