@@ -23,6 +23,9 @@ class Cost:
     usd: float = 0.0
 
 
+NOTHING = Cost()
+
+
 def usd(price: Price | None, *, tokens_in: float, tokens_out: float, cached: float = 0) -> float:
     """Return the price of some tokens; cached input at its own price where one is declared."""
     if price is None:
@@ -84,28 +87,33 @@ class Purse:
     usd: float = 0.0
     under_way: int = 0
     settled: Bell = field(default_factory=Bell)
-    _held: Cost = field(default_factory=Cost)
+    _held_tokens: float = 0.0
+    _held_usd: float = 0.0
 
     def lacks(self, cost: Cost) -> str | None:
         """Say which limit one more call would pass; None where it fits."""
         b = self.budget
         if b.calls is not None and self.calls + self.under_way + 1 > b.calls:
             return f"{b.calls} calls"
-        if b.tokens is not None and self.tokens + self._held.tokens + cost.tokens > b.tokens:
+        if b.tokens is not None and self.tokens + self._held_tokens + cost.tokens > b.tokens:
             return f"{b.tokens} tokens ({self.tokens:.0f} used)"
-        if b.usd is not None and self.usd + self._held.usd + cost.usd > b.usd:
+        if b.usd is not None and self.usd + self._held_usd + cost.usd > b.usd:
             return f"{b.usd:g} USD ({self.usd:.4f} used)"
         return None
 
     def hold(self, cost: Cost) -> None:
         """Set the worst case of a call aside while it is under way."""
         self.under_way += 1
-        self._held = Cost(tokens=self._held.tokens + cost.tokens, usd=self._held.usd + cost.usd)
+        self._held_tokens += cost.tokens
+        self._held_usd += cost.usd
 
     def settle(self, held: Cost, spent: Cost | None, *, completed: bool) -> None:
         """Replace what was set aside by what was spent."""
         self.under_way -= 1
-        self._held = Cost(tokens=self._held.tokens - held.tokens, usd=self._held.usd - held.usd)
+        self._held_tokens -= held.tokens
+        self._held_usd -= held.usd
+        if not self.under_way:  # rounding must not pile up
+            self._held_tokens = self._held_usd = 0.0
         self.calls += completed
         if spent is not None:
             self.tokens += spent.tokens

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgelaw.acquire.backlog import Backlog
-from judgelaw.acquire.budget import Cost, Meter, Purse
+from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse
 from judgelaw.acquire.feed import Feed
 from judgelaw.acquire.halt import Halt, Reason, Sleep
 from judgelaw.acquire.limiter import Limiter
+from judgelaw.acquire.requests import Requests
 from judgelaw.acquire.retry import Again, LeaveOpen, RetryPolicy, StopJudge, StopRun, decide
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import FrozenRun
@@ -24,7 +25,7 @@ from judgelaw.ledger import (
     Reservation,
     Unsent,
 )
-from judgelaw.render import parse, request_for
+from judgelaw.render import parse
 from judgelaw.render.completion import Verdict
 
 _HOPELESS = 100
@@ -77,7 +78,7 @@ class Lane:
         run_halt: Halt,
         effects: Effects,
     ) -> None:
-        self._frozen = frozen
+        self._requests = Requests(frozen, spec)
         self._spec = spec
         self._judge = judge
         self._ledger = ledger
@@ -85,6 +86,7 @@ class Lane:
         self._limiter = limiter
         self._purse = purse
         self._meter = Meter(spec)
+        self._metered = purse.needs_usage or limiter.counts_tokens
         self._backlog = backlog
         self._run_halt = run_halt
         self._effects = effects
@@ -117,7 +119,7 @@ class Lane:
 
     async def _complete(self, reservation: Reservation) -> None:
         """Try one call until it is answered, used up, or nothing may be sent."""
-        body = request_for(self._frozen, reservation.call)
+        body = self._requests.body(reservation.call)
         tried = 0
         while (cost := await self._may_send(body)) is not None:
             tried += 1
@@ -135,7 +137,7 @@ class Lane:
         """Wait for budget, slot and pace; return what was set aside, None if nothing may leave."""
         slots, monotonic = self._limiter.slots, self._effects.monotonic
         while not self.halt.called:
-            cost = self._meter.estimate(body)
+            cost = self._meter.estimate(body) if self._metered else NOTHING
             if (limit := self._purse.lacks(cost)) is not None:
                 if self._purse.under_way == 0:
                     self._run_halt.call(Reason.BUDGET, f"the budget of {limit} is used up")
@@ -189,7 +191,7 @@ class Lane:
 
     def _answered(self, sent: Sent, reply: Reply, answer: Answer) -> None:
         receipt = _receipt(answer, self._spec)
-        spent = self._meter.learn(sent.body, receipt)
+        spent = self._meter.learn(sent.body, receipt) if self._metered else NOTHING
         verdict = self._verdict(answer, sent.reservation)
         self._record(
             Completed(

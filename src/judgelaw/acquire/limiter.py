@@ -16,6 +16,11 @@ class Pace:
         self._spacing = 60.0 / per_minute if per_minute else 0.0
         self._next = float("-inf")
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._spacing > 0
+
     def book(self, units: float, now: float) -> float:
         """Book units at the next free time; return the seconds to wait for it."""
         if not self._spacing:
@@ -73,6 +78,11 @@ class Limiter:
         self.freed = Bell()
         self._requests = Pace(requests_per_minute)
         self._tokens = Pace(tokens_per_minute)
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether calls need an estimate of their tokens."""
+        return self._tokens.limited
 
     def book(self, tokens: float, now: float) -> float:
         """Take a slot and book one request; return the seconds to wait before it may leave."""

@@ -13,7 +13,6 @@ from judgelaw.judges.decode import decode
 from judgelaw.judges.protocol import Surroundings
 from judgelaw.judges.reply import Answer, Failure, FailureKind, Reply
 from judgelaw.judges.secrets import check_secrets, headers_for, redact
-from judgelaw.judges.status import HEADERS_READ
 from judgelaw.judges.text import words
 
 PATHS = {
@@ -78,16 +77,14 @@ class HttpJudge:
                 self._url, data=body, headers=headers, allow_redirects=False
             ) as response:
                 content = await _read(response)
-                if content is None:
-                    return Failure(
-                        kind=FailureKind.TOO_LARGE,
-                        status=response.status,
-                        detail=f"more than {LARGEST_REPLY} bytes",
-                    )
-                kept = {n: v for n in HEADERS_READ if (v := response.headers.get(n)) is not None}
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return failure_of(error)
-        return Reply(status=response.status, body=redact(content, secrets), headers=kept)
+        if content is None:
+            detail = f"more than {LARGEST_REPLY} bytes"
+            return Failure(kind=FailureKind.TOO_LARGE, status=response.status, detail=detail)
+        return Reply(
+            status=response.status, body=redact(content, secrets), headers=response.headers
+        )
 
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read a reply, without effects."""

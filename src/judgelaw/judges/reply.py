@@ -68,7 +68,7 @@ _PERHAPS_ANSWERED = frozenset(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """A complete HTTP reply; header names in lower case, only those that are read."""
+    """A complete reply; headers are asked for by lower-case names, and none is stored."""
 
     status: int
     body: bytes = field(repr=False)

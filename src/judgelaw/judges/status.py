@@ -16,9 +16,6 @@ _THROTTLED = 429
 _FILTERABLE = 400
 _CACHE_HEADERS = ("x-cache", "cf-cache-status", "x-litellm-cache-hit", "helicone-cache")
 
-HEADERS_READ = frozenset({"retry-after", "retry-after-ms", "location", "age", *_CACHE_HEADERS})
-"""The response headers that decoding looks at; no other is kept."""
-
 
 def read_json(reply: Reply) -> dict[str, Any] | Failure:
     """Return the JSON object of a reply.

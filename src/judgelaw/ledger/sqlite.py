@@ -1,6 +1,5 @@
 """The SQLite ledger: one file, one writing session, WAL with full synchronisation."""
 
-import asyncio
 import os
 import socket
 import sqlite3
@@ -74,8 +73,7 @@ class SqliteLedger(SqliteView):
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` in the event loop with each group of endings that became durable."""
-        loop = asyncio.get_running_loop()
-        self._writer.on_durable(lambda endings: loop.call_soon_threadsafe(listener, endings))
+        self._writer.listen(listener)
 
     async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
         """Reserve attempts for the next open calls of a judge behind schedule position `after`."""
@@ -99,7 +97,7 @@ class SqliteLedger(SqliteView):
 
     async def flush(self) -> None:
         """Wait until everything recorded is durable; raise what kept it from being so."""
-        await self._writer.do(lambda _: None)
+        await self._writer.do(lambda _: None, urgent=True)
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""

@@ -8,8 +8,10 @@ import asyncio
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from judgelaw.errors import IntegrityError, JudgelawError, RunError
@@ -17,14 +19,19 @@ from judgelaw.ledger.values import Ending
 
 Work = Callable[[sqlite3.Connection], Any]
 WriteEndings = Callable[[sqlite3.Connection, Sequence[Ending]], None]
+Settle = Callable[[Any, BaseException | None], None]
+
+_GATHER_S = 0.01
+"""How long a group gathers where nobody waits for it: far less than a reply takes to come."""
 
 
 @dataclass(slots=True)
 class _Job:
-    """Something to do inside the next transaction, and who waits for it."""
+    """Something to do inside the next transaction, and how to tell who asked for it."""
 
     work: Work
-    done: Callable[[Any, BaseException | None], object]
+    settle: Settle
+    urgent: bool
 
 
 @dataclass(slots=True)
@@ -33,13 +40,15 @@ class _Group:
 
     endings: list[Ending] = field(default_factory=list)
     jobs: list[_Job] = field(default_factory=list)
+    urgent: bool = False
     last: bool = False
 
     def add(self, entry: Any) -> None:
         if entry is None:
-            self.last = True
+            self.last = self.urgent = True
         elif isinstance(entry, _Job):
             self.jobs.append(entry)
+            self.urgent = self.urgent or entry.urgent
         else:
             self.endings.append(entry)
 
@@ -52,24 +61,26 @@ class GroupWriter:
         self._write_endings = write_endings
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._failure: JudgelawError | None = None
-        self._on_durable: Callable[[Sequence[Ending]], object] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._listener: Callable[[Sequence[Ending]], object] | None = None
         self._thread = threading.Thread(target=self._work, name="judgelaw-ledger", daemon=True)
         self._thread.start()
 
-    def on_durable(self, callback: Callable[[Sequence[Ending]], object] | None) -> None:
-        """Call back, from the writing thread, with every group of endings that is on the disk."""
-        self._on_durable = callback
+    def listen(self, listener: Callable[[Sequence[Ending]], object]) -> None:
+        """Tell `listener`, in the running event loop, of endings that are on the disk."""
+        self._loop = asyncio.get_running_loop()
+        self._listener = listener
 
     def put(self, ending: Ending) -> None:
         """Queue an ending for the next group."""
         self.refuse_if_broken()
         self._queue.put(ending)
 
-    async def do(self, work: Work) -> Any:
+    async def do(self, work: Work, *, urgent: bool = False) -> Any:
         """Run `work` inside the next transaction; return when that is committed."""
         self.refuse_if_broken()
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
+        self._loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = self._loop.create_future()
 
         def settle(result: Any, error: BaseException | None) -> None:
             if future.done():  # the waiting task was cancelled; what it asked for is durable
@@ -79,18 +90,17 @@ class GroupWriter:
             else:
                 future.set_exception(error)
 
-        self._queue.put(_Job(work, lambda *outcome: loop.call_soon_threadsafe(settle, *outcome)))
+        self._queue.put(_Job(work, settle, urgent))
         return await future
 
     def do_now(self, work: Work) -> Any:
         """Run `work` inside the next transaction and block until that is committed."""
         self.refuse_if_broken()
-        outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-        self._queue.put(_Job(work, lambda *both: outcome.put(both)))
-        result, error = outcome.get()
-        if error is not None:
-            raise error
-        return result
+        # No event loop is running in a thread that blocks; one that ended is let go.
+        self._loop = self._listener = None
+        outcome = _Blocking()
+        self._queue.put(_Job(work, outcome, urgent=True))
+        return outcome.wait()
 
     def stop(self) -> None:
         """Write what is queued and end the thread."""
@@ -116,9 +126,15 @@ class GroupWriter:
     def _gather(self) -> _Group:
         group = _Group()
         group.add(self._queue.get())
+        self._drain(group)
+        if not group.urgent:
+            time.sleep(_GATHER_S)
+            self._drain(group)
+        return group
+
+    def _drain(self, group: _Group) -> None:
         while not self._queue.empty():
             group.add(self._queue.get())
-        return group
 
     def _commit(self, group: _Group) -> list[Any]:
         self.refuse_if_broken()
@@ -137,17 +153,51 @@ class GroupWriter:
         return results
 
     def _tell(self, group: _Group, results: Iterable[Any]) -> None:
-        if group.endings and self._on_durable is not None:
-            self._on_durable(group.endings)
+        news: list[partial[Any]] = []
+        if group.endings and self._listener is not None:
+            news.append(partial(self._listener, group.endings))
         for job, result in zip(group.jobs, results, strict=True):
-            job.done(result, None)
+            news.append(partial(job.settle, result, None))
+        self._announce(news)
 
     def _break(self, group: _Group, error: Exception) -> None:
         """Remember the first failure: nothing is accepted after a group that was not written."""
         failure = _ours(error)
         self._failure = self._failure or failure
-        for job in group.jobs:
-            job.done(None, failure)
+        news: list[partial[Any]] = [partial(job.settle, None, failure) for job in group.jobs]
+        self._announce(news)
+
+    def _announce(self, news: list[partial[Any]]) -> None:
+        """Tell everyone who waits, waking the event loop once."""
+        if self._loop is None:
+            _call_all(news)
+            return
+        try:
+            self._loop.call_soon_threadsafe(_call_all, news)
+        except RuntimeError:  # the loop has ended, and nobody waits in it any more
+            self._loop = self._listener = None
+            _call_all([each for each in news if isinstance(each.func, _Blocking)])
+
+
+class _Blocking:
+    """Settles a job whose caller blocks a thread, from whichever thread it is told in."""
+
+    def __init__(self) -> None:
+        self._outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def __call__(self, result: Any, error: BaseException | None) -> None:
+        self._outcome.put((result, error))
+
+    def wait(self) -> Any:
+        result, error = self._outcome.get()
+        if error is not None:
+            raise error
+        return result
+
+
+def _call_all(news: Iterable[Callable[[], object]]) -> None:
+    for tell in news:
+        tell()
 
 
 def _ours(error: Exception) -> JudgelawError:

@@ -81,11 +81,12 @@ CREATE TABLE attempts (
 );
 
 CREATE UNIQUE INDEX attempts_one_open ON attempts (call) WHERE state = 'started';
-CREATE UNIQUE INDEX attempts_one_completed ON attempts (call) WHERE state = 'completed';
 
+-- At most one a call, since the call is the key. At most one an attempt, since the triggers below
+-- let a completion in only for an open attempt of that call: no second index is needed for it.
 CREATE TABLE completions (
-    call             INTEGER PRIMARY KEY REFERENCES calls (id),
-    attempt          INTEGER NOT NULL UNIQUE REFERENCES attempts (id),
+    call             INTEGER PRIMARY KEY,
+    attempt          INTEGER NOT NULL REFERENCES attempts (id),
     sent_at          REAL NOT NULL,
     ended_at         REAL NOT NULL,
     status           INTEGER NOT NULL,

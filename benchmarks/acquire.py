@@ -1,0 +1,174 @@
+"""Acquisition against a bare aiohttp loop that stores nothing, on a server that takes 20 ms."""
+
+import asyncio
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.figure import Figure
+
+LATENCY_S = 0.02
+_PAYLOAD = "x" * 600
+
+
+@contextmanager
+def server():
+    """Serve in a process of its own; yield the port."""
+    command = [sys.executable, "-m", "benchmarks.answering", str(LATENCY_S)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield int(process.stdout.readline())
+        process.stdin.close()
+
+
+def measure(kind: str, port: int, concurrency: int, calls: int) -> dict[str, float]:
+    """Run one client in a fresh process; return its wall and CPU seconds and its peak memory."""
+    command = [sys.executable, "-m", "benchmarks.acquire", kind]
+    command += [str(port), str(concurrency), str(calls)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+async def bare(port: int, concurrency: int, calls: int) -> None:
+    import aiohttp
+
+    body = json.dumps(
+        {"model": "bench", "messages": [{"role": "user", "content": _PAYLOAD}], "seed": 1}
+    ).encode()
+    headers = {"Content-Type": "application/json"}
+    url = f"http://127.0.0.1:{port}/v1/chat/completions"
+    left = iter(range(calls))
+
+    async def work(session):
+        for _ in left:
+            async with session.post(url, data=body, headers=headers) as response:
+                await response.read()
+
+    connector = aiohttp.TCPConnector(limit=concurrency)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        await asyncio.gather(*(work(session) for _ in range(concurrency)))
+
+
+def frozen_run(folder: Path, port: int, concurrency: int, calls: int):
+    from judgelaw.design import load_study
+    from judgelaw.render import freeze
+
+    repeats = 10
+    with (folder / "items.jsonl").open("w") as file:
+        for i in range(-(-calls // (2 * repeats))):
+            item = {"id": f"i{i}", "instruction": _PAYLOAD, "candidate_1": "a", "candidate_2": "b"}
+            file.write(json.dumps(item) + "\n")
+    (folder / "study.yaml").write_text(
+        f"""
+version: 1
+name: bench
+seed: 1
+items: {{source: jsonl, path: items.jsonl}}
+prompts: {{policy: census, templates: [{{id: p1, text: "{{instruction}} {{candidate_a}} {{candidate_b}}"}}]}}
+repeats: {repeats}
+judges:
+  - {{name: bench, provider: openai-chat, model: bench, base_url: "http://127.0.0.1:{port}/v1"}}
+transport: {{concurrency: {concurrency}}}
+"""
+    )
+    return freeze(load_study(folder / "study.yaml"), folder / "run")
+
+
+def ours(port: int, concurrency: int, calls: int) -> dict[str, float]:
+    """Time the engine alone: freezing, loading and the tables are linear and measured elsewhere."""
+    from judgelaw.acquire.engine import drive
+    from judgelaw.acquire.progress import Silent
+    from judgelaw.ledger import SqliteLedger
+
+    with tempfile.TemporaryDirectory() as folder:
+        frozen = frozen_run(Path(folder), port, concurrency, calls)
+        with SqliteLedger(frozen.path) as ledger:
+            ledger.load(frozen.judges, frozen.iter_calls(), manifest="bench")
+            before = _rss()
+            figures = timed(lambda: asyncio.run(drive(frozen, ledger, Silent())))
+            assert ledger.totals().completed == frozen.count
+            return {**figures, "before": before, "calls": frozen.count}
+
+
+def timed(function) -> dict[str, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    function()
+    return {
+        "wall": time.perf_counter() - wall,
+        "cpu": time.process_time() - cpu,
+        "rss": _rss(),
+    }
+
+
+def _rss() -> float:
+    """Return this process's peak memory in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def compare(port: int, concurrency: int, calls: int, times: int) -> tuple[float, float, float]:
+    """Return our rate and CPU per call over the bare loop's, medians of pairs run in turn."""
+    rates, cpus, speeds = [], [], []
+    for _ in range(times):
+        peer = measure("bare", port, concurrency, calls)
+        mine = measure("ours", port, concurrency, calls)
+        rates.append(mine["calls"] / mine["wall"] / (calls / peer["wall"]))
+        cpus.append(mine["cpu"] / mine["calls"] / (peer["cpu"] / calls))
+        speeds.append(mine["calls"] / mine["wall"])
+    return statistics.median(rates), statistics.median(cpus), statistics.median(speeds)
+
+
+def run(quick: bool = False) -> list[Figure]:
+    calls, times = (2_000, 3) if quick else (10_000, 5)
+    figures = []
+    with server() as port:
+        for concurrency in (20, 200):
+            rate, cpu, speed = compare(port, concurrency, calls, times)
+            detail = f"{speed:.0f} calls/s, durable ledger; bare aiohttp loop that stores nothing"
+            figures += [
+                Figure(
+                    name=f"calls/s at concurrency {concurrency}",
+                    value=rate,
+                    target=0.85 if concurrency == 20 else 0.5,
+                    direction="at least",
+                    detail=detail,
+                ),
+                Figure(
+                    name=f"CPU a call at concurrency {concurrency}",
+                    value=cpu,
+                    target=2.0,
+                    direction="at most",
+                    detail=detail,
+                ),
+            ]
+        figures.append(memory(port, quick=quick))
+    return figures
+
+
+def memory(port: int, *, quick: bool) -> Figure:
+    """Compare peak memory at a hundred times the calls (ten times in the quick form)."""
+    few, many = (1_000, 10_000) if quick else (1_000, 100_000)
+    small, large = (measure("ours", port, 200, calls) for calls in (few, many))
+    return Figure(
+        name="memory growth, MB",
+        value=large["rss"] - small["rss"],
+        target=32,
+        direction="at most",
+        detail=f"peak of {many:,} calls ({large['rss']:.0f} MB) less that of {few:,}",
+    )
+
+
+if __name__ == "__main__":
+    kind, *numbers = sys.argv[1:]
+    port, concurrency, calls = map(int, numbers)
+    if kind == "ours":
+        found = ours(port, concurrency, calls)
+    else:
+        import aiohttp  # noqa: F401 - loaded before the clock starts
+
+        found = timed(lambda: asyncio.run(bare(port, concurrency, calls)))
+    print(json.dumps(found))

@@ -1,0 +1,69 @@
+"""A local server that answers every request after a fixed time, as cheaply as Python can.
+
+`python -m benchmarks.answering SECONDS` prints its port and serves until its input is closed.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+
+_REPLY = {
+    "id": "chatcmpl-%012d",
+    "object": "chat.completion",
+    "created": 1763251200,
+    "model": "bench",
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "A"},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
+    ],
+    "usage": {"prompt_tokens": 180, "completion_tokens": 1, "total_tokens": 181},
+}
+_BODY = json.dumps(_REPLY).replace("chatcmpl-%012d", "chatcmpl-%s")
+
+
+class Answering(asyncio.Protocol):
+    """Reads requests by their Content-Length and answers each after `delay` seconds."""
+
+    served = 0
+
+    def __init__(self, delay: float) -> None:
+        self._delay = delay
+        self._buffer = b""
+
+    def connection_made(self, transport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            head = self._buffer[:end].lower()
+            at = head.find(b"content-length:")
+            length = int(head[at + 15 :].split(b"\r\n", 1)[0])
+            if len(self._buffer) < end + 4 + length:
+                return
+            self._buffer = self._buffer[end + 4 + length :]
+            asyncio.get_running_loop().call_later(self._delay, self._answer)
+
+    def _answer(self) -> None:
+        Answering.served += 1
+        body = (_BODY % f"{Answering.served:012d}").encode()
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        self._transport.write(head % len(body) + body)
+
+
+async def main(delay: float) -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Answering(delay), "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+    server.close()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(main(float(sys.argv[1])))
