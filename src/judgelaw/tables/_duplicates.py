@@ -23,18 +23,14 @@ def refuse_duplicates(con: duckdb.DuckDBPyConnection, calls: Calls) -> None:
     keys = ", ".join(f'"{key}"' for key in _KEYS)
     with foreign_errors(calls.table):
         twice = con.execute(
-            f"SELECT {keys}, n - bit_count(presence) FROM cells WHERE n <> bit_count(presence) "
-            f"ORDER BY {keys}, word"
+            f"SELECT DISTINCT {keys} FROM cells WHERE n <> bit_count(presence) ORDER BY {keys}"
         ).fetchall()
     if not twice:
         return
-    surplus = sum(row[-1] for row in twice)
-    named = [
-        _describe(calls, dict(zip(_KEYS, row, strict=False))) for row in twice[:_NAMED_AT_MOST]
-    ]
+    named = [_describe(calls, dict(zip(_KEYS, row, strict=True))) for row in twice[:_NAMED_AT_MOST]]
     raise DuplicateCallsError(
-        f"{calls.table}: {counted(surplus, 'row')} too many: the same call again in "
-        f"{counted(len(twice), 'cell')}: {'; '.join(named)}: a call has one verdict: "
+        f"{calls.table}: the same call is there again in {counted(len(twice), 'cell')}: "
+        f"{'; '.join(named)}: a call has one verdict: "
         "remove the surplus rows, or give separate calls a repeat or layer of their own"
     )
 

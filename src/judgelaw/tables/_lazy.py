@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from operator import or_
 from typing import Any
 
 import duckdb
@@ -14,7 +15,7 @@ import narwhals as nw
 from judgelaw.errors import JudgelawError, MissingExtraError, TableError
 from judgelaw.tables._calls import ONLY, WORD, Pair, Row, Tally
 from judgelaw.tables._columns import CONTRACT, Layout
-from judgelaw.tables._edge import name
+from judgelaw.tables._edge import foreign_errors, name
 
 _KEYS = ("layer", "judge", "item", "stratum", "gold", "prompt", "order")
 
@@ -60,32 +61,23 @@ class LazyCalls:
         of n powers has n bits set if and only if they are distinct, so duplicates still show.
         """
         keys = [part for part in _KEYS if self.layout.has(part)]
-        frame = self._calls()
-        if not everything:
-            frame = frame.filter(reduce(lambda a, b: a | b, map(self._is_pair, pairs)))
-        mark = (nw.lit(2) ** (nw.col("rank") % WORD)).cast(nw.Int64)
-        frame = frame.with_columns(word=nw.col("rank") // WORD, presence=mark).with_columns(
-            **{
-                f"plane_{j}": nw.when(nw.col("verdict").is_in(list(raw)))
-                .then(nw.col("presence"))
-                .otherwise(nw.lit(0))
-                for j, raw in enumerate(planes)
-            }
-        )
         sums = ["presence", *(f"plane_{j}" for j in range(len(planes)))]
         with engine_errors(self.table):
             counted = (
-                frame.group_by(*keys, "word")
+                self._marked(planes, None if everything else pairs)
+                .group_by(*keys, "word")
                 .agg(*(nw.col(s).sum() for s in sums), nw.len().alias("n"))
                 .collect()
             )
             registered(con, "counted", counted)
         columns = [self._key(part) for part in _KEYS]
         columns += ["word::USMALLINT AS word", *(f"{s}::UBIGINT AS {s}" for s in sums)]
-        con.execute(
-            f"CREATE TEMP TABLE cells AS SELECT {', '.join(columns)}, n::BIGINT AS n FROM counted"
-        )
-        con.unregister("counted")
+        with foreign_errors(self.table):
+            con.execute(
+                f"CREATE TEMP TABLE cells AS SELECT {', '.join(columns)}, n::BIGINT AS n "
+                "FROM counted"
+            )
+            con.unregister("counted")
 
     def find(self, where: Mapping[str, str | int | None], *, at_most: int) -> list[Row]:
         """Find rows by their values; a lazy frame has no row numbers."""
@@ -94,6 +86,22 @@ class LazyCalls:
             frame = self._calls().filter(*tests) if tests else self._calls()
             found = frame.drop("rank").head(at_most).collect()
             return [Row(place=self.table, values=row) for row in found.iter_rows(named=True)]
+
+    def _marked(
+        self, planes: Sequence[Sequence[str]], pairs: Sequence[Pair] | None
+    ) -> nw.LazyFrame[Any]:
+        """Give each call of the pairs (of all where that is None) its mark, whole and by plane."""
+        frame = self._calls()
+        if pairs is not None:
+            frame = frame.filter(reduce(or_, map(self._is_pair, pairs)))
+        # A base of 64 bits: polars takes a bare 2 for 32 bits and overflows in silence.
+        mark = (nw.lit(2, dtype=nw.Int64) ** (nw.col("rank") % WORD)).cast(nw.Int64)
+        frame = frame.with_columns(word=nw.col("rank") // WORD, presence=mark)
+        for j, raw in enumerate(planes):
+            spelled = nw.col("verdict").is_in(list(raw))
+            plane = nw.when(spelled).then(nw.col("presence")).otherwise(nw.lit(0))
+            frame = frame.with_columns(**{f"plane_{j}": plane})
+        return frame
 
     def _calls(self) -> nw.LazyFrame[Any]:
         """Select the columns of the contract as text, under its names, and the rank as a number."""

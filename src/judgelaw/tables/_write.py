@@ -70,7 +70,9 @@ def _collect(con: duckdb.DuckDBPyConnection, blocks: Iterable[Block]) -> int:
     kinds: dict[str, type | None] = {}
     rows = 0
     for number, block in enumerate(blocks):
-        if not kinds:
+        if not block:
+            break
+        if number == 0:
             kinds = dict.fromkeys(_in_order(block))
             con.execute(f"CREATE TABLE calls ({', '.join(f'{name(c)} VARCHAR' for c in kinds)})")
         if set(block) != set(kinds):

@@ -85,7 +85,7 @@ def test_duplicates_are_named_with_their_rows(tmp_path, suffix):
     rows += [rows[3], rows[3], rows[9] | {"verdict": "invalid"}]
     path = tmp_path / f"calls{suffix}"
     write_calls(path, columns(rows))
-    message = refused(path, "3 rows too many", "in 2 cells", error=DuplicateCallsError)
+    message = refused(path, "there again in 2 cells", error=DuplicateCallsError)
     assert "item 'i0', prompt 'p0', order 'BA', repeat 0 has 3 rows" in message
     first = {".csv": "calls.csv:5", ".jsonl": "calls.jsonl:4", ".parquet": "row 4"}[suffix]
     assert first in message
