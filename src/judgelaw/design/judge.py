@@ -94,10 +94,15 @@ class LawCell(Model):
 
 
 class Law(Model):
-    """The known law of a simulated judge: the first cell that matches, else `verdicts`."""
+    """The known law of a simulated judge: the first cell that matches, else `verdicts`.
 
-    verdicts: dict[str, Share]
+    Or a `world`, which gives every cell its law from a base and declared effects:
+    `{base: [0.4, 0.3, 0.2, 0.1], prompt: 0.01, order: 0.05, item_spread: 0.1}`.
+    """
+
+    verdicts: dict[str, Share] | None = None
     cells: tuple[LawCell, ...] = ()
+    world: dict[str, Any] | None = None
 
 
 class JudgeSpec(Model):

@@ -10,6 +10,7 @@ from judgelaw.design.messages import HIDDEN, shown
 from judgelaw.design.parser_spec import JsonParser, RegexParser, ScoreParser
 from judgelaw.design.study import ORDERS, SINGLE
 from judgelaw.design.yaml_lines import Path, Problem
+from judgelaw.errors import InputError
 from judgelaw.tensor import DEFAULT_VERDICTS
 
 JUDGES_GROUP = "judgelaw.judges"
@@ -157,7 +158,13 @@ def _law(law: Law | None, task: str) -> Found:
     if law is None:
         yield ("law",), "missing, a simulated judge answers from it; give verdicts with shares"
         return
-    tables = [(("law", "verdicts"), law.verdicts)]
+    if (law.world is None) == (law.verdicts is None):
+        yield ("law",), "declares its laws once; give verdicts with shares, or a world"
+        return
+    if law.world is not None:
+        yield from _world(law, task)
+        return
+    tables = [(("law", "verdicts"), law.verdicts or {})]
     for place, cell in enumerate(law.cells):
         tables.append((("law", "cells", place, "verdicts"), cell.verdicts))  # type: ignore[arg-type]
         if cell.order not in (None, *ORDERS, SINGLE):
@@ -170,6 +177,22 @@ def _law(law: Law | None, task: str) -> Found:
         total = sum(verdicts.values())
         if abs(total - 1) > _TOLERANCE:
             yield path, f"shares sum to {total:.6g}, must sum to 1; correct them"
+
+
+def _world(law: Law, task: str) -> Found:
+    from judgelaw.worlds import World  # noqa: PLC0415 - numpy loads for a simulated judge only
+
+    if law.cells:
+        yield ("law", "cells"), "a world gives every cell its law; leave them out"
+    try:
+        world = World.from_spec(law.world or {})
+    except InputError as error:
+        yield ("law", "world"), str(error)
+        return
+    strange = sorted(set(world.verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
+    if strange:
+        known = ", ".join(DEFAULT_VERDICTS)
+        yield ("law", "world", "verdicts"), f"{strange[0]!r}, must be one of {known}; choose one"
 
 
 def _parser(judge: JudgeSpec, task: str) -> Found:

@@ -1,7 +1,8 @@
 """A judge whose law is declared: no network, and yet parser and restoration do their work."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Self
 
 from judgelaw.design.judge import JudgeSpec, Law
@@ -16,6 +17,7 @@ from judgelaw.streams import stream
 
 _GARBAGE = "?"
 _INVALID = "invalid"
+_CELLS_KEPT = 4096
 
 
 class SimulatedJudge:
@@ -25,8 +27,7 @@ class SimulatedJudge:
         if spec.law is None:
             raise InputError(f"judge {spec.name}: a simulated judge answers from a law; declare it")
         self._spec = spec
-        self._law = spec.law
-        self._prompts = _control_prompts(around.frozen)
+        self._law = _laws_of(spec.law, around.frozen)
         self._clock = around.clock
 
     async def __aenter__(self) -> Self:
@@ -37,7 +38,7 @@ class SimulatedJudge:
 
     async def ask(self, call: PlannedCall, body: bytes) -> Reply | Failure:
         """Draw a verdict and say it as a model would, in the labels that it was shown."""
-        verdict = draw(law_of(self._law, call, self._prompts.get(call.layer)), call)
+        verdict = draw(self._law(call), call)
         text = _said(self._spec, verdict, call.order)
         tokens = len(body) // 4
         reply = {
@@ -55,13 +56,35 @@ class SimulatedJudge:
         return decode("simulated", reply, now=self._clock())
 
 
-def law_of(law: Law, call: PlannedCall, prompt: str | None) -> Mapping[str, float]:
-    """Return the law of a call's cell; `prompt` is what a control layer shows in every slot."""
-    cell = {"item": call.item, "prompt": prompt or call.prompt, "order": call.order}
+CellLaw = Callable[[PlannedCall], Mapping[str, float]]
+
+
+def _laws_of(law: Law, frozen: FrozenRun) -> CellLaw:
+    """Return what gives each call the law of its cell."""
+    # A control layer shows one template in all its slots.
+    shown = _control_prompts(frozen)
+    if law.world is None:
+        return lambda call: _written_law(law, call, shown.get(call.layer) or call.prompt)
+    from judgelaw.worlds import World  # noqa: PLC0415 - numpy loads for a world only
+
+    world = World.from_spec(law.world)
+    prompts, orders = list(frozen.templates), list(frozen.study.order_labels)
+
+    @lru_cache(maxsize=_CELLS_KEPT)
+    def cell(item: str, prompt: str, order: str) -> Mapping[str, float]:
+        at = prompts.index(prompt), orders.index(order)
+        p = world.cell_law(item, *at, len(prompts), len(orders))
+        return dict(zip(world.verdicts, p.tolist(), strict=True))
+
+    return lambda call: cell(call.item, shown.get(call.layer) or call.prompt, call.order)
+
+
+def _written_law(law: Law, call: PlannedCall, prompt: str) -> Mapping[str, float]:
+    cell = {"item": call.item, "prompt": prompt, "order": call.order}
     for candidate in law.cells:
         if all(getattr(candidate, key) in (None, value) for key, value in cell.items()):
             return candidate.verdicts
-    return law.verdicts
+    return law.verdicts or {}
 
 
 def draw(law: Mapping[str, float], call: PlannedCall) -> str:
