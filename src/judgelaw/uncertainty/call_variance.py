@@ -121,14 +121,16 @@ def _estimated(n: Array, c: Array, M: Array | None, *, x: Array, y: Array) -> Tr
     t3 = T3 / R3 - T4 / R4
 
     scale = R / (R - 1)
-    tau = _traces(p, scale, M)
+    # S_u is estimated by scale_u (diag p_u - p_u p_u'); the scales join the weights.
+    tau = _traces(p, M)
     cc = _products(c)
-    t1 = _law_covariance(p, g, x * scale)
+    own_weight = x * scale
+    t1 = _law_covariance(p, g, own_weight)
     # The p_v inside g are noisy themselves, which adds c_uv c'_uv tau_uv / R_v to t1.
-    noise = _contract(tau * x[:, :, None] / R[:, None, :], cc)
+    noise = _contract(tau, own_weight, scale / R, cc)
     cross_t2 = _symmetric(own @ np.swapaxes(t2 * x[:, None], -1, -2))
     linear = t1 - noise + cross_t2 + _weighted_own(own, t3 * x)
-    cross = _contract(tau * x[:, :, None] * x[:, None, :], cc)
+    cross = _contract(tau, own_weight, own_weight, cc)
     pair = _weighted_own(own, (T2 / R2 - 2 * T3 / R3 + T4 / R4) * y)
     return 4 * linear, 2 * cross, 2 * pair
 
@@ -137,9 +139,9 @@ def _known(P: Array, c: Array, M: Array | None, *, x: Array, y: Array) -> Triple
     """Return the same three sums from known laws."""
     g, own = _others(P, c, M)
     G = g + own[..., None] * _times(P, M)[:, None]
-    traces = _traces(P, np.ones_like(x), M)
+    traces = _traces(P, M)
     linear = _law_covariance(P, G, x)
-    cross = _contract(traces * x[:, :, None] * x[:, None, :], _products(c))
+    cross = _contract(traces, x, x, _products(c))
     pair = _weighted_own(own, np.diagonal(traces, axis1=-2, axis2=-1) * y)
     return 4 * linear, 2 * cross, 2 * pair
 
@@ -167,17 +169,17 @@ def _law_covariance(p: Array, g: Array, x: Array) -> Array:
     return np.asarray(second - (mean * x[:, None]) @ np.swapaxes(mean, -1, -2))
 
 
-def _traces(p: Array, scale: Array, M: Array | None) -> Array:
-    """Return tr(M S_u M S_v) for S_u = scale_u (diag p_u - p_u p_u'), (items, cells, cells).
+def _traces(p: Array, M: Array | None) -> Array:
+    """Return tr(M S_u M S_v) for S_u = diag p_u - p_u p_u', (items, cells, cells).
 
     = p_u'(M*M)p_v - p_u'(M p_v)^2 - p_v'(M p_u)^2 + (p_u'M p_v)^2, squares taken elementwise.
     """
     Mp = _times(p, M)
-    one_sided = p @ np.swapaxes(Mp * Mp, -1, -2)
     both = p @ np.swapaxes(Mp, -1, -2)
-    plain = p @ np.swapaxes(_times(p, _squared(M)), -1, -2)
-    traces = plain - one_sided - np.swapaxes(one_sided, -1, -2) + both * both
-    return np.asarray(traces * scale[:, :, None] * scale[:, None, :])
+    # The identity is its own square, so without M the first product is the last one.
+    plain = both if M is None else p @ np.swapaxes(p @ (M * M), -1, -2)
+    one_sided = p @ np.swapaxes(Mp * Mp, -1, -2)
+    return np.asarray(plain + both * both - _symmetric(one_sided))
 
 
 def _products(c: Array) -> Array:
@@ -187,10 +189,11 @@ def _products(c: Array) -> Array:
     return (off[:, None] * off).reshape(forms * forms, cells * cells)
 
 
-def _contract(x: Array, cc: Array) -> Array:
-    """Return sum_{u != v} c_uv c'_uv x_uv, (items, forms, forms)."""
+def _contract(tau: Array, a: Array, b: Array, cc: Array) -> Array:
+    """Return sum_{u != v} c_uv c'_uv a_u b_v tau_uv, (items, forms, forms)."""
     forms = round(len(cc) ** 0.5)
-    return np.asarray((x.reshape(len(x), -1) @ cc.T).reshape(len(x), forms, forms))
+    weighted = tau * (a[:, :, None] * b[:, None, :])
+    return np.asarray((weighted.reshape(len(tau), -1) @ cc.T).reshape(len(tau), forms, forms))
 
 
 def _weighted_own(own: Array, x: Array) -> Array:
