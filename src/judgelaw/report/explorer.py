@@ -18,6 +18,7 @@ from judgelaw.arrays import ABSENT
 from judgelaw.report import palette
 from judgelaw.report.document import ExplorerView, GridRow, ItemView
 from judgelaw.report.figures.components import LABELS
+from judgelaw.report.figures.simplex import corners_of
 from judgelaw.report.prepare import present
 from judgelaw.report.source import Source
 from judgelaw.report.text import visible
@@ -80,12 +81,24 @@ def _grid(name: str, judge: Source, tensor: VerdictTensor, chunks: int) -> dict[
         "orders": [visible(o) for o in tensor.orders],
         "verdicts": [visible(v) for v in tensor.verdicts],
         "roles": palette.verdict_roles(tensor.verdicts),
+        "corners": _corners(tensor),
         "counts": tensor.counts.reshape(-1).tolist(),
         "components": [[c, LABELS[c]] for c in present(judge.at("components"))],
         "ranked": ranked_by(judge),
         "names": [visible(i) for i in tensor.items],
         "strata": None if tensor.strata is None else [visible(s) for s in tensor.strata],
         "chunk": _CHUNK if chunks else 0,
+    }
+
+
+def _corners(tensor: VerdictTensor) -> dict[str, Any]:
+    """Return which verdicts stand at which corner of the simplex, by position."""
+    verdicts = tensor.verdicts
+    found = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
+    return {
+        "left": verdicts.index(found.left),
+        "right": verdicts.index(found.right),
+        "top": [verdicts.index(v) for v in found.top],
     }
 
 

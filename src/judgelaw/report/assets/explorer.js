@@ -54,6 +54,7 @@
     if (value === null || e === null) return "error not known";
     return Math.abs(value) >= CLEAR * e ? "clear of call noise" : "within call noise";
   };
+  const focus = () => (sort === "item" ? grid.ranked : sort);
   const rows = () => {
     const wanted = words.toLowerCase();
     const kept = grid.names.map((_, i) => i).filter((i) =>
@@ -76,6 +77,31 @@
       if (count) svg.append(draw("rect", { x, y: 0, width, height: 8, class: `r-${grid.roles[c]}` }));
       x += width;
     });
+    return svg;
+  };
+  // The simplex of one item: a point a cell, a line from each to their barycentre.
+  const law = (i) => {
+    const { left, right, top } = grid.corners, O = grid.orders.length, H = 87;
+    const place = (p) => {
+      const up = top.reduce((sum, c) => sum + p[c], 0);
+      return [100 * (p[right] + up / 2), H * (1 - up)];
+    };
+    const points = Array.from({ length: grid.prompts.length * O }, (_, cell) => {
+      const n = counts(i, cell), total = n.reduce((a, b) => a + b, 0) || 1;
+      return place(n.map((count) => count / total));
+    });
+    const [x, y] = [0, 1].map((axis) => points.reduce((sum, p) => sum + p[axis], 0) / points.length);
+    const svg = draw("svg", { class: "law", viewBox: "-8 -8 116 110", role: "img", "aria-label": "Verdict laws of the cells around their barycentre" });
+    svg.append(draw("path", { d: top.length ? `M0,${H}H100L50,0Z` : `M0,${H}H100` }));
+    for (const [px, py] of points) svg.append(draw("line", { class: "spoke", x1: x, y1: y, x2: px, y2: py }));
+    points.forEach(([cx, cy], cell) => svg.append(draw("circle", { class: `o${cell % O % 3}`, cx, cy, r: 3.2 })));
+    svg.append(draw("path", { class: "centre", d: `M${x},${y - 4}l4,4l-4,4l-4,-4Z` }));
+    const names = [[grid.verdicts[left], 0, H + 11, "start"], [grid.verdicts[right], 100, H + 11, "end"]];
+    for (const [text, tx, ty, anchor] of names) {
+      const node = draw("text", { x: tx, y: ty, "text-anchor": anchor });
+      node.textContent = text;
+      svg.append(node);
+    }
     return svg;
   };
   const replies = async (i, cell, place) => {
@@ -111,8 +137,8 @@
     });
     const key = make("p", { className: "key" }, ...grid.verdicts.map((v, c) =>
       make("span", {}, make("i", { className: `swatch r-${grid.roles[c]}` }), v)));
-    return make("div", { className: "opened" }, key,
-      make("div", { className: "scroll" }, make("table", { className: "grid" }, make("thead", {}, head), body)), place);
+    const table = make("div", { className: "scroll" }, make("table", { className: "grid" }, make("thead", {}, head), body));
+    return make("div", { className: "opened" }, key, make("div", { className: "pair" }, table, law(i)), place);
   };
 
   const status = make("p", { className: "status", role: "status" });
@@ -126,14 +152,14 @@
     const toggle = make("button", { type: "button", className: "open", "aria-expanded": "false" },
       make("bdi", {}, grid.names[i]));
     const row = make("tr", {}, make("th", { scope: "row" }, toggle));
-    if (grid.strata) row.append(make("td", {}, make("bdi", {}, grid.strata[i])));
+    if (grid.strata) row.append(make("td", { className: "off" }, make("bdi", {}, grid.strata[i])));
     for (const [name] of grid.components) {
-      const cell = make("td", { className: "n" }, figure(values.estimates[name][i], `${grid.path}.${name}[${i}]`));
+      const cell = make("td", { className: name === focus() ? "n" : "n off" }, figure(values.estimates[name][i], `${grid.path}.${name}[${i}]`));
       const e = name === sort ? error(name, i) : null;
       if (e !== null) cell.append(make("small", {}, ` \u00b1\u2009${fixed(e)}`));
       row.append(cell);
     }
-    row.append(make("td", { className: "belief" }, belief(sort === "item" ? grid.ranked : sort, i)));
+    row.append(make("td", { className: "belief" }, belief(focus(), i)));
     let detail = null;
     toggle.onclick = () => {
       if (detail) { detail.remove(); detail = null; }
@@ -151,7 +177,7 @@
       if (active) down = !down; else { sort = key; down = key !== "item"; }
       page = 0; show();
     } }, text, active ? (down ? " \u2193" : " \u2191") : "");
-    const cell = make("th", { scope: "col", className: numeric ? "n" : "" }, button);
+    const cell = make("th", { scope: "col", className: numeric ? (key === focus() ? "n" : "n off") : "" }, button);
     if (active) cell.setAttribute("aria-sort", down ? "descending" : "ascending");
     return cell;
   };
@@ -159,7 +185,7 @@
     const found = rows(), last = Math.max(0, Math.ceil(found.length / PAGE) - 1);
     page = Math.min(page, last);
     header.replaceChildren(column("item", "Item"));
-    if (grid.strata) header.append(make("th", { scope: "col" }, "Stratum"));
+    if (grid.strata) header.append(make("th", { scope: "col", className: "off" }, "Stratum"));
     for (const [key, text] of grid.components) header.append(column(key, text, true));
     header.append(make("th", { scope: "col" }, "How far to believe it"));
     const from = page * PAGE, part = found.slice(from, from + PAGE);
