@@ -14,6 +14,8 @@ from judgelaw.errors import JudgelawError
 # name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
 # with a trailing underscore where the name is a Python keyword; its command object is `command`.
 COMMANDS = {
+    "audit": "From a study to its report in one command; the same command resumes.",
+    "demo": "A whole audit of a judge whose law is known, in seconds.",
     "init": "Write a commented study to start from.",
     "check": "Check a study and show what it would run.",
     "plan": "Show what a study costs and how much it will know, before a cent is spent.",

@@ -72,7 +72,7 @@ def command(
     analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
     target = output or _default(source, calls)
     click.echo(f"drawing {target}", err=True)
-    _write(target, _page(analysis, calls, title=title or Path(source).name, check=check))
+    write_page(target, report_page(analysis, calls, title=title or Path(source).name, check=check))
     click.echo(str(target))
     if figures_folder is not None:
         from judgelaw.report.export import figures, write_figures
@@ -90,7 +90,8 @@ def _default(source: str, calls: Source) -> Path:
     return Path("report.html")
 
 
-def _page(analysis: "Analysis", calls: Source, *, title: str, check: bool) -> str:
+def report_page(analysis: "Analysis", calls: Source, *, title: str, check: bool) -> str:
+    """Return the page of an analysis; a run adds completions, configuration and checks."""
     from judgelaw.report import build
 
     if calls.run is None:
@@ -111,8 +112,11 @@ def _page(analysis: "Analysis", calls: Source, *, title: str, check: bool) -> st
     )
 
 
-def _write(target: Path, page: str) -> None:
+def write_page(target: Path, page: str) -> None:
+    """Write a page, whole or not at all."""
+    partial = target.with_name(f".{target.name}.partial")
     try:
-        target.write_text(page, encoding="utf-8")
+        partial.write_text(page, encoding="utf-8")
+        partial.replace(target)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error

@@ -1,0 +1,74 @@
+"""From a study to its report: what `audit` and `demo` share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from judgelaw.acquire import Acquisition
+    from judgelaw.analysis import Analysis
+
+RESULTS = "results"
+ANALYSIS = f"{RESULTS}/analysis.json"
+TABLES = "tables"
+REPORT = "report.html"
+
+_DRAWS, _PERMUTATIONS, _SEED = 20_000, 999, 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """A finished audit: the run folder, and what was found."""
+
+    run: Path
+    analysis: "Analysis"
+
+
+def audit_study(study: Path, out: Path | None) -> Audited:
+    """Freeze, acquire, analyse and report; a study that was interrupted goes on.
+
+    Writes results/analysis.json, tables/ and report.html into the run folder.
+
+    Raises:
+        IncompleteRunError: calls are open; the same command resumes.
+    """
+    from judgelaw.cli._acquire import acquire_study
+
+    acquired = acquire_study(study, out)
+    acquired.raise_if_open()
+    _say_done(acquired)
+    return Audited(run=acquired.path, analysis=_analyse(acquired.path))
+
+
+def _say_done(acquired: "Acquisition") -> None:
+    t = acquired.totals
+    lost = f", {t.orphaned} orphaned" if t.orphaned else ""
+    failed = f", {t.failed} failed attempts" if t.failed else ""
+    click.echo(f"{t.completed:,} calls are done{failed}{lost}", err=True)
+
+
+def _analyse(run: Path) -> "Analysis":
+    from judgelaw.cli._output import write_json
+    from judgelaw.cli._source import read_source
+    from judgelaw.cli.analyze import analyze_source
+    from judgelaw.cli.report import report_page, write_page
+    from judgelaw.design import write_sums
+    from judgelaw.report.tables import write_tables
+
+    calls = read_source(str(run))
+    declared = calls.frozen.study.analysis if calls.frozen else None
+    analysis = analyze_source(
+        calls,
+        draws=(declared and declared.draws) or _DRAWS,
+        permutations=(declared and declared.permutations) or _PERMUTATIONS,
+        seed=declared.seeds.get("analysis", _SEED) if declared else _SEED,
+    )
+    (run / RESULTS).mkdir(exist_ok=True)
+    write_json(analysis.to_json(), str(run / ANALYSIS))
+    tables = write_tables(analysis.tables, run / TABLES)
+    write_page(run / REPORT, report_page(analysis, calls, title=run.name, check=False))
+    names = [ANALYSIS, REPORT, *(str(path.relative_to(run)) for path in tables)]
+    write_sums(run, names)
+    return analysis

@@ -1,0 +1,29 @@
+"""`judgelaw audit`: from a study to a report in one command."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command(
+    epilog="\b\nExample:\n  judgelaw audit study.yaml\n  judgelaw audit study.yaml --out runs/first"
+)
+@click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    metavar="RUN",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The run folder; by default runs/NAME beside the study.",
+)
+def command(study: Path, out: Path | None) -> None:
+    """Freeze a study, ask every call, analyse the verdicts and write the report.
+
+    Interrupt it at any time: the same command goes on where it stopped, and takes seconds when
+    nothing is left to ask.
+    """
+    from judgelaw.cli._audit import REPORT, audit_study
+    from judgelaw.cli.analyze import show
+
+    audited = audit_study(study, out)
+    show(audited.analysis)
+    click.echo(f"report: {audited.run / REPORT}")
