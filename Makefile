@@ -34,9 +34,9 @@ calibrate: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
-# The main job.
+# The main job: a real audit with the embedded model, from study to report.
 audit: $(READY)
-	$(BIN)/judgelaw simulate point --items 20000
+	$(BIN)/judgelaw audit examples/quickstart/study.yaml
 
 docs: $(READY)
 	$(BIN)/sphinx-build -W -q docs docs/_build/html
