@@ -95,20 +95,21 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
             advice="Nothing to do.",
             subject=subject,
         )
-    name, change = _largest_change(found)
+    tie_name, tie = _largest_change(found.as_outcome, found.as_tie)
+    out_name, out = _largest_change(found.as_outcome_kept, found.if_valid)
     scale = found.as_outcome["total"]
-    relative = abs(change) / scale if scale > 0 else float("inf")
+    change = max(abs(tie), abs(out)) / scale if scale > 0 else float("inf")
     severity: Severity = "ok"
-    if relative > _MATERIAL or found.kept < found.items / 2:
+    if change > _MATERIAL or found.kept < found.items / 2:
         severity = "problem" if found.rate > _MANY else "notice"
-    lost = found.items - found.kept
+    lost = f"loses {found.items - found.kept} of {found.items} items"
+    left_out = f"moves {out_name} by {out:+.5f} and {lost}" if out_name else lost
     return Finding(
         name="invalid_outputs",
         verdict=severity,
         headline=(
-            f"{100 * found.rate:.2f}% of calls ended invalid; calling them ties moves the {name} "
-            f"component most, by {change:+.5f}; leaving them out loses {lost} of {found.items} "
-            "items."
+            f"{100 * found.rate:.2f}% of calls ended invalid; calling them ties moves the "
+            f"{tie_name} component most, by {tie:+.5f}; leaving them out {left_out}."
         ),
         advice=(
             "Keep invalid as an outcome, and repair the prompt or the parser first: what the judge "
@@ -119,7 +120,8 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
         subject=subject,
         figures={
             "rate": found.rate,
-            "largest_change": change,
+            "change_as_tie": tie,
+            "change_if_valid": out,
             "kept": float(found.kept),
             "items": float(found.items),
         },
@@ -137,12 +139,13 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
     )
 
 
-def _largest_change(found: InvalidSensitivity) -> tuple[str, float]:
-    changes = {
-        c: found.as_tie[c] - found.as_outcome[c]
-        for c in COMPONENTS
-        if not np.isnan(found.as_outcome[c])
-    }
+def _largest_change(
+    before: Mapping[str, float] | None, after: Mapping[str, float] | None
+) -> tuple[str, float]:
+    """Return the component that changes most, and by how much; ("", 0) where nothing is left."""
+    if before is None or after is None:
+        return "", 0.0
+    changes = {c: after[c] - before[c] for c in COMPONENTS if not np.isnan(before[c])}
     name = max(changes, key=lambda c: abs(changes[c]))
     return name, changes[name]
 

@@ -1,0 +1,79 @@
+"""Rankings of judges: flags, order changes and the top place under item resampling."""
+
+from dataclasses import replace
+
+import pytest
+
+from judgelaw.diagnose import match, ordering_finding, rank_stability, top_judge_finding
+from judgelaw.errors import InputError
+from judgelaw.estimate import decompose
+from judgelaw.worlds import World
+from support.streams import drawn
+
+NOISY = World.from_effects(base=(0.4, 0.3, 0.2, 0.1))
+SHIFTED = World.from_effects(base=(0.8, 0.2, 0.0, 0.0), prompt=0.015)
+
+
+def judges(repeats=2, seed=0):
+    """A noisy judge without prompt effect, and a quiet one with an effect."""
+    return {
+        "noisy": drawn(world=NOISY, items=60, prompts=6, repeats=repeats, seed=seed),
+        "shifted": drawn(world=SHIFTED, items=60, prompts=6, repeats=repeats, seed=seed + 1),
+    }
+
+
+def test_correction_that_reverses_a_ranking_is_found():
+    """At R = 2 the plug-in ranks the noisy judge first: that is call noise."""
+    found = rank_stability(match(judges()), draws=400, seed=1)
+    assert found.plugin == ("noisy", "shifted")
+    assert found.corrected == ("shifted", "noisy")
+    finding = ordering_finding(found)
+    assert finding.verdict == "notice"
+    assert "noisy > shifted" in finding.headline
+    assert found.top_differs > 0.5
+    estimates = decompose(judges()["noisy"]).macro()
+    assert found.plugins["noisy"] == pytest.approx(float(estimates.plugin["prompt"]))
+
+
+def test_rankings_that_agree_are_fine():
+    quiet = {
+        name: drawn(world=World.from_effects(base=(0.8, 0.1, 0.1, 0), order=x), seed=i)
+        for i, (name, x) in enumerate({"small": 0.0, "large": 0.009}.items())
+    }
+    found = rank_stability(match(quiet), "order", draws=400, seed=1, threshold=0.5)
+    assert found.corrected == found.plugin == ("large", "small")
+    assert ordering_finding(found).verdict == "ok"
+    assert top_judge_finding(found).verdict == "ok"
+
+
+def test_judges_that_do_not_differ_have_no_settled_top():
+    alike = {name: drawn(world=SHIFTED, prompts=6, seed=i) for i, name in enumerate("ab")}
+    found = rank_stability(match(alike), draws=400, seed=1)
+    assert top_judge_finding(found).verdict == "notice"
+    assert found.top_changes > 0.05
+
+
+def test_a_stratum_of_one_item_leaves_it_unknown():
+    pair = {k: replace(t, strata=("lone", *t.strata[1:])) for k, t in judges().items()}
+    found = rank_stability(match(pair), draws=400, seed=1)
+    assert top_judge_finding(found).verdict == "unknown"
+
+
+def test_matching_keeps_common_items_and_the_common_depth():
+    a, b = drawn(items=10, repeats=8), drawn(items=12, repeats=4, seed=2)
+    found = match({"a": a, "b": b})
+    assert found.items == a.items
+    assert found.lost == {"a": 0, "b": 2}
+    assert found.depth == 4
+    assert {t.depth for t in found.tensors.values()} == {(4, 4)}
+    assert found.differences["b"] == 2 * 3 * 2
+
+
+def test_different_cells_and_no_common_items_are_refused():
+    a = drawn()
+    with pytest.raises(InputError, match="the same cells"):
+        match({"a": a, "b": drawn(prompts=4)})
+    with pytest.raises(InputError, match="no item in common"):
+        match({"a": a, "b": replace(a, items=tuple(f"x{i}" for i in range(40)))})
+    with pytest.raises(InputError, match="two or more"):
+        match({"a": a})

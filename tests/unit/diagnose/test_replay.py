@@ -1,0 +1,119 @@
+"""Replay: ids, seeds, texts, and streams that are copies of each other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgelaw.diagnose import ReplyFacts, copies_finding, identical_texts, overlap, replay_finding
+from judgelaw.streams import stream
+from judgelaw.worlds import World
+from support.streams import drawn, of_codes
+
+WORLD = World.from_effects(prompt=0.004, item_spread=0.3)
+
+
+def names(prefix, shape=(6, 4)):
+    return np.array([f"{prefix}-{i}" for i in range(np.prod(shape))], dtype=object).reshape(shape)
+
+
+def clean():
+    texts = names("a reply that is long enough to be told from another one")
+    return ReplyFacts(response_ids=names("id"), texts=texts, seeds=names("seed"))
+
+
+def test_distinct_replies_are_fine():
+    assert replay_finding(clean(), subject="judge").verdict == "ok"
+
+
+def test_a_table_alone_leaves_it_unknown():
+    assert replay_finding(None, subject="judge").verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("field", "words"), [("response_ids", "response id"), ("seeds", "seed that another call")]
+)
+def test_repeated_ids_and_seeds_are_found(field, words):
+    values = getattr(clean(), field).copy()
+    values[2, 1] = values[0, 0]
+    finding = replay_finding(replace(clean(), **{field: values}), subject="judge")
+    assert finding.verdict == "problem"
+    assert words in finding.headline
+    assert finding.figures[f"repeated_{field}"] == 2
+
+
+def test_identical_long_texts_in_every_repeat_are_found():
+    texts = clean().texts.copy()
+    texts[:4] = texts[:4, :1]
+    assert identical_texts(texts) == (4, 6)
+    finding = replay_finding(replace(clean(), texts=texts), subject="judge")
+    assert finding.verdict == "problem"
+    assert "4 of 6 cells" in finding.headline
+
+
+def test_short_verdicts_may_repeat():
+    """Every repeat saying "A" is what a judge with an eight-token cap does."""
+    texts = np.full((6, 4), "A", dtype=object)
+    assert replay_finding(replace(clean(), texts=texts), subject="judge").verdict == "ok"
+
+
+def test_flags_of_the_ledger_are_passed_on():
+    flagged = replace(clean(), flags={"another model": 3, "replay": 0})
+    finding = replay_finding(flagged, subject="judge")
+    assert finding.verdict == "problem"
+    assert "3 replies as another model" in finding.headline
+
+
+def test_a_run_that_is_a_copy_is_found():
+    a = drawn(world=WORLD, seed=1)
+    finding = copies_finding({"monday": a, "tuesday": replace(a, judge="other")})
+    assert finding.verdict == "problem"
+    assert "monday and tuesday" in finding.headline
+    assert "100.0%" in finding.headline
+
+
+def test_a_partial_copy_is_found():
+    """A third of the calls taken over from another run: agreement is far from complete."""
+    a, b = drawn(world=WORLD, seed=1), drawn(world=WORLD, seed=2)
+    taken = stream(3, "taken").random(a.ranked.shape) < 1 / 3
+    mixed = of_codes(np.where(taken, a.ranked, b.ranked), strata=2)
+    found = overlap(a, mixed)
+    assert found.shared
+    assert found.identical < 0.75
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_independent_runs_of_one_judge_are_not_copies(seed):
+    """They agree often, being the same judge, but not rank by rank."""
+    a, b = drawn(world=WORLD, seed=seed), drawn(world=WORLD, seed=100 + seed)
+    assert not overlap(a, b).shared
+    assert copies_finding({"a": a, "b": b}).verdict == "ok"
+
+
+def test_overlap_has_the_moments_of_random_matching():
+    """z over independent streams has mean 0 and variance 1."""
+    z = []
+    for seed in range(200):
+        rng = stream(seed, "moments")
+        a, b = (
+            of_codes(WORLD.draw(rng, items=8, prompts=2, orders=2, repeats=4)) for _ in range(2)
+        )
+        z.append(overlap(a, b).z)
+    assert abs(np.mean(z)) < 0.25
+    assert 0.8 < np.std(z) < 1.2
+
+
+def test_streams_without_common_items_are_unknown():
+    a = drawn()
+    b = replace(a, items=tuple(f"other-{i}" for i in range(len(a.items))))
+    assert overlap(a, b) is None
+    assert copies_finding({"a": a, "b": b}).verdict == "unknown"
+
+
+def test_alphabets_are_matched_by_name():
+    a = drawn(world=WORLD, seed=1)
+    order = [2, 0, 3, 1]
+    renamed = of_codes(
+        np.argsort(order)[a.ranked], verdicts=[a.verdicts[i] for i in order], strata=2
+    )
+    assert overlap(a, renamed).identical == 1
