@@ -31,8 +31,16 @@ pytest: $(READY)
 calibrate: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m slow --timeout 3600
 
+# PEERS=1 measures other tools too, in an environment of their own.
+PEERS_VENV := .venv-peers
 bench: $(READY)
+ifeq ($(PEERS),1)
+	@[ -x $(PEERS_VENV)/bin/python ] || $(PYTHON) -m venv $(PEERS_VENV)
+	$(PEERS_VENV)/bin/python -m pip install -q -c constraints.txt -e '.[dev]' arch inspect-ai
+	$(PEERS_VENV)/bin/python -m benchmarks
+else
 	$(BIN)/python -m benchmarks
+endif
 
 # The main job: a real audit with the embedded model, from study to report.
 audit: $(READY)

@@ -42,13 +42,18 @@ def main() -> None:
         figures += found
     if not options.names and not options.quick:
         (HERE / "RESULTS.md").write_text(page(figures))
-    missed = [figure.name for figure in figures if not figure.holds]
-    print(f"{len(figures) - len(missed)} of {len(figures)} targets hold", file=sys.stderr)
+    measured = [figure for figure in figures if figure.measured]
+    missed = [figure.name for figure in measured if not figure.holds]
+    print(
+        f"{len(measured) - len(missed)} of {len(measured)} targets hold, "
+        f"{len(figures) - len(measured)} not measured",
+        file=sys.stderr,
+    )
     sys.exit(1 if missed else 0)
 
 
 def row(figure: Figure) -> str:
-    mark = "holds" if figure.holds else "MISSED"
+    mark = "not measured" if not figure.measured else "holds" if figure.holds else "MISSED"
     target = f"{figure.direction} {figure.target:g}"
     return f"| {figure.name} | {figure.value:.3g} | {target} | {mark} | {figure.detail} |"
 

@@ -1,5 +1,6 @@
 """One measured figure, and how to time things."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,11 @@ class Figure:
     target: float
     direction: Literal["at most", "at least"]
     detail: str
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a figure at all: a peer that is not installed leaves nan."""
+        return not math.isnan(self.value)
 
     @property
     def holds(self) -> bool:
