@@ -45,7 +45,11 @@ class EmbeddedJudge:
         self._primed: str | None = None
 
     async def __aenter__(self) -> Self:
-        await _in_thread_to_the_end(self._server.start)
+        try:
+            await _in_thread_to_the_end(self._server.start)
+        except BaseException:
+            await _in_thread_to_the_end(self._server.stop)
+            raise
         # The server closes idle connections after five seconds; a new one costs nothing here,
         # while a stale one would cost a failed attempt.
         self._session = aiohttp.ClientSession(

@@ -219,6 +219,27 @@ class TestPriming:
             subject.decode(Reply(status=200, body=b"{}"))
 
 
+def test_a_cancellation_while_the_model_loads_leaves_no_server():
+    subject = embedded.EmbeddedJudge(judge(), SimpleNamespace())
+    done = []
+
+    def start():
+        time.sleep(0.2)
+        done.append("started")
+
+    subject._server = SimpleNamespace(start=start, stop=lambda: done.append("stopped"))
+
+    async def cancelled():
+        entering = asyncio.create_task(subject.__aenter__())
+        await asyncio.sleep(0.05)
+        entering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await entering
+
+    asyncio.run(cancelled())
+    assert done == ["started", "stopped"]
+
+
 @pytest.fixture
 def child(monkeypatch, tmp_path):
     """Put a script in the place of the child, and any file in that of the model."""
