@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT
 from judgelaw.errors import TableError
-from judgelaw.tables._calls import WORD, Calls, Pair
-from judgelaw.tables._census import refuse_label
+from judgelaw.tables._calls import WORD, Calls, Pair, place_of
 from judgelaw.tables._edge import foreign_errors, name, text
 from judgelaw.tables._verdicts import Alphabet, is_empty
 from judgelaw.tensor import VerdictTensor
@@ -33,8 +32,8 @@ def assemble(
     """Make the tensor of one layer and judge, complete or not."""
     with foreign_errors(calls.table):
         items = _items(con, calls, pair, alphabet)
-        prompts = _axis(con, calls, pair, "prompt")
-        orders = _axis(con, calls, pair, "order")
+        prompts = _axis(con, pair, "prompt")
+        orders = _axis(con, pair, "order")
         shape = (len(items.names), len(prompts), len(orders))
         presence, planes = _masks(con, pair, shape, -(-ranks // WORD), len(alphabet.planes))
     return VerdictTensor(
@@ -68,7 +67,7 @@ def of_pair(pair: Pair) -> str:
 
 def _items(con: duckdb.DuckDBPyConnection, calls: Calls, pair: Pair, alphabet: Alphabet) -> _Items:
     """Code the items in `axis_item` and read what belongs to each."""
-    names = _axis(con, calls, pair, "item")
+    names = _axis(con, pair, "item")
     rows = con.execute(
         f"SELECT item, nullif(stratum, ''), gold FROM cells WHERE {of_pair(pair)} "
         "GROUP BY 1, 2, 3 ORDER BY 1, 2 NULLS FIRST, 3 NULLS FIRST"
@@ -84,7 +83,7 @@ def _items(con: duckdb.DuckDBPyConnection, calls: Calls, pair: Pair, alphabet: A
     )
 
 
-def _axis(con: duckdb.DuckDBPyConnection, calls: Calls, pair: Pair, part: str) -> tuple[str, ...]:
+def _axis(con: duckdb.DuckDBPyConnection, pair: Pair, part: str) -> tuple[str, ...]:
     """Sort the labels of an axis and keep their codes in the table `axis_PART`."""
     con.execute(
         f"CREATE OR REPLACE TEMP TABLE axis_{part} AS "
@@ -92,9 +91,6 @@ def _axis(con: duckdb.DuckDBPyConnection, calls: Calls, pair: Pair, part: str) -
         f"FROM (SELECT DISTINCT {name(part)} FROM cells WHERE {of_pair(pair)})"
     )
     labels = con.execute(f"SELECT {name(part)} FROM axis_{part} ORDER BY code").fetchall()
-    for label in (None, ""):
-        if (label,) in labels:
-            refuse_label(calls, part, label)
     return tuple(label for (label,) in labels)
 
 
@@ -103,7 +99,7 @@ def _gold(calls: Calls, item: str, raw: str | None, alphabet: Alphabet) -> str |
         return None
     gold = alphabet.name(raw)
     if gold is None:
-        place = calls.find({"item": item, "gold": raw}, at_most=1)[0].place
+        place = place_of(calls, {"item": item, "gold": raw})
         raise TableError(
             f"{place}: gold {raw!r} of item {item!r} is no verdict of {list(alphabet.verdicts)}, "
             "so no call could match it: write gold labels as verdicts, or leave the column out "
@@ -117,8 +113,7 @@ def _refuse_conflict(calls: Calls, rows: Sequence[tuple[Any, ...]]) -> None:
         if one[0] == other[0]:
             part, position = ("stratum", 1) if one[1] != other[1] else ("gold", 2)
             places = [
-                calls.find({"item": one[0], part: row[position]}, at_most=1)[0].place
-                for row in (one, other)
+                place_of(calls, {"item": one[0], part: row[position]}) for row in (one, other)
             ]
             raise TableError(
                 f"{' and '.join(dict.fromkeys(places))}: item {one[0]!r} has {part} "

@@ -87,3 +87,9 @@ class Calls(Protocol):
         whatever is no whole number.
         """
         ...
+
+
+def place_of(calls: Calls, where: Mapping[str, str | int | None]) -> str:
+    """Say where the first row with these values stands; the table itself if that is not known."""
+    rows = calls.find(where, at_most=1)
+    return rows[0].place if rows else calls.table

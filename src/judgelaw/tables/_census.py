@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables._calls import Calls, Pair, Tally
+from judgelaw.tables._calls import Calls, Pair, Tally, place_of
 from judgelaw.tables._verdicts import Alphabet, choose_alphabet, is_empty, strangers
 from judgelaw.tables._words import counted, did_you_mean, listed
 from judgelaw.tensor import DEFAULT_VERDICTS
@@ -71,9 +71,9 @@ def choose_judges(census: Census, judges: Iterable[str] | None) -> list[Pair]:
     if isinstance(judges, str):
         raise InputError(f"judges = {judges!r} is one string: pass a list of names")
     wanted = set(judges)
-    known = {judge for _, judge in census.ranks}
-    for judge in sorted(wanted - known):
-        raise TableError(_unknown(census.table, "judge", judge, known))
+    known = {judge for _, judge in census.ranks if judge is not None}
+    if strange := sorted(wanted - known):
+        raise TableError(_unknown(census.table, "judge", strange[0], known))
     return [pair for pair in census.ranks if pair[1] in wanted]
 
 
@@ -88,8 +88,9 @@ def _check_names(calls: Calls, tallies: Sequence[Tally]) -> None:
 
 def refuse_label(calls: Calls, part: str, value: str | None) -> NoReturn:
     """Refuse a row whose field `part` is empty."""
+    place = place_of(calls, {part: value})
     raise TableError(
-        f"{_first(calls, **{part: value})}: the {part} is empty: every call names its {part}: "
+        f"{place}: the {part} is empty: every call names its {part}: "
         f"fill the column {calls.layout.columns[part]!r}"
         + ("" if part != "layer" else " in every row, or leave it out with columns={'layer': None}")
     )
@@ -97,11 +98,13 @@ def refuse_label(calls: Calls, part: str, value: str | None) -> NoReturn:
 
 def _check_verdicts(calls: Calls, tallies: Sequence[Tally], given: tuple[str, ...] | None) -> None:
     found = {tally.verdict for tally in tallies}
-    for raw in sorted((raw for raw in found if is_empty(raw)), key=str):
-        rows = sum(tally.calls for tally in tallies if is_empty(tally.verdict))
+    if empty := sorted((raw for raw in found if is_empty(raw)), key=str):
+        raw = empty[0]
+        rows = sum(tally.calls for tally in tallies if tally.verdict in empty)
         shown = "" if raw is None else f" {raw!r}"
+        place = place_of(calls, {"verdict": raw})
         raise TableError(
-            f"{_first(calls, verdict=raw)}: the verdict{shown} is empty "
+            f"{place}: the verdict{shown} is empty "
             f"({counted(rows, 'such row')}): a completed call has a verdict, 'invalid' at worst, "
             "and a call that never completed has no row"
         )
@@ -109,8 +112,9 @@ def _check_verdicts(calls: Calls, tallies: Sequence[Tally], given: tuple[str, ..
     if unknown := strangers(words, given):
         rows = sum(tally.calls for tally in tallies if tally.verdict in unknown)
         alphabet = "the alphabet given" if given else "the usual four that the table speaks"
+        place = place_of(calls, {"verdict": unknown[0]})
         raise TableError(
-            f"{_first(calls, verdict=unknown[0])}: verdict {unknown[0]!r} is not in {alphabet}"
+            f"{place}: verdict {unknown[0]!r} is not in {alphabet}"
             f"{did_you_mean(unknown[0], given or DEFAULT_VERDICTS)}; {counted(rows, 'such row')}, "
             f"{listed(unknown)}: correct them, or declare the whole alphabet with verdicts=[...]"
         )
@@ -130,28 +134,27 @@ def _check_ranks(calls: Calls, tallies: Sequence[Tally]) -> None:
         pair = (tally.layer, tally.judge)
         lows[pair] = min(lows.get(pair, MOST_RANKS), tally.low or 0)
     if (low := min(lows.values())) < 0:
+        place = place_of(calls, {"repeat": low})
         raise TableError(
-            f"{_first(calls, repeat=low)}: repeat {low} is negative, and repeats count from 0: "
+            f"{place}: repeat {low} is negative, and repeats count from 0: "
             f"renumber the column {column!r}"
         )
     high = max(tally.high or 0 for tally in tallies)
     if high >= MOST_RANKS:
+        place = place_of(calls, {"repeat": high})
         raise TableError(
-            f"{_first(calls, repeat=high)}: repeat {high}: a rank counts the calls of its cell "
+            f"{place}: repeat {high}: a rank counts the calls of its cell "
             f"from 0 and lies below {MOST_RANKS}: is {column!r} a seed or a time? Number the "
             "calls of a cell 0, 1, 2, ..."
         )
     for (layer, judge), low in lows.items():
         if low > 0:
             where = {"judge": judge, "repeat": low} | ({} if layer is None else {"layer": layer})
+            place = place_of(calls, where)
             raise TableError(
-                f"{_first(calls, **where)}: repeat {low} is the lowest of judge {judge!r}, and "
+                f"{place}: repeat {low} is the lowest of judge {judge!r}, and "
                 f"repeats count from 0: subtract {low}, as in frame[{column!r}] -= {low}"
             )
-
-
-def _first(calls: Calls, **where: str | int | None) -> str:
-    return calls.find(where, at_most=1)[0].place
 
 
 def _unknown(table: str, part: str, value: str, known: Iterable[str | None]) -> str:

@@ -1,6 +1,5 @@
 """The edge to DuckDB: one private connection a job, and the map of its errors to ours."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +25,6 @@ def private_connection(*, threads: int | None = None) -> Iterator[duckdb.DuckDBP
     with tempfile.TemporaryDirectory(prefix="judgelaw-") as spill:
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": MEMORY_LIMIT,
-            "threads": threads or min(len(os.sched_getaffinity(0)), _MOST_THREADS),
             "temp_directory": str(Path(spill) / "duckdb"),
             # An extension would be fetched from the network in the middle of an analysis.
             "autoinstall_known_extensions": False,
@@ -34,6 +32,7 @@ def private_connection(*, threads: int | None = None) -> Iterator[duckdb.DuckDBP
         }
         con = duckdb.connect(":memory:", config=config)
         try:
+            con.execute(f"SET threads = {threads or min(_cores(con), _MOST_THREADS)}")
             yield con
         finally:
             con.close()
@@ -61,6 +60,12 @@ def foreign_errors(what: str) -> Iterator[None]:
         )
     except duckdb.Error as error:
         raise TableError(f"{what} cannot be read or written: {_first_line(error)}") from error
+
+
+def _cores(con: duckdb.DuckDBPyConnection) -> int:
+    """What DuckDB takes this process to have, limits of a container included."""
+    found = con.execute("SELECT current_setting('threads')").fetchone()
+    return int(found[0]) if found else 1
 
 
 def name(identifier: str) -> str:

@@ -136,21 +136,27 @@ def _load_json(con: duckdb.DuckDBPyConnection, file: TextFile, columns: Mapped) 
 def _open_frame(con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped) -> Calls:
     import narwhals as nw  # noqa: PLC0415 - files need no frame library
 
-    from judgelaw.tables._lazy import LazyCalls, registered  # noqa: PLC0415 - same
+    from judgelaw.tables._lazy import (  # noqa: PLC0415 - same
+        LazyCalls,
+        engine_errors,
+        registered,
+    )
 
-    try:
-        frame = nw.from_native(source)
-    except TypeError as error:
-        raise InputError(
-            f"a {type(source).__name__} is no calls table: pass the path of a file, or a frame "
-            "of pandas, polars, pyarrow, DuckDB or Spark"
-        ) from error
-    names = frame.collect_schema().names()
+    with engine_errors(FRAME):
+        try:
+            frame = nw.from_native(source)
+        except TypeError as error:
+            raise InputError(
+                f"a {type(source).__name__} is no calls table: pass the path of a file, or a "
+                "frame of pandas, polars, pyarrow, DuckDB or Spark"
+            ) from error
+        # The names of pandas columns may be anything; those of the contract are text.
+        names = [name for name in frame.collect_schema().names() if isinstance(name, str)]
     layout = lay_out(names, columns, table=FRAME)
     if isinstance(frame, nw.LazyFrame):
         return LazyCalls(frame=frame, table=FRAME, layout=layout)
     needed: Sequence[str] = sorted(set(layout.columns.values()))
-    with foreign_errors(FRAME):
+    with engine_errors(FRAME):
         registered(con, "frame", frame.select(needed))
         types = _types(con, "frame")
     return DuckCalls(

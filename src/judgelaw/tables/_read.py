@@ -13,7 +13,7 @@ from judgelaw.errors import InputError
 from judgelaw.tables._assemble import assemble
 from judgelaw.tables._calls import Calls, Pair
 from judgelaw.tables._census import Census, choose_judges, choose_pair, take_census
-from judgelaw.tables._duplicates import refuse_duplicates, refuse_sparse_ranks
+from judgelaw.tables._checks import check_cells
 from judgelaw.tables._edge import private_connection
 from judgelaw.tables._open import open_calls
 from judgelaw.tables._verdicts import check_given
@@ -107,8 +107,7 @@ def _read(
         everything=len(pairs) == len(census.ranks),
         ranks=ranks,
     )
-    refuse_sparse_ranks(con, calls, ranks)
-    refuse_duplicates(con, calls)
+    check_cells(con, calls, ranks)
     tensors = {}
     for pair in pairs:
         tensor = assemble(con, calls, pair, alphabet=census.alphabet, ranks=census.ranks[pair])

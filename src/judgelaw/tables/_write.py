@@ -142,5 +142,5 @@ def _array(values: Column) -> NDArray[Any]:
 
 def _sync(path: Path) -> None:
     """Bring the bytes to the disk before the name points at them."""
-    with path.open("rb") as file:
+    with path.open("rb+") as file:
         os.fsync(file.fileno())

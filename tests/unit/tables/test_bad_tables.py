@@ -249,6 +249,15 @@ def test_conflicting_values_of_an_item(tmp_path, part):
     assert read_tensor(path, columns={part: None}).strata is None
 
 
+def test_an_empty_text_in_parquet_is_a_missing_value(tmp_path):
+    rows = [row | {"stratum": "s" if n else ""} for n, row in enumerate(table())]
+    path = tmp_path / "calls.parquet"
+    write_calls(path, columns(rows))
+    refused(path, "item 'i0' has stratum None in one row and 's' in another")
+    write_calls(path, columns([row | {"item": ""} for row in table()]))
+    refused(path, "parquet row 1: the item is empty")
+
+
 def test_gold_outside_the_alphabet(tmp_path):
     rows = [row | {"gold": "model_a"} for row in table()]
     refused(write_csv(tmp_path / "calls.csv", rows), "calls.csv:2: gold 'model_a'", "item 'i0'")

@@ -161,6 +161,20 @@ def test_what_is_no_table_is_refused(source):
         read_tensor(source)
 
 
+def test_a_lazy_scan_of_nothing_stops_at_the_edge(tmp_path):
+    with pytest.raises(TableError, match="the frame: its engine answered"):
+        read_tensor(pl.scan_csv(tmp_path / "none.csv"))
+
+
+def test_pandas_columns_of_any_name():
+    frame = pd.DataFrame(columns(table()))
+    frame[7] = 1
+    assert_same(read_tensor(frame), slow(table()), but=("judge",))
+    frame.columns = ["judge", "judge", *frame.columns[2:]]
+    with pytest.raises(TableError, match="the frame"):
+        read_tensor(frame)
+
+
 def test_a_series_is_no_table():
     with pytest.raises(InputError, match="is no calls table"):
         read_tensor(pl.Series([1]))
