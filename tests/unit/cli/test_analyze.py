@@ -1,0 +1,207 @@
+"""`judgelaw analyze`: the sentence first, JSON of the contract, bad input in words."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from judgelaw.cli import main
+from judgelaw.estimate import COMPONENTS
+from judgelaw.worlds import World
+from support.streams import drawn, unanimous
+
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "verdicts"
+
+
+def run(capsys, *argv):
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in argv])
+    captured = capsys.readouterr()
+    return stop.value.code or 0, captured.out, captured.err
+
+
+def write(path, *tensors):
+    """Write tensors as a CSV calls table."""
+    lines = ["judge,layer,item,stratum,prompt,order,repeat,verdict"]
+    for t in tensors:
+        for (i, k, o, r), code in zip(*_calls(t), strict=True):
+            place = (t.items[i], t.strata[i] if t.strata else "all", t.prompts[k], t.orders[o])
+            lines.append(",".join([t.judge, t.layer or "audit", *place, str(r), t.verdicts[code]]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _calls(tensor):
+    from itertools import product
+
+    places = list(product(*(range(n) for n in tensor.ranked.shape)))
+    return places, [tensor.ranked[place] for place in places]
+
+
+@pytest.fixture
+def table(tmp_path):
+    world = World.from_effects(order=0.02)
+    return write(tmp_path / "calls.csv", drawn(world=world, items=12, repeats=4))
+
+
+def test_the_sentence_comes_first(table, capsys):
+    code, out, err = run(capsys, "analyze", table, "--permutations", 9, "--draws", 200)
+    assert code == 0
+    first = out.splitlines()[0]
+    assert "of this judge's disagreement is repeat-to-repeat noise" in first
+    assert "permutation tests of one law: across prompts p = " in out
+    assert "12 items x 3 prompts x 2 orders x 4 repeats" in out
+    assert err == ""
+
+
+def test_json_to_stdout_is_json_alone(table, capsys):
+    code, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--json", "-")
+    document = json.loads(out)
+    assert code == 0
+    assert document["schema"] == "judgelaw.analysis/1"
+    assert set(document["judges"]["judge"]["components"]) == set(COMPONENTS)
+    assert set(document["judges"]["judge"]["depths"]) == {"2", "4"}
+    assert document["layers"].keys() == {"audit"}
+
+
+def test_json_and_tables_go_to_files(table, capsys, tmp_path):
+    target, folder = tmp_path / "a.json", tmp_path / "tables"
+    options = ("--permutations", 0, "--draws", 100, "--json", target, "--tables", folder)
+    code, out, _ = run(capsys, "analyze", table, *options)
+    assert code == 0
+    assert out
+    document = json.loads(target.read_text(encoding="utf-8"))
+    for name in document["tables"]:
+        assert (folder / f"{name}.csv").is_file()
+        assert (folder / f"{name}.tex").is_file()
+
+
+def test_negative_estimates_are_explained_once(tmp_path, capsys):
+    tensors = [drawn(items=8, repeats=2, seed=s, judge=f"judge-{s}") for s in range(3)]
+    _, out, _ = run(
+        capsys, "analyze", write(tmp_path / "t.csv", *tensors), "--permutations", 0, "--draws", 100
+    )
+    assert out.count("Negative estimates are printed as they come") == 1
+    assert "-0.0" in out
+
+
+def test_judge_layer_and_repeats_choose_calls(tmp_path, capsys):
+    tensors = [
+        drawn(items=5, repeats=4, judge="x", layer="evaluation"),
+        drawn(items=5, repeats=4, judge="y", layer="evaluation", seed=1),
+        drawn(items=5, repeats=4, judge="x", layer="reference", seed=2),
+    ]
+    table = write(tmp_path / "t.csv", *tensors)
+    base = ("analyze", table, "--permutations", 0, "--draws", 100, "--json", "-")
+    _, out, _ = run(capsys, *base, "--judge", "x", "--layer", "reference", "--repeats", 2)
+    document = json.loads(out)
+    assert document["judges"].keys() == {"x"}
+    assert document["main_layer"] == "reference"
+    assert document["judges"]["x"]["repeats"] == 2
+    code, _, err = run(capsys, *base, "--layer", "control")
+    assert code == 2
+    assert "there are evaluation, reference" in err
+    code, _, err = run(capsys, *base, "--judge", "z")
+    assert code == 2
+    assert "z" in err
+
+
+def test_incomplete_tables_are_refused_with_the_option_that_helps(tmp_path, capsys):
+    table = write(tmp_path / "t.csv", drawn(items=5, repeats=2))
+    lines = table.read_text(encoding="utf-8").splitlines()
+    table.write_text("\n".join(x for x in lines if ",i1," not in x or ",p1,AB," not in x) + "\n")
+    code, _, err = run(capsys, "analyze", table)
+    assert code == 2
+    assert "--incomplete drop" in err
+    code, out, _ = run(
+        capsys, "analyze", table, "--incomplete", "drop", "--permutations", 0, "--draws", 100
+    )
+    assert code == 0
+    assert "dropped 1 of 5 items" in out
+
+
+def test_single_calls_and_missing_files_are_usage_errors(tmp_path, capsys):
+    code, _, err = run(capsys, "analyze", write(tmp_path / "t.csv", drawn(items=3, repeats=1)))
+    assert code == 2
+    assert "second repeat" in err
+    code, _, err = run(capsys, "analyze", tmp_path / "none.csv")
+    assert code == 2
+    assert "none.csv" in err
+
+
+def test_a_near_deterministic_judge_is_said_to_be_one(tmp_path, capsys):
+    table = write(tmp_path / "t.csv", unanimous())
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
+    assert out.startswith("This judge repeated itself in every cell")
+    assert "near-deterministic" in out
+
+
+def test_help_has_an_example(capsys):
+    code, out, _ = run(capsys, "analyze", "--help")
+    assert code == 0
+    assert "judgelaw analyze calls.csv.gz" in out
+
+
+def test_nothing_heavy_is_loaded_for_a_table(table):
+    """No charts, no study models, no HTTP: the answer should come at once."""
+    code = (
+        "import sys; from judgelaw.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'altair', 'pydantic', 'aiohttp', 'pandas', 'jinja2', 'scipy.stats', 'sqlite3'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "analyze", table, "--permutations", "0", "--draws", "50"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.strip() == "[]"
+
+
+def real(name):
+    path = SHARED / name
+    if not path.is_file():
+        pytest.skip(f"{path} is not on this machine")
+    return path
+
+
+def test_real_orders_without_prompts(capsys):
+    """Three judges, two orders, R = 3: the prompt facet is absent, and no call error is made up."""
+    table = real("mtbench_orders_o2_r3.csv.gz")
+    code, out, _ = run(capsys, "analyze", table, "--permutations", 19, "--json", "-")
+    assert code == 0
+    judges = json.loads(out)["judges"]
+    assert len(judges) == 3
+    for judge in judges.values():
+        assert judge["components"]["prompt"] is None
+        assert judge["components"]["interaction"] is None
+        assert judge["components"]["order"]["call_interval"] is None
+        assert judge["permutation"]["prompt"] is None
+        assert any("prompt facet is absent" in w for w in judge["warnings"])
+
+
+def test_real_prompts_with_incomplete_cells(capsys):
+    """The plug-in falls with the depth, the corrected estimate stays inside its own band."""
+    table = real("rewardbench2_prompts_k7_r8.csv.gz")
+    options = ("--incomplete", "drop", "--permutations", 0, "--draws", 500, "--json", "-")
+    code, out, _ = run(capsys, "analyze", table, "--judge", "gpt-5.4", *options)
+    assert code == 0
+    judge = json.loads(out)["judges"]["gpt-5.4"]
+    at = [judge["depths"][r]["prompt"] for r in ("2", "4", "8")]
+    assert at[0]["plugin"] > 1.4 * at[1]["plugin"] > 1.4 * 1.3 * at[2]["plugin"]
+    low, high = at[0]["band"]
+    assert all(low < c["estimate"] < high for c in at)
+    assert any("dropped 100 of 1763 items" in w for w in judge["warnings"])
+
+
+def test_real_alphabet_of_yes_and_no(capsys):
+    table = real("yesno_contexts_k5_r10_logprobs.csv.gz")
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 500, "--json", "-")
+    judge = json.loads(out)["judges"]["gpt-4.1-nano"]
+    assert judge["outcomes"] == {"no": 722, "yes": 328}
+    assert judge["components"]["prompt"]["estimate"] == pytest.approx(0.0815, abs=5e-4)
+    assert judge["gold_match"] == pytest.approx(0.646, abs=1e-3)

@@ -1,0 +1,79 @@
+"""`judgelaw compare`: matched judges from one table or several."""
+
+import json
+
+import pytest
+
+from judgelaw.cli import main
+from judgelaw.worlds import World
+from support.streams import drawn
+
+
+def run(capsys, *argv):
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in argv])
+    captured = capsys.readouterr()
+    return stop.value.code or 0, captured.out, captured.err
+
+
+def write(path, *tensors):
+    lines = ["judge,item,prompt,order,repeat,verdict"]
+    for t in tensors:
+        for i, item in enumerate(t.items):
+            for k, prompt in enumerate(t.prompts):
+                for o, order in enumerate(t.orders):
+                    lines += [
+                        f"{t.judge},{item},{prompt},{order},{r},{t.verdicts[code]}"
+                        for r, code in enumerate(t.ranked[i, k, o])
+                    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+A = drawn(world=World.from_effects(order=0.02), items=12, repeats=4, judge="a")
+B = drawn(items=10, repeats=4, judge="b", seed=1)
+
+
+def test_judges_of_one_table(tmp_path, capsys):
+    table = write(tmp_path / "t.csv", A, B)
+    code, out, _ = run(capsys, "compare", table, "--draws", 200)
+    assert code == 0
+    assert out.splitlines()[0].startswith("Total disagreement, largest first:")
+    assert "a - b" in out
+    assert "10 matched items, R = 4" in out
+    assert "items that another judge lacks were left out: a 2" in out
+
+
+def test_one_judge_in_two_tables_is_named_by_its_source(tmp_path, capsys):
+    first, second = write(tmp_path / "1.csv", A), write(tmp_path / "2.csv", A)
+    _, out, _ = run(capsys, "compare", first, second, "--draws", 200, "--json", "-")
+    document = json.loads(out)
+    assert document["schema"] == "judgelaw.comparison/1"
+    assert document["judges"] == [f"{first}: a", f"{second}: a"]
+    assert {d["estimate"] for d in document["differences"]} == {0.0}
+    assert all(d["band"] is None for d in document["differences"])
+
+
+def test_what_cannot_be_compared_is_refused_in_words(tmp_path, capsys):
+    table = write(tmp_path / "t.csv", A, drawn(items=12, prompts=2, repeats=4, judge="c"))
+    code, _, err = run(capsys, "compare", table)
+    assert code == 2
+    assert "--prompt" in err
+    code, out, _ = run(capsys, "compare", table, "--prompt", "p1", "--prompt", "p2", "--draws", 100)
+    assert code == 0
+    assert "a - c" in out
+    assert run(capsys, "compare", table, table)[0] == 2
+    code, _, err = run(capsys, "compare", table, "--judge", "nobody")
+    assert code == 2
+    assert "there are a, c" in err
+    assert "two or more" in run(capsys, "compare", table, "--judge", "a")[2]
+
+
+def test_an_ordering_that_correction_changes_is_said(tmp_path, capsys):
+    noisy = drawn(items=40, prompts=6, repeats=2, judge="noisy")
+    world = World.from_effects(base=(0.8, 0.2, 0.0, 0.0), prompt=0.015)
+    shifted = drawn(world=world, items=40, prompts=6, repeats=2, judge="shifted", seed=1)
+    _, out, _ = run(capsys, "compare", write(tmp_path / "t.csv", noisy, shifted), "--draws", 200)
+    assert (
+        "By prompt the plug-in ranks noisy > shifted, the corrected estimate shifted > noisy" in out
+    )
