@@ -1,0 +1,68 @@
+"""`judgelaw demo` and `judgelaw audit`: from nothing to a report, and again in no time."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from judgelaw.cli._main import cli
+from judgelaw.estimate import COMPONENTS
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    shown = CliRunner().invoke(cli, ["demo", "--out", str(folder)], catch_exceptions=False)
+    assert shown.exit_code == 0, shown.output
+    return folder, shown.stdout
+
+
+def test_the_truth_stands_beside_the_estimate(demo):
+    _, shown = demo
+    table = shown[shown.index("The truth") :].splitlines()
+    rows = {line.split()[0]: line.split() for line in table[2:7]}
+    assert list(rows) == list(COMPONENTS)
+    assert float(rows["prompt"][1]) == pytest.approx(0.004, abs=1e-9)
+    assert float(rows["order"][1]) == pytest.approx(0.03, abs=1e-9)
+
+
+def test_one_plain_sentence_comes_first(demo):
+    assert "% of this judge's disagreement is" in demo[1].splitlines()[0]
+
+
+def test_the_run_folder_holds_what_the_contract_names(demo):
+    run = demo[0] / "run"
+    for name in (
+        "study.yaml",
+        "manifest.parquet",
+        "manifest.json",
+        "ledger.sqlite",
+        "calls.parquet",
+        "timing.parquet",
+        "results/analysis.json",
+        "report.html",
+        "SHA256SUMS",
+    ):
+        assert (run / name).is_file(), name
+    analysis = json.loads((run / "results/analysis.json").read_text())
+    assert analysis["schema"] == "judgelaw.analysis/1"
+    assert analysis["judges"]["known-law"]["repeats"] == 4
+    assert set(analysis["layers"]) == {"audit", "control"}
+
+
+def test_the_same_command_resumes_and_asks_nothing_again(demo):
+    folder, first = demo
+    again = CliRunner().invoke(
+        cli, ["audit", str(folder / "study.yaml"), "--out", str(folder / "run")]
+    )
+    assert again.exit_code == 0
+    assert again.stdout.splitlines()[0] == first.splitlines()[0]
+    status = CliRunner().invoke(cli, ["status", str(folder / "run"), "--json", "-"])
+    counted = json.loads(status.stdout)
+    assert counted["attempts"] == counted["completed"] == counted["planned"]
+
+
+def test_everything_in_the_run_verifies(demo):
+    shown = CliRunner().invoke(cli, ["verify", str(demo[0] / "run"), "--json", "-"])
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout)["ok"] is True
