@@ -42,7 +42,7 @@ _CLEAR = 2.0
 
 def pack(value: Any) -> str:
     """Return a value as base64 of gzipped JSON; the same value gives the same text."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
 
 
@@ -76,6 +76,7 @@ def explorer(
 def _grid(name: str, judge: Source, tensor: VerdictTensor, chunks: int) -> dict[str, Any]:
     return {
         "judge": name,
+        "shown": visible(name),
         "path": judge.at("item_values", "estimates").path,
         "prompts": [visible(p) for p in tensor.prompts],
         "orders": [visible(o) for o in tensor.orders],

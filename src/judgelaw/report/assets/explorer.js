@@ -213,9 +213,9 @@
 
   const start = async () => {
     all = await load("analysis");
-    const names = Object.keys(all.judges);
-    const [judgeLabel] = select("Judge", names.map((name, j) => [j, name]), (j) => enter(Number(j)));
-    judgeLabel.hidden = names.length < 2;
+    const grids = await Promise.all(Object.keys(all.judges).map((_, j) => load(`grid-${j}`)));
+    const [judgeLabel] = select("Judge", grids.map((g, j) => [j, g.shown]), (j) => enter(Number(j)));
+    judgeLabel.hidden = grids.length < 2;
     root.replaceChildren(
       make("div", { className: "controls" }, make("label", {}, "Find ", search), strataLabel, judgeLabel),
       make("div", { className: "scroll" }, table),

@@ -99,8 +99,10 @@ def simplex(
         "x": x,
         "y": y,
         "size": q("size", scale=None, legend=None),
-        "shape": n("kind", scale={"domain": kinds, "range": _SHAPES[: len(kinds)]}, legend=None),
-        "color": n("kind", scale={"domain": kinds, "range": _COLOURS[: len(kinds)]}, legend=None),
+        "shape": n("kind", scale={"domain": kinds, "range": [*_SHAPES[: len(kinds)]]}, legend=None),
+        "color": n(
+            "kind", scale={"domain": kinds, "range": [*_COLOURS[: len(kinds)]]}, legend=None
+        ),
         "description": n("label"),
     }
     centre = {"x": x, "y": y, "description": n("label")}

@@ -1,0 +1,85 @@
+"""Small worlds for the report: every facet, one facet, unanimous, hostile."""
+
+import numpy as np
+
+from judgelaw.analysis import Analysis, Key, analyze
+from judgelaw.tensor import VerdictTensor
+
+HOSTILE = (
+    "</script><script>window.pwned=1</script>",
+    '"><img src=x onerror=window.pwned=1>',
+    "javascript:window.pwned=1",
+    "{{ 7*7 }}{% for x in y %}",
+    "<svg onload=window.pwned=1>&amp;<!--",
+    "\u202egnp.exe\u202c\u2066\x00\x1b]0;x\x07\ud800",
+)
+
+
+def tensor(
+    *,
+    items: int = 12,
+    prompts: int = 3,
+    orders: int = 2,
+    repeats: int = 4,
+    seed: int = 1,
+    lean: float = 0.12,
+) -> VerdictTensor:
+    """Draw calls with a prompt and an order effect in four verdicts, in two strata."""
+    rng = np.random.default_rng(seed)
+    base = rng.dirichlet([2.0, 2.0, 0.4, 0.2], size=items)
+    laws = np.broadcast_to(base[:, None, None], (items, prompts, orders, 4)).copy()
+    shift = rng.normal(0, 0.06, size=(items, prompts))[..., None] + (lean, -lean)[:orders]
+    moved = np.clip(shift, -0.9 * laws[..., 0], 0.9 * laws[..., 1])
+    laws[..., 0] += moved
+    laws[..., 1] -= moved
+    return VerdictTensor.from_laws(
+        laws,
+        repeats=repeats,
+        seed=seed,
+        items=[f"item-{i:03d}" for i in range(items)],
+        prompts=[f"prompt {k}" for k in range(prompts)],
+        orders=("AB", "BA")[:orders],
+        strata=[("Natural", "Adversarial")[i % 2] for i in range(items)],
+        gold=[("candidate_1", "candidate_2")[i % 2] for i in range(items)],
+    )
+
+
+def unanimous() -> VerdictTensor:
+    """Give one verdict to each item in every call."""
+    counts = np.zeros((6, 3, 2, 4), dtype=int)
+    counts[np.arange(6), :, :, np.arange(6) % 2] = 4
+    return VerdictTensor.from_counts(counts, orders=("AB", "BA"))
+
+
+def hostile() -> tuple[dict[Key, VerdictTensor], dict]:
+    """Name everything by text that wants to run, and answer with it too."""
+    from dataclasses import replace
+
+    drawn = tensor(items=len(HOSTILE), prompts=len(HOSTILE))
+    named = replace(
+        drawn,
+        items=tuple(f"{i}{text}" for i, text in enumerate(HOSTILE)),
+        prompts=tuple(f"{text}{i}" for i, text in enumerate(HOSTILE)),
+        strata=tuple(HOSTILE),
+        verdicts=("candidate_1", "candidate_2", HOSTILE[1], HOSTILE[0]),
+        gold=None,
+    )
+    judge = HOSTILE[0]
+    return {(None, judge): named}, {judge: completions(named, "\n".join(HOSTILE))}
+
+
+def completions(calls: VerdictTensor, text: str) -> dict[tuple[str, str, str, int], str]:
+    """Give every call the same reply, with its place in front."""
+    depth = calls.depth[1]
+    return {
+        (item, prompt, order, repeat): f"{item}|{prompt}|{order}|{repeat}: {text}"
+        for item in calls.items
+        for prompt in calls.prompts
+        for order in calls.orders
+        for repeat in range(depth)
+    }
+
+
+def analysed(tensors: dict[Key, VerdictTensor]) -> Analysis:
+    """Analyse with few draws: the report does not care how smooth a band is."""
+    return analyze(tensors, draws=200, permutations=19, seed=3)
