@@ -1,0 +1,28 @@
+"""Endings of attempts, made up."""
+
+from judgelaw.ledger import Completed, Failed, Receipt, Reservation
+from judgelaw.render.completion import Completion, Verdict
+
+PARSER = "first-line/1#00000000"
+
+
+def completed(reservation: Reservation, text="A", **receipt) -> Completed:
+    return Completed(
+        reservation=reservation,
+        sent_at=10.0,
+        ended_at=11.5,
+        status=200,
+        body=b'{"text": "%s"}' % text.encode(),
+        completion=Completion(text=text, finish_reason="stop"),
+        receipt=Receipt(
+            **{"input_tokens": 100, "output_tokens": 2, "response_id": f"r{reservation.attempt}"}
+            | receipt
+        ),
+        verdict=Verdict(verdict="candidate_1", parser=PARSER, displayed="A", reason="parsed"),
+    )
+
+
+def failed(reservation: Reservation, kind="reset", **fields) -> Failed:
+    return Failed(
+        reservation=reservation, sent_at=10.0, ended_at=12.0, kind=kind, detail="words", **fields
+    )

@@ -1,0 +1,85 @@
+"""A budget holds even in the worst case of what is under way."""
+
+import pytest
+
+from judgelaw.acquire.budget import Cost, Meter, Purse, open_purse, usd
+from judgelaw.design import Budget, Decoding, JudgeSpec, Price
+from judgelaw.errors import InputError
+from judgelaw.ledger import Receipt, Totals
+
+PRICE = Price(input_per_mtok=1.0, output_per_mtok=10.0)
+
+
+def judge(**fields):
+    return JudgeSpec(
+        name="j",
+        provider="openai-chat",
+        base_url="http://h/v1",
+        model="m",
+        decoding=Decoding(max_tokens=100),
+        **fields,
+    )
+
+
+def totals(**fields):
+    zero = dict.fromkeys(Totals.__dataclass_fields__, 0)
+    return Totals(**{**zero, **fields})
+
+
+def test_prices_count_cached_input_apart():
+    assert usd(PRICE, tokens_in=1_000_000, tokens_out=100_000) == pytest.approx(2.0)
+    cheap = Price(input_per_mtok=1.0, output_per_mtok=10.0, cached_input_per_mtok=0.1)
+    assert usd(cheap, tokens_in=1_000_000, tokens_out=0, cached=500_000) == pytest.approx(0.55)
+    assert usd(None, tokens_in=5, tokens_out=5) == 0.0
+
+
+def test_a_meter_learns_the_ratio_of_its_judge():
+    meter = Meter(judge(price=PRICE))
+    assert meter.estimate(b"x" * 1000).tokens == pytest.approx(400 + 100)
+    spent = meter.learn(b"x" * 1000, Receipt(input_tokens=250, output_tokens=3))
+    assert spent == Cost(tokens=253, usd=pytest.approx(0.00028))
+    assert meter.estimate(b"x" * 1000).tokens == pytest.approx(250 + 100)
+    assert meter.learn(b"x", Receipt()) is None
+
+
+def test_calls_under_way_count():
+    purse = Purse(Budget(calls=2))
+    assert purse.lacks(Cost()) is None
+    purse.hold(Cost())
+    purse.hold(Cost())
+    assert purse.lacks(Cost()) == "2 calls"
+    purse.settle(Cost(), None, completed=False)
+    assert purse.lacks(Cost()) is None
+    purse.settle(Cost(), None, completed=True)
+    purse.hold(Cost())
+    assert purse.lacks(Cost()) == "2 calls"
+
+
+def test_tokens_and_dollars_hold_the_worst_case():
+    purse = Purse(Budget(tokens=1_000, usd=1.0))
+    worst = Cost(tokens=600, usd=0.1)
+    purse.hold(worst)
+    assert "1000 tokens" in purse.lacks(worst)
+    purse.settle(worst, Cost(tokens=100, usd=0.95), completed=True)
+    assert purse.lacks(Cost(tokens=600)) is None
+    assert "1 USD" in purse.lacks(worst)
+
+
+def test_rounding_does_not_pile_up():
+    purse = Purse(Budget(tokens=10))
+    for _ in range(10_000):
+        purse.hold(Cost(tokens=0.1))
+        purse.settle(Cost(tokens=0.1), None, completed=False)
+    assert purse.lacks(Cost(tokens=10)) is None
+
+
+def test_a_purse_starts_from_the_rows_and_counts_lost_answers():
+    rows = totals(completed=10, input_tokens=1_000, output_tokens=100, at_risk=5)
+    purse = open_purse(Budget(tokens=9), {"j": judge(price=PRICE)}, {"j": rows})
+    assert (purse.calls, purse.tokens) == (10, 1_650)
+    assert purse.usd == pytest.approx(1.5 * 0.002)
+
+
+def test_dollars_without_a_price_are_refused():
+    with pytest.raises(InputError, match="judge j has no price"):
+        open_purse(Budget(usd=5), {"j": judge()}, {"j": totals()})
