@@ -19,9 +19,10 @@ from judgelaw.ledger.migrate import migrate
 from judgelaw.ledger.protocol import Listener
 from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
 from judgelaw.ledger.sqlite_rows import write_endings
-from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, planned_call
+from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.values import Ending, Reservation
+from judgelaw.ledger.view import planned_call
 from judgelaw.ledger.writer import GroupWriter
 from judgelaw.render.completion import Verdict
 

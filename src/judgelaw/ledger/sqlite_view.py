@@ -1,151 +1,27 @@
 """Reading a SQLite ledger: any number of readers, while a run writes or after it."""
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from judgelaw.design.manifest import PlannedCall
 from judgelaw.errors import IntegrityError, RunError
 from judgelaw.ledger.migrate import foreign_schema
 from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import (
-    Judged,
-    JudgeSummary,
-    Receipt,
-    StoredAttempt,
-    StoredCompletion,
-    Totals,
-    VerdictCount,
-)
-from judgelaw.render.completion import Completion, Verdict
+from judgelaw.ledger.view import RowView
 
 LEDGER_NAME = "ledger.sqlite"
 
 _SQL = statements("sqlite")
 
 
-class SqliteView:
+class SqliteView(RowView):
     """The rows of one ledger file, read-only."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._reader: sqlite3.Connection | None = None
-
-    def totals(self, judge: str | None = None) -> Totals:
-        """Count the run, or one judge of it."""
-        planned, completed, tokens_in, tokens_out, cached, unmetered = self._one(
-            "count_calls", judge
-        )
-        in_flight, failed, orphaned, refused, unsent, at_risk = self._one("count_attempts", judge)
-        return Totals(
-            planned=planned,
-            completed=completed,
-            in_flight=in_flight,
-            failed=failed,
-            orphaned=orphaned,
-            refused=refused,
-            unsent=unsent,
-            input_tokens=tokens_in,
-            output_tokens=tokens_out,
-            cached_tokens=cached,
-            unmetered=unmetered,
-            at_risk=at_risk,
-        )
-
-    def flagged(self, judge: str | None = None) -> int:
-        """Count the completed calls whose reply looks like another model's or an earlier one's."""
-        (count,) = self._one("count_flagged", judge)
-        return int(count)
-
-    def summaries(self) -> tuple[JudgeSummary, ...]:
-        """Say how the calls of each judge ended."""
-        reasons, failures, flags, models, fingerprints = (
-            self._tally(name)
-            for name in ("finish_reasons", "failures", "flag_kinds", "models", "fingerprints")
-        )
-        return tuple(
-            JudgeSummary(
-                judge=judge,
-                planned=planned,
-                completed=completed,
-                retried=retried,
-                finish_reasons=reasons[judge],
-                failures=failures[judge],
-                flags=flags[judge],
-                models=models[judge],
-                fingerprints=fingerprints[judge],
-            )
-            for judge, planned, completed, retried in self._rows("judge_calls")
-        )
-
-    def verdict_counts(self) -> tuple[VerdictCount, ...]:
-        """Count verdicts by judge, parser version and reason."""
-        return tuple(
-            VerdictCount(judge=judge, parser=parser, verdict=verdict, reason=reason, count=count)
-            for judge, parser, verdict, reason, count in self._rows("verdict_counts")
-        )
-
-    def calls(self) -> Iterator[PlannedCall]:
-        """Yield every call in schedule order."""
-        return map(planned_call, self._rows("calls"))
-
-    def attempts(self) -> Iterator[StoredAttempt]:
-        """Yield every attempt in the sequence of reservation."""
-        for row in self._rows("attempts"):
-            attempt, call_id, number, session, state, reserved, sent, ended, *rest = row
-            status, kind, detail = rest
-            yield StoredAttempt(
-                attempt=attempt,
-                call_id=call_id,
-                number=number,
-                session=session,
-                state=state,
-                reserved_at=reserved,
-                sent_at=sent,
-                ended_at=ended,
-                status=status,
-                kind=kind,
-                detail=detail,
-            )
-
-    def completions(self) -> Iterator[StoredCompletion]:
-        """Yield every completed call in schedule order."""
-        return map(_stored_completion, self._rows("completions"))
-
-    def verdicts(self, parser: str | None = None) -> Iterator[tuple[str, Verdict]]:
-        """Yield `(call_id, verdict)` in schedule order, under one parser version or under all."""
-        for call_id, name, verdict, displayed, reason in self._rows("verdicts", parser):
-            yield (
-                call_id,
-                Verdict(parser=name, verdict=verdict, displayed=displayed, reason=reason),
-            )
-
-    def judged(self) -> Iterator[Judged]:
-        """Yield every verdict by judge, layer, item, order, repeat, prompt and parser version."""
-        return map(_judged, self._rows("judged"))
-
-    def unjudged(self, judge: str, parser: str) -> Iterator[tuple[str, str, Completion]]:
-        """Yield `(call_id, order, completion)` where this parser version has not judged."""
-        for call_id, order, text, finish, refusal, filtered in self._rows(
-            "unjudged", judge, parser
-        ):
-            yield (
-                call_id,
-                order,
-                Completion(
-                    text=text,
-                    finish_reason=finish,
-                    refusal=refusal,
-                    content_filtered=bool(filtered),
-                ),
-            )
-
-    def flags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
-        yield from self._rows("flags")
 
     def check(self) -> list[str]:
         """Return what is wrong with the file's pages, keys and rules."""
@@ -163,28 +39,12 @@ class SqliteView:
             self._reader.close()
             self._reader = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def _one(self, name: str, judge: str | None) -> Sequence[Any]:
-        (row,) = self._rows(name, judge)
-        return row  # type: ignore[no-any-return]  # sqlite3 rows are untyped
-
     def _rows(self, name: str, *values: object) -> Iterator[Any]:
         with closing(self._execute(_SQL[name], *values)) as cursor:
             try:
                 yield from cursor
             except sqlite3.DatabaseError as error:
                 raise damaged(self.path, error) from error
-
-    def _tally(self, name: str) -> defaultdict[str, dict[str, int]]:
-        tally: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for judge, key, count in self._rows(name):
-            tally[judge][key] = count
-        return tally
 
     def _execute(self, sql: str, *values: object) -> sqlite3.Cursor:
         try:
@@ -206,74 +66,9 @@ class SqliteView:
         return self._reader
 
 
-def planned_call(row: Sequence[Any]) -> PlannedCall:
-    """Make a call of the columns that the statements select, in their sequence."""
-    call_id, judge, layer, item, stratum, prompt, order, repeat, seed, position, *rest = row
-    request, payload, judge_sha256, gold = rest
-    return PlannedCall(
-        call_id=call_id,
-        judge=judge,
-        layer=layer,
-        item=item,
-        stratum=stratum,
-        prompt=prompt,
-        order=order,
-        repeat=repeat,
-        seed=seed,
-        position=position,
-        request_sha256=request.hex(),
-        payload_sha256=payload.hex(),
-        judge_sha256=judge_sha256.hex(),
-        gold=gold,
-    )
-
-
 def damaged(path: Path, error: sqlite3.Error) -> IntegrityError:
     """Say that the file is no ledger any more."""
     return IntegrityError(
         f"{path}: {error}: the file is damaged or is no ledger; restore it from a copy, "
         "`judgelaw verify` says what else changed"
-    )
-
-
-def _judged(row: Sequence[Any]) -> Judged:
-    parser, verdict, displayed, reason, attempts, sent, ended, finish = row[:8]
-    tokens_in, tokens_out, cached = row[8:11]
-    return Judged(
-        call=planned_call(row[11:]),
-        verdict=Verdict(parser=parser, verdict=verdict, displayed=displayed, reason=reason),
-        attempts=attempts,
-        sent_at=sent,
-        ended_at=ended,
-        finish_reason=finish,
-        input_tokens=tokens_in,
-        output_tokens=tokens_out,
-        cached_tokens=cached,
-    )
-
-
-def _stored_completion(row: Sequence[Any]) -> StoredCompletion:
-    attempt, attempts, sent, ended, status, body, text, finish, refusal, filtered = row[:10]
-    tokens_in, tokens_out, cached, model, fingerprint, response_id, seed, replayed = row[10:18]
-    return StoredCompletion(
-        call=planned_call(row[18:]),
-        attempt=attempt,
-        attempts=attempts,
-        sent_at=sent,
-        ended_at=ended,
-        status=status,
-        body=body,
-        completion=Completion(
-            text=text, finish_reason=finish, refusal=refusal, content_filtered=bool(filtered)
-        ),
-        receipt=Receipt(
-            input_tokens=tokens_in,
-            output_tokens=tokens_out,
-            cached_tokens=cached,
-            model=model,
-            fingerprint=fingerprint,
-            response_id=response_id,
-            echoed_seed=seed,
-            replayed=bool(replayed),
-        ),
     )
