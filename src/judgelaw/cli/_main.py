@@ -24,6 +24,7 @@ COMMANDS = {
     "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
     "verify": "Derive everything in a run folder again, and say what is wrong.",
     "reparse": "Read stored completions under another parser, offline.",
+    "import": "Turn logs of other tools into a calls table, and say what it can tell.",
     "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
     "report": "Write one HTML page: the answer, its bands, every item, what to do.",
     "compare": "Put judges side by side on matched items.",

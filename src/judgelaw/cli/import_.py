@@ -1,0 +1,147 @@
+"""`judgelaw import`: logs of other tools as a calls table."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from judgelaw.cli._output import progress, write_json
+from judgelaw.errors import InputError
+
+if TYPE_CHECKING:
+    from judgelaw.importers import Survey
+
+SOURCES = ("inspect", "promptfoo", "lm-eval", "openai-batch", "anthropic-batch", "csv")
+F = TypeVar("F", bound=Callable[..., Any])
+_DEFAULT = Path("calls.parquet")
+_PARTS = {
+    "judge": "Where the judge's name stands.",
+    "item": "Where the item stands.",
+    "prompt": "Where the prompt variant stands.",
+    "order": "Where the display order stands, AB or BA.",
+    "repeat": "Where the repeat rank stands.  [default: order of appearance]",
+    "stratum": "Where the item's stratum stands.",
+    "gold": "Where the right verdict stands.",
+    "verdict": "Where the verdict stands, such as scores.NAME.value.",
+    "text": "Where the completion stands, for --parser.",
+}
+
+
+def _field_options(command: F) -> F:
+    for part, text in reversed(_PARTS.items()):
+        command = click.option(f"--{part}", metavar="FIELD", help=text)(command)
+    return command
+
+
+@click.command()
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option("--from", "source", type=click.Choice(SOURCES), required=True, help="What wrote it.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"The calls table, .parquet, .csv or .jsonl.  [default: {_DEFAULT}, if there is none]",
+)
+@click.option(
+    "--parser",
+    metavar="RULE",
+    help="Read the verdict from the completion: first-line, regex:PATTERN, json:FIELD, "
+    "score:MIN..MAX.",
+)
+@_field_options
+@click.option(
+    "--label", "labels", multiple=True, metavar="VALUE=VERDICT", help="What a value stands for."
+)
+@click.option(
+    "--map-order", "orders", multiple=True, metavar="VALUE=AB|BA", help="What an order means."
+)
+@click.option("--where", multiple=True, metavar="FIELD=VALUE", help="Keep these entries only.")
+@click.option(
+    "--custom-id",
+    metavar="REGEX",
+    help="How custom ids of a batch are made up, with groups item, prompt, order, repeat.  "
+    "[default: item/prompt/AB/0, with / or | or __]",
+)
+@click.option(
+    "--truncated",
+    type=click.Choice(["invalid", "parse"]),
+    default="invalid",
+    show_default=True,
+    help="What a completion cut at its cap becomes.",
+)
+@click.option("--drop-copies", is_flag=True, help="Keep one of each copied response.")
+@click.option("--json", "json_file", metavar="FILE", help="Write what was found; - for stdout.")
+def command(
+    *,
+    paths: Sequence[str],
+    source: str,
+    out: Path | None,
+    parser: str | None,
+    labels: tuple[str, ...],
+    orders: tuple[str, ...],
+    where: tuple[str, ...],
+    custom_id: str | None,
+    truncated: Literal["invalid", "parse"],
+    drop_copies: bool,
+    json_file: str | None,
+    **fields: str | None,
+) -> None:
+    r"""Turn logs of other tools into a calls table, and say what can be learnt from it.
+
+    A FIELD is a dotted path in the log's own record (metadata.order, vars.item, doc.id), or a
+    constant after an equals sign (=gpt-x). Metadata called item, prompt, order, stratum and gold
+    are found without it. Copies of one response are refused: they are no repeats.
+
+    \b
+    judgelaw import --from inspect logs/*.eval --parser first-line
+    judgelaw import --from promptfoo out.json --order vars.order --parser 'regex:\[\[(A|B)\]\]'
+    judgelaw import --from openai-batch out.jsonl --parser first-line -o batch.parquet
+    judgelaw import --from csv raw.csv --verdict winner --judge =my-judge --map-order swapped=BA
+    """
+    target = _target(out)
+    from judgelaw.importers import Rules, import_log
+    from judgelaw.tables import write_calls
+
+    rules = Rules(
+        fields={part: path for part, path in fields.items() if path is not None},
+        parser=parser,
+        labels=_pairs("--label", labels),
+        orders=_pairs("--map-order", orders),
+        where=_pairs("--where", where),
+        truncated=truncated,
+    )
+    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
+    with progress("reading", max(size, 1)) as tick:
+        imported = import_log(
+            source, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, tick=tick
+        )
+    rows = write_calls(target, imported.columns)
+    click.echo(f"{rows} calls in {target}; next: judgelaw analyze {target}", err=True)
+    if json_file is not None:
+        write_json(_document(imported.survey, target), json_file)
+    if json_file != "-":
+        for line in imported.survey.sentences():
+            click.echo(line)
+
+
+def _target(out: Path | None) -> Path:
+    """Return where to write; a table that nobody named is never written over."""
+    if out is None and _DEFAULT.exists():
+        raise InputError(f"{_DEFAULT} is there already: name the new table, -o FILE")
+    return out or _DEFAULT
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Split VALUE=MEANING at the last equals sign: values may hold some themselves."""
+    pairs = {}
+    for text in texts:
+        value, equals, meaning = text.rpartition("=")
+        if not (value and equals and meaning):
+            raise click.BadParameter(f"{text!r}: write VALUE=MEANING", param_hint=option)
+        pairs[value] = meaning
+    return pairs
+
+
+def _document(survey: "Survey", target: Path) -> dict[str, Any]:
+    return {"schema": "judgelaw.import/1", "table": str(target), **vars(survey)}

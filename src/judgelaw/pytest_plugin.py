@@ -1,0 +1,202 @@
+"""A pytest plugin: the limits of a judge as tests, by the rule of `judgelaw gate`.
+
+    @pytest.mark.judgelaw("runs/nightly", max={"prompt": 0.02, "invalid": 0.01})
+    def test_judge_does_not_care_how_it_is_asked(): ...
+
+    def test_order(judgelaw_audit):
+        audit = judgelaw_audit("calls.parquet", judge="my-judge")
+        audit.require(max={"order": 0.05})
+
+A limit that is broken fails the test. One that these calls cannot decide is an expected failure
+that says so, unless `on_inconclusive` is "fail" or "pass". Paths are relative to pytest's root.
+Every pytest run on the machine loads this file, so it imports nothing but pytest.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import pytest
+
+from judgelaw.errors import InputError, JudgelawError
+
+if TYPE_CHECKING:
+    from judgelaw.analysis.gating import GateReport, Limit
+    from judgelaw.cli._source import Source
+    from judgelaw.estimate import Design
+
+OnInconclusive = Literal["xfail", "fail", "pass"]
+_NONE: Mapping[str, float] = {}
+_MARKER = (
+    "judgelaw(source, max={}, min={}, new_items=False, level=0.95, on_inconclusive='xfail', "
+    "judge=None, layer=None, repeats=None, design=None, incomplete='error'): "
+    "fail where a judge breaks a limit on call, prompt, order, interaction, total, invalid "
+    "or coverage; without limits, those of the run's study."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """The calls of a run or a table, ready to be held against limits."""
+
+    source: "Source"
+
+    def require(
+        self,
+        *,
+        max: Mapping[str, float] = _NONE,  # noqa: A002 - as in the marker and the command
+        min: Mapping[str, float] = _NONE,  # noqa: A002 - same
+        new_items: bool = False,
+        level: float = 0.95,
+        on_inconclusive: OnInconclusive = "xfail",
+    ) -> "GateReport":
+        """Fail the test where a limit is broken; say so where these calls cannot decide it.
+
+        Args:
+            max: largest values by quantity; without any limit, those of the run's study hold.
+            min: least values, for `coverage`.
+            new_items: decide for new items of the same strata, not for these very items.
+            level: confidence of each one-sided bound.
+            on_inconclusive: what an undecided limit does: "xfail", "fail" or "pass".
+        """
+        from judgelaw.cli._gate_files import said  # noqa: PLC0415 - NumPy, when it is needed
+        from judgelaw.cli.gate import check_source  # noqa: PLC0415 - same
+
+        with _our_errors():
+            _check_choice(on_inconclusive)
+            report = check_source(
+                self.source,
+                self._limits(max, min),
+                scope="new-items" if new_items else "fixed",
+                level=level,
+            )
+        counted = {"fail"} | ({"inconclusive"} if on_inconclusive == "fail" else set())
+        if broken := [said(d) for d in report.limits if d.verdict in counted]:
+            pytest.fail("\n".join(["judgelaw gate failed", *broken]), pytrace=False)
+        if report.verdict == "inconclusive" and on_inconclusive == "xfail":
+            open_ones = [said(d) for d in report.limits if d.verdict == "inconclusive"]
+            pytest.xfail("judgelaw gate inconclusive: " + "; ".join(open_ones))
+        return report
+
+    def estimates(self, judge: str | None = None) -> dict[str, float]:
+        """Return the components of one judge, averaged over items; nan where a facet is absent."""
+        from judgelaw.estimate import COMPONENTS, decompose  # noqa: PLC0415 - NumPy
+
+        tensors = self.source.main()
+        name = next(iter(tensors)) if judge is None and len(tensors) == 1 else judge
+        if name not in tensors:
+            raise InputError(f"no judge {judge!r}: there are {', '.join(tensors)}; name one")
+        found = decompose(
+            tensors[name], design=self.source.design, order_weights=self.source.order_weights
+        ).macro()
+        return {component: float(found[component]) for component in COMPONENTS}
+
+    def _limits(self, largest: Mapping[str, float], least: Mapping[str, float]) -> "list[Limit]":
+        from judgelaw.analysis.gating import Limit  # noqa: PLC0415 - NumPy, when it is needed
+
+        if not largest and not least:
+            largest = self.source.gate
+        return [
+            *(Limit(quantity=name, side="max", value=x) for name, x in largest.items()),
+            *(Limit(quantity=name, side="min", value=x) for name, x in least.items()),
+        ]
+
+
+@dataclass(frozen=True)
+class _Marked:
+    """The arguments of the marker."""
+
+    source: str | Path
+    _: KW_ONLY
+    max: Mapping[str, float] = field(default_factory=dict)
+    min: Mapping[str, float] = field(default_factory=dict)
+    new_items: bool = False
+    level: float = 0.95
+    on_inconclusive: OnInconclusive = "xfail"
+    judge: str | None = None
+    layer: str | None = None
+    repeats: int | None = None
+    design: "Design | None" = None
+    incomplete: Literal["error", "drop"] = "error"
+
+
+@pytest.fixture
+def judgelaw_audit(request: pytest.FixtureRequest) -> Callable[..., Audit]:
+    """Read a run folder or a calls table, `judgelaw_audit(source, judge=None, repeats=None)`."""
+
+    def audit(source: str | Path, **options: Any) -> Audit:
+        return _read(request.config.rootpath, source, **options)
+
+    return audit
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Decide the limits of marked tests before their body runs; other tests are none of ours."""
+    for mark in item.iter_markers("judgelaw"):
+        try:
+            asked = _Marked(*mark.args, **mark.kwargs)
+        except TypeError as error:
+            pytest.fail(f"@pytest.mark.judgelaw: {error}; it takes {_MARKER}", pytrace=False)
+        _read(
+            item.config.rootpath,
+            asked.source,
+            judge=asked.judge,
+            layer=asked.layer,
+            repeats=asked.repeats,
+            design=asked.design,
+            incomplete=asked.incomplete,
+        ).require(
+            max=asked.max,
+            min=asked.min,
+            new_items=asked.new_items,
+            level=asked.level,
+            on_inconclusive=asked.on_inconclusive,
+        )
+
+
+def _read(
+    root: Path,
+    source: str | Path,
+    *,
+    judge: str | None = None,
+    layer: str | None = None,
+    repeats: int | None = None,
+    design: "Design | None" = None,
+    incomplete: Literal["error", "drop"] = "error",
+) -> Audit:
+    from judgelaw.cli._source import read_source  # noqa: PLC0415 - DuckDB, when it is needed
+
+    place = str(source)
+    with _our_errors():
+        found = read_source(
+            place if "://" in place else str(root / place),
+            judges=() if judge is None else (judge,),
+            layer=layer,
+            repeats=repeats,
+            design=design,
+            incomplete=incomplete,
+        )
+    return Audit(source=found)
+
+
+def _check_choice(on_inconclusive: str) -> None:
+    choices = get_args(OnInconclusive)
+    if on_inconclusive not in choices:
+        raise InputError(f"on_inconclusive={on_inconclusive!r}: say {', '.join(choices)}")
+
+
+@contextmanager
+def _our_errors() -> Iterator[None]:
+    """Show an error of ours as one message: value, rule and remedy need no traceback."""
+    try:
+        yield
+    except JudgelawError as error:
+        pytest.fail(f"judgelaw: {error}", pytrace=False)
