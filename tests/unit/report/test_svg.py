@@ -35,8 +35,8 @@ def test_every_estimate_is_one_mark_that_says_its_value():
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_labels_stay_text(text):
-    drawn = draw(estimates([mark(label=visible(text), text=visible(text))], width=680), label=text)
-    root = ET.fromstring(drawn.markup.replace(text, visible(text)))
+    drawn = draw(estimates([mark(label=visible(text), text=visible(text))], width=680), label="l")
+    root = ET.fromstring(drawn.markup)  # noqa: S314 - what we drew ourselves
     labels = {element.get("aria-label") for element in root.iter()}
     assert visible(text) in labels
     assert {element.tag.split("}")[1] for element in root.iter()} <= {
@@ -63,12 +63,7 @@ def test_every_colour_of_a_chart_has_a_dark_counterpart():
         shares(
             [
                 Share(judge="j", component=c, share=s, text="t", label="l")
-                for c, s in (
-                    ("call", 0.9),
-                    ("prompt", -0.1),
-                    ("order", 0.15),
-                    ("interaction", 0.05),
-                )
+                for c, s in (("call", 0.9), ("prompt", -0.1), ("order", 0.2))
             ],
             width=680,
         ),
