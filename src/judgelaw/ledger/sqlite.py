@@ -9,11 +9,12 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from judgelaw import __version__
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import PlannedCall
-from judgelaw.errors import IntegrityError, RunError
+from judgelaw.errors import IntegrityError, JudgelawError, RunError
 from judgelaw.ledger.lock import RunLock
 from judgelaw.ledger.migrate import migrate
 from judgelaw.ledger.protocol import Listener
@@ -23,7 +24,7 @@ from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.values import Ending, Reservation
 from judgelaw.ledger.view import planned_call
-from judgelaw.ledger.writer import GroupWriter
+from judgelaw.ledger.writer import GroupWriter, Work
 from judgelaw.render.completion import Verdict
 
 _SQL = statements("sqlite")
@@ -57,7 +58,7 @@ class SqliteLedger(SqliteView):
         self._last: int
         (self._last,) = self._connection.execute(_SQL["last_attempt"]).fetchone()
         self._marks = SentMarks(run / SENT_NAME)
-        self._writer = GroupWriter(self._connection, write_endings)
+        self._writer = GroupWriter(self._commit, _explain)
 
     def load(
         self, judges: Mapping[str, JudgeSpec], calls: Iterable[PlannedCall], *, manifest: str
@@ -121,6 +122,12 @@ class SqliteLedger(SqliteView):
         finally:
             self._connection.close()
             self._held.close()
+
+    def _commit(self, endings: Sequence[Ending], works: Sequence[Work]) -> list[Any]:
+        with _transaction(self._connection):
+            if endings:
+                write_endings(self._connection, endings)
+            return [work(self._connection) for work in works]
 
     def _write_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Write rows in transactions that are long enough to be fast and short enough to hold."""
@@ -204,6 +211,17 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _explain(error: Exception) -> JudgelawError:
+    if isinstance(error, sqlite3.IntegrityError):
+        return IntegrityError(f"the ledger refused a write: {error}")
+    if isinstance(error, sqlite3.Error):
+        return RunError(
+            f"the ledger could not be written: {error}; nothing more was sent. Free the disk or "
+            "the file, then run the same command: it resumes"
+        )
+    return JudgelawError(f"the ledger's writer failed: {error!r}")
 
 
 def _execute_many(

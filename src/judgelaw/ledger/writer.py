@@ -6,23 +6,24 @@ follows the speed of the disk and not the number of calls.
 
 import asyncio
 import queue
-import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from judgelaw.errors import IntegrityError, JudgelawError, RunError
+from judgelaw.errors import JudgelawError
 from judgelaw.ledger.values import Ending
 
-Work = Callable[[sqlite3.Connection], Any]
-WriteEndings = Callable[[sqlite3.Connection, Sequence[Ending]], None]
+Work = Callable[[Any], Any]
+"""Something to do with the database's connection inside a transaction."""
+Commit = Callable[[Sequence[Ending], Sequence[Work]], list[Any]]
+"""Writes endings, does work and makes both durable in one go; returns what the work gave."""
+Explain = Callable[[Exception], JudgelawError]
 Settle = Callable[[Any, BaseException | None], None]
 
 _GATHER_S = 0.01
-"""How long a group gathers where nobody waits for it: far less than a reply takes to come."""
+"""How long a group gathers unless somebody waits for it: far less than a reply takes to come."""
 
 
 @dataclass(slots=True)
@@ -31,7 +32,6 @@ class _Job:
 
     work: Work
     settle: Settle
-    urgent: bool
 
 
 @dataclass(slots=True)
@@ -40,15 +40,13 @@ class _Group:
 
     endings: list[Ending] = field(default_factory=list)
     jobs: list[_Job] = field(default_factory=list)
-    urgent: bool = False
     last: bool = False
 
     def add(self, entry: Any) -> None:
         if entry is None:
-            self.last = self.urgent = True
+            self.last = True
         elif isinstance(entry, _Job):
             self.jobs.append(entry)
-            self.urgent = self.urgent or entry.urgent
         else:
             self.endings.append(entry)
 
@@ -56,10 +54,11 @@ class _Group:
 class GroupWriter:
     """Writes endings behind the caller, and runs jobs in the same transactions."""
 
-    def __init__(self, connection: sqlite3.Connection, write_endings: WriteEndings) -> None:
-        self._connection = connection
-        self._write_endings = write_endings
+    def __init__(self, commit: Commit, explain: Explain) -> None:
+        self._commit_group = commit
+        self._explain = explain
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._hurry = threading.Event()
         self._failure: JudgelawError | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listener: Callable[[Sequence[Ending]], object] | None = None
@@ -90,7 +89,7 @@ class GroupWriter:
             else:
                 future.set_exception(error)
 
-        self._queue.put(_Job(work, settle, urgent))
+        self._put(_Job(work, settle), urgent=urgent)
         return await future
 
     def do_now(self, work: Work) -> Any:
@@ -99,18 +98,23 @@ class GroupWriter:
         # No event loop is running in a thread that blocks; one that ended is let go.
         self._loop = self._listener = None
         outcome = _Blocking()
-        self._queue.put(_Job(work, outcome, urgent=True))
+        self._put(_Job(work, outcome), urgent=True)
         return outcome.wait()
 
     def stop(self) -> None:
         """Write what is queued and end the thread."""
-        self._queue.put(None)
+        self._put(None, urgent=True)
         self._thread.join()
 
     def refuse_if_broken(self) -> None:
         """Raise what kept an earlier group from being written."""
         if self._failure is not None:
             raise self._failure
+
+    def _put(self, entry: _Job | None, *, urgent: bool) -> None:
+        self._queue.put(entry)
+        if urgent:
+            self._hurry.set()
 
     def _work(self) -> None:
         group = _Group()
@@ -126,31 +130,18 @@ class GroupWriter:
     def _gather(self) -> _Group:
         group = _Group()
         group.add(self._queue.get())
-        self._drain(group)
-        if not group.urgent:
-            time.sleep(_GATHER_S)
-            self._drain(group)
-        return group
-
-    def _drain(self, group: _Group) -> None:
+        self._hurry.wait(_GATHER_S)
+        # Cleared before the queue is: what comes in between is taken along, or hurries the next.
+        self._hurry.clear()
         while not self._queue.empty():
             group.add(self._queue.get())
+        return group
 
     def _commit(self, group: _Group) -> list[Any]:
         self.refuse_if_broken()
         if not group.endings and not group.jobs:
             return []
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            if group.endings:
-                self._write_endings(self._connection, group.endings)
-            results = [job.work(self._connection) for job in group.jobs]
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
-        return results
+        return self._commit_group(group.endings, [job.work for job in group.jobs])
 
     def _tell(self, group: _Group, results: Iterable[Any]) -> None:
         news: list[partial[Any]] = []
@@ -162,10 +153,17 @@ class GroupWriter:
 
     def _break(self, group: _Group, error: Exception) -> None:
         """Remember the first failure: nothing is accepted after a group that was not written."""
-        failure = _ours(error)
+        failure = self._ours(error)
         self._failure = self._failure or failure
         news: list[partial[Any]] = [partial(job.settle, None, failure) for job in group.jobs]
         self._announce(news)
+
+    def _ours(self, error: Exception) -> JudgelawError:
+        if isinstance(error, JudgelawError):
+            return error
+        ours = self._explain(error)
+        ours.__cause__ = error
+        return ours
 
     def _announce(self, news: list[partial[Any]]) -> None:
         """Tell everyone who waits, waking the event loop once."""
@@ -198,19 +196,3 @@ class _Blocking:
 def _call_all(news: Iterable[Callable[[], object]]) -> None:
     for tell in news:
         tell()
-
-
-def _ours(error: Exception) -> JudgelawError:
-    if isinstance(error, JudgelawError):
-        return error
-    if isinstance(error, sqlite3.IntegrityError):
-        ours: JudgelawError = IntegrityError(f"the ledger refused a write: {error}")
-    elif isinstance(error, sqlite3.Error):
-        ours = RunError(
-            f"the ledger could not be written: {error}; nothing more was sent. Free the disk or "
-            "the file, then run the same command: it resumes"
-        )
-    else:
-        ours = JudgelawError(f"the ledger's writer failed: {error!r}")
-    ours.__cause__ = error
-    return ours
