@@ -57,8 +57,10 @@ def test_corrected_estimates_agree_with_the_components_of_the_stated_law(tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schedule", ["cells", "random"])
-def test_the_law_holds_in_every_schedule(tmp_path, server, schedule):
-    tensor, laws = sampled_and_exact(tmp_path, server, items=8, repeats=24, schedule=schedule)
+@pytest.mark.parametrize(("schedule", "items", "repeats"), [("cells", 8, 24), ("random", 4, 12)])
+def test_the_law_holds_in_every_schedule(tmp_path, server, schedule, items, repeats):
+    tensor, laws = sampled_and_exact(
+        tmp_path, server, items=items, repeats=repeats, schedule=schedule
+    )
     check_components(tensor, laws)
     check_verdicts(tensor, laws)
