@@ -1,26 +1,24 @@
-"""Replies that are read and not yet durable: bounded, so that a slow disk slows the run."""
+"""Replies that are read and not yet durable: bounded, so that a kill can lose only a few."""
 
 from collections.abc import Sequence
 
-from judgelaw.acquire.halt import Bell
 from judgelaw.ledger import Completed, Ending
 
-_MOST_ENDINGS = 2_000
 _MOST_BYTES = 128 * 2**20
 
 
 class Backlog:
     """Counts what was recorded and not yet written."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._endings = 0
         self._bytes = 0
-        self._written = Bell()
 
     @property
     def full(self) -> bool:
         """Whether nothing more should be asked for until something is written."""
-        return self._endings >= _MOST_ENDINGS or self._bytes >= _MOST_BYTES
+        return self._endings >= self._most or self._bytes >= _MOST_BYTES
 
     def add(self, ending: Ending) -> None:
         """Count an ending that was recorded."""
@@ -31,12 +29,6 @@ class Backlog:
         """Count off what has been written."""
         self._endings -= len(endings)
         self._bytes -= sum(map(_size, endings))
-        self._written.ring()
-
-    async def room(self) -> None:
-        """Wait until there is room."""
-        while self.full:
-            await self._written.heard()
 
 
 def _size(ending: Ending) -> int:

@@ -89,7 +89,8 @@ class Engine:
         self._frozen = frozen
         self._ledger = ledger
         self._effects = effects
-        self._backlog = Backlog()
+        # A kill loses what is on the wire and what is not yet written: at most three rounds.
+        self._backlog = Backlog(2 * sum(self._width(frozen.judges[name]) for name in judges))
         self._halt = Halt()
         self._hurry = asyncio.Event()
         self._lanes = [self._lane(frozen.judges[name], judges[name], purse) for name in judges]
@@ -121,9 +122,7 @@ class Engine:
 
     def _lane(self, spec: JudgeSpec, judge: Judge, purse: Purse) -> Lane:
         transport = self._frozen.study.transport
-        # A model served here answers so many at once; more would wait inside their time-out.
-        most = spec.n_parallel if spec.provider == "embedded" else transport.concurrency
-        concurrency = min(transport.concurrency, most)
+        concurrency = self._width(spec)
         return Lane(
             frozen=self._frozen,
             spec=spec,
@@ -148,6 +147,12 @@ class Engine:
             run_halt=self._halt,
             effects=self._effects,
         )
+
+    def _width(self, spec: JudgeSpec) -> int:
+        """Return how many calls of a judge are under way at once."""
+        most = self._frozen.study.transport.concurrency
+        # A model served here answers so many at once; more would wait inside their time-out.
+        return min(most, spec.n_parallel) if spec.provider == "embedded" else most
 
     async def _finish(self, lanes: list[asyncio.Task[None]], grace_s: float) -> None:
         """Wait for the lanes; a cancellation from outside counts as an interruption."""

@@ -115,7 +115,7 @@ class Lane:
         while (reservation := await self._feed.take()) is not None:
             await self._complete(reservation)
             if self._backlog.full:
-                await self._backlog.room()
+                await self._ledger.flush()
 
     async def _complete(self, reservation: Reservation) -> None:
         """Try one call until it is answered, used up, or nothing may be sent."""

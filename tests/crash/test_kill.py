@@ -1,0 +1,124 @@
+"""kill -9 at random moments, then resume: nothing is lost, nothing committed is asked again."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from servers import counting
+from servers.study import chat_judge, write_study
+
+from judgelaw.acquire.verify import verify
+from judgelaw.design import open_run
+from judgelaw.ledger import LEDGER_NAME, SqliteView
+
+CONCURRENCY = 8
+
+
+@contextmanager
+def counting_server(log: Path):
+    command = [sys.executable, counting.__file__, str(log), "0.01"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield int(process.stdout.readline())
+        process.stdin.close()
+
+
+def requests(log: Path) -> list[str]:
+    return log.read_text().split() if log.exists() else []
+
+
+def start(study: Path, run: Path) -> subprocess.Popen:
+    command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(run)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def kill(process: subprocess.Popen) -> bool:
+    """Kill the process if it still runs; return whether it did."""
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
+
+
+def until(process: subprocess.Popen, log: Path, count: int) -> None:
+    """Wait until the server has seen so many requests, or the process ends."""
+    size = count * 65
+    while process.poll() is None and (not log.exists() or log.stat().st_size < size):
+        time.sleep(0.002)
+
+
+def committed(run: Path) -> set[str]:
+    """Return the request hashes of calls whose completion is on the disk."""
+    if not (run / LEDGER_NAME).exists():
+        return set()
+    with SqliteView(run / LEDGER_NAME) as view:
+        return {c.call.request_sha256 for c in view.completions()}
+
+
+def campaign(tmp_path: Path, *, items: int, repeats: int, kills: int, seed: int) -> None:
+    random_moments = random.Random(seed)
+    log, run = tmp_path / "requests.log", tmp_path / "run"
+    with counting_server(log) as port:
+        judge = chat_judge(f"http://127.0.0.1:{port}/v1")
+        transport = {"concurrency": CONCURRENCY}
+        study = write_study(tmp_path, [judge], items=items, repeats=repeats, transport=transport)
+        calls = items * 4 * repeats
+        killed = 0
+        for n in range(kills):
+            before, so_far = committed_at(run, log)
+            process = start(study, run)
+            if n % 5 == 4:
+                # Any moment at all: imports, freezing, loading, asking, closing.
+                time.sleep(random_moments.uniform(0.0, 2.0))
+            else:
+                share = random_moments.uniform(0.0, 1.6 / kills)
+                until(process, log, so_far + 1 + int(share * calls))
+                time.sleep(random_moments.uniform(0.0, 0.02))
+            killed += kill(process)
+            asked_since = requests(log)[so_far:]
+            assert not before.intersection(asked_since), "a committed call was asked again"
+        before, so_far = committed_at(run, log)
+        last = start(study, run)
+        _, said = last.communicate(timeout=300)
+        assert last.returncode == 0, said.decode()
+        assert not before.intersection(requests(log)[so_far:])
+    assert killed >= kills // 2, "the campaign must have killed something"
+    check(run, requests(log), calls=calls, killed=killed)
+
+
+def committed_at(run: Path, log: Path) -> tuple[set[str], int]:
+    return committed(run), len(requests(log))
+
+
+def check(run: Path, seen: list[str], *, calls: int, killed: int) -> None:
+    asked = Counter(seen)
+    hashes = {call.call_id: call.request_sha256 for call in open_run(run).iter_calls()}
+    with SqliteView(run / LEDGER_NAME) as view:
+        totals = view.totals()
+        states: dict[str, Counter] = {}
+        for attempt in view.attempts():
+            states.setdefault(hashes[attempt.call_id], Counter())[attempt.state] += 1
+    assert (totals.planned, totals.completed, totals.in_flight) == (calls, calls, 0)
+    for request, count in states.items():
+        assert count["completed"] == 1
+        surplus = asked[request] - count["completed"]
+        # Each surplus request that the server saw belongs to an attempt that was lost or failed.
+        assert 0 <= surplus <= count["orphaned"] + count["failed"]
+    assert set(asked) == set(states)
+    # On the wire, and read but not yet written: three rounds of calls at the very most.
+    assert totals.orphaned <= killed * 3 * CONCURRENCY
+    found = verify(run)
+    assert found.ok, [c for c in found.checks if not c.ok]
+
+
+def test_a_few_kills_lose_nothing(tmp_path):
+    campaign(tmp_path, items=15, repeats=5, kills=5, seed=4)
+
+
+@pytest.mark.slow
+def test_fifty_kills_lose_nothing(tmp_path):
+    campaign(tmp_path, items=50, repeats=10, kills=50, seed=5)
