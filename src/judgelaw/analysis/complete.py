@@ -10,11 +10,15 @@ from judgelaw.analysis.roles import infer_roles, main_layer
 from judgelaw.analysis.tables import Context, make_tables
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings
 from judgelaw.diagnose import Cell, Evidence, How, diagnose, time_span
+from judgelaw.diagnose.ranking import TAU
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.bands import DRAWS
 from judgelaw.uncertainty.permutation import DRAWS as PERMUTATIONS
+
+STAGES = "analysing"
+"""What the stages are called in progress: a stream each, then diagnostics, then tables."""
 
 
 def analyze(
@@ -26,6 +30,7 @@ def analyze(
     seed: int = 0,
     permutations: int = PERMUTATIONS,
     level: float = 0.95,
+    threshold: float = TAU,
     roles: Mapping[str, str] | None = None,
     evidence: Evidence | None = None,
     configurations: Mapping[str, Mapping[str, Cell]] | None = None,
@@ -42,11 +47,12 @@ def analyze(
         seed: seed of every named stream.
         permutations: shuffles of the permutation tests; 0 leaves them out.
         level: coverage of bands and intervals.
+        threshold: prompt component above which a judge is flagged in the ranking of judges.
         roles: role of each layer, where its name does not say it.
         evidence: times of calls and what a run knows of its replies, for the diagnostics.
         configurations: fields of each judge's frozen configuration, by judge.
         integrity: checks made on the way here, with their results, for the integrity table.
-        progress: called with (what, done, of) during permutations.
+        progress: called with (what, done, of): the stages, and the draws of permutation tests.
 
     Raises:
         NotIdentifiedError: a cell holds a single call.
@@ -59,8 +65,14 @@ def analyze(
         permutations=permutations,
         progress=progress,
     )
-    found = {key: analyze_judge(key[1], t, request) for key, t in tensors.items()}
+    tell = progress or _silent
+    stages = len(tensors) + 2
+    found = {}
+    for stage, (key, tensor) in enumerate(tensors.items()):
+        tell(STAGES, stage, stages)
+        found[key] = analyze_judge(key[1], tensor, request)
     layers, main, known_roles = _by_layer(found, roles)
+    tell(STAGES, stages - 2, stages)
     diagnosis = diagnose(
         tensors,
         main=main,
@@ -68,7 +80,9 @@ def analyze(
         evidence=evidence,
         design=design,
         order_weights=order_weights,
+        threshold=threshold,
     )
+    tell(STAGES, stages - 1, stages)
     tables, left_out = make_tables(
         Context(
             tensors=tensors,
@@ -84,6 +98,7 @@ def analyze(
             integrity=integrity,
         )
     )
+    tell(STAGES, stages, stages)
     return Analysis(
         judges=layers[main],
         layers={name: judges for name, judges in layers.items() if name is not None},
@@ -103,6 +118,10 @@ def analyze(
         left_out=left_out,
         warnings=_which_layer(main, known_roles),
     )
+
+
+def _silent(what: str, done: int, of: int) -> None:
+    """Say nothing."""
 
 
 def _by_layer(

@@ -13,12 +13,16 @@ _MAIN = ("audit", "evaluation")
 def infer_roles(layers: Iterable[str], declared: Mapping[str, str] | None) -> dict[str, str]:
     """Return the role of each layer: as declared, else the role that its name holds.
 
-    A layer whose name holds none has the role "".
+    A layer whose name holds none has the role "". Layers come in the sequence in which they are
+    declared, the others after them.
     """
     known = dict(declared or {})
+    there = list(layers)
+    listed = [layer for layer in known if layer in there]
     if wrong := [f"{layer}: {role}" for layer, role in known.items() if role not in ROLES]:
         raise InputError(f"role {wrong[0]!r}: a layer is {', '.join(ROLES)}")
-    return {layer: known.get(layer) or _in_name(layer) for layer in layers}
+    ordered = listed + [layer for layer in there if layer not in known]
+    return {layer: known.get(layer) or _in_name(layer) for layer in ordered}
 
 
 def _in_name(layer: str) -> str:

@@ -53,7 +53,7 @@ def read_seconds(
         key: [{n: i for i, n in enumerate(axis)} for axis in (t.items, t.prompts, t.orders)]
         for key, t in tensors.items()
     }
-    found = {
+    found: dict[Key, NDArray[np.float64]] = {
         key: np.full(t.ranked.shape, np.nan) for key, t in tensors.items() if t.ranked is not None
     }
     for layer, judge, item, prompt, order, repeat, started in rows:

@@ -33,6 +33,7 @@ class Source:
         order_weights: by order, None where orders weigh the same.
         run: the run folder, None for a table.
         frozen: the frozen run, None for a table.
+        threshold: prompt component above which a judge is flagged, None for the usual one.
         gate: limits that the study declares, by quantity.
         coverage: share of planned calls that are there, by judge; empty for a table.
     """
@@ -43,6 +44,7 @@ class Source:
     order_weights: Mapping[str, float] | None = None
     run: Path | None = None
     frozen: "FrozenRun | None" = None
+    threshold: float | None = None
     gate: Mapping[str, float] = field(default_factory=dict)
     coverage: Mapping[str, float] = field(default_factory=dict)
 
@@ -173,6 +175,7 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, design: "Design
         order_weights=weights if unequal and study.task == "pairwise" else None,
         run=run,
         frozen=frozen,
+        threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
         gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
         coverage=read_coverage(frozen),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from judgelaw.cli._output import progress, show_table, write_json
 from judgelaw.cli._source import Source, read_source, resampling_options, source_options
@@ -26,6 +27,8 @@ _LABELS = {
     "interaction": "prompt x order",
     "total": "total",
 }
+_STAGE = 200
+"""Draws of a permutation test that one stage of the analysis counts for in the bar."""
 _MARKS = {"problem": "PROBLEM", "notice": "notice"}
 
 
@@ -75,6 +78,7 @@ def command(
     calls = read_source(
         source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete
     )
+    draws, seed, permutations = as_declared(calls, draws, seed, permutations)
     analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
     if tables_folder is not None:
         from judgelaw.report.tables import write_tables
@@ -92,7 +96,7 @@ def analyze_source(calls: Source, *, draws: int, seed: int, permutations: int) -
     from judgelaw.analysis import analyze
 
     facets = sum((len(t.prompts) > 1) + (len(t.orders) > 1) for t in calls.tensors.values())
-    with _steps("permuting", facets * permutations) as step:
+    with _steps(facets * permutations, len(calls.tensors) + 2) as step:
         return analyze(
             calls.tensors,
             design=calls.design,
@@ -112,23 +116,43 @@ def _of_run(calls: Source) -> dict[str, Any]:
         return {}
     from judgelaw.cli import _evidence
 
+    declared = {} if calls.threshold is None else {"threshold": calls.threshold}
     return {
+        **declared,
         "evidence": _evidence.read_evidence(calls.frozen, calls.tensors),
         "configurations": _evidence.read_configurations(calls.frozen),
         "integrity": _evidence.read_integrity(calls.frozen),
     }
 
 
+def as_declared(calls: Source, draws: int, seed: int, permutations: int) -> tuple[int, int, int]:
+    """Return what the study declares, for each option that was not given on the command line."""
+    declared = calls.frozen and calls.frozen.study.analysis
+    if not declared:
+        return draws, seed, permutations
+    given = click.get_current_context().get_parameter_source
+
+    def left(name: str) -> bool:
+        return given(name) is ParameterSource.DEFAULT
+
+    return (
+        declared.draws if declared.draws and left("draws") else draws,
+        declared.seeds.get("analysis", seed) if left("seed") else seed,
+        declared.permutations if declared.permutations and left("permutations") else permutations,
+    )
+
+
 @contextmanager
-def _steps(what: str, total: int) -> Iterator[Callable[[str, int, int], None]]:
-    """Turn the steps of several tests into one bar."""
+def _steps(draws: int, stages: int) -> Iterator[Callable[[str, int, int], None]]:
+    """Turn stages and the draws of several tests into one bar."""
     done: dict[str, int] = {}
-    with progress(what, max(total, 1)) as advance:
+    with progress("analysing", draws + _STAGE * stages) as advance:
 
         def step(label: str, now: int, of: int) -> None:
             del of
-            advance(now - done.get(label, 0))
+            amount = now - done.get(label, 0)
             done[label] = now
+            advance(amount * _STAGE if label == "analysing" else amount)
 
         yield step
 

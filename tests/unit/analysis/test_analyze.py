@@ -176,7 +176,10 @@ def test_permutations_are_those_of_the_full_depth():
     )
     expected = permutation_test(tensor, "prompt", draws=49, seed=3)
     assert analysis.judges["a"].permutation["prompt"] == expected
-    assert seen[-1] == ("a: permuting orders", 49, 49)
+    assert ("a: permuting orders", 49, 49) in seen
+    assert [step for step in seen if step[0] == "analysing"] == [
+        ("analysing", done, 3) for done in range(4)
+    ]
     assert one(tensor).permutation == {"prompt": None, "order": None}
 
 
@@ -257,6 +260,12 @@ def test_layers_are_told_apart_and_the_main_one_is_shown():
     assert set(analysis.to_json()["layers"]) == {"reference", "evaluation", "control"}
     renamed = analyze(tensors, draws=100, permutations=0, roles={"control": "audit"})
     assert renamed.main_layer == "control"
+
+
+def test_the_first_listed_layer_of_its_role_is_the_main_one():
+    tensors = {(layer, "a"): drawn(layer=layer) for layer in ("a", "b")}
+    roles = {"b": "audit", "a": "audit"}
+    assert analyze(tensors, draws=100, permutations=0, roles=roles).main_layer == "b"
 
 
 def test_layers_without_a_role_are_shown_with_a_warning():

