@@ -1,0 +1,276 @@
+"""The report in a real Chromium: what a reader can do, and what a hostile reply cannot."""
+
+import base64
+import gzip
+import json
+import re
+
+import pytest
+
+from judgelaw.report import build
+from judgelaw.report.numbers import resolve
+from support.reports import HOSTILE, analysed, completions, hostile, tensor
+
+pytestmark = pytest.mark.browser
+
+ITEMS = 70
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Two judges with replies, one of them never at the top of the list."""
+    tensors = {(None, "one"): tensor(items=ITEMS, seed=5), (None, "two"): tensor(items=ITEMS)}
+    replies = {name: completions(calls, f"reply of {name}") for (_, name), calls in tensors.items()}
+    analysis = analysed(tensors)
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    html = build(analysis, title="Two judges", tensors=tensors, completions=replies)
+    path.write_text(html, encoding="utf-8")
+    return path, analysis, tensors
+
+
+@pytest.fixture(scope="module")
+def hostile_page(tmp_path_factory):
+    tensors, replies = hostile()
+    path = tmp_path_factory.mktemp("page") / "hostile.html"
+    html = build(analysed(tensors), title=HOSTILE[1], tensors=tensors, completions=replies)
+    path.write_text(html, encoding="utf-8")
+    return path
+
+
+def rows(page) -> list[str]:
+    return page.locator("#explorer .items > tbody > tr > th").all_inner_texts()
+
+
+def overflow(page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+def test_it_opens_without_a_complaint_and_without_the_network(study, open_page):
+    watched = open_page(study[0])
+    watched.ready()
+    assert watched.complaints == []
+    assert watched.foreign == []
+
+
+def test_every_figure_on_the_screen_equals_the_json(study, open_page):
+    page = open_page(study[0]).ready()
+    document = study[1].to_json()
+    shown = page.evaluate(
+        "[...document.querySelectorAll('data[data-path]')].map(d => [d.dataset.path, d.value])"
+    )
+    assert len(shown) > 500
+    for path, value in shown:
+        assert float(value) == resolve(document, path), path
+
+
+def test_the_explorer_finds_sorts_and_turns_pages(study, open_page):
+    page = open_page(study[0]).ready()
+    first = rows(page)
+    assert len(first) == 50
+    page.click("text=later →")
+    assert len(rows(page)) == ITEMS - 50
+    page.fill("input[type=search]", "ITEM-06")
+    assert sorted(rows(page)) == [f"item-06{n}" for n in range(10)]
+    page.fill("input[type=search]", "no such item")
+    assert page.inner_text(".status") == "no item fits"
+    page.fill("input[type=search]", "")
+    page.click("#explorer thead >> text=Item")
+    assert rows(page)[:3] == ["item-000", "item-001", "item-002"]
+    page.click("#explorer thead >> text=Total")
+    values = page.evaluate(
+        "[...document.querySelectorAll('#explorer tbody td:nth-last-child(2) data')]"
+        ".map(d => Number(d.value))"
+    )
+    assert values == sorted(values, reverse=True)
+
+
+def test_the_explorer_keeps_to_a_stratum_and_changes_judges(study, open_page):
+    _, analysis, _ = study
+    page = open_page(study[0]).ready()
+    page.select_option("label:has-text('Stratum') select", "Natural")
+    assert "of 35 items" in page.inner_text(".status")
+    page.select_option("label:has-text('Judge') select", "1")
+    page.wait_for_function("document.querySelector('.status').textContent.includes('of 70')")
+    values = analysis.judges["two"].item_values
+    top = values.items[int(values.of("prompt").argmax())]
+    assert rows(page)[0] == top
+
+
+def test_an_item_opens_to_its_counts_and_a_cell_to_its_replies(study, open_page):
+    _, _, tensors = study
+    calls = tensors[None, "one"]
+    page = open_page(study[0]).ready()
+    page.fill("input[type=search]", "item-033")
+    page.click("#explorer .open")
+    cells = page.locator("#explorer .opened .cell span").all_inner_texts()
+    assert cells == [" / ".join(map(str, n)) for n in calls.counts[33].reshape(-1, 4).tolist()]
+    assert page.locator("#explorer svg.law circle").count() == 6
+    page.click("#explorer button.cell >> nth=3")
+    page.wait_for_selector(".replies pre")
+    texts = page.locator(".replies pre").all_inner_texts()
+    assert texts == [f"item-033|prompt 1|BA|{r}: reply of one" for r in range(4)]
+    verdicts = page.locator(".replies .verdict").all_inner_texts()
+    assert verdicts == [calls.verdicts[c] for c in calls.ranked[33, 1, 1]]
+    page.click("#explorer .open")
+    assert page.locator(".opened").count() == 0
+
+
+def test_without_javascript_everything_but_the_replies_is_there(study, open_page):
+    _, analysis, tensors = study
+    watched = open_page(study[0], java_script_enabled=False)
+    page = watched.page
+    assert page.locator(".plain-items details").count() == ITEMS
+    entry = page.locator(".plain-items details", has_text="item-033")
+    assert not entry.locator("td").first.is_visible()
+    entry.locator("summary").click()
+    cells = entry.locator("td").all_inner_texts()
+    counts = tensors[None, "one"].counts[33].reshape(-1, 4).tolist()
+    assert cells == [" / ".join(map(str, n)) for n in counts]
+    assert page.locator("svg.chart:visible").count() > 10
+    assert analysis.judges["one"].sentence in page.inner_text("main")
+    assert watched.complaints == []
+
+
+def test_hostile_text_runs_nothing_and_is_shown(hostile_page, open_page):
+    watched = open_page(hostile_page)
+    page = watched.ready()
+    for k in range(len(HOSTILE)):
+        page.locator("#explorer .open").nth(k).click()
+    page.locator("#explorer button.cell").first.click()
+    page.wait_for_selector(".replies pre")
+    reply = page.inner_text(".replies pre >> nth=0")
+    assert "</script><script>window.pwned=1</script>" in reply
+    assert "{{ 7*7 }}" in reply
+    assert "⟨U+202E⟩" in reply
+    page.select_option("label:has-text('Stratum') select", index=1)
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("img, iframe, object, embed").count() == 0
+    assert "\u202e" not in page.content()
+    assert (watched.complaints, watched.foreign, watched.dialogs) == ([], [], [])
+
+
+def test_hostile_text_runs_nothing_without_the_policy_either(hostile_page, open_page, tmp_path):
+    """Escaping alone must hold: the policy is the second wall, not the first."""
+    html = hostile_page.read_text(encoding="utf-8")
+    bare = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", html, count=1)
+    assert bare != html
+    path = tmp_path / "bare.html"
+    path.write_text(bare, encoding="utf-8")
+    watched = open_page(path)
+    page = watched.ready()
+    page.locator("#explorer .open").first.click()
+    page.locator("#explorer button.cell").first.click()
+    page.wait_for_selector(".replies pre")
+    assert page.evaluate("window.pwned") is None
+    assert watched.foreign == []
+
+
+def test_the_policy_stops_what_would_slip_in(study, open_page):
+    watched = open_page(study[0])
+    page = watched.ready()
+    page.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.pwned=1\">')"
+    )
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.pwned") is None
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_nothing_sticks_out_at_any_width(study, open_page, width):
+    page = open_page(study[0]).ready()
+    page.set_viewport_size({"width": width, "height": 844})
+    assert overflow(page) <= 0
+    page.click("#explorer .open >> nth=0")
+    assert overflow(page) <= 0
+
+
+def test_it_prints_in_full_width_in_ink_on_paper(study, open_page):
+    page = open_page(study[0], color_scheme="dark").ready()
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1000})
+    assert overflow(page) <= 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("nav").is_visible()
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_charts_follow_the_dark_scheme(study, open_page):
+    def ink(scheme):
+        page = open_page(study[0], color_scheme=scheme).page
+        return page.evaluate(
+            "(() => { const t = [...document.querySelectorAll('svg.chart text')]"
+            ".find(t => t.getAttribute('fill') === '#1d1f21');"
+            "return [t, document.body].map(e => getComputedStyle(e)[e === t ? 'fill' :"
+            " 'backgroundColor']) })()"
+        )
+
+    assert ink("light") == ["rgb(29, 31, 33)", "rgb(255, 255, 255)"]
+    assert ink("dark") == ["rgb(233, 231, 227)", "rgb(21, 24, 28)"]
+
+
+def test_the_keyboard_reaches_every_mark_of_a_chart(study, open_page):
+    page = open_page(study[0]).ready()
+    chart = page.locator('[data-figure="components"] .only-wide svg').first
+    labels = chart.locator(".mark").evaluate_all("m => m.map(x => x.getAttribute('aria-label'))")
+    assert len(labels) == 5
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if chart.evaluate("c => c === document.activeElement"):
+            break
+    else:
+        pytest.fail("Tab never reaches the chart")
+    seen = []
+    for _ in labels:
+        page.keyboard.press("ArrowRight")
+        seen.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
+        assert page.inner_text("#tip") == seen[-1]
+    assert seen == labels
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#tip") == labels[0]
+    page.keyboard.press("End")
+    assert page.inner_text("#tip") == labels[-1]
+    page.keyboard.press("Escape")
+    assert not page.locator("#tip").is_visible()
+
+
+def test_a_pointer_over_a_mark_shows_what_it_says(study, open_page):
+    page = open_page(study[0]).ready()
+    mark = page.locator('[data-figure="components"] .only-wide svg .mark').first
+    mark.hover()
+    assert page.inner_text("#tip") == mark.get_attribute("aria-label")
+
+
+def test_the_numbers_can_be_saved(study, open_page, tmp_path):
+    watched = open_page(study[0], accept_downloads=True)
+    page = watched.ready()
+    with page.expect_download() as download:
+        page.click("#save")
+    download.value.save_as(tmp_path / "analysis.json")
+    assert json.loads((tmp_path / "analysis.json").read_text()) == study[1].to_json()
+
+
+def test_five_thousand_items_stay_usable(open_page, tmp_path):
+    tensors = {(None, "j"): tensor(items=5000, prompts=2, repeats=2)}
+    path = tmp_path / "large.html"
+    path.write_text(build(analysed(tensors), title="Large", tensors=tensors), encoding="utf-8")
+    watched = open_page(path)
+    page = watched.ready()
+    assert len(rows(page)) == 50
+    took = page.evaluate(
+        "(() => { const box = document.querySelector('input[type=search]'); box.value = '499';"
+        "const start = performance.now(); box.dispatchEvent(new Event('input'));"
+        "return performance.now() - start })()"
+    )
+    assert took < 1000
+    assert "of 15 items" in page.inner_text(".status")
+    plain = open_page(path, java_script_enabled=False).page
+    assert plain.locator(".plain-items details").count() == 500
+    assert "first 500 of 5000 items" in plain.inner_text("#items")
+
+
+def test_payloads_unpack_outside_a_browser(study):
+    """What the page carries is plain gzip: anybody can read it without us."""
+    found = re.search(r'id="grid-0">([^<]+)<', study[0].read_text(encoding="utf-8"))
+    grid = json.loads(gzip.decompress(base64.b64decode(found[1])))
+    assert grid["judge"] == "one"
