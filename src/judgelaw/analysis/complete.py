@@ -1,6 +1,7 @@
 """From tensors to one complete analysis."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import judgelaw
 from judgelaw.analysis.components import Resampling
@@ -9,7 +10,7 @@ from judgelaw.analysis.judge import Progress, Request, analyze_judge
 from judgelaw.analysis.roles import infer_roles, main_layer
 from judgelaw.analysis.tables import Context, make_tables
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings
-from judgelaw.diagnose import Cell, Evidence, How, diagnose, time_span
+from judgelaw.diagnose import Cell, Diagnosis, Evidence, How, diagnose, time_span
 from judgelaw.diagnose.ranking import TAU
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
@@ -65,54 +66,36 @@ def analyze(
         permutations=permutations,
         progress=progress,
     )
-    tell = progress or _silent
-    stages = len(tensors) + 2
+    stage = _Stages(total=len(tensors) + 2, progress=progress)
     found = {}
-    for stage, (key, tensor) in enumerate(tensors.items()):
-        tell(STAGES, stage, stages)
-        found[key] = analyze_judge(key[1], tensor, request)
+    for key, tensor in tensors.items():
+        with stage:
+            found[key] = analyze_judge(key[1], tensor, request)
     layers, main, known_roles = _by_layer(found, roles)
-    tell(STAGES, stages - 2, stages)
-    diagnosis = diagnose(
-        tensors,
+    known = evidence or Evidence()
+    with stage:
+        diagnosis = _diagnose(tensors, main, request, known, threshold)
+    context = Context(
+        tensors=tensors,
+        found=found,
+        drift=diagnosis.drift,
+        roles=known_roles,
         main=main,
-        how=How(draws=draws, seed=seed, level=level),
-        evidence=evidence,
-        design=design,
-        order_weights=order_weights,
-        threshold=threshold,
+        declared=request.declared,
+        how=request.how,
+        findings=diagnosis.findings,
+        spans={key: time_span(seconds) for key, seconds in known.seconds.items()},
+        configurations=configurations or {},
+        integrity=integrity,
     )
-    tell(STAGES, stages - 1, stages)
-    tables, left_out = make_tables(
-        Context(
-            tensors=tensors,
-            found=found,
-            drift=diagnosis.drift,
-            roles=known_roles,
-            main=main,
-            declared=request.declared,
-            how=request.how,
-            findings=diagnosis.findings,
-            spans={k: time_span(x) for k, x in (evidence or Evidence()).seconds.items()},
-            configurations=configurations or {},
-            integrity=integrity,
-        )
-    )
-    tell(STAGES, stages, stages)
+    with stage:
+        tables, left_out = make_tables(context)
     return Analysis(
         judges=layers[main],
         layers={name: judges for name, judges in layers.items() if name is not None},
         main_layer=main,
         roles=known_roles,
-        settings=Settings(
-            design=design,
-            draws=draws,
-            seed=seed,
-            permutations=permutations,
-            level=level,
-            version=judgelaw.__version__,
-            order_weights=order_weights,
-        ),
+        settings=_settings(request),
         diagnostics=diagnosis.findings,
         tables=tables,
         left_out=left_out,
@@ -120,8 +103,55 @@ def analyze(
     )
 
 
-def _silent(what: str, done: int, of: int) -> None:
-    """Say nothing."""
+@dataclass
+class _Stages:
+    """Counts the stages of an analysis and tells of each before and after it."""
+
+    total: int
+    progress: Progress | None
+    done: int = 0
+
+    def __enter__(self) -> None:
+        self._tell()
+
+    def __exit__(self, *exception: object) -> None:
+        self.done += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            self.progress(STAGES, self.done, self.total)
+
+
+def _diagnose(
+    tensors: Mapping[Key, VerdictTensor],
+    main: str | None,
+    request: Request,
+    evidence: Evidence,
+    threshold: float,
+) -> Diagnosis:
+    how = request.how
+    return diagnose(
+        tensors,
+        main=main,
+        how=How(draws=how.draws, seed=how.seed, level=how.level),
+        evidence=evidence,
+        design=request.declared.design,
+        order_weights=request.declared.order_weights,
+        threshold=threshold,
+    )
+
+
+def _settings(request: Request) -> Settings:
+    return Settings(
+        design=request.declared.design,
+        draws=request.how.draws,
+        seed=request.how.seed,
+        permutations=request.permutations,
+        level=request.how.level,
+        version=judgelaw.__version__,
+        order_weights=request.declared.order_weights,
+    )
 
 
 def _by_layer(

@@ -1,12 +1,11 @@
 """Nested prefixes of the repeat ranks: what the study would have said, had it stopped earlier."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from judgelaw.estimate import Decomposition, Design, decompose
-from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_variance import MIN_REPEATS
 from judgelaw.uncertainty.calls import CallErrors, call_errors
@@ -42,7 +41,7 @@ class Declaration:
     """What the estimand is: how prompts came about, and how often each order is used."""
 
     design: Design = "census"
-    order_weights: Weights = None
+    order_weights: Mapping[str, float] | None = None
 
 
 def at_depth(tensor: VerdictTensor, declared: Declaration) -> AtDepth:

@@ -133,45 +133,34 @@ def drivers_finding(found: Drivers | None, *, subject: str) -> Finding:
             advice="It takes three prompts, or two items.",
             subject=subject,
         )
-    rows = tuple(
-        (x.kind, x.name, x.without, x.change)
-        for part in (found.prompts, found.strata, found.items)
-        for x in part
-    )
+    parts = (found.prompts, found.strata, found.items)
     driving = [
-        x
-        for part in (found.prompts, found.strata, found.items)
-        for x in part[:1]
-        if found.real and x.change > _HALF * found.estimate
+        x for part in parts for x in part[:1] if found.real and x.change > _HALF * found.estimate
     ]
-    columns = ("kind", "left_out", "without", "change")
-    figures = {"estimate": found.estimate}
+    return Finding(
+        name="drivers",
+        verdict="notice" if driving else "ok",
+        headline=_headline(found, driving),
+        advice=(
+            "Read that prompt, item or stratum before generalising; report the component with and "
+            "without it."
+            if driving
+            else "Nothing to do."
+        ),
+        subject=subject,
+        figures={"estimate": found.estimate},
+        columns=("kind", "left_out", "without", "change"),
+        rows=tuple((x.kind, x.name, x.without, x.change) for part in parts for x in part),
+    )
+
+
+def _headline(found: Drivers, driving: Sequence[LeftOut]) -> str:
+    if not found.real:
+        return f"The {found.component} component is not told from 0."
     if not driving:
-        said = (
-            "is not driven by one prompt, item or stratum" if found.real else "is not told from 0"
-        )
-        return Finding(
-            name="drivers",
-            verdict="ok",
-            headline=f"The {found.component} component {said}.",
-            advice="Nothing to do.",
-            subject=subject,
-            figures=figures,
-            columns=columns,
-            rows=rows,
-        )
+        return f"The {found.component} component is not driven by one prompt, item or stratum."
     said = "; ".join(
         f"without {x.kind} {x.name} it is {x.without:.4f} instead of {found.estimate:.4f}"
         for x in driving
     )
-    return Finding(
-        name="drivers",
-        verdict="notice",
-        headline=f"More than half of the {found.component} component hangs on one level: {said}.",
-        advice="Read that prompt, item or stratum before generalising; report the component with "
-        "and without it.",
-        subject=subject,
-        figures=figures,
-        columns=columns,
-        rows=rows,
-    )
+    return f"More than half of the {found.component} component hangs on one level: {said}."

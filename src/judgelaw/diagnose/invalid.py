@@ -97,13 +97,10 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
         )
     tie_name, tie = _largest_change(found.as_outcome, found.as_tie)
     out_name, out = _largest_change(found.as_outcome_kept, found.if_valid)
-    scale = found.as_outcome["total"]
-    change = max(abs(tie), abs(out)) / scale if scale > 0 else float("inf")
-    severity: Severity = "ok"
-    if change > _MATERIAL or found.kept < found.items / 2:
-        severity = "problem" if found.rate > _MANY else "notice"
+    severity = _severity(found, max(abs(tie), abs(out)))
     lost = f"loses {found.items - found.kept} of {found.items} items"
     left_out = f"moves {out_name} by {out:+.5f} and {lost}" if out_name else lost
+    treatments = (found.as_outcome, found.as_tie, found.if_valid, found.as_outcome_kept)
     return Finding(
         name="invalid_outputs",
         verdict=severity,
@@ -111,12 +108,7 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
             f"{100 * found.rate:.2f}% of calls ended invalid; calling them ties moves the "
             f"{tie_name} component most, by {tie:+.5f}; leaving them out {left_out}."
         ),
-        advice=(
-            "Keep invalid as an outcome, and repair the prompt or the parser first: what the judge "
-            "would have said is not in these calls."
-            if severity != "ok"
-            else "Keep invalid as an outcome; the treatment hardly matters here."
-        ),
+        advice=_ADVICE[severity == "ok"],
         subject=subject,
         figures={
             "rate": found.rate,
@@ -126,17 +118,23 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
             "items": float(found.items),
         },
         columns=("component", "as_outcome", "as_tie", "if_valid", "as_outcome_on_kept"),
-        rows=tuple(
-            (
-                c,
-                _known(found.as_outcome, c),
-                _known(found.as_tie, c),
-                _known(found.if_valid, c),
-                _known(found.as_outcome_kept, c),
-            )
-            for c in COMPONENTS
-        ),  # fmt: skip - one row of the table
+        rows=tuple((c, *(_known(t, c) for t in treatments)) for c in COMPONENTS),
     )
+
+
+_ADVICE = {
+    True: "Keep invalid as an outcome; the treatment hardly matters here.",
+    False: "Keep invalid as an outcome, and repair the prompt or the parser first: what the judge "
+    "would have said is not in these calls.",
+}
+
+
+def _severity(found: InvalidSensitivity, change: float) -> Severity:
+    scale = found.as_outcome["total"]
+    matters = change > _MATERIAL * scale or found.kept < found.items / 2
+    if not matters:
+        return "ok"
+    return "problem" if found.rate > _MANY else "notice"
 
 
 def _largest_change(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.diagnose.finding import Finding
+from judgelaw.diagnose.finding import Cell, Finding
 from judgelaw.diagnose.matching import Matched
 from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate import Design, decompose
@@ -114,18 +114,28 @@ def _ranked(names: tuple[str, ...], values: Floats) -> tuple[str, ...]:
 
 def ordering_finding(found: RankStability) -> Finding:
     """Say whether correction changes who is flagged, or how judges rank."""
-    figures = {"depth": float(found.depth), "threshold": found.threshold}
-    rows = tuple(
-        (
-            name,
-            found.plugins[name],
-            found.estimates[name],
-            name in found.plugin_flagged,
-            name in found.flagged,
-        )
-        for name in found.corrected
-    )  # fmt: skip - one row of the table
-    columns = ("judge", "plugin", "corrected", "plugin_flagged", "flagged")
+    said = _changes(found)
+    where = f"by {found.component} at R = {found.depth}"
+    return Finding(
+        name="ordering",
+        verdict="notice" if said else "ok",
+        headline=(
+            f"Correction changes the picture {where}: {'; '.join(said)}."
+            if said
+            else f"Correction changes neither flags nor the ranking {where}."
+        ),
+        advice=(
+            "Quote the corrected values: the plug-in ranks judges by call noise as well."
+            if said
+            else "Either may be quoted; the corrected one does not depend on the depth."
+        ),
+        figures={"depth": float(found.depth), "threshold": found.threshold},
+        columns=("judge", "plugin", "corrected", "plugin_flagged", "flagged"),
+        rows=tuple(_row(found, name) for name in found.corrected),
+    )
+
+
+def _changes(found: RankStability) -> list[str]:
     said = []
     if set(found.flagged) != set(found.plugin_flagged):
         said.append(
@@ -137,26 +147,12 @@ def ordering_finding(found: RankStability) -> Finding:
             f"the plug-in ranks {' > '.join(found.plugin)}, the corrected estimate "
             f"{' > '.join(found.corrected)}"
         )
-    where = f"by {found.component} at R = {found.depth}"
-    if not said:
-        return Finding(
-            name="ordering",
-            verdict="ok",
-            headline=f"Correction changes neither flags nor the ranking {where}.",
-            advice="Either may be quoted; the corrected one does not depend on the depth.",
-            figures=figures,
-            columns=columns,
-            rows=rows,
-        )
-    return Finding(
-        name="ordering",
-        verdict="notice",
-        headline=f"Correction changes the picture {where}: {'; '.join(said)}.",
-        advice="Quote the corrected values: the plug-in ranks judges by call noise as well.",
-        figures=figures,
-        columns=columns,
-        rows=rows,
-    )
+    return said
+
+
+def _row(found: RankStability, name: str) -> tuple[Cell, ...]:
+    flags = name in found.plugin_flagged, name in found.flagged
+    return (name, found.plugins[name], found.estimates[name], *flags)
 
 
 def top_judge_finding(found: RankStability) -> Finding:

@@ -53,27 +53,7 @@ def replay_finding(facts: ReplyFacts | None, *, subject: str) -> Finding:
             advice="Analyse the run folder, whose ledger has them.",
             subject=subject,
         )
-    ids, seeds = _repeated(facts.response_ids), _repeated(facts.seeds)
-    same, telling = identical_texts(facts.texts)
-    problems = [
-        f"the ledger flagged {n:,} replies as {kind}" for kind, n in facts.flags.items() if n
-    ]
-    if ids:
-        problems.append(f"{ids:,} replies carry a response id that another reply has")
-    if seeds:
-        problems.append(f"{seeds:,} calls were sent with a seed that another call has")
-    if same > _MOST * telling:
-        problems.append(
-            f"all repeats have one and the same text in {same:,} of {telling:,} cells with texts "
-            f"of {_TELLING} characters or more"
-        )
-    figures = {
-        "repeated_response_ids": float(ids),
-        "repeated_seeds": float(seeds),
-        "identical_text_cells": float(same),
-        "telling_cells": float(telling),
-        "flagged": float(sum(facts.flags.values())),
-    }
+    problems, figures = _evidence(facts)
     if not problems:
         return Finding(
             name="replay",
@@ -92,6 +72,29 @@ def replay_finding(facts: ReplyFacts | None, *, subject: str) -> Finding:
         subject=subject,
         figures=figures,
     )
+
+
+def _evidence(facts: ReplyFacts) -> tuple[list[str], dict[str, float]]:
+    """Return what speaks for a replay, in words and in figures."""
+    ids, seeds = _repeated(facts.response_ids), _repeated(facts.seeds)
+    same, telling = identical_texts(facts.texts)
+    found = [f"the ledger flagged {n:,} replies as {kind}" for kind, n in facts.flags.items() if n]
+    if ids:
+        found.append(f"{ids:,} replies carry a response id that another reply has")
+    if seeds:
+        found.append(f"{seeds:,} calls were sent with a seed that another call has")
+    if same > _MOST * telling:
+        found.append(
+            f"all repeats have one and the same text in {same:,} of {telling:,} cells with texts "
+            f"of {_TELLING} characters or more"
+        )
+    return found, {
+        "repeated_response_ids": float(ids),
+        "repeated_seeds": float(seeds),
+        "identical_text_cells": float(same),
+        "telling_cells": float(telling),
+        "flagged": float(sum(facts.flags.values())),
+    }
 
 
 def _repeated(values: Objects | None) -> int:
