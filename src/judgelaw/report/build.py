@@ -6,8 +6,17 @@ from typing import Any
 
 from judgelaw.analysis import Analysis, Key, Table
 from judgelaw.errors import InputError
-from judgelaw.report.document import Block, Document, Inline, Lede, Section, paragraph
+from judgelaw.report.document import (
+    Block,
+    Document,
+    FigureView,
+    Inline,
+    Lede,
+    Section,
+    paragraph,
+)
 from judgelaw.report.explorer import Completions, explorer, pack
+from judgelaw.report.figures.theme import Spec
 from judgelaw.report.html import render
 from judgelaw.report.sections.answer import answer
 from judgelaw.report.sections.compare import comparison
@@ -20,6 +29,7 @@ from judgelaw.report.sections.more import layers, metrics, repeats, strata
 from judgelaw.report.sections.outcomes import invalid_section, outcomes
 from judgelaw.report.sections.record import configuration, glossary, integrity, tables
 from judgelaw.report.source import Source
+from judgelaw.report.svg import draw
 from judgelaw.report.text import visible
 from judgelaw.tensor import VerdictTensor
 
@@ -126,6 +136,16 @@ def page(
             payload=None,
             version=version,
         )
+    )
+
+
+def figure_view(name: str, chart: Spec, *, label: str, caption: str = "") -> FigureView:
+    """Return a chart as `page` shows it; `label` says what it shows to who cannot see it.
+
+    A chart is a Vega-Lite specification: `altair_chart.to_dict()` is one.
+    """
+    return FigureView(
+        name=name, caption=(caption,) if caption else (), wide=draw(chart, label=label)
     )
 
 

@@ -76,10 +76,7 @@ def _text(completion: Completion) -> str:
 def _acquired(totals: Totals) -> dict[str, Any]:
     """Count rows: every total here is one."""
     return {
-        "Calls planned": f"{totals.planned:,}",
-        "Calls completed": f"{totals.completed:,}",
-        "Attempts that failed": f"{totals.failed:,}",
-        "Attempts orphaned by an interruption": f"{totals.orphaned:,}",
+        "Calls planned and completed": f"{totals.planned:,} and {totals.completed:,}",
         "Replies that may be paid for and lost": f"{totals.at_risk:,}",
         "Tokens read and written": f"{totals.input_tokens:,} and {totals.output_tokens:,}",
     }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judgelaw.report.document import Block, Facts, Folded, Section, note, paragraph
+from judgelaw.report.document import Block, Facts, Folded, Section, TableView, note, paragraph
 from judgelaw.report.sections.generic import table_view
 from judgelaw.report.source import Source
 from judgelaw.report.text import visible
@@ -71,13 +71,13 @@ GLOSSARY = (
 
 def integrity(record: Mapping[str, Any] | None, source: Source) -> Section:
     """Return what was verified, or say that nothing was."""
-    rows = source.at("tables", "integrity")
+    found = source.at("tables", "integrity")
     blocks: list[Block] = []
     if record:
-        pairs = tuple((visible(str(k)), (_words(v),)) for k, v in record.items())
-        blocks.append(Facts(pairs=pairs))
-    if rows.value("rows"):
-        blocks.append(table_view(rows, name="integrity"))
+        rows = tuple(((visible(str(k)),), (_words(v),)) for k, v in record.items())
+        blocks.append(TableView(columns=("Check", "Found"), rows=rows, name="run"))
+    if found.value("rows"):
+        blocks.append(table_view(found, name="integrity"))
     if not blocks:
         blocks.append(
             paragraph(
@@ -126,7 +126,7 @@ def _flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
 
 
 def _words(value: Any) -> str:
-    if value is None:
+    if value is None or (isinstance(value, Sequence) and not value):
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
