@@ -3,8 +3,20 @@
 import pytest
 
 from judgelaw.design import JudgeSpec
+from judgelaw.errors import MissingExtraError
+from judgelaw.judges.embedded_model import check_runtime, locate_model
 from judgelaw.judges.embedded_server import EmbeddedServer
 from support.model import spec
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _installed():
+    """Say what is missing where the model could not be installed."""
+    try:
+        check_runtime()
+        locate_model()
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="session")
