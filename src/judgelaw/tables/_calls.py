@@ -24,6 +24,12 @@ Pair = tuple[str | None, str | None]
 """A layer and a judge."""
 
 
+Share = tuple[int, int]
+"""Which share of the items, of how many."""
+
+WHOLE: Share = (0, 1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tally:
     """The calls of one judge and layer that hold one verdict (and gold label), counted."""
@@ -59,6 +65,11 @@ class Calls(Protocol):
         """Which column is which."""
         ...
 
+    @property
+    def divisible(self) -> bool:
+        """Whether the cells can be counted in shares of the items, one after the other."""
+        ...
+
     def tallies(self) -> list[Tally]:
         """Count calls by layer, judge, verdict and gold; `ranked` have a whole-number rank."""
         ...
@@ -71,10 +82,11 @@ class Calls(Protocol):
         pairs: Sequence[Pair],
         everything: bool,
         ranks: int,
+        share: Share = WHOLE,
     ) -> None:
         """Make the table `cells` in `con` for the named pairs, which may be `everything`.
 
-        All ranks lie below `ranks`.
+        All ranks lie below `ranks`. A `share` holds some of the items, all their cells.
         Its columns are layer, judge, item, stratum, gold, prompt, order, word, presence, one
         plane for each list of spellings in `planes`, and n.
         """

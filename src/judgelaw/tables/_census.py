@@ -18,6 +18,7 @@ class Census:
     """What a table holds: the ranks of every (layer, judge), and the alphabet."""
 
     table: str
+    calls: int
     ranks: Mapping[Pair, int]
     alphabet: Alphabet
 
@@ -38,6 +39,7 @@ def take_census(calls: Calls, given: tuple[str, ...] | None) -> Census:
     gold = {t.gold for t in tallies if t.gold is not None}
     return Census(
         table=calls.table,
+        calls=sum(tally.calls for tally in tallies),
         ranks=ranks,
         alphabet=choose_alphabet(found, gold, given, table=calls.table),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from judgelaw.tables._calls import ONLY, WORD, Pair, Row, Tally
+from judgelaw.tables._calls import ONLY, WHOLE, WORD, Pair, Row, Share, Tally
 from judgelaw.tables._columns import Layout
 from judgelaw.tables._edge import foreign_errors, name, text
 
@@ -37,6 +37,11 @@ class DuckCalls:
     types: Mapping[str, str]
     locator: Locator
 
+    @property
+    def divisible(self) -> bool:
+        """The table can be scanned again for every share."""
+        return True
+
     def tallies(self) -> list[Tally]:
         """Count calls by layer, judge, verdict and gold, in one pass over short columns."""
         parts = ("layer", "judge", "verdict", "gold")
@@ -59,6 +64,7 @@ class DuckCalls:
         pairs: Sequence[Pair],
         everything: bool,
         ranks: int,
+        share: Share = WHOLE,
     ) -> None:
         """Make the table `cells` with one GROUP BY; what is constant is not hashed once a row."""
         keys = {part: self._label(part) for part in _KEYS}
@@ -72,11 +78,12 @@ class DuckCalls:
             varying.append(word)
         selected = [f"{sql} AS {name(part)}" for part, sql in keys.items()]
         aggregates = self._masks(f"1::UINTEGER << ({rank})::UINTEGER", planes)
+        in_share = "true" if share == WHOLE else f"hash({keys['item']}) % {share[1]} = {share[0]}"
         with foreign_errors(self.table):
             con.execute(
-                f"CREATE TEMP TABLE cells AS SELECT {', '.join(selected)}, {word} AS word, "
-                f"{', '.join(aggregates)}, count(*)::BIGINT AS n FROM {self.source} "
-                f"WHERE {'true' if everything else self._in_pairs(pairs)} "
+                f"CREATE OR REPLACE TEMP TABLE cells AS SELECT {', '.join(selected)}, "
+                f"{word} AS word, {', '.join(aggregates)}, count(*)::BIGINT AS n "
+                f"FROM {self.source} WHERE {'true' if everything else self._in_pairs(pairs)} AND {in_share} "
                 f"GROUP BY {', '.join(varying)}"
             )
 
@@ -111,7 +118,7 @@ class DuckCalls:
             [self._test(part, value) for part, value in zip(_KEYS, pair, strict=False)]
             for pair in pairs
         ]
-        return " OR ".join(f"({' AND '.join(both)})" for both in tests)
+        return f"({' OR '.join(f'({a} AND {b})' for a, b in tests)})"
 
     def _test(self, part: str, value: str | int | None) -> str:
         column = self._rank() if part == "repeat" else self._label(part)

@@ -9,7 +9,7 @@ import duckdb
 
 from judgelaw.errors import JudgelawError, RunError, TableError
 
-MEMORY_LIMIT = "1GB"
+MEMORY_LIMIT = "1200MB"
 """What DuckDB may hold before it spills to disk; the arrays that come home are on top of it."""
 
 _MOST_THREADS = 8

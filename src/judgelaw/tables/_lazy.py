@@ -13,7 +13,7 @@ import duckdb
 import narwhals as nw
 
 from judgelaw.errors import JudgelawError, MissingExtraError, TableError
-from judgelaw.tables._calls import ONLY, WORD, Pair, Row, Tally
+from judgelaw.tables._calls import ONLY, WHOLE, WORD, Pair, Row, Share, Tally
 from judgelaw.tables._columns import CONTRACT, Layout
 from judgelaw.tables._edge import foreign_errors, name
 
@@ -27,6 +27,11 @@ class LazyCalls:
     frame: nw.LazyFrame[Any]
     table: str
     layout: Layout
+
+    @property
+    def divisible(self) -> bool:
+        """The group-by is the engine's, and so is the care for its memory."""
+        return False
 
     def tallies(self) -> list[Tally]:
         """Count calls by layer, judge, verdict and gold in the frame's own engine."""
@@ -54,6 +59,7 @@ class LazyCalls:
         pairs: Sequence[Pair],
         everything: bool,
         ranks: int,  # noqa: ARG002 - no engine here gains from knowing it
+        share: Share = WHOLE,  # noqa: ARG002 - not divisible
     ) -> None:
         """Make the table `cells` from one group-by in the frame's own engine.
 
@@ -74,8 +80,8 @@ class LazyCalls:
         columns += ["word::USMALLINT AS word", *(f"{s}::UBIGINT AS {s}" for s in sums)]
         with foreign_errors(self.table):
             con.execute(
-                f"CREATE TEMP TABLE cells AS SELECT {', '.join(columns)}, n::BIGINT AS n "
-                "FROM counted"
+                f"CREATE OR REPLACE TEMP TABLE cells AS SELECT {', '.join(columns)}, "
+                "n::BIGINT AS n FROM counted"
             )
             con.unregister("counted")
 

@@ -9,15 +9,21 @@ from typing import Any, Literal
 
 import duckdb
 
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, RunError
 from judgelaw.tables._assemble import assemble
 from judgelaw.tables._calls import Calls, Pair
 from judgelaw.tables._census import Census, choose_judges, choose_pair, take_census
 from judgelaw.tables._checks import check_cells
 from judgelaw.tables._edge import private_connection
+from judgelaw.tables._gather import Part, gather
 from judgelaw.tables._open import open_calls
 from judgelaw.tables._verdicts import check_given
 from judgelaw.tensor import VerdictTensor
+
+_CELLS_AT_ONCE = 2_000_000
+"""Cells that a group-by holds within the memory limit, labels of ordinary length given."""
+
+_MOST_SHARES = 1024
 
 Source = str | PathLike[str] | Any
 
@@ -99,20 +105,50 @@ def _read(
     pairs: Sequence[Pair],
     repeats: int | None,
 ) -> dict[Pair, VerdictTensor]:
+    """Count the table in as many shares of its items as memory asks for."""
     ranks = max(census.ranks[pair] for pair in pairs)
-    calls.count_cells(
-        con,
-        planes=census.alphabet.planes,
-        pairs=pairs,
-        everything=len(pairs) == len(census.ranks),
-        ranks=ranks,
-    )
-    check_cells(con, calls, ranks)
-    tensors = {}
-    for pair in pairs:
-        tensor = assemble(con, calls, pair, alphabet=census.alphabet, ranks=census.ranks[pair])
-        tensors[pair] = tensor if repeats is None else tensor.prefix(repeats)
-    return tensors
+    shares = 1 + census.calls // (ranks * _CELLS_AT_ONCE) if calls.divisible else 1
+    while True:
+        try:
+            parts = _gathered(con, calls, census, pairs, shares)
+            break
+        except RunError:  # out of memory: cells are emptier than the deepest one
+            if shares >= _MOST_SHARES or not calls.divisible:
+                raise
+            shares *= 4
+    tensors = {
+        pair: assemble(parts[pair], pair, alphabet=census.alphabet, ranks=census.ranks[pair])
+        for pair in pairs
+    }
+    if repeats is None:
+        return tensors
+    return {pair: tensor.prefix(repeats) for pair, tensor in tensors.items()}
+
+
+def _gathered(
+    con: duckdb.DuckDBPyConnection,
+    calls: Calls,
+    census: Census,
+    pairs: Sequence[Pair],
+    shares: int,
+) -> dict[Pair, list[Part]]:
+    ranks = max(census.ranks[pair] for pair in pairs)
+    parts: dict[Pair, list[Part]] = {pair: [] for pair in pairs}
+    for share in range(shares):
+        calls.count_cells(
+            con,
+            planes=census.alphabet.planes,
+            pairs=pairs,
+            everything=len(pairs) == len(census.ranks),
+            ranks=ranks,
+            share=(share, shares),
+        )
+        check_cells(con, calls, ranks)
+        for pair in pairs:
+            ranks_here = census.ranks[pair]
+            parts[pair].append(gather(con, calls, pair, alphabet=census.alphabet, ranks=ranks_here))
+        con.execute("DROP TABLE cells")
+    return parts
 
 
 def _check_arguments(repeats: int | None, incomplete: str) -> None:

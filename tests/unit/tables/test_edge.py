@@ -43,7 +43,7 @@ def test_the_connection_is_bounded_private_and_offline():
             "'autoinstall_known_extensions', 'autoload_known_extensions')"
         ).fetchall()
     assert dict(settings) == {
-        "memory_limit": "953.6 MiB",
+        "memory_limit": "1.1 GiB",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }

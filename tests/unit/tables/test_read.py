@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import judgelaw as jl
-from judgelaw.errors import InputError, TableError
+from judgelaw.errors import InputError, RunError, TableError
 from judgelaw.tables import read_tensor, read_tensors, write_calls
+from judgelaw.tables._duck import DuckCalls
+from judgelaw.tables._edge import foreign_errors
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
 from support.calls import assert_same, columns, slow, table, write_csv
 
@@ -151,6 +153,45 @@ def test_many_verdicts_take_more_planes_than_a_byte(tmp_path):
     rows = [row | {"verdict": verdicts[n]} for n, row in enumerate(table(items=25, repeats=3))]
     tensor = read_tensor(write_csv(tmp_path / "calls.csv", rows))
     assert_same(tensor, slow(rows, verdicts), but=("judge",))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_table_counted_in_shares_is_the_same(tmp_path, monkeypatch, suffix):
+    """Shares hold different items; a prompt or an order may be missing from one of them."""
+    rows = [
+        row | {"gold": "tie" if row["item"] > "i3" else None, "stratum": "s" + row["item"]}
+        for row in table(items=9, prompts=3, repeats=4)
+        if not (row["item"] < "i5" and row["prompt"] == "p1")
+        if not (row["item"] == "i8" and row["order"] == "AB")
+    ]
+    path = tmp_path / f"calls{suffix}"
+    write_calls(path, columns(rows))
+    monkeypatch.setattr(VerdictTensor, "complete", lambda self, _: self)
+    whole = read_tensor(path)
+    assert_same(whole, slow(rows), but=("judge", "gold", "strata"))
+    monkeypatch.setattr("judgelaw.tables._read._CELLS_AT_ONCE", 1)
+    assert_same(read_tensor(path), whole)
+
+
+def test_a_table_that_does_not_fit_is_counted_in_smaller_shares(tmp_path, monkeypatch):
+    rows = table(items=30)
+    path = write_csv(tmp_path / "calls.csv", rows)
+    seen = []
+    count_cells = DuckCalls.count_cells
+
+    def short_of_memory(self, con, *, share, **options):
+        seen.append(share)
+        if share[1] < 16:
+            with foreign_errors(self.table):
+                raise duckdb.OutOfMemoryException("could not allocate block")
+        count_cells(self, con, share=share, **options)
+
+    monkeypatch.setattr(DuckCalls, "count_cells", short_of_memory)
+    assert_same(read_tensor(path), slow(rows), but=("judge",))
+    assert seen[:3] == [(0, 1), (0, 4), (0, 16)]
+    monkeypatch.setattr("judgelaw.tables._read._MOST_SHARES", 4)
+    with pytest.raises(RunError, match="memory limit"):
+        read_tensor(path)
 
 
 def test_unequal_repeats_are_kept(tmp_path):
