@@ -69,16 +69,31 @@ def command(
     calls = read_source(
         source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete
     )
-    analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
     target = output or _default(source, calls)
+    _check_folder(target)
+    analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
     click.echo(f"drawing {target}", err=True)
     write_page(target, report_page(analysis, calls, title=title or Path(source).name, check=check))
     click.echo(str(target))
+    written = [target]
     if figures_folder is not None:
         from judgelaw.report.export import figures, write_figures
 
         files = write_figures(figures(analysis, calls.tensors), figures_folder)
         click.echo(f"{len(files)} files in {figures_folder}", err=True)
+        written += files
+    if calls.run is not None:
+        _list_sums(calls.run, written)
+
+
+def _list_sums(run: Path, written: list[Path]) -> None:
+    """Enter what was written into a run folder in its SHA256SUMS, as `verify` expects."""
+    from judgelaw.design import write_sums
+
+    root = run.resolve()
+    inside = [path.resolve() for path in written if path.resolve().is_relative_to(root)]
+    if inside:
+        write_sums(run, [str(path.relative_to(root)) for path in inside])
 
 
 def _default(source: str, calls: Source) -> Path:
@@ -88,6 +103,12 @@ def _default(source: str, calls: Source) -> Path:
     if path.is_file():
         return path.with_name(path.name.split(".")[0] + ".html")
     return Path("report.html")
+
+
+def _check_folder(target: Path) -> None:
+    """Refuse a page that could not be written, before the work that would be lost with it."""
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {target}: {target.parent} is no folder; make it first")
 
 
 def report_page(analysis: "Analysis", calls: Source, *, title: str, check: bool) -> str:
