@@ -48,17 +48,15 @@ class Banded:
 def banded(slices: Sequence[AtDepth], strata: Sequence[str] | None, how: Resampling) -> Banded:
     """Return the components of depths that share their items, from the same draws.
 
-    The columns of a depth are its five corrected components and its five plug-in ones; shares and
-    the lead of the last depth are computed draw by draw, so they are paired.
+    The columns of a depth are its five corrected components and its five plug-in ones. Shares and
+    the lead, of the last depth alone, are computed draw by draw, so they are paired.
     """
     values = np.concatenate([columns_of(s) for s in slices], axis=1)
     leading = _leading(slices[-1])
 
     def statistic(means: Floats) -> Floats:
-        split = means.reshape(*means.shape[:-1], len(slices), 2, len(COMPONENTS))
-        shares = _shares(split[..., 0, :]).reshape(*means.shape[:-1], -1)
-        lead = _lead_of(split[..., -1, 0, :], leading)
-        return np.concatenate([means, shares, lead], axis=-1)
+        last = means[..., -2 * len(COMPONENTS) :][..., : len(COMPONENTS)]
+        return np.concatenate([means, _shares(last), _lead_of(last, leading)], axis=-1)
 
     bands = item_bands(
         values,
@@ -141,45 +139,67 @@ def _assembled(
     slices: Sequence[AtDepth], bands: Bands, leading: tuple[int, int] | None, level: float
 ) -> Banded:
     width = len(COMPONENTS)
-    shares = 2 * width * len(slices)
-    depths = tuple(
-        {
-            name: _component(
-                bands,
-                (2 * width * d + c, 2 * width * d + width + c, shares + width * d + c),
-                s.errors,
-                name,
-                level,
-            )
-            for c, name in enumerate(COMPONENTS)
-        }
-        for d, s in enumerate(slices)
-    )
+    depths = []
+    for d, s in enumerate(slices):
+        last = d == len(slices) - 1
+        start = 2 * width * d
+        shares = _shares(bands.estimate[start : start + width])
+        depths.append(
+            {
+                name: _component(
+                    bands,
+                    Columns(
+                        estimate=start + c,
+                        plugin=start + width + c,
+                        share=2 * width * len(slices) + c if last and name != "total" else None,
+                    ),
+                    errors=s.errors,
+                    name=name,
+                    share=float(shares[c]),
+                    level=level,
+                )
+                for c, name in enumerate(COMPONENTS)
+            }
+        )
     call = COMPONENTS.index("call")  # present in every design
     return Banded(
-        depths=depths,
+        depths=tuple(depths),
         lead=None if leading is None else _lead(bands, leading, slices[-1].errors, level),
         reason=bands.reasons[call],
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Where the bands of one component are; shares are banded at the last depth alone."""
+
+    estimate: int
+    plugin: int
+    share: int | None
+
+
 def _component(
-    bands: Bands, at: tuple[int, int, int], errors: CallErrors | None, name: str, level: float
+    bands: Bands,
+    at: Columns,
+    *,
+    errors: CallErrors | None,
+    name: str,
+    share: float,
+    level: float,
 ) -> Component:
-    estimate, plugin, share = at
     call = None if errors is None else errors.interval(name, level=level)
     part = None
-    if errors is not None and name != "total":
+    if errors is not None and at.share is not None:
         part = pair_of(component_share(errors, name, level=level))
     return Component(
-        estimate=float(bands.estimate[estimate]),
-        plugin=float(bands.estimate[plugin]),
-        band=_pair(bands, estimate),
-        plugin_band=_pair(bands, plugin),
+        estimate=float(bands.estimate[at.estimate]),
+        plugin=float(bands.estimate[at.plugin]),
+        band=_pair(bands, at.estimate),
+        plugin_band=_pair(bands, at.plugin),
         call_se=_se(call),
         call_interval=None if call is None else pair_of(call),
-        share=float(bands.estimate[share]),
-        share_band=None if name == "total" else _pair(bands, share),
+        share=share,
+        share_band=None if at.share is None else _pair(bands, at.share),
         share_interval=part,
     )
 

@@ -59,10 +59,16 @@ def at_depth(tensor: VerdictTensor, declared: Declaration) -> AtDepth:
 
 
 def nested(tensor: VerdictTensor, declared: Declaration) -> Iterator[AtDepth]:
+    """Yield the estimates at the prefixes 2, 4, 8, ... below the full depth."""
+    for depth, prefix in prefixes(tensor):
+        yield replace(at_depth(prefix, declared), depth=depth)
+
+
+def prefixes(tensor: VerdictTensor) -> Iterator[tuple[int, VerdictTensor]]:
     """Yield the prefixes 2, 4, 8, ... below the full depth.
 
     Where ranks are missing, a prefix keeps the items that have two calls in every cell of it, and
-    its tensor's notes say how many went.
+    its notes say how many went.
     """
     if tensor.ranked is None:
         return
@@ -70,5 +76,11 @@ def nested(tensor: VerdictTensor, declared: Declaration) -> Iterator[AtDepth]:
     while depth < tensor.depth[1]:
         prefix = tensor.prefix(depth)
         if np.all(prefix.repeats >= _PAIR, axis=(1, 2)).any():
-            yield replace(at_depth(prefix.complete("drop"), declared), depth=depth)
+            yield depth, prefix.complete("drop")
         depth *= 2
+
+
+def depths_of(tensor: VerdictTensor) -> Iterator[tuple[int, VerdictTensor]]:
+    """Yield the nested prefixes, and all calls under the largest number of calls in a cell."""
+    yield from prefixes(tensor)
+    yield tensor.depth[1], tensor

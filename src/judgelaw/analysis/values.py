@@ -31,8 +31,8 @@ class Component:
         call_se, call_interval: call-sampling error with items fixed; None below four repeats, or
             where calls show no noise.
         share: estimate over total; nan where the total is zero or the facet absent.
-        share_band: item band of the share.
-        share_interval: call-sampling interval of the share (Fieller).
+        share_band: item band of the share, at the full depth.
+        share_interval: call-sampling interval of the share (Fieller), at the full depth.
     """
 
     estimate: float

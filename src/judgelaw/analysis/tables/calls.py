@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from judgelaw.analysis.depths import AtDepth, nested
+from judgelaw.analysis.depths import depths_of
 from judgelaw.analysis.tables.context import Context, Made, Row, known, layer_name
 from judgelaw.analysis.values import JudgeAnalysis, Key, Table
 from judgelaw.diagnose.invalid import complete_items, invalid_sensitivity
@@ -97,10 +97,10 @@ def judge_configurations(context: Context) -> Made:
 def invalid_table(context: Context) -> Made:
     """Return the prompt component with invalid as an outcome, as a tie, and left out."""
     rows = tuple(
-        _invalid_row(context, key, s)
+        _invalid_row(context, key, depth, calls)
         for key, tensor in context.tensors.items()
         if len(tensor.prompts) > 1
-        for s in (*nested(tensor, context.declared), context.at(tensor))
+        for depth, calls in depths_of(tensor)
     )
     if not rows:
         return "all calls share one prompt"
@@ -125,9 +125,9 @@ def complete_case(context: Context) -> Made:
     """Return the items that survive requiring two valid calls in every cell, by depth."""
     rows = []
     for (layer, judge), tensor in context.tensors.items():
-        for s in (*nested(tensor, context.declared), context.at(tensor)):
-            kept, items = complete_items(s.tensor), len(s.tensor.items)
-            rows.append((layer_name(layer), judge, s.depth, items, kept, items - kept))
+        for depth, calls in depths_of(tensor):
+            kept, items = complete_items(calls), len(calls.items)
+            rows.append((layer_name(layer), judge, depth, items, kept, items - kept))
     return Table(
         name="complete_case",
         title="Items with two valid calls in every cell",
@@ -143,17 +143,16 @@ def _design_row(context: Context, key: Key, reused: int) -> Row:
     return (layer_name(layer), _role(context, layer), judge, *axes, *counts)
 
 
-def _invalid_row(context: Context, key: Key, s: AtDepth) -> Row:
+def _invalid_row(context: Context, key: Key, depth: int, calls: VerdictTensor) -> Row:
     declared = context.declared
-    found = invalid_sensitivity(
-        s.tensor, design=declared.design, order_weights=declared.order_weights
-    )
-    own = float(s.found.prompt.mean())
-    start = (layer_name(key[0]), key[1], s.depth)
+    found = invalid_sensitivity(calls, design=declared.design, order_weights=declared.order_weights)
+    start = (layer_name(key[0]), key[1], depth)
     if found is None:
-        return (*start, 0.0, own, own, own, len(s.tensor.items))
+        own = float(context.decompose(calls).prompt.mean())
+        return (*start, 0.0, own, own, own, len(calls.items))
     valid = None if found.if_valid is None else known(found.if_valid["prompt"])
-    return (*start, found.rate, own, found.as_tie["prompt"], valid, found.kept)
+    three = (found.as_outcome["prompt"], found.as_tie["prompt"], valid)
+    return (*start, found.rate, *three, found.kept)
 
 
 def _verdicts(found: Iterable[JudgeAnalysis]) -> list[str]:

@@ -8,6 +8,7 @@ from judgelaw.analysis.depths import AtDepth, Declaration, at_depth
 from judgelaw.analysis.values import JudgeAnalysis, Key, Pair, Table
 from judgelaw.diagnose.finding import Cell, Finding
 from judgelaw.diagnose.streams import StreamDrift
+from judgelaw.estimate import Decomposition, decompose
 from judgelaw.tensor import VerdictTensor
 
 Row = tuple[Cell, ...]
@@ -59,8 +60,13 @@ class Context:
         return next((key for key in self.of_role("reference") if key[1] == judge), None)
 
     def at(self, tensor: VerdictTensor) -> AtDepth:
-        """Estimate what this analysis estimates, on other calls."""
+        """Estimate what this analysis estimates, on other calls, with call errors."""
         return at_depth(tensor, self.declared)
+
+    def decompose(self, tensor: VerdictTensor) -> Decomposition:
+        """Estimate what this analysis estimates, on other calls."""
+        declared = self.declared
+        return decompose(tensor, design=declared.design, order_weights=declared.order_weights)
 
 
 def layer_name(layer: str | None) -> str:

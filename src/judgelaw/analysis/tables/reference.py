@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from judgelaw.analysis.depths import nested
+from judgelaw.analysis.depths import depths_of
 from judgelaw.analysis.tables.context import Context, Made, Row, ends, known, layer_name, with_band
 from judgelaw.analysis.values import Floats, Key, Pair, Table
 from judgelaw.estimate import panels
@@ -24,19 +24,19 @@ def matched_reference(context: Context) -> Made:
     """
     rows: list[Row] = []
     for judge, calls, reference in _with_reference(context):
-        target = context.at(reference).found.prompt
-        slices = [
-            s
-            for s in (*nested(calls, context.declared), context.at(calls))
-            if s.tensor.items == calls.items
-        ]
-        plugin = np.stack([np.abs(s.found.plugin["prompt"] - target) for s in slices], axis=-1)
-        corrected = np.stack([np.abs(s.found.prompt - target) for s in slices], axis=-1)
+        target = context.decompose(reference).prompt
+        found = {
+            depth: context.decompose(prefix)
+            for depth, prefix in depths_of(calls)
+            if prefix.items == calls.items
+        }
+        plugin = np.stack([np.abs(d.plugin["prompt"] - target) for d in found.values()], axis=-1)
+        corrected = np.stack([np.abs(d.prompt - target) for d in found.values()], axis=-1)
         bands = _bands(context, plugin - corrected, calls)
-        for s, far, near, band in zip(
-            slices, plugin.mean(axis=0), corrected.mean(axis=0), bands, strict=True
+        for depth, far, near, band in zip(
+            found, plugin.mean(axis=0), corrected.mean(axis=0), bands, strict=True
         ):
-            rows.append((judge, s.depth, float(far), float(near), float(far - near), *ends(band)))
+            rows.append((judge, depth, float(far), float(near), float(far - near), *ends(band)))
     if not rows:
         return _NO_REFERENCE
     return Table(
@@ -99,7 +99,7 @@ def panel_sensitivity(context: Context) -> Made:
         depth = _PAIR
         while depth <= calls.depth[0]:
             prefix = calls.prefix(depth)
-            plugin = context.at(prefix).found.plugin["prompt"]
+            plugin = context.decompose(prefix).plugin["prompt"]
             rows.append(
                 (
                     judge,
@@ -186,7 +186,7 @@ def _with_reference(context: Context) -> Iterator[tuple[str, VerdictTensor, Verd
 def _halves(
     context: Context, key: Key, split: str, first: VerdictTensor, second: VerdictTensor
 ) -> Row:
-    a, b = context.at(first).found.prompt, context.at(second).found.prompt
+    a, b = context.decompose(first).prompt, context.decompose(second).prompt
     gap = np.abs(a - b)
     varies = len(a) > 1 and a.std() > 0 and b.std() > 0
     return (
