@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         InputError,
         IntegrityError,
         JudgelawError,
+        LeaseLostError,
         MissingExtraError,
         NotIdentifiedError,
         ProviderRefusedError,
@@ -42,6 +43,7 @@ _HOME = {
     "InputError": "errors",
     "IntegrityError": "errors",
     "JudgelawError": "errors",
+    "LeaseLostError": "errors",
     "MissingExtraError": "errors",
     "NotIdentifiedError": "errors",
     "ProviderRefusedError": "errors",
@@ -55,6 +57,8 @@ _HOME = {
     "VerdictTensor": "tensor",
 }
 
+_PACKAGES = ("analysis", "estimate", "plan", "simulate", "tables", "uncertainty", "worlds")
+
 __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estimates, the waist
     "BudgetReachedError",
     "DuplicateCallsError",
@@ -63,6 +67,7 @@ __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estima
     "InputError",
     "IntegrityError",
     "JudgelawError",
+    "LeaseLostError",
     "MissingExtraError",
     "NotIdentifiedError",
     "ProviderRefusedError",
@@ -83,9 +88,11 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"judgelaw.{_HOME[name]}"), name)
         globals()[name] = value
         return value
+    if name in _PACKAGES:
+        return import_module(f"judgelaw.{name}")
     raise AttributeError(f"module 'judgelaw' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_PACKAGES, "__version__"])

@@ -10,6 +10,7 @@
     ├── RunError                        3  a run that cannot go on as asked
     │   ├── IncompleteRunError          3  calls are still open; the same command resumes
     │   ├── RunLockedError              3  another process holds the run
+    │   ├── LeaseLostError              3  a worker was away too long; others have its calls
     │   └── StudyChangedError           2  the study differs from the one that was frozen
     ├── IntegrityError                  4  what is stored contradicts what was frozen
     ├── ProviderRefusedError            5  a provider refused the key, the model or the request
@@ -68,6 +69,10 @@ class IncompleteRunError(RunError):
 
 class RunLockedError(RunError):
     """Another process holds the run."""
+
+
+class LeaseLostError(RunError):
+    """A worker was away for longer than its lease: what it held is in other hands."""
 
 
 class StudyChangedError(RunError):

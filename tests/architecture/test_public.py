@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import judgelaw
+from judgelaw import errors
 
 SRC = Path(judgelaw.__file__).parent
 
@@ -14,6 +17,18 @@ def test_every_public_name_resolves_and_is_listed_once():
     for name in judgelaw.__all__:
         assert getattr(judgelaw, name) is not None
     assert set(judgelaw.__all__) == set(judgelaw._HOME)
+
+
+def test_packages_are_reached_from_the_root():
+    for name in judgelaw._PACKAGES:
+        assert getattr(judgelaw, name).__name__ == f"judgelaw.{name}"
+    with pytest.raises(AttributeError, match="'nothing'"):
+        _ = judgelaw.nothing
+
+
+def test_every_error_is_public():
+    tree = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
+    assert tree <= set(judgelaw.__all__) | {"ClassVar"}
 
 
 def test_the_package_only_reexports():
