@@ -71,16 +71,16 @@ def analyze(
     for key, tensor in tensors.items():
         with stage:
             found[key] = analyze_judge(key[1], tensor, request)
-    layers, main, known_roles = _by_layer(found, roles)
+    layered = _by_layer(found, roles)
     known = evidence or Evidence()
     with stage:
-        diagnosis = _diagnose(tensors, main, request, known, threshold)
+        diagnosis = _diagnose(tensors, layered, request, known, threshold)
     context = Context(
         tensors=tensors,
         found=found,
         drift=diagnosis.drift,
-        roles=known_roles,
-        main=main,
+        roles=layered.roles,
+        main=layered.main,
         declared=request.declared,
         how=request.how,
         findings=diagnosis.findings,
@@ -91,15 +91,15 @@ def analyze(
     with stage:
         tables, left_out = make_tables(context)
     return Analysis(
-        judges=layers[main],
-        layers={name: judges for name, judges in layers.items() if name is not None},
-        main_layer=main,
-        roles=known_roles,
+        judges=layered.layers[layered.main],
+        layers={name: judges for name, judges in layered.layers.items() if name is not None},
+        main_layer=layered.main,
+        roles=layered.roles,
         settings=_settings(request),
         diagnostics=diagnosis.findings,
         tables=tables,
         left_out=left_out,
-        warnings=_which_layer(main, known_roles),
+        warnings=_which_layer(layered),
     )
 
 
@@ -123,9 +123,29 @@ class _Stages:
             self.progress(STAGES, self.done, self.total)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Layered:
+    """The streams by layer, which layer is the main one, and what each is for."""
+
+    layers: Mapping[str | None, Mapping[str, JudgeAnalysis]]
+    main: str | None
+    roles: Mapping[str, str]
+
+
+def _by_layer(found: Mapping[Key, JudgeAnalysis], roles: Mapping[str, str] | None) -> _Layered:
+    layers: dict[str | None, dict[str, JudgeAnalysis]] = {}
+    for (layer, judge), value in found.items():
+        layers.setdefault(layer, {})[judge] = value
+    named = [layer for layer in layers if layer is not None]
+    if not named:
+        return _Layered(layers=layers, main=None, roles={})
+    known = infer_roles(named, roles)
+    return _Layered(layers=layers, main=main_layer(known), roles=known)
+
+
 def _diagnose(
     tensors: Mapping[Key, VerdictTensor],
-    main: str | None,
+    layered: _Layered,
     request: Request,
     evidence: Evidence,
     threshold: float,
@@ -133,8 +153,9 @@ def _diagnose(
     how = request.how
     return diagnose(
         tensors,
-        main=main,
+        main=layered.main,
         how=How(draws=how.draws, seed=how.seed, level=how.level),
+        roles=layered.roles,
         evidence=evidence,
         design=request.declared.design,
         order_weights=request.declared.order_weights,
@@ -154,20 +175,8 @@ def _settings(request: Request) -> Settings:
     )
 
 
-def _by_layer(
-    found: Mapping[Key, JudgeAnalysis], roles: Mapping[str, str] | None
-) -> tuple[dict[str | None, dict[str, JudgeAnalysis]], str | None, dict[str, str]]:
-    layers: dict[str | None, dict[str, JudgeAnalysis]] = {}
-    for (layer, judge), value in found.items():
-        layers.setdefault(layer, {})[judge] = value
-    named = [layer for layer in layers if layer is not None]
-    if not named:
-        return layers, None, {}
-    known = infer_roles(named, roles)
-    return layers, main_layer(known), known
-
-
-def _which_layer(main: str | None, roles: Mapping[str, str]) -> tuple[str, ...]:
+def _which_layer(layered: _Layered) -> tuple[str, ...]:
+    main, roles = layered.main, layered.roles
     if main is None or len(roles) == 1 or roles[main]:
         return ()
     warning = (

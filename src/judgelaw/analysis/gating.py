@@ -26,6 +26,7 @@ Scope = Literal["fixed", "new-items"]
 MAXIMA = (*COMPONENTS, "invalid")
 MINIMA = ("coverage",)
 _PROJECTED = 3
+_DRAWN = "the drawn prompts are held fixed: the error of drawing them is not in these bounds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,8 +204,9 @@ def _error(
     items = item_interval(values, strata=tensor.strata)
     if np.isnan(values).any():
         return replace(items, reason=absent_reason(name)), None
+    drawn_fixed = _DRAWN if declared.design == "sampled" else None
     if scope == "new-items":
-        return items, None
+        return items, drawn_fixed
     if declared.design == "sampled" and name == "prompt" and len(tensor.prompts) >= _PROJECTED:
         drawn = prompt_projection(tensor, order_weights=declared.order_weights).interval()
         return drawn, drawn.warning
@@ -217,7 +219,7 @@ def _error(
         tensor, name, design=declared.design, order_weights=declared.order_weights
     )
     if calls.reason is None:
-        return calls, None
+        return calls, drawn_fixed
     return items, "calls show no noise here; the item error used instead is conservative"
 
 

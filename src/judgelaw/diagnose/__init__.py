@@ -1,6 +1,7 @@
 """Diagnostics that fire: drift, replay, dependence, invalid outputs, unstable rankings."""
 
 from judgelaw.diagnose.cells import cells_finding, same_rank_excess
+from judgelaw.diagnose.control import control_finding
 from judgelaw.diagnose.drift import Drift, drift_finding, rank_drift, time_drift, time_span
 from judgelaw.diagnose.drivers import Drivers, LeftOut, drivers, drivers_finding
 from judgelaw.diagnose.exchange import RankTest, exchange_finding, rank_test
@@ -50,6 +51,7 @@ __all__ = [
     "cells_finding",
     "check_document",
     "complete_items",
+    "control_finding",
     "copies_finding",
     "diagnose",
     "drift_finding",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.diagnose.cells import cells_finding
+from judgelaw.diagnose.control import control_finding
 from judgelaw.diagnose.drift import Drift, drift_finding, rank_drift, time_drift
 from judgelaw.diagnose.drivers import drivers, drivers_finding
 from judgelaw.diagnose.exchange import exchange_finding, rank_test
@@ -63,21 +64,30 @@ def diagnose(
     *,
     main: str | None,
     how: How,
+    roles: Mapping[str, str] | None = None,
     evidence: Evidence | None = None,
     design: Design = "census",
     order_weights: Weights = None,
     threshold: float = TAU,
 ) -> Diagnosis:
-    """Run every diagnostic on every stream; the main layer's judges are ranked as well."""
+    """Run every diagnostic on every stream; the main layer's judges are ranked as well.
+
+    Streams of layers whose role is "control" are held against their true value 0.
+    """
     known = evidence or Evidence()
     drift = {key: _drift(key, t, known, how) for key, t in tensors.items()}
-    declared = {"design": design, "order_weights": order_weights}
+    declared: dict[str, Any] = {"design": design, "order_weights": order_weights}
     findings = [
         finding
         for key, tensor in tensors.items()
         for finding in _stream(
             key=key, tensor=tensor, drift=drift[key], known=known, how=how, declared=declared
         )
+    ]
+    findings += [
+        control_finding(tensor, subject=stream_name((layer, judge)), **declared)
+        for (layer, judge), tensor in tensors.items()
+        if layer is not None and (roles or {}).get(layer) == "control"
     ]
     findings.append(copies_finding({stream_name(key): t for key, t in tensors.items()}))
     judges = {judge: t for (layer, judge), t in tensors.items() if layer == main}

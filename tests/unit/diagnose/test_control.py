@@ -1,0 +1,41 @@
+"""The control layer: a true null stays silent, labels that matter are found."""
+
+import numpy as np
+import pytest
+
+from judgelaw.diagnose import How, control_finding, diagnose
+from judgelaw.streams import stream
+from judgelaw.worlds import World
+from support.streams import drawn, of_codes, unanimous
+
+
+@pytest.mark.parametrize("repeats", [2, 4, 8])
+def test_a_true_null_is_compatible_with_zero(repeats):
+    world = World.from_effects(order=0.02, item_spread=0.2)
+    finding = control_finding(drawn(world=world, prompts=6, repeats=repeats), subject="judge")
+    assert finding.verdict == "ok"
+    assert finding.figures["low"] <= 0 <= finding.figures["high"]
+    assert finding.figures["plugin"] > finding.figures["estimate"]
+
+
+def test_a_cache_keyed_by_label_is_found():
+    """Each label answers from its own cached reply most of the time."""
+    rng = stream(3, "cache")
+    cached = rng.integers(0, 2, size=(40, 6, 2, 1))
+    fresh = rng.integers(0, 2, size=(40, 6, 2, 4))
+    codes = np.where(rng.random(fresh.shape) < 0.4, cached, fresh)
+    finding = control_finding(of_codes(codes, strata=2), subject="judge")
+    assert finding.verdict == "problem"
+    assert "exchangeable across labels" in finding.advice
+
+
+def test_what_cannot_be_tested_is_unknown():
+    for untestable in (drawn(prompts=1), unanimous()):
+        assert control_finding(untestable, subject="judge").verdict == "unknown"
+
+
+def test_only_layers_of_that_role_are_held_against_zero():
+    tensors = {(layer, "a"): drawn(layer=layer, seed=i) for i, layer in enumerate("xy")}
+    how = How(draws=50, seed=0)
+    found = diagnose(tensors, main="x", how=how, roles={"y": "control"}).findings
+    assert [f.subject for f in found if f.name == "control"] == ["a / y"]
