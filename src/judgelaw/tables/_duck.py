@@ -83,7 +83,8 @@ class DuckCalls:
             con.execute(
                 f"CREATE OR REPLACE TEMP TABLE cells AS SELECT {', '.join(selected)}, "
                 f"{word} AS word, {', '.join(aggregates)}, count(*)::BIGINT AS n "
-                f"FROM {self.source} WHERE {'true' if everything else self._in_pairs(pairs)} AND {in_share} "
+                f"FROM {self.source} "
+                f"WHERE {'true' if everything else self._in_pairs(pairs)} AND {in_share} "
                 f"GROUP BY {', '.join(varying)}"
             )
 

@@ -20,7 +20,7 @@ from judgelaw.tables._open import open_calls
 from judgelaw.tables._verdicts import check_given
 from judgelaw.tensor import VerdictTensor
 
-_CELLS_AT_ONCE = 2_000_000
+_CELLS_AT_ONCE = 3_000_000
 """Cells that a group-by holds within the memory limit, labels of ordinary length given."""
 
 _MOST_SHARES = 1024
