@@ -1,10 +1,13 @@
 """`judgelaw report`: one page that a person understands in ten seconds."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
+from judgelaw.cli._output import progress
 from judgelaw.cli._source import Source, read_source, resampling_options, source_options
 from judgelaw.errors import InputError
 
@@ -72,7 +75,6 @@ def command(
     target = output or _default(source, calls)
     _check_folder(target)
     analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
-    click.echo(f"drawing {target}", err=True)
     write_page(target, report_page(analysis, calls, title=title or Path(source).name, check=check))
     click.echo(str(target))
     written = [target]
@@ -118,19 +120,37 @@ def report_page(analysis: "Analysis", calls: Source, *, title: str, check: bool)
     if calls.run is None:
         if check:
             raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
-        return build(analysis, title=title, tensors=calls.tensors)
+        with _steps() as step:
+            return build(analysis, title=title, tensors=calls.tensors, progress=step)
     from judgelaw.acquire.verify import verify
     from judgelaw.report.run import read_run
 
     found = read_run(calls.run, analysis.main_layer, verified=verify(calls.run) if check else None)
-    return build(
-        analysis,
-        title=found.title,
-        tensors=calls.tensors,
-        completions=found.completions,
-        configuration=found.configuration,
-        integrity=found.integrity,
-    )
+    with _steps() as step:
+        return build(
+            analysis,
+            title=found.title,
+            tensors=calls.tensors,
+            completions=found.completions,
+            configuration=found.configuration,
+            integrity=found.integrity,
+            progress=step,
+        )
+
+
+@contextmanager
+def _steps() -> Iterator[Callable[[int, int], None]]:
+    """Turn parts that are done into a bar."""
+    with progress("drawing", 100) as advance:
+        before = 0
+
+        def step(done: int, of: int) -> None:
+            nonlocal before
+            now = 100 * done // of
+            advance(now - before)
+            before = now
+
+        yield step
 
 
 def write_page(target: Path, page: str) -> None:

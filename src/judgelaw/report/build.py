@@ -1,7 +1,8 @@
 """From a complete analysis to one HTML page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from judgelaw.analysis import Analysis, Key, Table
@@ -18,7 +19,7 @@ from judgelaw.report.document import (
 from judgelaw.report.explorer import Completions, explorer, pack
 from judgelaw.report.figures.theme import Spec
 from judgelaw.report.html import render
-from judgelaw.report.sections.answer import answer
+from judgelaw.report.sections.answer import About, answer, negative
 from judgelaw.report.sections.compare import comparison
 from judgelaw.report.sections.depth import depth
 from judgelaw.report.sections.diagnostics import diagnostics, drift
@@ -33,6 +34,11 @@ from judgelaw.report.svg import draw
 from judgelaw.report.text import visible
 from judgelaw.tensor import VerdictTensor
 
+Part = Callable[[], Section | None]
+"""A section that is made when its turn comes; None where it does not apply."""
+Progress = Callable[[int, int], None]
+"""Told how many parts are done, of how many."""
+
 _SHOWN_ABOVE = frozenset({"invalid_sensitivity", "complete_case", "time_drift", "integrity"})
 _KICKER = "How much of the judge is chance"
 
@@ -45,6 +51,7 @@ def build(
     completions: Completions | None = None,
     configuration: Mapping[str, Any] | None = None,
     integrity: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> str:
     """Return the report as one HTML file that needs no network, no server and no JavaScript.
 
@@ -55,17 +62,18 @@ def build(
         completions: raw replies of the main layer, by judge and (item, prompt, order, repeat).
         configuration: what was frozen, by part (a judge, the study) and nested key.
         integrity: what was verified, in words, by check.
+        progress: called with (parts done, parts) while drawing.
     """
-    return render(
-        compose(
-            analysis,
-            title=title,
-            tensors=tensors,
-            completions=completions,
-            frozen=configuration,
-            verified=integrity,
-        )
+    document = compose(
+        analysis,
+        title=title,
+        tensors=tensors,
+        completions=completions,
+        frozen=configuration,
+        verified=integrity,
+        progress=progress,
     )
+    return render(document)
 
 
 def compose(
@@ -76,35 +84,46 @@ def compose(
     completions: Completions | None = None,
     frozen: Mapping[str, Any] | None = None,
     verified: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> Document:
     """Return everything that the report shows, as a value."""
     document = analysis.to_json()
     source = Source.of(document)
     judges = {name: source.at("judges", name) for name in document["judges"]}
     main = {name: _tensor(tensors, analysis.main_layer, name) for name in judges}
-    explored = explorer(judges, main, completions)
-    sections = [
-        *([comparison(judges)] if len(judges) > 1 else []),
-        *_of_judges(judges, main, source.at("settings")),
-        layers(source, analysis.main_layer),
-        invalid_section(source),
-        drift(source),
-        diagnostics(source),
-        Section(id="items", title="Item by item", blocks=(_about_items(judges), explored)),
-        integrity(verified, source),
-        configuration(frozen, source),
-        tables(source, shown=_SHOWN_ABOVE),
-        glossary(),
+    settings = source.at("settings")
+    parts: list[Part] = [
+        *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
+        *_of_judges(judges, main, settings, frozen=frozen is not None),
+        partial(layers, source, analysis.main_layer),
+        partial(invalid_section, source),
+        partial(drift, source),
+        partial(diagnostics, source),
+        partial(_items, judges, main, completions),
+        partial(integrity, verified, source),
+        partial(configuration, frozen, source),
+        partial(tables, source, shown=_SHOWN_ABOVE),
+        glossary,
     ]
     return Document(
         title=visible(title),
         kicker=_KICKER,
         ledes=tuple(_ledes(judges)),
         facts=_size(judges),
-        sections=tuple(s for s in sections if s is not None),
+        sections=tuple(_made(parts, progress)),
         payload=pack(document),
         version=document["settings"]["version"],
     )
+
+
+def _made(parts: Sequence[Part], progress: Progress | None) -> Iterator[Section]:
+    """Make the sections one by one; what does not apply to these calls is left out."""
+    for done, part in enumerate(parts, start=1):
+        section = part()
+        if progress is not None:
+            progress(done, len(parts))
+        if section is not None:
+            yield section
 
 
 def page(
@@ -166,35 +185,57 @@ def _tensor(tensors: Mapping[Key, VerdictTensor], layer: str | None, judge: str)
 
 
 def _of_judges(
-    judges: Mapping[str, Source], tensors: Mapping[str, VerdictTensor], settings: Source
-) -> list[Section | None]:
+    judges: Mapping[str, Source],
+    tensors: Mapping[str, VerdictTensor],
+    settings: Source,
+    *,
+    frozen: bool,
+) -> list[Part]:
     several = len(judges) > 1
-    sections: list[Section | None] = []
+    first_negative = next((name for name, judge in judges.items() if negative(judge)), None)
+    parts: list[Part] = []
     for j, (name, judge) in enumerate(judges.items()):
         prefix = f"judge-{j + 1}-" if several else ""
+        about = About(settings=settings, frozen=frozen, explain_negative=name == first_negative)
         if several:
-            said = paragraph(judge.text("sentence"))
-            sections.append(
-                Section(id=f"{prefix}top", title=visible(name), level=1, blocks=(said,))
-            )
-        found = _of_judge(judge, tensors[name], settings, prefix)
-        sections += [None if s is None else replace(s, nested=several) for s in found]
-    return sections
+            parts.append(partial(_opening, prefix, name, judge))
+        parts += [
+            partial(_nested, part, several=several)
+            for part in _of_judge(judge, tensors[name], about, prefix)
+        ]
+    return parts
 
 
-def _of_judge(
-    judge: Source, tensor: VerdictTensor, settings: Source, prefix: str
-) -> list[Section | None]:
+def _opening(prefix: str, name: str, judge: Source) -> Section:
+    said = paragraph(judge.text("sentence"))
+    return Section(id=f"{prefix}top", title=visible(name), level=1, blocks=(said,))
+
+
+def _nested(part: Part, *, several: bool) -> Section | None:
+    section = part()
+    return None if section is None else replace(section, nested=several)
+
+
+def _of_judge(judge: Source, tensor: VerdictTensor, about: About, prefix: str) -> list[Part]:
     return [
-        answer(judge, settings, prefix=prefix),
-        depth(judge, prefix=prefix),
-        laws(judge, tensor, prefix=prefix),
-        order(judge, tensor, prefix=prefix),
-        prompts(judge, prefix=prefix),
-        outcomes(judge, tensor, prefix=prefix),
-        strata(judge, prefix=prefix),
-        metrics(judge, prefix=prefix),
+        partial(answer, judge, about, prefix=prefix),
+        partial(depth, judge, prefix=prefix),
+        partial(laws, judge, tensor, prefix=prefix),
+        partial(order, judge, tensor, prefix=prefix),
+        partial(prompts, judge, prefix=prefix),
+        partial(outcomes, judge, tensor, prefix=prefix),
+        partial(strata, judge, prefix=prefix),
+        partial(metrics, judge, prefix=prefix),
     ]
+
+
+def _items(
+    judges: Mapping[str, Source],
+    tensors: Mapping[str, VerdictTensor],
+    completions: Completions | None,
+) -> Section:
+    explored = explorer(judges, tensors, completions)
+    return Section(id="items", title="Item by item", blocks=(_about_items(judges), explored))
 
 
 def _ledes(judges: Mapping[str, Source]) -> list[Lede]:

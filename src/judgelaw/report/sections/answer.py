@@ -1,6 +1,7 @@
 """What the disagreement is made of: shares, components with bands, where their error comes from."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from judgelaw.estimate import COMPONENTS
 from judgelaw.report import prepare
@@ -21,18 +22,41 @@ from judgelaw.report.svg import draw
 from judgelaw.report.text import visible
 
 LABELS = charts.LABELS
-KEY = (
-    ("dot", "corrected"),
-    ("ring", "plug-in"),
-    ("bar", "95% band over items"),
-)
 _FACETS = {"prompt": "prompt", "order": "answer order"}
 
 
-def answer(judge: Source, settings: Source, *, prefix: str = "") -> Section:
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What a judge's section has to know of the whole.
+
+    Attributes:
+        settings: how the analysis was made.
+        frozen: whether the calls come from a run, whose design was frozen beforehand.
+        explain_negative: whether this is the first judge with a negative estimate.
+    """
+
+    settings: Source
+    frozen: bool
+    explain_negative: bool
+
+    @property
+    def key(self) -> tuple[tuple[str, str], ...]:
+        """The symbols of a chart with bands."""
+        return symbols(self.settings)
+
+
+def symbols(settings: Source) -> tuple[tuple[str, str], ...]:
+    """Return what dots, rings and bars mean."""
+    band = f"{settings.percent('level').text} band over items"
+    return (("dot", "corrected"), ("ring", "plug-in"), ("bar", band))
+
+
+def answer(judge: Source, about: About, *, prefix: str = "") -> Section:
     """Return the components of one judge."""
-    blocks: list[Block] = [*_share_figure(judge), _estimates(judge)]
-    blocks += [_negative(judge), _table(judge), _fixed(settings)]
+    blocks: list[Block] = [*_share_figure(judge), _estimates(judge, about.key)]
+    if about.explain_negative:
+        blocks.append(_negative(judge))
+    blocks += [_table(judge), _fixed(about)]
     blocks += [_lead(judge), _permutation(judge), _warnings(judge), *_split(judge)]
     return Section(
         id=f"{prefix}components",
@@ -59,7 +83,7 @@ def _share_figure(judge: Source) -> Sequence[Block]:
     return (FigureView(name="shares", caption=(), wide=wide, narrow=narrow, key=key),)
 
 
-def _estimates(judge: Source) -> FigureView:
+def _estimates(judge: Source, key: tuple[tuple[str, str], ...]) -> FigureView:
     marks = prepare.component_marks(judge)
     label = "Components of disagreement with bands; " + "; ".join(m.label for m in marks)
     wide, narrow = (
@@ -76,7 +100,7 @@ def _estimates(judge: Source) -> FigureView:
         ),
         wide=wide,
         narrow=narrow,
-        key=KEY,
+        key=key,
     )  # fmt: skip - the caption reads as one
 
 
@@ -112,14 +136,14 @@ def _sentence(words: str) -> str:
     return shown[:1].upper() + shown[1:] + ("" if shown.endswith((".", "!", "?")) else ".")
 
 
-def _negative(judge: Source) -> Prose:
+def negative(judge: Source) -> list[str]:
+    """Return the components that came out below zero."""
     components = judge.at("components")
-    negative = [
-        name for name in prepare.present(components) if components.value(name, "estimate") < 0
-    ]
-    if not negative:
-        return Prose(paragraphs=())
-    names = " and ".join(LABELS[name].lower() for name in negative)
+    return [n for n in prepare.present(components) if components.value(n, "estimate") < 0]
+
+
+def _negative(judge: Source) -> Prose:
+    names = " and ".join(LABELS[name].lower() for name in negative(judge))
     return note(
         f"Why is {names} negative? The estimates are unbiased and printed raw. Where the true "
         "component is near zero, half of all samples fall below it. Read a negative value as "
@@ -127,36 +151,30 @@ def _negative(judge: Source) -> Prose:
     )
 
 
-def _fixed(settings: Source) -> Prose:
-    census = settings.value("design") == "census"
+def _fixed(about: About) -> Prose:
+    """Say what was fixed before any verdict was seen, and which chance each error covers."""
+    settings = about.settings
     prompts = (
-        "The prompts are taken as the whole declared set (a census)"
-        if census
-        else "The prompts are taken as a sample from their generator"
+        "The prompts are taken as the whole declared set (a census)."
+        if settings.value("design") == "census"
+        else "The prompts are taken as a sample from their generator."
     )
-    level = settings.percent("level")
-    return Prose(
-        note=True,
-        paragraphs=(
-            (
-                prompts,
-                (
-                    "; repeats per cell and order weights were declared, not chosen after "
-                    "seeing verdicts. Items were not sampled by this software: the band ("
-                ),
-                level,
-                ") shows how the average moves when items are redrawn (",
-                settings.count("draws"),
-                " draws, within strata).",
-            ),
-            (
-                (
-                    "The call error keeps items, prompts and orders as they are and asks how far "
-                    "new calls would move the figure. It needs four repeats."
-                ),
-            ),
+    beforehand = (
+        "Items, prompts, orders and repeats were frozen before the first request."
+        if about.frozen
+        else "What was fixed before the first request is not known: these calls come as a table."
+    )
+    band: Inline = (
+        "The band shows how the average moves when items are redrawn within strata (",
+        settings.percent("level"),
+        ", ",
+        settings.count("draws"),
+        (
+            " draws). The call error keeps items, prompts and orders as they are and asks how far new "
+            "calls would move the figure; it needs four repeats."
         ),
-    )  # fmt: skip - sentences with figures in them
+    )
+    return Prose(note=True, paragraphs=((f"{beforehand} {prompts}",), band))
 
 
 def _lead(judge: Source) -> Prose:

@@ -7,17 +7,17 @@ from judgelaw.report import prepare
 from judgelaw.report.document import Block, FigureView, Section, TableView, note
 from judgelaw.report.figures import theme
 from judgelaw.report.figures.components import LABELS, by_judge, shares
-from judgelaw.report.sections.answer import KEY
+from judgelaw.report.sections.answer import symbols
 from judgelaw.report.source import Source
 from judgelaw.report.svg import draw
 from judgelaw.report.text import visible
 
 
-def comparison(judges: Mapping[str, Source]) -> Section:
+def comparison(judges: Mapping[str, Source], settings: Source) -> Section:
     """Return shares, prompt components and all figures of the judges side by side."""
     blocks: list[Block] = [*_shares(judges)]
     for component in ("prompt", "order"):
-        blocks += _dumbbells(judges, component)
+        blocks += _dumbbells(judges, component, symbols(settings))
     blocks += [_table(judges), _caution()]
     return Section(id="comparison", title="The judges side by side", blocks=tuple(blocks))
 
@@ -34,7 +34,9 @@ def _shares(judges: Mapping[str, Source]) -> list[Block]:
     return [FigureView(name="judges-shares", caption=caption, wide=wide, narrow=narrow, key=key)]
 
 
-def _dumbbells(judges: Mapping[str, Source], component: str) -> list[Block]:
+def _dumbbells(
+    judges: Mapping[str, Source], component: str, key: tuple[tuple[str, str], ...]
+) -> list[Block]:
     marks = prepare.judge_marks(judges, component)
     if not marks:
         return []
@@ -47,7 +49,7 @@ def _dumbbells(judges: Mapping[str, Source], component: str) -> list[Block]:
             caption=(),
             wide=wide,
             narrow=narrow,
-            key=KEY,
+            key=key,
         )
     ]
 

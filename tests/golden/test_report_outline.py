@@ -1,0 +1,45 @@
+"""What the report is made of, in reading order: a change of it is a change on purpose."""
+
+from pathlib import Path
+from unittest.mock import patch
+
+from judgelaw.report.build import compose
+from judgelaw.report.document import Document, FigureView, Folded, Prose, TableView
+from judgelaw.report.source import plain
+from support.reports import analysed, tensor
+
+GOLDEN = Path(__file__).with_name("report_outline.txt")
+EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
+
+
+def outline(document: Document) -> str:
+    lines = [document.title, plain(document.facts)]
+    for section in document.sections:
+        lines += ["", f"{'#' * section.level} {section.title}"]
+        if section.id != "tables":  # their names belong to the analysis
+            lines += [line for block in section.blocks for line in _block(block)]
+    return "\n".join(lines) + "\n"
+
+
+def _block(block) -> list[str]:
+    if isinstance(block, TableView):
+        return [f"table {block.name or block.caption}: {' | '.join(block.columns)}"]
+    if isinstance(block, FigureView):
+        return [f"figure {block.name}: {plain(block.caption)}".rstrip(": ")]
+    if isinstance(block, Folded):
+        return [f"folded {block.summary.split(':')[0]}"]
+    if isinstance(block, Prose):
+        return [f"{'note' if block.note else 'text'}, {len(block.paragraphs)}"]
+    return [block.kind]
+
+
+def test_the_outline_is_as_agreed():
+    tensors = {
+        ("evaluation", "qwen"): tensor(items=8, repeats=8),
+        ("reference", "qwen"): tensor(items=8, repeats=16, seed=2),
+        ("control", "qwen"): tensor(items=8, seed=3, lean=0),
+        ("evaluation", "gemma"): tensor(items=8, seed=4, repeats=8),
+    }
+    with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
+        found = outline(compose(analysed(tensors), title="A study", tensors=tensors))
+    assert found == GOLDEN.read_text(encoding="utf-8")
