@@ -1,4 +1,4 @@
-"""What every ledger promises. A further implementation joins by adding itself to LEDGERS."""
+"""What every ledger promises. A further implementation joins by adding itself to `kind`."""
 
 import asyncio
 import os
@@ -7,19 +7,29 @@ import sys
 import textwrap
 
 import pytest
-from servers.endings import PARSER, completed, failed
-from servers.study import chat_judge, frozen_study
 
 from judgelaw.errors import IntegrityError, RunLockedError
 from judgelaw.ledger import SqliteLedger, Unsent
 from judgelaw.render.completion import Verdict
+from servers.endings import PARSER, completed, failed
+from servers.study import chat_judge, frozen_study
 
-LEDGERS = {"sqlite": SqliteLedger}
 
-
-@pytest.fixture(params=LEDGERS)
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def kind(request):
-    return LEDGERS[request.param]
+    """Open the ledger of a run folder; PostgreSQL gives each test a database of its own."""
+    if request.param == "sqlite":
+        return SqliteLedger
+    from judgelaw.ledger.postgres import PostgresLedger
+    from judgelaw.ledger.postgres_address import read_address
+    from support.postgres import new_database
+
+    address = read_address(new_database())
+    return lambda path: PostgresLedger(address, path.name)
+
+
+one_holder = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+"""Any number of sessions share a PostgreSQL ledger."""
 
 
 @pytest.fixture
@@ -100,17 +110,23 @@ def test_a_completed_call_is_never_reserved_again(opened, frozen):
 
 
 def test_a_completed_call_cannot_be_tried_again(opened):
-    with pytest.raises(IntegrityError, match="never requested again"), opened() as ledger:
-        (one,) = reserve(ledger, limit=1)
-        record(ledger, completed(one))
+    ledger = opened()
+    (one,) = reserve(ledger, limit=1)
+    record(ledger, completed(one))
+    with pytest.raises(IntegrityError, match="never requested again"):
         asyncio.run(ledger.again(one))
+    with pytest.raises(IntegrityError):
+        ledger.close()
 
 
 def test_a_call_has_one_completion(opened):
-    with pytest.raises(IntegrityError), opened() as ledger:
-        (one,) = reserve(ledger, limit=1)
+    ledger = opened()
+    (one,) = reserve(ledger, limit=1)
+    record(ledger, completed(one))
+    with pytest.raises(IntegrityError):
         record(ledger, completed(one))
-        record(ledger, completed(one))
+    with pytest.raises(IntegrityError):
+        ledger.close()
 
 
 def test_a_group_is_written_whole_or_not_at_all(opened):
@@ -177,14 +193,14 @@ def test_what_was_never_sent_is_no_attempt(opened):
 def test_a_session_that_ends_with_attempts_open_says_which_were_sent(opened):
     with opened() as ledger:
         sent, _ = reserve(ledger, limit=2)
-        ledger.sending(sent)
+        asyncio.run(ledger.sending(sent))
     with opened() as ledger:
         assert states(ledger) == ["orphaned", "unsent"]
         t = ledger.totals()
         assert (t.orphaned, t.at_risk, t.attempts) == (1, 1, 1)
 
 
-def test_the_listener_hears_of_endings_when_they_are_durable(opened, kind, frozen):
+def test_the_listener_hears_of_endings_when_they_are_durable(opened):
     heard = []
 
     async def session(ledger):
@@ -289,6 +305,7 @@ def test_totals_of_a_judge_are_its_own(opened):
         assert ledger.totals("nobody").planned == 0
 
 
+@one_holder
 def test_a_second_session_is_told_who_holds_the_run(opened, kind, frozen):
     with opened(), pytest.raises(RunLockedError, match=f"process {os.getpid()} on .*, since "):
         kind(frozen.path)
@@ -296,6 +313,7 @@ def test_a_second_session_is_told_who_holds_the_run(opened, kind, frozen):
         assert ledger.totals().planned == frozen.count
 
 
+@one_holder
 def test_a_killed_holder_lets_go(opened, kind, frozen):
     code = f"""
         import os, pathlib

@@ -17,6 +17,7 @@ from judgelaw.design.manifest import FrozenRun
 from judgelaw.errors import InputError
 from judgelaw.judges import Answer, Failure, FailureKind, Judge, Reply
 from judgelaw.ledger import (
+    Booking,
     Completed,
     Ending,
     Failed,
@@ -30,6 +31,8 @@ from judgelaw.render.completion import Verdict
 
 _HOPELESS = 100
 """Calls in a row that used up their attempts, with no answer between, before a judge is left."""
+_SETTLING_S = 0.5
+"""How often to ask again for a budget that others have set aside."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +124,9 @@ class Lane:
         """Try one call until it is answered, used up, or nothing may be sent."""
         body = self._requests.body(reservation.call)
         tried = 0
-        while (cost := await self._may_send(body)) is not None:
+        while (cost := await self._may_send(reservation, body)) is not None:
             tried += 1
+            await self._ledger.sending(reservation)
             sent = Sent(reservation=reservation, body=body, cost=cost, at=self._effects.clock())
             failure = await self._send(sent)
             if failure is None:
@@ -133,7 +137,7 @@ class Lane:
             reservation = await self._ledger.again(reservation)
         self._unsent(reservation)
 
-    async def _may_send(self, body: bytes) -> Cost | None:
+    async def _may_send(self, reservation: Reservation, body: bytes) -> Cost | None:
         """Wait for budget, slot and pace; return what was set aside, None if nothing may leave."""
         slots, monotonic = self._limiter.slots, self._effects.monotonic
         while not self.halt.called:
@@ -148,20 +152,35 @@ class Lane:
             elif (pause := slots.wait(monotonic())) > 0:
                 await self._sleep(pause)
             else:
-                return await self._book(cost)
+                return await self._book(reservation, cost)
         return None
 
-    async def _book(self, cost: Cost) -> Cost | None:
+    async def _book(self, reservation: Reservation, cost: Cost) -> Cost | None:
         self._purse.hold(cost)
         delay = self._limiter.book(cost.tokens, self._effects.monotonic())
-        if delay == 0 or await self._sleep(delay):
-            return cost
+        booking = await self._shared(reservation, cost)
+        if booking is not None:
+            delay = max(delay, booking.delay_s)
+            if delay == 0 or await self._sleep(delay):
+                return cost
         self._settle(cost, None, completed=False)
+        return None
+
+    async def _shared(self, reservation: Reservation, cost: Cost) -> Booking | None:
+        """Ask the limits that other sessions share; None if nothing may leave."""
+        while not self.halt.called:
+            booking = await self._ledger.book(reservation, tokens=cost.tokens, usd=cost.usd)
+            if booking.lacks is None:
+                return booking
+            if booking.under_way == 0:
+                words = f"the budget of {booking.lacks} is used up"
+                self._run_halt.call(Reason.BUDGET, words)
+            else:  # what others have set aside may turn out to be less
+                await self._sleep(_SETTLING_S)
         return None
 
     async def _send(self, sent: Sent) -> Failure | None:
         """Touch the wire once; record an answer, return a failure."""
-        self._ledger.sending(sent.reservation)
         try:
             reply = await self._ask(sent)
         except asyncio.CancelledError:

@@ -5,6 +5,7 @@ from judgelaw.ledger.protocol import Ledger, LedgerView
 from judgelaw.ledger.sqlite import SqliteLedger
 from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView
 from judgelaw.ledger.values import (
+    Booking,
     Completed,
     Ending,
     Failed,
@@ -21,6 +22,7 @@ from judgelaw.ledger.values import (
 
 __all__ = [
     "LEDGER_NAME",
+    "Booking",
     "Completed",
     "Ending",
     "Failed",

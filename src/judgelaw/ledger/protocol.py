@@ -6,6 +6,7 @@ from typing import Protocol, Self
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import PlannedCall
 from judgelaw.ledger.values import (
+    Booking,
     Ending,
     Judged,
     JudgeSummary,
@@ -94,8 +95,16 @@ class Ledger(LedgerView, Protocol):
         """Reserve the next attempt of a call whose attempt failed."""
         ...
 
-    def sending(self, reservation: Reservation) -> None:
-        """Mark that the wire is about to be touched, so that a kill leaves an orphan."""
+    async def book(self, reservation: Reservation, *, tokens: float, usd: float) -> Booking:
+        """Ask the limits that other sessions share, if any, for one request."""
+        ...
+
+    async def sending(self, reservation: Reservation) -> None:
+        """Mark that the wire is about to be touched, so that a kill leaves an orphan.
+
+        Raises:
+            LeaseLostError: others have the call; it must not be sent.
+        """
         ...
 
     def record(self, ending: Ending) -> None:

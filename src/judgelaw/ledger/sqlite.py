@@ -18,11 +18,12 @@ from judgelaw.errors import IntegrityError, JudgelawError, RunError
 from judgelaw.ledger.lock import RunLock
 from judgelaw.ledger.migrate import migrate
 from judgelaw.ledger.protocol import Listener
+from judgelaw.ledger.rows import call_row
 from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
 from judgelaw.ledger.sqlite_rows import write_endings
 from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged
 from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import Ending, Reservation
+from judgelaw.ledger.values import UNLIMITED, Booking, Ending, Reservation
 from judgelaw.ledger.view import planned_call
 from judgelaw.ledger.writer import GroupWriter, Work
 from judgelaw.render.completion import Verdict
@@ -69,7 +70,7 @@ class SqliteLedger(SqliteView):
             return
         names = [(n, spec.model, bytes.fromhex(spec.fingerprint)) for n, spec in judges.items()]
         self._write_many("add_judge", names)
-        self._write_many("add_call", map(_call_row, calls))
+        self._write_many("add_call", map(call_row, calls))
         # Last, so that a load that was cut short is taken up again.
         self._writer.do_now(lambda c: c.execute(_SQL["set_manifest"], (manifest,)))
 
@@ -89,7 +90,12 @@ class SqliteLedger(SqliteView):
         attempt: int = await self._writer.do(lambda c: self._again(c, reservation.attempt))
         return Reservation(attempt=attempt, number=reservation.number + 1, call=reservation.call)
 
-    def sending(self, reservation: Reservation) -> None:
+    async def book(self, reservation: Reservation, *, tokens: float, usd: float) -> Booking:
+        """Let every request pass: nobody else works on this run."""
+        del reservation, tokens, usd
+        return UNLIMITED
+
+    async def sending(self, reservation: Reservation) -> None:
         """Mark that the wire is about to be touched, so that a kill leaves an orphan."""
         self._marks.mark(reservation.attempt)
 
@@ -228,10 +234,3 @@ def _execute_many(
     sql: str, rows: Sequence[tuple[object, ...]], connection: sqlite3.Connection
 ) -> None:
     connection.executemany(sql, rows)
-
-
-def _call_row(call: PlannedCall) -> tuple[object, ...]:
-    where = (call.call_id, call.judge, call.layer, call.item, call.stratum, call.prompt)
-    rank = (call.order, call.repeat, call.seed, call.position)
-    request, payload = bytes.fromhex(call.request_sha256), bytes.fromhex(call.payload_sha256)
-    return (*where, *rank, request, payload, call.gold)

@@ -20,6 +20,25 @@ class Reservation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Booking:
+    """What shared limits say to one more request.
+
+    Attributes:
+        delay_s: how long to wait before it leaves, so that all sessions together keep the pace.
+        lacks: the limit of the budget that it would pass; None where it fits.
+        under_way: requests of all sessions whose cost is set aside.
+    """
+
+    delay_s: float = 0.0
+    lacks: str | None = None
+    under_way: int = 0
+
+
+UNLIMITED = Booking()
+"""Where nobody else is asking, or nothing is limited."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
     """What the provider says of its own reply."""
 

@@ -16,13 +16,15 @@ CREATE TABLE inputs (
 
 -- One row for each process that works here. While its heartbeat is younger than its lease, what it
 -- has reserved is its own. `groups` counts its commits: the same group is never written twice.
--- `round` is shared by sessions that overlap; calls that used up their attempts wait for the next.
+-- `attempts` is how often it tries a call. `round` is shared by sessions that overlap: a call that
+-- was tried so often in one round waits for the next.
 CREATE TABLE sessions (
     id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     pid          integer NOT NULL,
     host         text NOT NULL,
     version      text NOT NULL,
     round        integer NOT NULL CHECK (round >= 1),
+    attempts     integer NOT NULL CHECK (attempts >= 1),
     lease_s      double precision NOT NULL CHECK (lease_s > 0),
     groups       bigint NOT NULL DEFAULT 0 CHECK (groups >= 0),
     started_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -146,20 +148,23 @@ CREATE TABLE verdicts (
     PRIMARY KEY (call, parser)
 );
 
--- The calls that have no completion, and who holds each. Narrow, so that leasing stays cheap
--- however many calls there are; kept by the triggers below and by nobody else.
+-- The calls that have no completion, and the session that holds each: while an attempt is under
+-- way, and between attempts while it has tries left. Narrow, so that leasing stays cheap however
+-- many calls there are; kept by the triggers below, and let go when a session ends.
 CREATE TABLE open_calls (
-    call      bigint PRIMARY KEY REFERENCES calls (id),
-    judge     text NOT NULL,
-    position  bigint NOT NULL,
-    attempt   bigint UNIQUE REFERENCES attempts (id),
-    attempts  integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
-    round     integer NOT NULL DEFAULT 0,
-    failures  integer NOT NULL DEFAULT 0 CHECK (failures >= 0),
-    failed_by bigint
+    call     bigint PRIMARY KEY REFERENCES calls (id),
+    judge    text NOT NULL,
+    position bigint NOT NULL,
+    session  bigint REFERENCES sessions (id),
+    attempt  bigint UNIQUE REFERENCES attempts (id),
+    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+    round    integer NOT NULL DEFAULT 0,
+    failures integer NOT NULL DEFAULT 0 CHECK (failures >= 0),
+    CHECK (attempt IS NULL OR session IS NOT NULL)
 );
 
-CREATE INDEX open_calls_free ON open_calls (judge, position) WHERE attempt IS NULL;
+CREATE INDEX open_calls_free ON open_calls (judge, position) WHERE session IS NULL;
+CREATE INDEX open_calls_held ON open_calls (session) WHERE session IS NOT NULL;
 
 -- The shared budget: limits of the study in force, and what has been spent and set aside. Only
 -- admission reads it. Every total is counted from rows, and so is this one whenever a session
@@ -203,7 +208,7 @@ EXECUTE FUNCTION check_new_attempt();
 CREATE FUNCTION hold_call() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE open_calls AS o
-    SET attempt = a.id, attempts = a.number
+    SET session = a.session, attempt = a.id, attempts = a.number
     FROM added AS a
     WHERE o.call = a.call AND a.state = 'started';
     RETURN NULL;
@@ -242,16 +247,25 @@ BEGIN
     UPDATE open_calls AS o
     SET
         attempt = NULL,
-        round = CASE WHEN a.state = 'failed' THEN s.round ELSE o.round END,
-        failures = CASE
-            WHEN a.state <> 'failed' THEN o.failures
-            WHEN o.round = s.round THEN o.failures + 1
-            ELSE 1
-        END,
-        failed_by = CASE WHEN a.state = 'failed' THEN a.session ELSE o.failed_by END
-    FROM ended AS a
-    JOIN sessions AS s ON s.id = a.session
-    WHERE o.attempt = a.id AND a.state <> 'started';
+        session = CASE WHEN e.failures < e.most THEN o.session END,
+        round = CASE WHEN e.failures IS NULL THEN o.round ELSE e.round END,
+        failures = coalesce(e.failures, o.failures)
+    FROM (
+        SELECT
+            a.id,
+            s.round,
+            s.attempts AS most,
+            CASE
+                WHEN a.state <> 'failed' THEN NULL
+                WHEN p.round = s.round THEN p.failures + 1
+                ELSE 1
+            END AS failures
+        FROM ended AS a
+        JOIN sessions AS s ON s.id = a.session
+        JOIN open_calls AS p ON p.attempt = a.id
+        WHERE a.state <> 'started'
+    ) AS e
+    WHERE o.attempt = e.id;
 
     UPDATE purse
     SET

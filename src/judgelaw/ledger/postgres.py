@@ -1,0 +1,237 @@
+"""The PostgreSQL ledger: one schema a run, any number of sessions at once."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.manifest import PlannedCall
+from judgelaw.design.study import Study
+from judgelaw.errors import IntegrityError, JudgelawError, RunError, StudyChangedError
+from judgelaw.ledger.postgres_address import Address, driver
+from judgelaw.ledger.postgres_limits import Limits, share
+from judgelaw.ledger.postgres_rows import write_rows
+from judgelaw.ledger.postgres_session import Mark, Session, Terms
+from judgelaw.ledger.postgres_view import PostgresView
+from judgelaw.ledger.protocol import Listener
+from judgelaw.ledger.rows import call_row
+from judgelaw.ledger.sqltext import statements
+from judgelaw.ledger.values import UNLIMITED, Booking, Ending, Reservation
+from judgelaw.ledger.view import planned_call
+from judgelaw.ledger.writer import GroupWriter
+from judgelaw.render.completion import Verdict
+
+if TYPE_CHECKING:
+    import psycopg
+
+_SQL = statements("postgres")
+_CHUNK = 20_000
+_TYPES = [*["text"] * 7, "int4", "int8", "int8", "bytea", "bytea", "text"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Others:
+    """What is left for this session, and who holds the rest.
+
+    Attributes:
+        free: open calls that it could reserve now.
+        held: open calls that others hold.
+        holders: who they are, in words.
+    """
+
+    free: int
+    held: int
+    holders: str
+
+
+class PostgresLedger(PostgresView):
+    """One session on the ledger of a run; others may hold other calls of it at the same time."""
+
+    def __init__(
+        self,
+        address: Address,
+        run: str,
+        *,
+        terms: Terms | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(address, run)
+        self._clock = clock
+        self._session = Session(address, run, terms or Terms())
+        self._limits = Limits()
+        self._writer = GroupWriter(self._session.commit, self._explain)
+
+    @property
+    def lease_s(self) -> float:
+        """How long this session may be silent."""
+        return self._session.terms.lease_s
+
+    def load(
+        self, judges: Mapping[str, JudgeSpec], calls: Iterable[PlannedCall], *, manifest: str
+    ) -> None:
+        """Take in the calls of the manifest with hash `manifest`; what is there stays.
+
+        Raises:
+            StudyChangedError: the run was frozen from something else.
+        """
+        known = self._writer.do_now(lambda c: c.execute(_SQL["manifest"]).fetchone())
+        if known == (manifest,):
+            return
+        self._writer.do_now(partial(self._load_judges, judges))
+        rows, count = map(call_row, calls), 0
+        while chunk := list(islice(rows, _CHUNK)):
+            self._writer.do_now(partial(self._load_calls, chunk))
+            count += len(chunk)
+        # Last, so that a load that was cut short is taken up again.
+        self._writer.do_now(partial(self._seal, manifest, count))
+
+    def deposit(self, inputs: Mapping[str, bytes]) -> None:
+        """Store what workers on other machines need; afterwards the run is ready for them."""
+
+        def put(connection: "psycopg.Connection[Any]") -> None:
+            for name, content in inputs.items():
+                connection.execute(_SQL["deposit"], (name, content))
+
+        self._writer.do_now(put)
+
+    def share(self, study: Study) -> None:
+        """Put the limits of the study in force; they hold for all sessions together."""
+        self._limits = self._writer.do_now(partial(share, study=study))
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` in the event loop with each group of endings that became durable."""
+        self._writer.listen(listener)
+
+    async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
+        """Lease the next free calls of a judge behind schedule position `after`."""
+        work = partial(self._reserve, judge, after, limit)
+        reserved: Sequence[Reservation] = await self._writer.do(work)
+        return reserved
+
+    async def again(self, reservation: Reservation) -> Reservation:
+        """Reserve the next attempt of a call whose attempt failed."""
+        attempt: int = await self._writer.do(partial(self._again, reservation.attempt))
+        return Reservation(attempt=attempt, number=reservation.number + 1, call=reservation.call)
+
+    async def book(self, reservation: Reservation, *, tokens: float, usd: float) -> Booking:
+        """Ask the shared limits for one request."""
+        if not self._limits.any:
+            return UNLIMITED
+        work = partial(self._limits.book, reservation, tokens, usd)
+        booking: Booking = await self._writer.do(work, urgent=True)
+        return booking
+
+    async def sending(self, reservation: Reservation) -> None:
+        """Mark durably that the wire is about to be touched; return while the lease holds.
+
+        Raises:
+            LeaseLostError: others have the call.
+        """
+        while True:
+            await self._writer.do(Mark(reservation.attempt, self._clock()), urgent=True)
+            # A worker that slept between the commit and this line may have lost its calls.
+            if self._session.valid:
+                return
+
+    async def beat(self) -> None:
+        """Renew the lease, and declare sessions lost that did not renew theirs."""
+        await self._writer.do(self._session.reap, urgent=True)
+
+    def record(self, ending: Ending) -> None:
+        """Write behind how an attempt ended."""
+        self._writer.put(ending)
+
+    async def flush(self) -> None:
+        """Wait until everything recorded is durable; raise what kept it from being so."""
+        await self._writer.do(lambda _: None, urgent=True)
+
+    def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
+        """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
+        rows = ((call, v.parser, v.verdict, v.displayed, v.reason) for call, v in verdicts)
+        while chunk := list(islice(rows, _CHUNK)):
+            self._writer.do_now(partial(write_rows, statement="add_verdicts", rows=chunk))
+
+    def others(self) -> Others:
+        """Say what is left to do here, and who holds the rest."""
+        terms = (self._session.round, self._session.terms.attempts)
+        ((free,),) = self._rows("free_calls", *terms)
+        holders = list(self._rows("holders", self._session.id))
+        return Others(
+            free=free,
+            held=sum(count for _, _, count in holders),
+            holders=", ".join(f"process {pid} on {host}" for pid, host, _ in holders),
+        )
+
+    def close(self) -> None:
+        """Write everything out and end the session; what was sent and has not ended is orphaned."""
+        super().close()
+        self._writer.stop()
+        self._session.end()
+        self._writer.refuse_if_broken()
+
+    def _load_judges(
+        self, judges: Mapping[str, JudgeSpec], connection: "psycopg.Connection[Any]"
+    ) -> None:
+        for name, spec in judges.items():
+            sha256 = bytes.fromhex(spec.fingerprint)
+            connection.execute(_SQL["add_judge"], (name, spec.model, sha256))
+            if connection.execute(_SQL["other_judge"], (name, sha256)).fetchone() != (False,):
+                raise self._changed(f"judge {name} has another configuration there")
+
+    def _load_calls(
+        self, chunk: Sequence[tuple[object, ...]], connection: "psycopg.Connection[Any]"
+    ) -> None:
+        connection.execute(_SQL["incoming"])
+        with connection.cursor().copy(_SQL["copy_calls"]) as copy:
+            copy.set_types(_TYPES)
+            for row in chunk:
+                copy.write_row(row)
+        foreign = connection.execute(_SQL["foreign_calls"]).fetchone()
+        if foreign != (0,):
+            raise self._changed(f"{foreign and foreign[0]} calls differ from those there")
+        connection.execute(_SQL["add_calls"])
+        connection.execute("DROP TABLE incoming")
+
+    def _seal(self, manifest: str, count: int, connection: "psycopg.Connection[Any]") -> None:
+        row = connection.execute(_SQL["call_count"]).fetchone()
+        if row != (count,):
+            raise self._changed(f"{row and row[0]} calls are there, {count} here")
+        connection.execute(_SQL["set_manifest"], (manifest,))
+
+    def _changed(self, how: str) -> StudyChangedError:
+        return StudyChangedError(
+            f"run {self.run} in {self.address} was frozen from something else: {how}; "
+            "use the run folder that it came from, or give this one another name with --out"
+        )
+
+    def _reserve(
+        self, judge: str, after: int, limit: int, connection: "psycopg.Connection[Any]"
+    ) -> list[Reservation]:
+        terms = (self._session.round, self._session.terms.attempts, self._session.id)
+        values = (judge, after, limit, *terms, self._clock())
+        rows = connection.execute(_SQL["reserve"], values).fetchall()
+        return [
+            Reservation(attempt=row[0], number=row[1], call=planned_call(row[2:])) for row in rows
+        ]
+
+    def _again(self, attempt: int, connection: "psycopg.Connection[Any]") -> int:
+        values = (attempt, self._session.id, self._clock())
+        row = connection.execute(_SQL["start_again"], values).fetchone()
+        if row is None:
+            raise IntegrityError(f"attempt {attempt} is not in the ledger: it cannot be followed")
+        return int(row[0])
+
+    def _explain(self, error: Exception) -> JudgelawError:
+        psycopg = driver()
+        said = self.address.hide(error)
+        if isinstance(error, psycopg.IntegrityError):
+            return IntegrityError(f"the ledger refused a write: {said}")
+        if isinstance(error, psycopg.Error):
+            return RunError(
+                f"the ledger {self.address} could not be written: {said}; nothing more was sent. "
+                "Correct that, then run the same command: it resumes"
+            )
+        return JudgelawError(f"the ledger's writer failed: {error!r}")

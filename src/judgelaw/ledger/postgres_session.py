@@ -1,0 +1,235 @@
+"""One worker's hold on a PostgreSQL ledger: a lease, a fence, and commits that happen once.
+
+Every transaction begins by moving its session's row: it renews the lease, it fails where somebody
+has declared the session lost (so a late worker changes nothing), and its count tells, after a cut
+connection, whether a commit whose answer never came took place.
+"""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from judgelaw import __version__
+from judgelaw.errors import LeaseLostError, RunError
+from judgelaw.ledger.postgres_address import Address, driver
+from judgelaw.ledger.postgres_rows import write_endings, write_rows
+from judgelaw.ledger.postgres_schema import enter, migrate, schema_of
+from judgelaw.ledger.sqltext import statements
+from judgelaw.ledger.values import Ending
+from judgelaw.ledger.writer import Work
+
+if TYPE_CHECKING:
+    import psycopg
+
+_SQL = statements("postgres")
+_NOBODY = 0
+_TRIES = 20
+_PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Say durably that an attempt is about to be sent; all marks of a group are one statement."""
+
+    attempt: int
+    at: float
+
+    def __call__(self, connection: Any) -> None:
+        """Marks are written together, before the other work of their group."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """On which terms a session works.
+
+    Attributes:
+        lease_s: how long it may be silent before others take its calls.
+        attempts: how often it tries a call.
+        patience_s: how long it waits for a server that is away.
+    """
+
+    lease_s: float = 60.0
+    attempts: int = 5
+    patience_s: float = 300.0
+
+
+def elapsed() -> float:
+    """Return seconds that also pass while the machine is suspended, as the server's do."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
+class Session:
+    """The writing side of a ledger, used by one thread at a time."""
+
+    def __init__(
+        self,
+        address: Address,
+        run: str,
+        terms: Terms,
+        *,
+        now: Callable[[], float] = elapsed,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.address = address
+        self.run = run
+        self.terms = terms
+        self._now = now
+        self._sleep = sleep
+        self._groups = 0
+        self._valid_until = 0.0
+        self._connection = self._connect()
+        try:
+            migrate(self._connection, run, address)
+            self.id, self.round = self._begin()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @property
+    def valid(self) -> bool:
+        """Whether nobody can have taken this session's calls yet."""
+        return self._now() < self._valid_until
+
+    def commit(self, endings: Sequence[Ending], works: Sequence[Work]) -> list[Any]:
+        """Write a group in one transaction, once, whatever happens to the connection meanwhile.
+
+        Raises:
+            LeaseLostError: the session was declared lost; nothing was written.
+        """
+        psycopg = driver()
+        group, results = self._groups + 1, None
+        for _ in range(_TRIES):
+            begun = self._now()
+            try:
+                with self._connection.transaction():
+                    if not self._fence(group):
+                        break
+                    results = self._write(endings, works)
+            except psycopg.Error as error:
+                self._recover(error)
+                continue
+            self._valid_until = begun + self.terms.lease_s
+            self._groups = group
+            return results
+        if results is None or self._committed() != group:
+            raise RunError(f"the ledger {self.address} refuses every commit; try again later")
+        # The answer to an earlier try was lost on the way, the commit was not.
+        self._groups = group
+        return results
+
+    def reap(self, connection: "psycopg.Connection[Any]") -> list[int]:
+        """Declare silent sessions lost and let their calls go; part of every heartbeat."""
+        rows = connection.execute(_SQL["expired_sessions"], (self.id,)).fetchall()
+        for (session,) in rows:
+            _settle(connection, session, lost=True)
+        return [row[0] for row in rows]
+
+    def end(self) -> None:
+        """Settle what is open and end; a server that is gone will see the lease run out."""
+        psycopg = driver()
+        try:
+            if self._connection.closed:
+                self._connection = self._connect()
+            with self._connection.transaction():
+                _settle(self._connection, self.id, lost=False)
+        except (psycopg.Error, RunError):
+            return
+        finally:
+            self._connection.close()
+
+    def _begin(self) -> tuple[int, int]:
+        who = (os.getpid(), socket.gethostname(), __version__)
+        terms = (self.terms.attempts, self.terms.lease_s)
+        begun = self._now()
+        self.id = _NOBODY
+        with self._connection.transaction():
+            # One at a time, so that sessions that overlap agree on their round.
+            self._connection.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", (schema_of(self.run),)
+            )
+            self.reap(self._connection)
+            row = self._connection.execute(_SQL["begin_session"], (*who, *terms)).fetchone()
+        self._valid_until = begun + self.terms.lease_s
+        return row or (_NOBODY, 1)
+
+    def _fence(self, group: int) -> bool:
+        """Take hold of the session's row; return whether this group is still to be written."""
+        fenced = self._connection.execute(_SQL["fence"], (self.id, group))
+        if fenced.rowcount:
+            return True
+        if self._committed() == group:
+            return False
+        raise LeaseLostError(
+            f"this worker was silent for longer than its lease of {self.terms.lease_s:g} s, and "
+            "others have its calls; what it was still waiting for counts as orphaned"
+        )
+
+    def _committed(self) -> int:
+        row = self._connection.execute(_SQL["session"], (self.id,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def _write(self, endings: Sequence[Ending], works: Sequence[Work]) -> list[Any]:
+        if endings:
+            write_endings(self._connection, endings)
+        marks = [(w.attempt, w.at) for w in works if isinstance(w, Mark)]
+        write_rows(self._connection, "mark_sent", marks, self.id, exactly=len(marks))
+        return [work(self._connection) for work in works]
+
+    def _recover(self, error: "psycopg.Error") -> None:
+        """Connect again after a cut line; give way after a deadlock; raise anything else."""
+        psycopg = driver()
+        if self._connection.closed:
+            self._connection = self._reconnect()
+        elif not isinstance(
+            error, (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+        ):
+            raise error
+
+    def _reconnect(self) -> "psycopg.Connection[Any]":
+        deadline = self._now() + self.terms.patience_s
+        for pause in _growing(_PAUSES_S):
+            try:
+                return self._connect()
+            except RunError:
+                if self._now() + pause > deadline:
+                    raise
+            self._sleep(pause)
+        raise AssertionError  # the pauses never end
+
+    def _connect(self) -> "psycopg.Connection[Any]":
+        psycopg = driver()
+        keepalive = {"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 3}
+        connection = self.address.connect(**keepalive)
+        try:
+            enter(connection, self.run)
+            # A worker that is frozen inside a transaction must not hold its locks for long, and
+            # what is committed must be on the disk whatever the server's default is.
+            idle_ms = max(1, int(self.terms.lease_s * 500))
+            for name, value in (
+                ("idle_in_transaction_session_timeout", str(idle_ms)),
+                ("synchronous_commit", "on"),
+            ):
+                connection.execute("SELECT set_config($1, $2, false)", (name, value))
+        except psycopg.Error as error:
+            connection.close()
+            raise RunError(
+                f"the ledger {self.address} closed the connection: {self.address.hide(error)}"
+            ) from None
+        return connection
+
+
+def _settle(connection: "psycopg.Connection[Any]", session: int, *, lost: bool) -> None:
+    connection.execute(_SQL["settle_session"], (session,))
+    connection.execute(_SQL["let_go"], (session,))
+    connection.execute(_SQL["end_session"], (session, lost))
+
+
+def _growing(pauses: Sequence[float]) -> Iterator[float]:
+    yield from pauses
+    while True:
+        yield pauses[-1]

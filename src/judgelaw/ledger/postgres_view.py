@@ -1,0 +1,91 @@
+"""Reading a PostgreSQL ledger: any number of readers, while workers write or after them."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from judgelaw.errors import RunError
+from judgelaw.ledger.postgres_address import Address, driver
+from judgelaw.ledger.postgres_schema import enter, require
+from judgelaw.ledger.sqltext import statements
+from judgelaw.ledger.view import RowView
+
+if TYPE_CHECKING:
+    import psycopg
+
+_SQL = statements("postgres")
+_STREAMED = frozenset(
+    {"calls", "attempts", "completions", "verdicts", "judged", "unjudged", "flags"}
+)
+"""Readings as long as the run: they come in pages, on a connection of their own."""
+_PAGE = 2_000
+
+
+class PostgresView(RowView):
+    """The rows of one run, read-only."""
+
+    def __init__(self, address: Address, run: str) -> None:
+        self.address = address
+        self.run = run
+        self._reader: psycopg.Connection[Any] | None = None
+
+    def inputs(self) -> dict[str, bytes]:
+        """Return the frozen inputs that a worker needs, by file name."""
+        return dict(self._rows("inputs"))
+
+    def check(self) -> list[str]:
+        """Return which rows contradict each other."""
+        return [f"{count} {what}" for what, count in self._rows("loose_ends") if count]
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def _rows(self, name: str, *values: object) -> Iterator[Any]:
+        psycopg = driver()
+        try:
+            if name in _STREAMED:
+                yield from self._stream(name, values)
+            else:
+                yield from self._fetch(name, values)
+        except psycopg.Error as error:
+            raise RunError(
+                f"the ledger {self.address} cannot be read: {self.address.hide(error)}; check the "
+                "server, then run the same command"
+            ) from error
+
+    def _fetch(self, name: str, values: tuple[object, ...]) -> list[Any]:
+        psycopg = driver()
+        try:
+            return self._open().execute(_SQL[name], values).fetchall()
+        except psycopg.OperationalError:
+            # The server was restarted or the line was cut: reading again is harmless.
+            self.close()
+            return self._open().execute(_SQL[name], values).fetchall()
+
+    def _stream(self, name: str, values: tuple[object, ...]) -> Iterator[Any]:
+        psycopg = driver()
+        with (
+            self._connect() as connection,
+            connection.transaction(),
+            psycopg.RawServerCursor(connection, "rows") as cursor,
+        ):
+            cursor.itersize = _PAGE
+            cursor.execute(_SQL[name], values)
+            yield from cursor
+
+    def _open(self) -> "psycopg.Connection[Any]":
+        if self._reader is None or self._reader.closed:
+            self._reader = self._connect()
+        return self._reader
+
+    def _connect(self) -> "psycopg.Connection[Any]":
+        connection = self.address.connect()
+        try:
+            enter(connection, self.run)
+            require(connection, self.run, self.address)
+        except BaseException:
+            connection.close()
+            raise
+        return connection

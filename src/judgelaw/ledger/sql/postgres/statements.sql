@@ -1,0 +1,471 @@
+-- name: runs
+SELECT n.nspname
+FROM pg_catalog.pg_namespace AS n
+JOIN pg_catalog.pg_class AS t ON t.relnamespace = n.oid AND t.relname = 'open_calls'
+WHERE starts_with(n.nspname, $1)
+ORDER BY n.oid
+
+-- name: deposit
+INSERT INTO inputs (name, content) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET content = excluded.content
+
+-- name: inputs
+SELECT name, content FROM inputs
+
+-- name: begin_session
+INSERT INTO sessions (pid, host, version, attempts, lease_s, round)
+SELECT $1, $2, $3, $4, $5, coalesce(
+    max(round) FILTER (WHERE ended_at IS NULL), max(round) + 1, 1
+)
+FROM sessions
+RETURNING id, round
+
+-- name: fence
+UPDATE sessions
+SET groups = $2, heartbeat_at = clock_timestamp()
+WHERE id = $1 AND ended_at IS NULL AND groups = $2 - 1
+
+-- name: session
+SELECT groups, ended_at IS NULL FROM sessions WHERE id = $1
+
+-- name: expired_sessions
+SELECT id
+FROM sessions
+WHERE ended_at IS NULL
+    AND heartbeat_at + lease_s * interval '1 second' < clock_timestamp()
+    AND id <> $1
+ORDER BY id
+FOR UPDATE SKIP LOCKED
+
+-- name: settle_session
+UPDATE attempts
+SET
+    state = CASE WHEN sent_at IS NULL THEN 'unsent' ELSE 'orphaned' END,
+    ended_at = extract(epoch FROM clock_timestamp()),
+    at_risk = sent_at IS NOT NULL
+WHERE session = $1 AND state = 'started'
+
+-- name: let_go
+UPDATE open_calls SET session = NULL WHERE session = $1 AND attempt IS NULL
+
+-- name: end_session
+UPDATE sessions SET ended_at = clock_timestamp(), lost = $2 WHERE id = $1 AND ended_at IS NULL
+
+-- name: holders
+SELECT s.pid, s.host, count(*)
+FROM open_calls AS o
+JOIN sessions AS s ON s.id = o.session
+WHERE o.session <> $1
+GROUP BY s.pid, s.host
+ORDER BY s.host, s.pid
+
+-- name: free_calls
+SELECT count(*)
+FROM open_calls AS o
+WHERE o.session IS NULL AND NOT (o.round = $1 AND o.failures >= $2)
+
+-- name: add_judge
+INSERT INTO judges (name, model, judge_sha256) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO NOTHING
+
+-- name: other_judge
+SELECT judge_sha256 <> $2 FROM judges WHERE name = $1
+
+-- name: incoming
+CREATE TEMPORARY TABLE incoming (
+    call_id        text,
+    judge          text,
+    layer          text,
+    item           text,
+    stratum        text,
+    prompt         text,
+    "order"        text,
+    repeat         integer,
+    seed           bigint,
+    position       bigint,
+    request_sha256 bytea,
+    payload_sha256 bytea,
+    gold           text
+) ON COMMIT DROP
+
+-- name: copy_calls
+COPY incoming (
+    call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
+    request_sha256, payload_sha256, gold
+) FROM STDIN (FORMAT BINARY)
+
+-- name: foreign_calls
+SELECT count(*)
+FROM incoming AS i
+JOIN calls AS c ON c.call_id = i.call_id OR (c.judge = i.judge AND c.position = i.position)
+WHERE (
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, c.gold
+) IS DISTINCT FROM (
+    i.call_id, i.judge, i.layer, i.item, i.stratum, i.prompt, i."order", i.repeat, i.seed,
+    i.position, i.request_sha256, i.payload_sha256, i.gold
+)
+
+-- name: add_calls
+INSERT INTO calls (
+    call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
+    request_sha256, payload_sha256, gold
+)
+SELECT
+    i.call_id, i.judge, i.layer, i.item, i.stratum, i.prompt, i."order", i.repeat, i.seed,
+    i.position, i.request_sha256, i.payload_sha256, i.gold
+FROM incoming AS i
+ORDER BY i.position
+ON CONFLICT (call_id) DO NOTHING
+
+-- name: call_count
+SELECT count(*) FROM calls
+
+-- name: manifest
+SELECT value FROM meta WHERE key = 'manifest'
+
+-- name: set_manifest
+INSERT INTO meta (key, value) VALUES ('manifest', $1)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- name: set_judge_limits
+UPDATE judges
+SET
+    request_s = $2, token_s = $3,
+    input_per_mtok = $4, output_per_mtok = $5, cached_input_per_mtok = $6
+WHERE name = $1
+
+-- name: drop_purse
+DELETE FROM purse
+
+-- name: lock_purse
+LOCK TABLE purse IN EXCLUSIVE MODE
+
+-- name: fill_purse
+INSERT INTO purse (
+    most_calls, most_tokens, most_usd, calls, tokens, usd, under_way, held_tokens, held_usd
+)
+SELECT
+    $1::bigint, $2::double precision, $3::double precision,
+    spent.n,
+    spent.tokens + lost.tokens,
+    spent.usd + lost.usd,
+    held.n, held.tokens, held.usd
+FROM (
+    SELECT
+        count(*) AS n,
+        coalesce(sum(r.input_tokens + r.output_tokens), 0) AS tokens,
+        coalesce(sum(
+            (r.input_tokens - coalesce(r.cached_tokens, 0)) * j.input_per_mtok
+            + coalesce(r.cached_tokens, 0) * j.cached_input_per_mtok
+            + r.output_tokens * j.output_per_mtok
+        ), 0) / 1e6 AS usd
+    FROM completions AS r
+    JOIN calls AS c ON c.id = r.call
+    JOIN judges AS j ON j.name = c.judge
+) AS spent
+CROSS JOIN LATERAL (
+    -- What was not set aside counts at the mean of what was answered.
+    SELECT
+        coalesce(sum(coalesce(a.tokens, spent.tokens / nullif(spent.n, 0))), 0) AS tokens,
+        coalesce(sum(coalesce(a.usd, spent.usd / nullif(spent.n, 0))), 0) AS usd
+    FROM attempts AS a
+    WHERE a.at_risk
+) AS lost
+CROSS JOIN (
+    SELECT count(*) AS n, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(usd), 0) AS usd
+    FROM attempts
+    WHERE state = 'started' AND tokens IS NOT NULL
+) AS held
+
+-- name: hold
+UPDATE purse
+SET under_way = under_way + 1, held_tokens = held_tokens + $1, held_usd = held_usd + $2
+WHERE coalesce(calls + under_way + 1 <= most_calls, true)
+    AND coalesce(tokens + held_tokens + $1 <= most_tokens, true)
+    AND coalesce(usd + held_usd + $2 <= most_usd, true)
+
+-- name: purse
+SELECT most_calls, most_tokens, most_usd, calls, tokens, usd, under_way, held_tokens, held_usd
+FROM purse
+
+-- name: set_aside
+UPDATE attempts SET tokens = $2, usd = $3 WHERE id = $1
+
+-- name: book
+UPDATE judges
+SET
+    next_request = CASE
+        WHEN request_s IS NULL THEN next_request
+        ELSE greatest(next_request, clock.now - 1) + request_s
+    END,
+    next_token = CASE
+        WHEN token_s IS NULL THEN next_token
+        ELSE greatest(next_token, clock.now - 1) + token_s * $2
+    END
+FROM (SELECT extract(epoch FROM clock_timestamp())::double precision AS now) AS clock
+WHERE name = $1
+RETURNING greatest(
+    0,
+    CASE WHEN request_s IS NULL THEN 0 ELSE next_request - request_s - clock.now END,
+    CASE WHEN token_s IS NULL THEN 0 ELSE next_token - token_s * $2 - clock.now END
+)
+
+-- name: reserve
+WITH free AS (
+    SELECT o.call, o.attempts + 1 AS number
+    FROM open_calls AS o
+    WHERE o.judge = $1
+        AND o.position > $2
+        AND o.session IS NULL
+        AND NOT (o.round = $4 AND o.failures >= $5)
+    ORDER BY o.position
+    LIMIT $3
+    FOR UPDATE SKIP LOCKED
+),
+started AS (
+    INSERT INTO attempts (call, number, session, reserved_at)
+    SELECT f.call, f.number, $6, $7 FROM free AS f
+    RETURNING id, call, number
+)
+SELECT
+    s.id, s.number,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM started AS s
+JOIN calls AS c ON c.id = s.call
+JOIN judges AS j ON j.name = c.judge
+ORDER BY c.position
+
+-- name: start_again
+INSERT INTO attempts (call, number, session, reserved_at)
+SELECT call, number + 1, $2, $3 FROM attempts WHERE id = $1
+RETURNING id
+
+-- name: mark_sent
+UPDATE attempts AS a
+SET sent_at = m.sent_at
+FROM unnest($1::bigint[], $2::double precision[]) AS m (id, sent_at)
+WHERE a.id = m.id AND a.session = $3
+
+-- name: complete
+INSERT INTO completions (
+    call, attempt, sent_at, ended_at, status, body, text, finish_reason, refusal, content_filtered,
+    input_tokens, output_tokens, cached_tokens, model, fingerprint, response_id, echoed_seed,
+    replayed
+)
+SELECT
+    a.call, e.attempt, e.sent_at, e.ended_at, e.status, e.body, e.text, e.finish_reason, e.refusal,
+    e.content_filtered, e.input_tokens, e.output_tokens, e.cached_tokens, e.model, e.fingerprint,
+    e.response_id, e.echoed_seed, e.replayed
+FROM unnest(
+    $1::bigint[], $2::double precision[], $3::double precision[], $4::integer[], $5::bytea[],
+    $6::text[], $7::text[], $8::text[], $9::boolean[], $10::bigint[], $11::bigint[],
+    $12::bigint[], $13::text[], $14::text[], $15::text[], $16::bigint[], $17::boolean[]
+) AS e (
+    attempt, sent_at, ended_at, status, body, text, finish_reason, refusal, content_filtered,
+    input_tokens, output_tokens, cached_tokens, model, fingerprint, response_id, echoed_seed,
+    replayed
+)
+JOIN attempts AS a ON a.id = e.attempt
+
+-- name: judge_completions
+INSERT INTO verdicts (call, parser, verdict, displayed, reason)
+SELECT a.call, v.parser, v.verdict, v.displayed, v.reason
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
+    AS v (attempt, parser, verdict, displayed, reason)
+JOIN attempts AS a ON a.id = v.attempt
+
+-- name: fail
+UPDATE attempts AS a
+SET
+    state = e.state, sent_at = e.sent_at, ended_at = e.ended_at, status = e.status, kind = e.kind,
+    detail = e.detail, at_risk = e.at_risk
+FROM unnest(
+    $1::text[], $2::double precision[], $3::double precision[], $4::integer[], $5::text[],
+    $6::text[], $7::boolean[], $8::bigint[]
+) AS e (state, sent_at, ended_at, status, kind, detail, at_risk, attempt)
+WHERE a.id = e.attempt
+
+-- name: unsend
+UPDATE attempts AS a
+SET state = 'unsent', ended_at = e.ended_at, sent_at = NULL
+FROM unnest($1::bigint[], $2::double precision[]) AS e (attempt, ended_at)
+WHERE a.id = e.attempt
+
+-- name: add_verdicts
+INSERT INTO verdicts (call, parser, verdict, displayed, reason)
+SELECT c.id, v.parser, v.verdict, v.displayed, v.reason
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+    AS v (call_id, parser, verdict, displayed, reason)
+JOIN calls AS c ON c.call_id = v.call_id
+ON CONFLICT (call, parser) DO NOTHING
+
+-- name: count_calls
+SELECT
+    (SELECT count(*) FROM calls WHERE $1::text IS NULL OR judge = $1),
+    count(*),
+    coalesce(sum(r.input_tokens), 0)::bigint,
+    coalesce(sum(r.output_tokens), 0)::bigint,
+    coalesce(sum(r.cached_tokens), 0)::bigint,
+    count(*) FILTER (WHERE r.input_tokens IS NULL OR r.output_tokens IS NULL)
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+WHERE $1::text IS NULL OR c.judge = $1
+
+-- name: count_attempts
+SELECT
+    count(*) FILTER (WHERE a.state = 'started'),
+    count(*) FILTER (WHERE a.state = 'failed'),
+    count(*) FILTER (WHERE a.state = 'orphaned'),
+    count(*) FILTER (WHERE a.state = 'refused'),
+    count(*) FILTER (WHERE a.state = 'unsent'),
+    count(*) FILTER (WHERE a.at_risk)
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+WHERE $1::text IS NULL OR c.judge = $1
+
+-- name: count_flagged
+SELECT count(DISTINCT f.call)
+FROM flags AS f
+JOIN calls AS c ON c.id = f.call
+WHERE $1::text IS NULL OR c.judge = $1
+
+-- name: judge_calls
+SELECT
+    j.name,
+    count(c.id),
+    count(r.call),
+    count(*) FILTER (WHERE (
+        SELECT count(*) FROM attempts AS a WHERE a.call = c.id AND a.state <> 'unsent'
+    ) > 1)
+FROM judges AS j
+LEFT JOIN calls AS c ON c.judge = j.name
+LEFT JOIN completions AS r ON r.call = c.id
+GROUP BY j.name
+ORDER BY j.name COLLATE "C"
+
+-- name: finish_reasons
+SELECT c.judge, coalesce(r.finish_reason, 'not said'), count(*)
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+GROUP BY 1, 2
+
+-- name: failures
+SELECT c.judge, coalesce(a.kind, a.state), count(*)
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+WHERE a.state IN ('failed', 'refused', 'orphaned')
+GROUP BY 1, 2
+
+-- name: flag_kinds
+SELECT c.judge, f.kind, count(*)
+FROM flags AS f
+JOIN calls AS c ON c.id = f.call
+GROUP BY 1, 2
+
+-- name: models
+SELECT c.judge, coalesce(r.model, 'not said'), count(*)
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+GROUP BY 1, 2
+
+-- name: fingerprints
+SELECT c.judge, r.fingerprint, count(*)
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+WHERE r.fingerprint IS NOT NULL
+GROUP BY 1, 2
+
+-- name: verdict_counts
+SELECT c.judge, v.parser, v.verdict, v.reason, count(*)
+FROM verdicts AS v
+JOIN calls AS c ON c.id = v.call
+GROUP BY 1, 2, 3, 4
+ORDER BY c.judge COLLATE "C", v.parser COLLATE "C", v.verdict COLLATE "C", v.reason COLLATE "C"
+
+-- name: calls
+SELECT
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM calls AS c
+JOIN judges AS j ON j.name = c.judge
+ORDER BY c.position, c.call_id COLLATE "C"
+
+-- name: attempts
+SELECT
+    a.id, c.call_id, a.number, a.session, a.state, a.reserved_at, a.sent_at, a.ended_at, a.status,
+    a.kind, a.detail
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+ORDER BY a.id
+
+-- name: completions
+SELECT
+    r.attempt,
+    (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
+    r.sent_at, r.ended_at, r.status, r.body, r.text, r.finish_reason, r.refusal,
+    r.content_filtered, r.input_tokens, r.output_tokens, r.cached_tokens, r.model, r.fingerprint,
+    r.response_id, r.echoed_seed, r.replayed,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+JOIN judges AS j ON j.name = c.judge
+ORDER BY c.position, c.call_id COLLATE "C"
+
+-- name: verdicts
+SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
+FROM verdicts AS v
+JOIN calls AS c ON c.id = v.call
+WHERE $1::text IS NULL OR v.parser = $1
+ORDER BY c.position, c.call_id COLLATE "C", v.parser COLLATE "C"
+
+-- name: judged
+SELECT
+    v.parser, v.verdict, v.displayed, v.reason,
+    (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
+    r.sent_at, r.ended_at, r.finish_reason, r.input_tokens, r.output_tokens, r.cached_tokens,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM verdicts AS v
+JOIN completions AS r ON r.call = v.call
+JOIN calls AS c ON c.id = v.call
+JOIN judges AS j ON j.name = c.judge
+ORDER BY
+    c.judge COLLATE "C", c.layer COLLATE "C", c.item COLLATE "C", c."order" COLLATE "C", c.repeat,
+    c.prompt COLLATE "C", v.parser COLLATE "C"
+
+-- name: unjudged
+SELECT c.call_id, c."order", r.text, r.finish_reason, r.refusal, r.content_filtered
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+WHERE c.judge = $1
+    AND NOT EXISTS (SELECT 1 FROM verdicts AS v WHERE v.call = r.call AND v.parser = $2)
+ORDER BY c.position
+
+-- name: flags
+SELECT c.call_id, f.kind, f.detail
+FROM flags AS f
+JOIN calls AS c ON c.id = f.call
+ORDER BY c.position, f.kind COLLATE "C"
+
+-- name: loose_ends
+SELECT 'calls that are neither open nor completed', count(*)
+FROM calls AS c
+WHERE NOT EXISTS (SELECT 1 FROM completions AS r WHERE r.call = c.id)
+    AND NOT EXISTS (SELECT 1 FROM open_calls AS o WHERE o.call = c.id)
+UNION ALL
+SELECT 'calls that are both open and completed', count(*)
+FROM open_calls AS o
+JOIN completions AS r ON r.call = o.call
+UNION ALL
+SELECT 'attempts under way that hold no call', count(*)
+FROM attempts AS a
+WHERE a.state = 'started'
+    AND NOT EXISTS (SELECT 1 FROM open_calls AS o WHERE o.attempt = a.id)
+UNION ALL
+SELECT 'completions without a completed attempt', count(*)
+FROM completions AS r
+JOIN attempts AS a ON a.id = r.attempt
+WHERE a.state <> 'completed'
