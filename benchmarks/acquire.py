@@ -69,7 +69,9 @@ version: 1
 name: bench
 seed: 1
 items: {{source: jsonl, path: items.jsonl}}
-prompts: {{policy: census, templates: [{{id: p1, text: "{{instruction}} {{candidate_a}} {{candidate_b}}"}}]}}
+prompts:
+  policy: census
+  templates: [{{id: p1, text: "{{instruction}} {{candidate_a}} {{candidate_b}}"}}]
 repeats: {repeats}
 judges:
   - {{name: bench, provider: openai-chat, model: bench, base_url: "http://127.0.0.1:{port}/v1"}}

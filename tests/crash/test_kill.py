@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from servers import counting
-from servers.study import chat_judge, write_study
 
 from judgelaw.acquire.verify import verify
 from judgelaw.design import open_run
 from judgelaw.ledger import LEDGER_NAME, SqliteView
+from servers import counting
+from servers.study import chat_judge, write_study
 
 CONCURRENCY = 8
 

@@ -76,8 +76,7 @@ BODIES = {
 def say(text="A", **fields) -> Act:
     """Answer as a model would, in the format of the endpoint."""
 
-    async def act(seen, request):
-        fields.setdefault("number", seen.total)
+    async def act(seen, _request):
         body = BODIES[seen.path](text, **{**fields, "number": seen.total})
         return web.json_response(body)
 
@@ -89,7 +88,7 @@ def reply(status: int, body: bytes | str | dict = b"", headers=None) -> Act:
     content = json.dumps(body) if isinstance(body, dict) else body
     content = content.encode() if isinstance(content, str) else content
 
-    async def act(seen, request):
+    async def act(_seen, _request):
         return web.Response(status=status, body=content, headers=headers)
 
     return act
@@ -112,20 +111,20 @@ def cut(at: int) -> Act:
 def short_json(at: int) -> Act:
     """Send the first bytes of a reply as if they were all of it."""
 
-    async def act(seen, request):
+    async def act(seen, _request):
         whole = json.dumps(BODIES[seen.path](number=seen.total)).encode()
         return web.Response(body=whole[:at])
 
     return act
 
 
-async def reset(seen, request):
+async def reset(_seen, request):
     """Tear the connection down before a byte is sent."""
     request.transport.abort()
     return web.Response()
 
 
-async def reset_mid_body(seen, request):
+async def reset_mid_body(_seen, request):
     response = web.StreamResponse(headers={"Content-Length": "1000"})
     await response.prepare(request)
     await response.write(b'{"choices": [')
@@ -136,7 +135,7 @@ async def reset_mid_body(seen, request):
 def drip(every: float) -> Act:
     """Send a byte now and then, for ever."""
 
-    async def act(seen, request):
+    async def act(_seen, request):
         response = web.StreamResponse()
         await response.prepare(request)
         while True:
@@ -146,7 +145,7 @@ def drip(every: float) -> Act:
     return act
 
 
-async def echo_headers(seen, request):
+async def echo_headers(seen, _request):
     """Repeat the request's headers in the completion: a proxy that leaks."""
     text = "A " + json.dumps(seen.headers)
     return web.json_response(BODIES[seen.path](text, number=seen.total))

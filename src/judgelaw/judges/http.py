@@ -1,6 +1,7 @@
 """A judge behind HTTP: one POST, no redirects, no retries, no cookies, nothing unasked for."""
 
-from typing import Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
 
 import aiohttp
 from yarl import URL
@@ -12,8 +13,11 @@ from judgelaw.errors import InputError
 from judgelaw.judges.decode import decode
 from judgelaw.judges.protocol import Surroundings
 from judgelaw.judges.reply import Answer, Failure, FailureKind, Reply
-from judgelaw.judges.secrets import check_secrets, headers_for, redact
+from judgelaw.judges.secrets import check_secrets, headers_for, redact, redact_text
 from judgelaw.judges.text import words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PATHS = {
     "openai-chat": "chat/completions",
@@ -78,13 +82,16 @@ class HttpJudge:
             ) as response:
                 content = await _read(response)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return failure_of(error)
+            failure = failure_of(error)
+            return replace(failure, detail=redact_text(failure.detail, secrets))
         if content is None:
             detail = f"more than {LARGEST_REPLY} bytes"
             return Failure(kind=FailureKind.TOO_LARGE, status=response.status, detail=detail)
-        return Reply(
-            status=response.status, body=redact(content, secrets), headers=response.headers
-        )
+        answered: Mapping[str, str] = response.headers
+        if secrets:
+            content = redact(content, secrets)
+            answered = {n.lower(): redact_text(v, secrets) for n, v in answered.items()}
+        return Reply(status=response.status, body=content, headers=answered)
 
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read a reply, without effects."""

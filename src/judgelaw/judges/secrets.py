@@ -60,3 +60,10 @@ def redact(content: bytes, secrets: list[bytes]) -> bytes:
         if secret in content:
             content = content.replace(secret, _REDACTED)
     return content
+
+
+def redact_text(text: str, secrets: list[bytes]) -> str:
+    """Mask secrets in a text."""
+    for secret in secrets:
+        text = text.replace(secret.decode(), _REDACTED.decode())
+    return text

@@ -1,10 +1,16 @@
 """A hostile server: each fault ends in the row of "what counts as what" that names it."""
 
+import asyncio
 import json
 from collections import Counter
 from email.utils import formatdate
 
 import pytest
+
+from judgelaw.acquire import acquire
+from judgelaw.acquire.halt import Reason
+from judgelaw.errors import IncompleteRunError, ProviderRefusedError
+from judgelaw.ledger import LEDGER_NAME, SqliteView
 from servers.fake_time import FakeTime
 from servers.provider import (
     Provider,
@@ -19,11 +25,6 @@ from servers.provider import (
     short_json,
 )
 from servers.study import chat_judge, frozen_study
-
-from judgelaw.acquire import acquire
-from judgelaw.acquire.halt import Reason
-from judgelaw.errors import IncompleteRunError, ProviderRefusedError
-from judgelaw.ledger import LEDGER_NAME, SqliteView
 
 CALLS = 4  # one item, two prompts, two orders, one repeat
 LENGTH = len(json.dumps(chat_body(number=1)))
@@ -104,7 +105,7 @@ def test_a_body_cut_at_any_tenth_byte_is_asked_for_again(tmp_path, shorten, kind
 def test_retry_after_is_honoured(tmp_path, header, wait):
     time = FakeTime()
     start = time.now
-    _, provider, attempts, _, _ = run(
+    _, _, attempts, _, _ = run(
         tmp_path, first(reply(429, headers={"Retry-After": header})), time=time, concurrency=1
     )
     refused, answered = (
@@ -157,13 +158,12 @@ def test_no_connection_is_a_failed_attempt(tmp_path):
 
 def test_attempts_used_up_leave_the_call_open_and_a_later_session_asks_again(tmp_path):
     act = first(reply(500), times=3)
-    done, provider, _, _, _ = run(tmp_path, act, attempts=2)
+    done, _, _, _, _ = run(tmp_path, act, attempts=2)
     assert (done.totals.failed, done.totals.open) == (2 * CALLS, CALLS)
     assert done.stops[0].reason is Reason.ATTEMPTS
     with pytest.raises(IncompleteRunError) as error:
         done.raise_if_open()
     assert error.value.exit_code == 3
-    del provider
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 422, 418])
@@ -194,7 +194,7 @@ def test_a_redirect_is_never_followed(tmp_path, status):
     done, provider, attempts, _, _ = run(tmp_path, act)
     assert {seen.path for seen in provider.seen} == {"/v1/chat/completions"}
     assert set(kinds(attempts)) == {"redirected"}
-    with pytest.raises(ProviderRefusedError, match="http://127.0.0.1:9/v2"):
+    with pytest.raises(ProviderRefusedError, match=r"http://127\.0\.0\.1:9/v2"):
         done.raise_if_open()
 
 
@@ -268,8 +268,6 @@ def test_throttling_narrows_the_run_for_a_while(tmp_path):
     busy = 0
 
     async def act(seen, request):
-        import asyncio
-
         nonlocal busy
         if busy >= 2:
             return await reply(429, headers={"Retry-After": "0.05"})(seen, request)

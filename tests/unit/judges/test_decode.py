@@ -5,10 +5,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from servers.provider import chat_body, completions_body, messages_body
 
 from judgelaw.judges import Answer, Consequence, Failure, FailureKind, Reply, decode
 from judgelaw.render.completion import Completion
+from servers.provider import chat_body, completions_body, messages_body
 
 WIRES = {
     "openai-chat": chat_body,

@@ -5,10 +5,10 @@ import json
 from collections import Counter
 
 import pytest
-from servers.study import frozen_study, simulated_judge
 
 from judgelaw.judges import Surroundings, open_judge
 from judgelaw.render import parse, request_for
+from servers.study import frozen_study, simulated_judge
 
 
 def answers(frozen, name="sim"):

@@ -1,0 +1,238 @@
+"""`run`, `status`, `verify` and `reparse` as a user meets them: output and exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import duckdb
+import pytest
+
+from judgelaw.cli import _main
+from servers import counting
+from servers.provider import Provider, first, reply, say
+from servers.study import chat_judge, frozen_study, simulated_judge, write_study
+
+
+@pytest.fixture
+def judgelaw(capsys):
+    """Run a command in this process; return exit code, stdout and stderr."""
+
+    def call(*arguments):
+        code = _main._run([str(a) for a in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def test_run_then_status_then_verify(tmp_path, judgelaw):
+    study = write_study(tmp_path, [simulated_judge()])
+    code, out, _ = judgelaw("run", study, "--out", tmp_path / "run")
+    assert (code, out.strip()) == (0, str(tmp_path / "run" / "calls.parquet"))
+    code, out, _ = judgelaw("status", tmp_path / "run", "--json")
+    found = json.loads(out)
+    assert code == 0
+    names = ("planned", "completed", "open", "attempts", "failed", "orphaned", "flagged")
+    assert [found[name] for name in names] == [16, 16, 0, 16, 0, 0, 0]
+    code, out, _ = judgelaw("verify", tmp_path / "run", "--json", "-")
+    found = json.loads(out)
+    assert (code, found["ok"]) == (0, True)
+    assert all(set(check) == {"name", "ok", "detail"} for check in found["checks"])
+    for command in ("status", "verify"):
+        code, out, _ = judgelaw(command, tmp_path / "run")
+        assert code == 0
+        assert str(tmp_path / "run") in out
+
+
+def test_without_out_the_run_is_beside_the_study(tmp_path, judgelaw):
+    study = write_study(tmp_path, [simulated_judge()])
+    assert judgelaw("run", study)[0] == 0
+    assert (tmp_path / "runs" / "small" / "calls.parquet").exists()
+
+
+def test_status_of_a_frozen_run_that_was_never_started(tmp_path, judgelaw):
+    frozen = frozen_study(tmp_path, [simulated_judge()])
+    found = json.loads(judgelaw("status", frozen.path, "--json", "-")[1])
+    assert (found["planned"], found["completed"], found["open"]) == (16, 0, 16)
+    assert judgelaw("verify", frozen.path)[0] == 0
+
+
+def test_status_says_how_calls_ended(tmp_path, judgelaw):
+    async def act(seen, request):
+        finish = "length" if seen.total % 2 else "stop"
+        return await say(finish=finish)(seen, request)
+
+    with Provider(first(reply(503), act)) as provider:
+        judge = chat_judge(provider.base_url)
+        study = write_study(tmp_path, [judge], transport={"backoff_s": 0.01})
+        assert judgelaw("run", study, "--out", tmp_path / "run")[0] == 0
+    found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
+    chat = found["judges"]["chat"]
+    assert (chat["retried"], chat["failures"]) == (16, {"server_error": 16})
+    assert chat["truncated"] == chat["finish_reasons"]["length"]
+    assert sum(chat["finish_reasons"].values()) == 16
+    table = judgelaw("status", tmp_path / "run")[1]
+    assert "server_error 16" in table
+
+
+def test_open_calls_leave_with_three_and_the_same_command_resumes(tmp_path, judgelaw):
+    with Provider(first(reply(500), times=2)) as provider:
+        judge = chat_judge(provider.base_url)
+        transport = {"attempts": 2, "backoff_s": 0.01}
+        study = write_study(tmp_path, [judge], items=1, transport=transport)
+        code, _, err = judgelaw("run", study, "--out", tmp_path / "run")
+        assert code == 3
+        assert "8 open: the same command resumes" in err
+        assert judgelaw("run", study, "--out", tmp_path / "run")[0] == 0
+
+
+def test_a_refused_key_leaves_with_five(tmp_path, judgelaw):
+    with Provider(reply(401, {"error": {"message": "no such key"}})) as provider:
+        study = write_study(tmp_path, [chat_judge(provider.base_url)])
+        code, _, err = judgelaw("run", study, "--out", tmp_path / "run")
+    assert code == 5
+    assert "no such key" in err
+    found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
+    assert (found["failed"], found["completed"]) == (0, 0)
+
+
+def test_a_used_up_budget_leaves_with_six(tmp_path, judgelaw):
+    study = write_study(tmp_path, [simulated_judge()], budget={"calls": 3})
+    code, _, err = judgelaw("run", study, "--out", tmp_path / "run")
+    assert code == 6
+    assert "the budget of 3 calls is used up. 3 of 16 calls are done" in err
+
+
+def test_damage_leaves_with_four(tmp_path, judgelaw):
+    study = write_study(tmp_path, [simulated_judge()])
+    judgelaw("run", study, "--out", tmp_path / "run")
+    table = tmp_path / "run" / "calls.parquet"
+    content = bytearray(table.read_bytes())
+    content[40] ^= 1
+    table.write_bytes(content)
+    code, out, err = judgelaw("verify", tmp_path / "run")
+    assert code == 4
+    assert "WRONG" in out
+    assert "see files" in err
+
+
+def test_verify_wants_a_folder(tmp_path, judgelaw):
+    code, _, err = judgelaw("verify", tmp_path / "nowhere")
+    assert code == 3
+    assert "is no folder" in err
+
+
+def test_reparse_keeps_both_and_says_what_changed(tmp_path, judgelaw):
+    study = write_study(tmp_path, [simulated_judge()], items=8)
+    run = tmp_path / "run"
+    judgelaw("run", study, "--out", run)
+    before = (run / "calls.parquet").read_bytes()
+    other = tmp_path / "other.parquet"
+    code, out, _ = judgelaw(
+        "reparse", run, "--parser", "{regex: '(A|B)'}", "--out", other, "--json", "-"
+    )
+    assert code == 0
+    found = json.loads(out)["judges"]["sim"]
+    assert (found["before"].split("#")[0], found["after"].split("#")[0]) == (
+        "first-line/1",
+        "regex/1",
+    )
+    assert {(c["from"], c["to"]) for c in found["changes"]} == {("tie", "invalid")}
+    assert found["changed"] == sum(c["count"] for c in found["changes"]) > 0
+    assert (run / "calls.parquet").read_bytes() == before
+    verdicts = [row[7] for row in duckdb.read_parquet(str(other)).fetchall()]
+    assert "tie" not in verdicts
+    assert judgelaw("verify", run)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--parser", "{regex: ["], "no YAML"),
+        (["--parser", "{sum: 3}"], "is no parser"),
+        (["--parser", "first-line", "--judge", "nobody"], "the run has sim"),
+    ],
+)
+def test_reparse_says_what_it_wants(tmp_path, judgelaw, arguments, words):
+    study = write_study(tmp_path, [simulated_judge()], items=1)
+    judgelaw("run", study, "--out", tmp_path / "run")
+    code, _, err = judgelaw("reparse", tmp_path / "run", *arguments)
+    assert code == 2
+    assert words in err
+
+
+def start_slow_run(tmp_path, delay, **transport):
+    """Start a run against a server that takes its time; return both processes and the log."""
+    log = tmp_path / "requests.log"
+    server = subprocess.Popen(
+        [sys.executable, counting.__file__, str(log), str(delay)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    port = int(server.stdout.readline())
+    judge = chat_judge(f"http://127.0.0.1:{port}/v1")
+    study = write_study(tmp_path, [judge], items=20, transport={"concurrency": 4, **transport})
+    command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(tmp_path / "run")]
+    # Its own group, so that the signal reaches it alone.
+    run = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while run.poll() is None and (not log.exists() or log.stat().st_size < 65 * 4):
+        time.sleep(0.01)
+    return server, run, log
+
+
+def stop_server(server):
+    server.stdin.close()
+    server.stdout.close()
+    server.wait(10)
+
+
+def test_ctrl_c_waits_for_replies_under_way_and_saves_them(tmp_path, judgelaw):
+    server, run, log = start_slow_run(tmp_path, 0.4)
+    try:
+        os.kill(run.pid, signal.SIGINT)
+        _, err = run.communicate(timeout=60)
+        assert run.returncode == 130, err
+        assert "saved" in err
+        asked = len(log.read_text().split())
+        found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
+        assert found["completed"] == found["attempts"] == asked < found["planned"]
+        assert (found["failed"], found["orphaned"]) == (0, 0)
+        assert judgelaw("verify", tmp_path / "run")[0] == 0
+    finally:
+        stop_server(server)
+
+
+def test_a_second_ctrl_c_does_not_wait_and_says_what_may_be_lost(tmp_path, judgelaw):
+    server, run, log = start_slow_run(tmp_path, 3.0, concurrency=6)
+    try:
+        os.kill(run.pid, signal.SIGINT)
+        time.sleep(0.2)
+        os.kill(run.pid, signal.SIGTERM)
+        begin = time.monotonic()
+        _, err = run.communicate(timeout=60)
+        assert run.returncode == 130, err
+        assert time.monotonic() - begin < 2.5
+        found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
+        assert found["completed"] == 0
+        assert found["failed"] == len(log.read_text().split())
+        assert found["judges"]["chat"]["failures"] == {"interrupted": found["failed"]}
+    finally:
+        stop_server(server)
+
+
+def test_a_second_process_is_told_who_holds_the_run(tmp_path, judgelaw):
+    server, run, _ = start_slow_run(tmp_path, 0.5)
+    try:
+        code, _, err = judgelaw("run", tmp_path / "study.yaml", "--out", tmp_path / "run")
+        assert code == 3
+        assert f"held by process {run.pid} on " in err
+        assert judgelaw("status", tmp_path / "run")[0] == 0, "looking is always allowed"
+    finally:
+        os.kill(run.pid, signal.SIGTERM)
+        run.communicate(timeout=60)
+        stop_server(server)
