@@ -11,6 +11,7 @@ from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.outputs import CALLS, TIMING, write_tables
 from judgelaw.acquire.progress import Observer, Silent
 from judgelaw.acquire.reparse import read_again
+from judgelaw.acquire.shared import refuse_local
 from judgelaw.design.manifest import MANIFEST, FrozenRun
 from judgelaw.design.store import file_sha256, write_sums
 from judgelaw.errors import (
@@ -44,6 +45,16 @@ class Acquisition:
     totals: Totals
     stops: tuple[Stop, ...]
 
+    @property
+    def gravity(self) -> int:
+        """How grave the reason is for which calls are open; 0 where none is."""
+        return int(self.stops[0].reason) if self.totals.open and self.stops else 0
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the session."""
+        return any(stop.reason is Reason.INTERRUPTED for stop in self.stops)
+
     def raise_if_open(self) -> None:
         """Raise the error of the gravest reason if calls are open.
 
@@ -75,7 +86,9 @@ def acquire(
 
     Raises:
         RunLockedError: another process holds the run.
+        RunError: the calls are asked through a shared ledger.
     """
+    refuse_local(frozen.path)
     with ExitStack() as stack:
         lock = stack.enter_context(RunLock(frozen.path))
         ledger = SqliteLedger(frozen.path, lock=lock)
@@ -90,7 +103,7 @@ def acquire(
             ledger.add_verdicts(read_again(ledger, spec))
         totals = ledger.totals()
     if totals.open and not stops:
-        stops = (_used_up(frozen, totals),)
+        stops = (used_up(frozen, totals),)
     return Acquisition(path=frozen.path, totals=totals, stops=stops)
 
 
@@ -101,7 +114,8 @@ def write_outputs(frozen: FrozenRun) -> None:
     write_sums(frozen.path, [LEDGER_NAME, CALLS, TIMING])
 
 
-def _used_up(frozen: FrozenRun, totals: Totals) -> Stop:
+def used_up(frozen: FrozenRun, totals: Totals) -> Stop:
+    """Say why calls are open where nothing stopped the run."""
     attempts = frozen.study.transport.attempts
     words = f"{totals.open} calls failed {attempts} times each; `judgelaw status` says how"
     return Stop(reason=Reason.ATTEMPTS, words=words)

@@ -61,6 +61,7 @@ class PostgresLedger(PostgresView):
         super().__init__(address, run)
         self._clock = clock
         self._session = Session(address, run, terms or Terms())
+        self._patience_s = self._session.terms.patience_s
         self._limits = Limits()
         self._writer = GroupWriter(self._session.commit, self._explain)
 
@@ -154,16 +155,10 @@ class PostgresLedger(PostgresView):
         while chunk := list(islice(rows, _CHUNK)):
             self._writer.do_now(partial(write_rows, statement="add_verdicts", rows=chunk))
 
-    def others(self) -> Others:
+    async def others(self) -> Others:
         """Say what is left to do here, and who holds the rest."""
-        terms = (self._session.round, self._session.terms.attempts)
-        ((free,),) = self._rows("free_calls", *terms)
-        holders = list(self._rows("holders", self._session.id))
-        return Others(
-            free=free,
-            held=sum(count for _, _, count in holders),
-            holders=", ".join(f"process {pid} on {host}" for pid, host, _ in holders),
-        )
+        others: Others = await self._writer.do(self._others, urgent=True)
+        return others
 
     def close(self) -> None:
         """Write everything out and end the session; what was sent and has not ended is orphaned."""
@@ -171,6 +166,16 @@ class PostgresLedger(PostgresView):
         self._writer.stop()
         self._session.end()
         self._writer.refuse_if_broken()
+
+    def _others(self, connection: "psycopg.Connection[Any]") -> Others:
+        terms = (self._session.round, self._session.terms.attempts)
+        row = connection.execute(_SQL["free_calls"], terms).fetchone()
+        holders = connection.execute(_SQL["holders"], (self._session.id,)).fetchall()
+        return Others(
+            free=row[0] if row else 0,
+            held=sum(count for _, _, count in holders),
+            holders=", ".join(f"process {pid} on {host}" for pid, host, _ in holders),
+        )
 
     def _load_judges(
         self, judges: Mapping[str, JudgeSpec], connection: "psycopg.Connection[Any]"

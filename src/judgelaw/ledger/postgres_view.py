@@ -1,6 +1,9 @@
 """Reading a PostgreSQL ledger: any number of readers, while workers write or after them."""
 
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import RunError
@@ -14,10 +17,22 @@ if TYPE_CHECKING:
 
 _SQL = statements("postgres")
 _STREAMED = frozenset(
-    {"calls", "attempts", "completions", "verdicts", "judged", "unjudged", "flags"}
+    {
+        "calls",
+        "attempts",
+        "completions",
+        "verdicts",
+        "judged",
+        "unjudged",
+        "flags",
+        "archived_attempts",
+        "archived_completions",
+        "archived_verdicts",
+    }
 )
 """Readings as long as the run: they come in pages, on a connection of their own."""
 _PAGE = 2_000
+_PAUSE_S = 0.2
 
 
 class PostgresView(RowView):
@@ -27,6 +42,24 @@ class PostgresView(RowView):
         self.address = address
         self.run = run
         self._reader: psycopg.Connection[Any] | None = None
+        self._frozen: psycopg.Connection[Any] | None = None
+        self._cursors = count()
+        self._patience_s = 0.0
+
+    def rows(self, name: str) -> Iterator[Any]:
+        """Yield the rows of a named statement."""
+        return self._rows(name)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let every reading inside show the same moment, whatever is written meanwhile."""
+        with self._connect() as connection, connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            self._frozen = connection
+            try:
+                yield
+            finally:
+                self._frozen = None
 
     def inputs(self) -> dict[str, bytes]:
         """Return the frozen inputs that a worker needs, by file name."""
@@ -57,20 +90,31 @@ class PostgresView(RowView):
 
     def _fetch(self, name: str, values: tuple[object, ...]) -> list[Any]:
         psycopg = driver()
-        try:
-            return self._open().execute(_SQL[name], values).fetchall()
-        except psycopg.OperationalError:
-            # The server was restarted or the line was cut: reading again is harmless.
-            self.close()
-            return self._open().execute(_SQL[name], values).fetchall()
+        if self._frozen is not None:
+            return self._frozen.execute(_SQL[name], values).fetchall()
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                return self._open().execute(_SQL[name], values).fetchall()
+            except (psycopg.OperationalError, RunError):
+                # The server was restarted or the line was cut: reading again is harmless.
+                self.close()
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(_PAUSE_S)
 
     def _stream(self, name: str, values: tuple[object, ...]) -> Iterator[Any]:
-        psycopg = driver()
-        with (
-            self._connect() as connection,
-            connection.transaction(),
-            psycopg.RawServerCursor(connection, "rows") as cursor,
-        ):
+        if self._frozen is not None:
+            yield from self._pages(self._frozen, name, values)
+            return
+        with self._connect() as connection, connection.transaction():
+            yield from self._pages(connection, name, values)
+
+    def _pages(
+        self, connection: "psycopg.Connection[Any]", name: str, values: tuple[object, ...]
+    ) -> Iterator[Any]:
+        cursor_name = f"rows_{next(self._cursors)}"
+        with driver().RawServerCursor(connection, cursor_name) as cursor:
             cursor.itersize = _PAGE
             cursor.execute(_SQL[name], values)
             yield from cursor

@@ -469,3 +469,36 @@ SELECT 'completions without a completed attempt', count(*)
 FROM completions AS r
 JOIN attempts AS a ON a.id = r.attempt
 WHERE a.state <> 'completed'
+
+-- name: archived_sessions
+SELECT
+    id, pid, host, version, extract(epoch FROM started_at)::double precision,
+    extract(epoch FROM ended_at)::double precision
+FROM sessions
+ORDER BY id
+
+-- name: archived_judges
+SELECT name, model, judge_sha256 FROM judges ORDER BY name COLLATE "C"
+
+-- name: archived_attempts
+SELECT
+    a.id, c.call_id, a.number, a.session, a.state, a.reserved_at, a.sent_at, a.ended_at, a.status,
+    a.kind, a.detail, a.at_risk
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+ORDER BY a.id
+
+-- name: archived_completions
+SELECT
+    r.attempt, r.sent_at, r.ended_at, r.status, r.body, r.text, r.finish_reason, r.refusal,
+    r.content_filtered, r.input_tokens, r.output_tokens, r.cached_tokens, r.model, r.fingerprint,
+    r.response_id, r.echoed_seed, r.replayed
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+ORDER BY c.position, c.call_id COLLATE "C"
+
+-- name: archived_verdicts
+SELECT v.parser, v.verdict, v.displayed, v.reason, c.call_id
+FROM verdicts AS v
+JOIN calls AS c ON c.id = v.call
+ORDER BY c.position, c.call_id COLLATE "C", v.parser COLLATE "C"

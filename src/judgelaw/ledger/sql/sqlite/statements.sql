@@ -228,3 +228,12 @@ SELECT c.call_id, f.kind, f.detail
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
 ORDER BY c.position, f.kind
+
+-- name: archive_session
+INSERT INTO sessions (id, pid, host, version, started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: archive_attempt
+INSERT INTO attempts (
+    id, call, number, session, state, reserved_at, sent_at, ended_at, status, kind, detail, at_risk
+)
+VALUES (?, (SELECT id FROM calls WHERE call_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,0 +1,200 @@
+"""Workers: any number of processes on any number of machines that ask the calls of one run."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from judgelaw.acquire.engine import GRACE_S, Stop, drive, real_effects
+from judgelaw.acquire.lane import Effects
+from judgelaw.acquire.progress import Observer, Silent
+from judgelaw.acquire.reparse import read_again
+from judgelaw.acquire.run import Acquisition, used_up, write_outputs
+from judgelaw.acquire.shared import note_ledger
+from judgelaw.design.manifest import ITEMS, MANIFEST, PROMPTS, FrozenRun, open_run
+from judgelaw.design.record import RECORD
+from judgelaw.design.store import file_sha256
+from judgelaw.errors import LeaseLostError, RunError
+from judgelaw.ledger import LEDGER_NAME, RunLock, SqliteView
+from judgelaw.ledger.archive import archive
+from judgelaw.ledger.postgres import Others, PostgresLedger
+from judgelaw.ledger.postgres_address import Address
+from judgelaw.ledger.postgres_session import Terms
+from judgelaw.ledger.postgres_view import PostgresView
+
+INPUTS = (RECORD, ITEMS, PROMPTS)
+"""What a worker needs of a run folder; hidden labels of controls stay at home."""
+
+Say = Callable[[str], None]
+
+_BEATS = 4
+"""Heartbeats in one lease, so that a few may be late."""
+_LOOK_S = 0.5
+
+
+def quiet(words: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """One run in one database, and the terms of every session there."""
+
+    address: Address
+    run: str
+    terms: Terms
+
+    def session(self) -> PostgresLedger:
+        """Begin a session."""
+        return PostgresLedger(self.address, self.run, terms=self.terms)
+
+    def view(self) -> PostgresView:
+        """Read only."""
+        return PostgresView(self.address, self.run)
+
+
+def acquire_shared(
+    frozen: FrozenRun,
+    address: Address,
+    *,
+    ask: bool = True,
+    lease_s: float = Terms.lease_s,
+    observer: Observer | None = None,
+    say: Say = quiet,
+) -> Acquisition:
+    """Freeze a run into a shared ledger, ask its open calls beside other workers, write its tables.
+
+    Args:
+        frozen: the run; its folder gets a copy of the ledger when this ends.
+        address: the database.
+        ask: whether this process is one of the workers; else it only hands the run over, and
+            writes tables of what is answered so far.
+        lease_s: how long a worker may be silent.
+        observer: who shows progress.
+        say: who is told what happens.
+    """
+    place = _place(frozen, address, frozen.path.resolve().name, lease_s)
+    with RunLock(frozen.path):
+        note_ledger(frozen.path, address, place.run)
+        with place.session() as ledger:
+            hand_over(frozen, ledger)
+        with ExitStack() as stack:
+            # Whatever ends the session, the folder holds what was answered.
+            stack.callback(bring_home, frozen, place)
+            stops = _ask(frozen, place, observer or Silent(), say) if ask else ()
+        with place.view() as view:
+            totals = view.totals()
+    if ask and totals.open and not stops:
+        stops = (used_up(frozen, totals),)
+    return Acquisition(path=frozen.path, totals=totals, stops=stops)
+
+
+def work_on(
+    address: Address,
+    run: str,
+    *,
+    lease_s: float = Terms.lease_s,
+    observer: Observer | None = None,
+    say: Say = quiet,
+) -> Acquisition:
+    """Ask open calls of a run in a shared ledger until none is left for this worker."""
+    with TemporaryDirectory(prefix="judgelaw-") as folder, PostgresView(address, run) as view:
+        frozen = fetch(view, Path(folder))
+        place = _place(frozen, address, run, lease_s)
+        stops = _ask(frozen, place, observer or Silent(), say)
+        totals = view.totals()
+    if totals.open and not stops:
+        stops = (used_up(frozen, totals),)
+    return Acquisition(path=Path(run), totals=totals, stops=stops)
+
+
+def hand_over(frozen: FrozenRun, ledger: PostgresLedger) -> None:
+    """Put the calls of a frozen run into a ledger, and what workers need to ask them."""
+    manifest = file_sha256(frozen.path / MANIFEST)
+    ledger.load(frozen.judges, frozen.iter_calls(), manifest=manifest)
+    ledger.deposit({name: (frozen.path / name).read_bytes() for name in INPUTS})
+
+
+def fetch(view: PostgresView, folder: Path) -> FrozenRun:
+    """Write what a worker needs into an empty folder, and open it as the run that it is."""
+    inputs = view.inputs()
+    if any(name not in inputs for name in INPUTS):
+        raise RunError(
+            f"run {view.run} in {view.address} is still being frozen: wait until `judgelaw run "
+            "STUDY --ledger URL` has handed it over, then start the worker again"
+        )
+    for name in INPUTS:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(inputs[name])
+    return open_run(folder)
+
+
+def bring_home(frozen: FrozenRun, place: Place) -> None:
+    """Copy the ledger into the run folder, and write tables and hashes from the copy."""
+    with place.session() as ledger:
+        if (frozen.path / LEDGER_NAME).exists():
+            # Verdicts that `reparse` added to an earlier copy stay.
+            with SqliteView(frozen.path / LEDGER_NAME) as earlier:
+                ledger.add_verdicts(earlier.verdicts())
+        for spec in frozen.judges.values():
+            ledger.add_verdicts(read_again(ledger, spec))
+    with place.view() as view:
+        archive(view, frozen.path / LEDGER_NAME)
+    write_outputs(frozen)
+
+
+def _place(frozen: FrozenRun, address: Address, run: str, lease_s: float) -> Place:
+    terms = Terms(lease_s=lease_s, attempts=frozen.study.transport.attempts)
+    return Place(address=address, run=run, terms=terms)
+
+
+def _ask(frozen: FrozenRun, place: Place, observer: Observer, say: Say) -> tuple[Stop, ...]:
+    """Work in sessions: one that was lost is followed by another, as after a kill."""
+    while True:
+        try:
+            with place.session() as ledger:
+                ledger.share(frozen.study)
+                return asyncio.run(work(frozen, ledger, observer, say=say))
+        except LeaseLostError as lost:
+            say(f"{lost}. Starting again")
+
+
+async def work(
+    frozen: FrozenRun,
+    ledger: PostgresLedger,
+    observer: Observer,
+    *,
+    say: Say = quiet,
+    effects: Effects | None = None,
+    grace_s: float = GRACE_S,
+) -> tuple[Stop, ...]:
+    """Ask calls until none is free and nobody holds one that could come back."""
+    effects = effects or real_effects()
+    heart = asyncio.create_task(_beat(ledger, effects))
+    told = ""
+    try:
+        while True:
+            stops = await drive(frozen, ledger, observer, effects=effects, grace_s=grace_s)
+            others = await ledger.others()
+            if stops or not (others.free or others.held):
+                return stops
+            if others.free == 0 and (words := _waiting(others)) != told:
+                say(words)
+                told = words
+            while others.held and not others.free:
+                await effects.sleep(_LOOK_S)
+                others = await ledger.others()
+    finally:
+        heart.cancel()
+
+
+async def _beat(ledger: PostgresLedger, effects: Effects) -> None:
+    while True:
+        await effects.sleep(ledger.lease_s / _BEATS)
+        await ledger.beat()
+
+
+def _waiting(others: Others) -> str:
+    return f"no call is free; waiting for {others.held} that are with {others.holders}"
