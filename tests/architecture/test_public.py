@@ -4,10 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 import judgelaw
 from judgelaw import errors
+from judgelaw.cli._main import cli
 
 SRC = Path(judgelaw.__file__).parent
 
@@ -65,3 +68,19 @@ def test_files_and_functions_stay_small():
         if (n := path.read_text().count("\n")) > 400
     }
     assert not long
+
+
+def _leaves(command, words):
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            yield from _leaves(command.get_command(click.Context(command), name), [*words, name])
+    else:
+        yield words
+
+
+@pytest.mark.parametrize("words", list(_leaves(cli, [])), ids=" ".join)
+def test_every_command_has_an_example_in_its_help(words):
+    shown = CliRunner().invoke(cli, [*words, "--help"], prog_name="judgelaw")
+    assert shown.exit_code == 0
+    assert f"judgelaw {' '.join(words)}" in shown.output.split("Example")[-1]
+    assert "\\b" not in shown.output

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from click.core import ParameterSource
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress, show_table, write_json
 from judgelaw.cli._source import Source, read_source, resampling_options, source_options
 
@@ -32,7 +33,13 @@ _STAGE = 200
 _MARKS = {"problem": "PROBLEM", "notice": "notice"}
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "judgelaw analyze calls.csv.gz",
+        "judgelaw analyze runs/my-study --json analysis.json --tables tables/",
+        "judgelaw analyze calls.parquet --judge my-judge --repeats 4 --incomplete drop",
+    )
+)
 @click.argument("source", metavar="RUN|TABLE")
 @source_options
 @resampling_options
@@ -65,15 +72,10 @@ def command(
     json_file: str | None,
     tables_folder: Path | None,
 ) -> None:
-    r"""Split the disagreement of each judge into dice, prompt, answer order and interaction.
+    """Split the disagreement of each judge into dice, prompt, answer order and interaction.
 
     A table has the columns judge, item, stratum, prompt, order, repeat, verdict, gold (CSV,
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
-
-    \b
-    judgelaw analyze calls.csv.gz
-    judgelaw analyze runs/my-study --json analysis.json --tables tables/
-    judgelaw analyze calls.parquet --judge my-judge --repeats 4 --incomplete drop
     """
     calls = read_source(
         source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete

@@ -4,9 +4,14 @@ from pathlib import Path
 
 import click
 
+from judgelaw.cli._help import examples
+
 
 @click.command(
-    epilog="\b\nExample:\n  judgelaw audit study.yaml\n  judgelaw audit study.yaml --out runs/first"
+    epilog=examples(
+        "judgelaw audit study.yaml",
+        "judgelaw audit study.yaml --out runs/first",
+    )
 )
 @click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
 @click.option(

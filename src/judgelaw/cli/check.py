@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import show_table, write_json
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ _FEWEST_FOR_ERRORS = 4
 _SHOWN = 200
 
 
-@click.command(
-    epilog="\b\nExample:\n  judgelaw check study.yaml\n  judgelaw check study.yaml --probe"
-)
+@click.command(epilog=examples("judgelaw check study.yaml", "judgelaw check study.yaml --probe"))
 @click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
 @click.option("--probe", "probing", is_flag=True, help="Make one real call with every judge.")
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import plain, show_table, write_json
 from judgelaw.cli._source import Source, read_source, resampling_options, source_options
 from judgelaw.errors import InputError
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
     from judgelaw.tensor import VerdictTensor
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "judgelaw compare runs/monday runs/tuesday",
+        "judgelaw compare calls.csv.gz --judge model-a --judge model-b",
+    )
+)
 @click.argument("sources", nargs=-1, required=True, metavar="A B...")
 @source_options
 @resampling_options
@@ -38,14 +44,10 @@ def command(
     prompts: tuple[str, ...],
     json_file: str | None,
 ) -> None:
-    r"""Compare judges, or versions of one judge, on the items and cells that they share.
+    """Compare judges, or versions of one judge, on the items and cells that they share.
 
     Each of A, B, ... is a run or a table; a table with several judges may stand alone. Every
     difference is paired by item, at the depth that all judges have.
-
-    \b
-    judgelaw compare runs/monday runs/tuesday
-    judgelaw compare calls.csv.gz --judge model-a --judge model-b
     """
     from judgelaw.analysis.comparison import compare
 

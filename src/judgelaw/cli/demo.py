@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import show_table
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ transport: {{concurrency: 64}}
 """
 
 
-@click.command(epilog="\b\nExample:\n  judgelaw demo\n  judgelaw demo --out /tmp/demo")
+@click.command(epilog=examples("judgelaw demo", "judgelaw demo --out /tmp/demo"))
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),

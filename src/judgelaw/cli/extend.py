@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress
 
 
-@click.command(epilog="\b\nExample:\n  judgelaw extend runs/quickstart --repeats 8")
+@click.command(epilog=examples("judgelaw extend runs/quickstart --repeats 8"))
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @click.option("--repeats", type=click.IntRange(min=1), help="Raise shallower layers to this depth.")
 @click.option("--layer", metavar="NAME", help="Raise this layer only.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import show_table, write_json
 from judgelaw.cli._source import Source, read_source, source_options
 
@@ -17,7 +18,12 @@ PASSED, FAILED, INCONCLUSIVE = 0, 1, 7
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "judgelaw gate runs/nightly --max prompt=0.02 --max order=0.05 --max invalid=0.01",
+        "judgelaw gate calls.csv --max prompt=0.02 --new-items --junit gate.xml --summary gate.md",
+    )
+)
 @click.argument("source", metavar="RUN|TABLE")
 @click.option(
     "--max",
@@ -74,14 +80,10 @@ def command(
     design: "Design | None",
     incomplete: Literal["error", "drop"],
 ) -> int:
-    r"""Hold every judge of the main layer against limits.
+    """Hold every judge of the main layer against limits.
 
     A limit passes if the one-sided upper bound is below it, fails if the lower bound is above it,
     and is inconclusive in between. Exit codes: 0 passed, 1 failed, 7 inconclusive.
-
-    \b
-    judgelaw gate runs/nightly --max prompt=0.02 --max order=0.05 --max invalid=0.01
-    judgelaw gate calls.csv --max prompt=0.02 --new-items --junit gate.xml --summary gate.md
     """
     calls = read_source(
         source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress, write_json
 from judgelaw.errors import InputError
 
@@ -34,7 +35,14 @@ def _field_options(command: F) -> F:
     return command
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "judgelaw import --from inspect logs/*.eval --parser first-line",
+        r"judgelaw import --from promptfoo out.json --parser 'regex:\[\[(A|B)\]\]'",
+        "judgelaw import --from openai-batch out.jsonl --parser first-line -o batch.parquet",
+        "judgelaw import --from csv raw.csv --verdict winner --judge =me --map-order swapped=BA",
+    )
+)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--from", "source", type=click.Choice(SOURCES), required=True, help="What wrote it.")
 @click.option(
@@ -87,17 +95,11 @@ def command(
     json_file: str | None,
     **fields: str | None,
 ) -> None:
-    r"""Turn logs of other tools into a calls table, and say what can be learnt from it.
+    """Turn logs of other tools into a calls table, and say what can be learnt from it.
 
     A FIELD is a dotted path in the log's own record (metadata.order, vars.item, doc.id), or a
     constant after an equals sign (=gpt-x). Metadata called item, prompt, order, stratum and gold
     are found without it. Copies of one response are refused: they are no repeats.
-
-    \b
-    judgelaw import --from inspect logs/*.eval --parser first-line
-    judgelaw import --from promptfoo out.json --order vars.order --parser 'regex:\[\[(A|B)\]\]'
-    judgelaw import --from openai-batch out.jsonl --parser first-line -o batch.parquet
-    judgelaw import --from csv raw.csv --verdict winner --judge =my-judge --map-order swapped=BA
     """
     target = _target(out)
     from judgelaw.importers import Rules, import_log

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._study_text import PROVIDERS, items_text, study_text
 from judgelaw.errors import InputError
 
 _SEED = 20261115
 
 
-@click.command(
-    epilog="\b\nExample:\n  judgelaw init --provider vllm --model Qwen/Qwen2.5-7B-Instruct"
-)
+@click.command(epilog=examples("judgelaw init --provider vllm --model Qwen/Qwen2.5-7B-Instruct"))
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who answers.")
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option(

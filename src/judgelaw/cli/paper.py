@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress, show_table, write_json
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ _WORDS = {
 }
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "judgelaw paper",
+        "judgelaw paper --calls canonical_calls.csv.gz --layer control=null --json paper.json",
+    )
+)
 @click.option(
     "--calls",
     "calls_file",
@@ -58,11 +64,7 @@ def command(
 
     Simulated tables are regenerated; every table is checked for the paper's own identities; with a
     calls table its empirical tables are recomputed. What does not agree is shown, never adjusted.
-
-    \b
-    judgelaw paper
-    judgelaw paper --calls canonical_calls.csv.gz --layer control=null --json paper.json
-    """  # noqa: D301 - click reads the backspace as "do not rewrap"
+    """
     from judgelaw.simulate import check_identities
 
     findings = [*check_identities(), *_instrument()]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import show_table, write_json
 from judgelaw.errors import InputError
 
@@ -21,9 +22,11 @@ _SUPPOSED = "0.4,0.3,0.2,0.1"
 
 
 @click.command(
-    epilog="\b\nExample:\n  judgelaw plan study.yaml --latency 0.4\n"
-    "  judgelaw plan study.yaml --pilot runs/pilot\n"
-    "  judgelaw plan study.yaml --law 0.9,0.05,0.03,0.02"
+    epilog=examples(
+        "judgelaw plan study.yaml --latency 0.4",
+        "judgelaw plan study.yaml --pilot runs/pilot",
+        "judgelaw plan study.yaml --law 0.9,0.05,0.03,0.02",
+    )
 )
 @click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
 @click.option("--pilot", metavar="RUN|TABLE", help="Forecast from calls with 4 repeats or more.")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import show_table, write_json
 from judgelaw.errors import InputError
 
@@ -16,8 +17,10 @@ SCHEMA = "judgelaw.reparse/1"
 
 
 @click.command(
-    epilog="\b\nExample:\n  judgelaw reparse runs/first --parser '{regex: \"([AB]|TIE)\"}'\n"
-    "  judgelaw reparse runs/first --parser first-line --truncated parse --out calls.parquet"
+    epilog=examples(
+        "judgelaw reparse runs/first --parser '{regex: \"([AB]|TIE)\"}'",
+        "judgelaw reparse runs/first --parser first-line --truncated parse --out calls.parquet",
+    )
 )
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @click.option("--parser", required=True, metavar="RULE", help="As a study file would write it.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress
 from judgelaw.cli._source import Source, read_source, resampling_options, source_options
 from judgelaw.errors import InputError
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
     from judgelaw.estimate import Design
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "judgelaw report runs/my-study",
+        "judgelaw report calls.csv.gz -o report.html --figures figures/",
+    )
+)
 @click.argument("source", metavar="RUN|TABLE")
 @click.option(
     "-o",
@@ -59,13 +65,9 @@ def command(
     permutations: int,
     check: bool,
 ) -> None:
-    r"""Write one HTML page: the answer, its bands, every item, what to do.
+    """Write one HTML page: the answer, its bands, every item, what to do.
 
     The page needs no network, no server and no JavaScript, and holds everything that it shows.
-
-    \b
-    judgelaw report runs/my-study
-    judgelaw report calls.csv.gz -o report.html --figures figures/
     """
     from judgelaw.cli.analyze import analyze_source
 

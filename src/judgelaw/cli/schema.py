@@ -2,10 +2,11 @@
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import write_json
 
 
-@click.command(epilog="\b\nExample:\n  judgelaw schema -o study.schema.json")
+@click.command(epilog=examples("judgelaw schema -o study.schema.json"))
 @click.option("-o", "--out", default="-", metavar="FILE", help="Write to a file, not to stdout.")
 def command(out: str) -> None:
     """Print the JSON Schema of a study file, for editors and other programs.

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import plain, progress, show_table, write_json
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,17 +23,20 @@ def _number(name: str, default: int, text: str | None = None) -> Callable[[F], F
     return click.option(name, type=int, default=default, show_default=True, help=text)
 
 
-@click.group(no_args_is_help=True)
+@click.group(
+    no_args_is_help=True,
+    epilog=examples(
+        "judgelaw simulate point                 the published table of biases, regenerated",
+        "judgelaw simulate custom my-world.yaml  the same for a law of your own",
+    ),
+)
 def command() -> None:
-    """See the estimators against the truth, in worlds whose laws are known.
-
-    \b
-    judgelaw simulate point                 the published table of biases, regenerated
-    judgelaw simulate custom my-world.yaml  the same for a law of your own
-    """  # noqa: D301 - click reads the backspace as "do not rewrap"
+    """See the estimators against the truth, in worlds whose laws are known."""
 
 
-@command.command()
+@command.command(
+    epilog=examples("judgelaw simulate point --json point.json --figure simulation.svg")
+)
 @_number("--items", 200_000, "Items per setting.")
 @click.option(
     "--figure",
@@ -47,10 +51,7 @@ def point(*, items: int, figure_file: Path | None, seed: int, json_file: str | N
 
     K = 5 and 6 prompts, truth 0 and .03, R = 2, 4, 8 as prefixes, two orders, the base law
     (.4, .3, .2, .1).
-
-    \b
-    judgelaw simulate point --json point.json --figure simulation.svg
-    """  # noqa: D301 - click reads the backspace as "do not rewrap"
+    """
     from judgelaw.cli._simulations import POINT, point_sentence
     from judgelaw.simulate import simulate_point
 
@@ -68,7 +69,7 @@ def point(*, items: int, figure_file: Path | None, seed: int, json_file: str | N
     _present("point", study, POINT, point_sentence(study), json_file)
 
 
-@command.command()
+@command.command(epilog=examples("judgelaw simulate decision --datasets 4000"))
 @_number("--datasets", 40_000)
 @_number("--items", 50, "Items per data set.")
 @_number("--prompts", 6)
@@ -76,11 +77,7 @@ def point(*, items: int, figure_file: Path | None, seed: int, json_file: str | N
 @_seed
 @_json
 def decision(*, seed: int, json_file: str | None, **options: Any) -> None:
-    """How often "mean prompt component above tau" fires, at truth 0 and at .03.
-
-    \b
-    judgelaw simulate decision --datasets 4000
-    """  # noqa: D301 - click reads the backspace as "do not rewrap"
+    """How often "mean prompt component above tau" fires, at truth 0 and at .03."""
     from judgelaw.cli._simulations import DECISION, decision_sentence
     from judgelaw.simulate import simulate_decision
 
@@ -89,7 +86,7 @@ def decision(*, seed: int, json_file: str | None, **options: Any) -> None:
     _present("decision", study, DECISION, decision_sentence(study), json_file)
 
 
-@command.command()
+@command.command(epilog=examples("judgelaw simulate panel --experiments 5000"))
 @_number("--experiments", 20_000, "Per law.")
 @_number("--items", 50, "Items per experiment.")
 @_seed
@@ -99,10 +96,7 @@ def panel(*, experiments: int, items: int, seed: int, json_file: str | None) -> 
 
     The published table does not give its laws: concentrated is (.9, .05, .03, .02) here, diffuse
     and the alternatives (.4, .3, .2, .1).
-
-    \b
-    judgelaw simulate panel --experiments 5000
-    """  # noqa: D301 - click reads the backspace as "do not rewrap"
+    """
     from judgelaw.cli._simulations import PANEL, panel_sentence
     from judgelaw.simulate import simulate_panel
 
@@ -111,7 +105,9 @@ def panel(*, experiments: int, items: int, seed: int, json_file: str | None) -> 
     _present("panel", study, PANEL, panel_sentence(study), json_file)
 
 
-@command.command()
+@command.command(
+    epilog=examples("judgelaw simulate sampled --prompts 5 --prompts 20 --family skewed")
+)
 @click.option("--prompts", multiple=True, type=int, help="K; repeat for several. [4 to 40]")
 @click.option("--truth", type=float, default=0.03, show_default=True, help="U_prompt of the policy")
 @click.option(
@@ -129,11 +125,7 @@ def panel(*, experiments: int, items: int, seed: int, json_file: str | None) -> 
 def sampled(
     *, prompts: tuple[int, ...], truth: float, family: Any, json_file: str | None, **options: int
 ) -> None:
-    """Coverage of the sampled-prompt interval as the number K of sampled prompts grows.
-
-    \b
-    judgelaw simulate sampled --prompts 5 --prompts 20 --family skewed
-    """  # noqa: D301 - click reads the backspace as "do not rewrap"
+    """Coverage of the sampled-prompt interval as the number K of sampled prompts grows."""
     from judgelaw.cli._simulations import SAMPLED, sampled_sentence
     from judgelaw.simulate import SAMPLED_PROMPTS, simulate_sampled
     from judgelaw.worlds import PromptGenerator
@@ -146,7 +138,7 @@ def sampled(
     _present("sampled", study, SAMPLED, sampled_sentence(study), json_file)
 
 
-@command.command()
+@command.command(epilog=examples("judgelaw simulate custom my-world.yaml --json -"))
 @click.argument("world_file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--items", type=int, help="Number of items, in place of the file's.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed, in place of the file's.")
@@ -165,9 +157,6 @@ def custom(*, world_file: Path, items: int | None, seed: int | None, json_file: 
       repeats: [2, 4, 8]         # R, all prefixes of the largest
       items: 20000               # N
       component: prompt          # the one to study
-
-    \b
-    judgelaw simulate custom my-world.yaml --json -
     """  # noqa: D301 - click reads the backspace as "do not rewrap"
     from judgelaw.cli._simulations import CUSTOM, custom_sentence
     from judgelaw.cli._worlds import read_world

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import show_table, write_json
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 SCHEMA = "judgelaw.status/1"
 
 
-@click.command(
-    epilog="\b\nExample:\n  judgelaw status runs/first\n  judgelaw status runs/first --json -"
-)
+@click.command(epilog=examples("judgelaw status runs/first", "judgelaw status runs/first --json -"))
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--json",

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import click
 
+from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress, show_table, write_json
 from judgelaw.errors import IntegrityError, JudgelawError, RunError
 
 SCHEMA = "judgelaw.verify/1"
 
 
-@click.command(
-    epilog="\b\nExample:\n  judgelaw verify runs/first\n  judgelaw verify runs/first --json -"
-)
+@click.command(epilog=examples("judgelaw verify runs/first", "judgelaw verify runs/first --json -"))
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--json",
