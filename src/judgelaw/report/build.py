@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import judgelaw
 from judgelaw.analysis import Analysis, Key, Table
 from judgelaw.errors import InputError
 from judgelaw.report.document import (
@@ -132,7 +133,7 @@ def page(
     tables: Sequence[Table] = (),
     figures: Sequence[Block] = (),
     *,
-    version: str,
+    version: str = judgelaw.__version__,
 ) -> str:
     """Return a page of the same look for any tables and figures, one section each table."""
     sections = [

@@ -37,19 +37,28 @@ def component_marks(judge: Source, names: Sequence[str] = COMPONENTS) -> list[Ma
 def _mark(found: Source, name: str, judge: str = "") -> Mark:
     low, high = found.value("band") or (None, None)
     estimate = found.decimal("estimate")
-    band = plain(found.interval("band"))
     who = f"{judge}, " if judge else ""
+    plugin = found.decimal("plugin").text
     return Mark(
         component=name,
         estimate=found.value("estimate"),
         plugin=found.value("plugin"),
         low=low,
         high=high,
-        text=f"{estimate.text}  {band}",
-        label=f"{who}{LABELS[name]}: corrected {estimate.text}, band {band}, "
-        f"plug-in {found.decimal('plugin').text}",
+        text=f"{estimate.text}  {_band(found)}".strip(),
+        label=f"{who}{LABELS[name]}: corrected {_with_band(found)}, plug-in {plugin}",
         judge=judge,
     )
+
+
+def _band(found: Source, digits: int = 4) -> str:
+    """Write a band, or nothing where there is none."""
+    return plain(found.interval("band", digits=digits)) if found.at("band").known else ""
+
+
+def _with_band(found: Source) -> str:
+    band = _band(found)
+    return found.decimal("estimate").text + (f", band {band}" if band else ", no band")
 
 
 def judge_marks(judges: Mapping[str, Source], component: str) -> list[Mark]:
@@ -93,7 +102,6 @@ def depth_points(judge: Source) -> list[DepthPoint]:
                 continue
             low, high = found.value("band") or (None, None)
             at = f"{LABELS[name]} at R = {depth}"
-            band = plain(found.interval("band"))
             points.append(
                 DepthPoint(
                     component=name,
@@ -102,7 +110,7 @@ def depth_points(judge: Source) -> list[DepthPoint]:
                     plugin=found.value("plugin"),
                     low=low,
                     high=high,
-                    label=f"{at}: corrected {found.decimal('estimate').text}, band {band}",
+                    label=f"{at}: corrected {_with_band(found)}",
                     plugin_label=f"{at}: plug-in {found.decimal('plugin').text}",
                 )
             )
@@ -135,7 +143,7 @@ def mean_lean(judge: Source) -> Lean:
         value=found.value("lean"),
         low=low,
         high=high,
-        label=f"mean lean {lean.text}, band {plain(found.interval('band', digits=3))}",
+        label=f"mean lean {lean.text} {_band(found, 3)}".strip(),
     )
 
 

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from judgelaw.analysis import Table
+from judgelaw.analysis import Table, analyze
 from judgelaw.errors import InputError
 from judgelaw.report import build, page
 from judgelaw.report.html import asset
@@ -165,6 +165,25 @@ def test_an_absent_facet_is_said_and_never_zero():
     assert "prompt facet is absent" in text
     assert 'data-path="judges.j.components.prompt' not in html
     assert "Which prompts answer alike" not in text
+
+
+def test_a_judge_that_never_wavers_gets_no_invented_interval():
+    _, html = built("unanimous")
+    text = " ".join(read(html).text)
+    assert "there is no disagreement to split" in text
+    assert "there is no excess to remove" in text
+    assert "p = \N{EM DASH}" not in text
+    assert "components.prompt.band" not in html
+    assert "call_interval" not in html
+
+
+def test_sampled_prompts_show_the_error_of_drawing_them():
+    tensors = {(None, "j"): tensor(prompts=6)}
+    analysis = analyze(tensors, design="sampled", draws=50, permutations=0)
+    with undrawn():
+        html = build(analysis, title="t", tensors=tensors)
+    assert 'data-path="judges.j.projection.low"' in html
+    assert "taken as a sample from their generator" in html
 
 
 def test_a_negative_estimate_is_explained_once():

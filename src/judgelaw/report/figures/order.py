@@ -30,7 +30,12 @@ def leans(items: NDArray[np.float64], mean: Lean, *, width: int) -> Spec:
     """Draw how many items lean how far to the answer shown first (right) or second (left)."""
     plot = width - 44
     scale = {"domain": [-_EDGE, _EDGE], "nice": False}
-    axis = {"title": None, "values": [-1, -0.5, 0, 0.5, 1], "format": "+.1f", "grid": False}
+    axis = {
+        "title": None,
+        "values": [-1, -0.5, 0, 0.5, 1],
+        "labelExpr": "datum.value ? format(datum.value, '+.1f') : '0'",
+        "grid": False,
+    }
     bars = {
         "x": q("start", scale=scale, axis=axis, bin="binned"),
         "x2": {"field": "end"},
@@ -73,10 +78,8 @@ def _bars(items: NDArray[np.float64]) -> list[dict[str, Any]]:
 def _ends(width: int) -> list[Spec]:
     """Say at either end which position it stands for."""
     muted = palette.MUTED.light
-    ends = [
-        ("← second shown is favoured", "left", 0),
-        ("first shown is favoured →", "right", width),
-    ]
+    tail = " is favoured" if width > theme.NARROW else ""
+    ends = [(f"← second shown{tail}", "left", 0), (f"first shown{tail} →", "right", width)]
     return [
         theme.marks(
             "text",

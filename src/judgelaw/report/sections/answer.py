@@ -57,7 +57,13 @@ def answer(judge: Source, about: About, *, prefix: str = "") -> Section:
     if about.explain_negative:
         blocks.append(_negative(judge))
     blocks += [_table(judge), _fixed(about)]
-    blocks += [_lead(judge), _permutation(judge), _warnings(judge), *_split(judge)]
+    blocks += [
+        _lead(judge),
+        _projection(judge),
+        _permutation(judge),
+        _warnings(judge),
+        *_split(judge),
+    ]
     return Section(
         id=f"{prefix}components",
         title="What the disagreement is made of",
@@ -170,8 +176,8 @@ def _fixed(about: About) -> Prose:
         ", ",
         settings.count("draws"),
         (
-            " draws). The call error keeps items, prompts and orders as they are and asks how far new "
-            "calls would move the figure; it needs four repeats."
+            " draws). The call error keeps items, prompts and orders as they are and asks how far "
+            "new calls would move the figure; it needs four repeats."
         ),
     )
     return Prose(note=True, paragraphs=((f"{beforehand} {prompts}",), band))
@@ -179,24 +185,38 @@ def _fixed(about: About) -> Prose:
 
 def _lead(judge: Source) -> Prose:
     lead = judge.at("lead")
-    if not lead.known:
+    if not lead.known or not lead.at("band").known:
         return Prose(paragraphs=())
     largest, second = (LABELS[lead.text(k)].lower() for k in ("largest", "second"))
     said: Inline = (
         f"The largest component is {largest}, ahead of {second} by ",
         lead.decimal("by"),
-        " ",
-        *lead.interval("band"),
     )
     tail = "." if lead.value("settled") else "; the band holds zero, so which leads is open."
-    return paragraph(*said, tail)
+    return paragraph(*said, " ", *lead.interval("band"), tail)
+
+
+def _projection(judge: Source) -> Prose:
+    """Say what drawing other prompts from the generator would do; sampled designs only."""
+    found = judge.at("projection")
+    if found.value("low") is None:
+        return Prose(paragraphs=())
+    return paragraph(
+        "For the generator behind these prompts the prompt component is ",
+        found.decimal("estimate"),
+        " [",
+        found.decimal("low"),
+        ", ",
+        found.decimal("high"),
+        "], which covers the drawing of prompts as well as of calls.",
+    )
 
 
 def _permutation(judge: Source) -> Prose:
     parts: list[Inline] = []
     for facet, words in _FACETS.items():
         test = judge.at("permutation", facet)
-        if test.known:
+        if test.value("p") is not None:
             parts.append((f"under every {words}, p = ", test.p_value("p")))
     return paragraph(*_join_tests(parts)) if parts else Prose(paragraphs=())
 

@@ -15,6 +15,13 @@ def depth(judge: Source, *, prefix: str = "") -> Section | None:
     points = prepare.depth_points(judge)
     if not points:
         return None
+    title = "Why raw flip rates mislead"
+    if judge.value("near_deterministic"):
+        said = paragraph(
+            "All calls of every cell agree, so the plug-in and the corrected estimate coincide "
+            "here, and there is no excess to remove."
+        )
+        return Section(id=f"{prefix}depth", title=title, blocks=(said, _table(judge)))
     panels = len({p.component for p in points})
     label = "Plug-in and corrected estimates by repeats per cell"
     figure = FigureView(
@@ -38,7 +45,7 @@ def depth(judge: Source, *, prefix: str = "") -> Section | None:
         _table(judge),
         *_identity(judge),
     ]
-    return Section(id=f"{prefix}depth", title="Why raw flip rates mislead", blocks=tuple(blocks))
+    return Section(id=f"{prefix}depth", title=title, blocks=tuple(blocks))
 
 
 def _table(judge: Source) -> TableView:

@@ -53,7 +53,7 @@ def metrics(judge: Source, *, prefix: str = "") -> Section | None:
             TableView(columns=columns, rows=rows, name="other_metrics"),
             note(
                 "Call noise is the part of the disagreement a metric counts that two calls of one "
-                "and the same cell would show anyway. Higher repeats do not remove it from a "
+                "and the same cell would show anyway. More repeats do not remove it from a "
                 "metric that compares single calls."
             ),
         ),
