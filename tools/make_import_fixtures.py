@@ -39,8 +39,8 @@ items: {source: jsonl, path: items.jsonl}
 prompts:
   policy: census
   templates:
-    - {id: plain, prefix: "Which is better?", suffix: "Say A, B or TIE."}
-    - {id: terse, prefix: "Pick one.", suffix: "Say A, B or TIE."}
+    - {id: plain, prefix: "Which is better?\\n\\n", suffix: "\\n\\nSay A, B or TIE."}
+    - {id: terse, prefix: "Pick one.\\n\\n", suffix: "\\n\\nSay A, B or TIE."}
 repeats: 2
 judges:
   - name: judge-1
