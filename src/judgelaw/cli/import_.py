@@ -18,6 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _DEFAULT = Path("calls.parquet")
 _PARTS = {
     "judge": "Where the judge's name stands.",
+    "layer": "Where the layer stands, if there are several streams of calls.",
     "item": "Where the item stands.",
     "prompt": "Where the prompt variant stands.",
     "order": "Where the display order stands, AB or BA.",

@@ -14,7 +14,7 @@ from judgelaw.render import restore
 _INVALID = "invalid"
 _CANDIDATES = frozenset({"candidate_1", "candidate_2"})
 _NAMED = 5
-_OPTIONAL = ("stratum", "order", "gold")
+_OPTIONAL = ("layer", "stratum", "order", "gold")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +54,13 @@ def assemble(
     if copies.found and not drop_copies:
         raise DuplicateCallsError(_refusal(copies, len(calls), advice))
     kept = copies.without(restored)
-    by_judge: dict[str, list[ImportedCall]] = {}
+    streams: dict[tuple[str, str | None], list[ImportedCall]] = {}
     for call in kept:
-        by_judge.setdefault(call.judge, []).append(call)
+        streams.setdefault((call.judge, call.layer), []).append(call)
     survey = Survey(
         judges=tuple(
-            survey_judge(judge, group, how_to_repeat=advice.repeat)
-            for judge, group in by_judge.items()
+            survey_judge(judge, layer, group, how_to_repeat=advice.repeat)
+            for (judge, layer), group in streams.items()
         ),
         left_out=tuple(left_out),
         copies=len(copies.found),
@@ -138,6 +138,7 @@ def _columns(calls: Sequence[ImportedCall]) -> dict[str, list[str | int | None]]
     ranks = _ranks(calls)
     take: dict[str, Callable[[ImportedCall], str | int | None]] = {
         "judge": lambda call: call.judge,
+        "layer": lambda call: call.layer,
         "item": lambda call: call.item,
         "stratum": lambda call: call.stratum,
         "prompt": lambda call: call.prompt,

@@ -6,7 +6,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, TableError
 from judgelaw.importers import batch_log, inspect_log, lm_eval_log, promptfoo_log, table
 from judgelaw.importers.assemble import Advice, Imported, assemble
 from judgelaw.importers.rules import Rules, interpret
@@ -89,6 +89,9 @@ def read_calls(
                 left_out.append(f"{entry.place}: {entry.error}")
             else:
                 calls.append(interpret(entry, rules))
+    if rules.where and not calls and not left_out:
+        asked = ", ".join(f"{path}={value}" for path, value in rules.where.items())
+        raise TableError(f"no entry has {asked}: check --where")
     return calls, left_out
 
 

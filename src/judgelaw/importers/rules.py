@@ -90,6 +90,7 @@ def interpret(entry: Entry, rules: Rules) -> ImportedCall:
     return ImportedCall(
         place=entry.place,
         judge=_needed(entry, "judge", rules),
+        layer=_part(entry, "layer", rules),
         item=_needed(entry, "item", rules),
         prompt=_needed(entry, "prompt", rules),
         order=order,

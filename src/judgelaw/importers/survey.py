@@ -18,7 +18,7 @@ class JudgeSurvey:
     """What one judge's calls can tell.
 
     Attributes:
-        judge: its name.
+        judge, layer: whose calls they are, and of which stream; None where the log has no layers.
         calls, items: how many there are.
         prompts, orders: the levels found; no order where the log has none.
         repeats: calls of the emptiest and of the fullest cell of the crossed design.
@@ -30,6 +30,7 @@ class JudgeSurvey:
     """
 
     judge: str
+    layer: str | None
     calls: int
     items: int
     prompts: tuple[str, ...]
@@ -47,8 +48,9 @@ class JudgeSurvey:
         low, high = self.repeats
         depth = f"{high}" if low == high else f"{low} to {high}"
         prompts = _counted(len(self.prompts), "prompt")
+        name = self.judge if self.layer is None else f"{self.judge} ({self.layer})"
         return (
-            f"{self.judge}: {_counted(self.items, 'item')} x {prompts} x "
+            f"{name}: {_counted(self.items, 'item')} x {prompts} x "
             f"{_counted(max(len(self.orders), 1), 'order')}, {depth} "
             f"repeat{'' if high == 1 else 's'} in each cell, {_counted(self.calls, 'call')}."
         )
@@ -59,7 +61,7 @@ class Survey:
     """What an import found.
 
     Attributes:
-        judges: one survey each.
+        judges: one survey for each judge and layer.
         left_out: entries that hold an error and no completion, as `place: error`.
         copies: copied responses that were left out.
         notes: what else a reader should know.
@@ -93,8 +95,10 @@ class Survey:
         return lines + [f"note: {note}" for note in self.notes]
 
 
-def survey_judge(judge: str, calls: Sequence[ImportedCall], *, how_to_repeat: str) -> JudgeSurvey:
-    """Find the crossed design in one judge's calls, and say what it identifies."""
+def survey_judge(
+    judge: str, layer: str | None, calls: Sequence[ImportedCall], *, how_to_repeat: str
+) -> JudgeSurvey:
+    """Find the crossed design in one judge's calls of one layer, and say what it identifies."""
     items = sorted({call.item for call in calls})
     prompts = tuple(sorted({call.prompt for call in calls}))
     orders = tuple(sorted({call.order for call in calls if call.order is not None}))
@@ -110,6 +114,7 @@ def survey_judge(judge: str, calls: Sequence[ImportedCall], *, how_to_repeat: st
     wanted += ["interaction"] if all(crossed.values()) else []
     return JudgeSurvey(
         judge=judge,
+        layer=layer,
         calls=len(calls),
         items=len(items),
         prompts=prompts,

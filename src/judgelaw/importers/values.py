@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-PARTS = ("judge", "item", "prompt", "order", "repeat", "stratum", "gold", "verdict")
+PARTS = ("judge", "layer", "item", "prompt", "order", "repeat", "stratum", "gold", "verdict")
 """The columns of a calls table that can be taken from a field of a log."""
 
 Tick = Callable[[int], None]
@@ -56,6 +56,7 @@ class ImportedCall:
     item: str
     prompt: str
     verdict: str
+    layer: str | None = None
     order: str | None = None
     repeat: int | None = None
     stratum: str | None = None
@@ -67,6 +68,6 @@ class ImportedCall:
     reason: str = "parsed"
 
     @property
-    def cell(self) -> tuple[str, str, str, str | None]:
-        """Judge, item, prompt and order."""
-        return self.judge, self.item, self.prompt, self.order
+    def cell(self) -> tuple[str | None, ...]:
+        """Judge, layer, item, prompt and order."""
+        return self.judge, self.layer, self.item, self.prompt, self.order

@@ -242,6 +242,23 @@ def test_a_plain_table_takes_columns_under_other_names(tmp_path):
     assert columns["item"] == ["q1"] * 4
 
 
+def test_layers_are_streams_of_their_own(tmp_path):
+    path = tmp_path / "raw.csv"
+    rows = "".join(f"j,{layer},i,p,A\n" for layer in ("audit", "audit", "control"))
+    path.write_text(f"judge,layer,item,prompt,verdict\n{rows}")
+    found = import_log("csv", [path])
+    assert found.columns["layer"] == ["audit", "audit", "control"]
+    assert found.columns["repeat"] == [0, 1, 0]
+    assert [judge.sentence.partition(":")[0] for judge in found.survey.judges] == [
+        "j (audit)",
+        "j (control)",
+    ]
+    only = import_log("csv", [path], rules=Rules(where={"layer": "audit"}))
+    assert len(only.survey.judges) == 1
+    with pytest.raises(TableError, match="no entry has layer=audt: check --where"):
+        import_log("csv", [path], rules=Rules(where={"layer": "audt"}))
+
+
 def test_a_table_of_raw_texts_is_parsed_from_any_file(tmp_path):
     from judgelaw.tables import write_calls
 
