@@ -49,6 +49,13 @@ _WORDS = {
 @click.option(
     "--json", "json_file", metavar="FILE", help="Write JSON; - for stdout, without the table."
 )
+@click.option(
+    "--html",
+    "page_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write every comparison as one page.",
+)
 def command(
     *,
     calls_file: Path | None,
@@ -59,6 +66,7 @@ def command(
     show_all: bool,
     seed: int,
     json_file: str | None,
+    page_file: Path | None,
 ) -> None:
     """Put every published figure beside the one that comes out here, with its tolerance.
 
@@ -73,6 +81,8 @@ def command(
     if json_file is not None:
         counts = {v: sum(f.verdict == v for f in findings) for v in _VERDICTS}
         write_json({"schema": SCHEMA, "summary": counts, "findings": findings}, json_file)
+    if page_file is not None:
+        _write_page(findings, page_file)
     if json_file != "-":
         _show(findings, show_all=show_all)
 
@@ -148,13 +158,39 @@ def _layer_names(layers: tuple[str, ...]) -> dict[str, str]:
     return named
 
 
-def _show(findings: "Sequence[Finding]", *, show_all: bool) -> None:
+def _sentence(findings: "Sequence[Finding]") -> str:
     counts = {v: sum(f.verdict == v for f in findings) for v in _VERDICTS}
     sentence = f"{counts['agrees']} of {len(findings)} comparisons agree"
     sentence += f", {counts['differs']} differ"
     if counts["not available"]:
         sentence += f", {counts['not available']} cannot be made from what is given"
-    click.echo(sentence + ".\n")
+    return sentence + "."
+
+
+def _write_page(findings: "Sequence[Finding]", target: Path) -> None:
+    """Write one page: a section for each published table, what differs first."""
+    from judgelaw.analysis import Table
+    from judgelaw.cli.report import write_page
+    from judgelaw.report import page
+
+    columns = ("row", "what", "held", "published", "here", "tolerance", "verdict")
+    groups: dict[str, list[Finding]] = {}
+    for finding in sorted(findings, key=lambda f: f.verdict != "differs"):
+        groups.setdefault(finding.table, []).append(finding)
+    tables = [
+        Table(
+            name=label.replace(":", "-"),
+            title=label,
+            columns=columns,
+            rows=tuple(tuple(_line(finding)[1:]) for finding in group),
+        )
+        for label, group in groups.items()
+    ]
+    write_page(target, page("The published figures, held against", _sentence(findings), tables))
+
+
+def _show(findings: "Sequence[Finding]", *, show_all: bool) -> None:
+    click.echo(_sentence(findings) + "\n")
     shown = [f for f in findings if show_all or f.verdict == "differs"]
     if shown:
         columns = ("table", "row", "what", "held", "published", "here", "tolerance", "verdict")

@@ -44,9 +44,23 @@ def command() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write panels a-d as .svg, .pdf or .png.",
 )
+@click.option(
+    "--html",
+    "page_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the table and the panels as one page.",
+)
 @_seed
 @_json
-def point(*, items: int, figure_file: Path | None, seed: int, json_file: str | None) -> None:
+def point(
+    *,
+    items: int,
+    figure_file: Path | None,
+    page_file: Path | None,
+    seed: int,
+    json_file: str | None,
+) -> None:
     """Bias and mean squared error of plug-in and debiased estimates.
 
     K = 5 and 6 prompts, truth 0 and .03, R = 2, 4, 8 as prefixes, two orders, the base law
@@ -66,6 +80,8 @@ def point(*, items: int, figure_file: Path | None, seed: int, json_file: str | N
         from judgelaw.simulate import figure
 
         save_figure(figure(study), figure_file)
+    if page_file is not None:
+        _write_page(study, point_sentence(study), POINT, page_file)
     _present("point", study, POINT, point_sentence(study), json_file)
 
 
@@ -166,6 +182,23 @@ def custom(*, world_file: Path, items: int | None, seed: int | None, json_file: 
     with progress("simulating items", design["items"]) as advance:
         study = simulate_custom(world, **design, progress=advance)
     _present("custom", study, CUSTOM, custom_sentence(study), json_file)
+
+
+def _write_page(study: Any, sentence: str, columns: Any, target: Path) -> None:
+    from judgelaw.analysis import Table
+    from judgelaw.cli.report import write_page
+    from judgelaw.report import figure_view, page
+    from judgelaw.simulate import figure
+
+    table = Table(
+        name="point_simulation",
+        title="Bias and mean squared error",
+        columns=tuple(columns),
+        rows=tuple(tuple(show(row) for show in columns.values()) for row in study.rows),
+    )
+    label = "Bias of the plug-in and of the corrected estimates over repeats, panels a to d"
+    chart = figure_view("simulation", figure(study).to_dict(), label=label)
+    write_page(target, page("Known-law simulation", sentence, [table], [chart]))
 
 
 def _present(name: str, study: Any, columns: Any, sentence: str, json_file: str | None) -> None:

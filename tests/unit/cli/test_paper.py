@@ -77,3 +77,13 @@ def test_a_wrong_layer_option_is_refused(calls, capsys):
     code, _, err = run(capsys, "--calls", str(calls), "--layer", "nothing")
     assert code == 2
     assert "PART=NAME" in err
+
+
+def test_every_comparison_stands_on_one_page(capsys, tmp_path):
+    target = tmp_path / "paper.html"
+    code, out, _ = run(capsys, "--html", str(target))
+    assert code == 0
+    text = target.read_text()
+    assert out.splitlines()[0] in text
+    for label in ("tab:point_simulation", "tab:cross_model_summary", "tab:decomposition"):
+        assert label in text
