@@ -3,14 +3,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+CAN_RUN := $(VENV)/.can-run
 WORKERS ?= 2
 
 .PHONY: setup test lint types imports pytest calibrate bench audit docs clean
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt tools/setup.sh
-	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV)
-	@touch $(READY)
+	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV) dev
+	@touch $(READY) $(CAN_RUN)
+
+# The main job needs no test tools: a first run should not wait for them.
+$(CAN_RUN): pyproject.toml constraints.txt tools/setup.sh
+	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV) run
+	@touch $(CAN_RUN)
 
 test: lint types imports docs pytest
 
@@ -43,7 +49,7 @@ else
 endif
 
 # The main job: a real audit with the embedded model, from study to report.
-audit: $(READY)
+audit: $(CAN_RUN)
 	$(BIN)/judgelaw audit examples/quickstart/study.yaml
 
 docs: $(READY)
