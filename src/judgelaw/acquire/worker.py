@@ -52,7 +52,7 @@ class Place:
 
     def view(self) -> PostgresView:
         """Read only."""
-        return PostgresView(self.address, self.run)
+        return PostgresView(self.address, self.run, patience_s=self.terms.patience_s)
 
 
 def acquire_shared(
@@ -100,11 +100,13 @@ def work_on(
     say: Say = quiet,
 ) -> Acquisition:
     """Ask open calls of a run in a shared ledger until none is left for this worker."""
-    with TemporaryDirectory(prefix="judgelaw-") as folder, PostgresView(address, run) as view:
-        frozen = fetch(view, Path(folder))
+    with TemporaryDirectory(prefix="judgelaw-") as folder:
+        with PostgresView(address, run) as view:
+            frozen = fetch(view, Path(folder))
         place = _place(frozen, address, run, lease_s)
         stops = _ask(frozen, place, observer or Silent(), say)
-        totals = view.totals()
+        with place.view() as view:
+            totals = view.totals()
     if totals.open and not stops:
         stops = (used_up(frozen, totals),)
     return Acquisition(path=Path(run), totals=totals, stops=stops)

@@ -58,10 +58,10 @@ class PostgresLedger(PostgresView):
         terms: Terms | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(address, run)
+        terms = terms or Terms()
+        super().__init__(address, run, patience_s=terms.patience_s)
         self._clock = clock
-        self._session = Session(address, run, terms or Terms())
-        self._patience_s = self._session.terms.patience_s
+        self._session = Session(address, run, terms)
         self._limits = Limits()
         self._writer = GroupWriter(self._session.commit, self._explain)
 

@@ -36,15 +36,15 @@ _PAUSE_S = 0.2
 
 
 class PostgresView(RowView):
-    """The rows of one run, read-only."""
+    """The rows of one run, read-only; a server that is away is waited for `patience_s`."""
 
-    def __init__(self, address: Address, run: str) -> None:
+    def __init__(self, address: Address, run: str, *, patience_s: float = 0.0) -> None:
         self.address = address
         self.run = run
         self._reader: psycopg.Connection[Any] | None = None
         self._frozen: psycopg.Connection[Any] | None = None
         self._cursors = count()
-        self._patience_s = 0.0
+        self._patience_s = patience_s
 
     def rows(self, name: str) -> Iterator[Any]:
         """Yield the rows of a named statement."""
@@ -71,9 +71,7 @@ class PostgresView(RowView):
 
     def close(self) -> None:
         """Disconnect."""
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+        self._disconnect()
 
     def _rows(self, name: str, *values: object) -> Iterator[Any]:
         psycopg = driver()
@@ -98,7 +96,7 @@ class PostgresView(RowView):
                 return self._open().execute(_SQL[name], values).fetchall()
             except (psycopg.OperationalError, RunError):
                 # The server was restarted or the line was cut: reading again is harmless.
-                self.close()
+                self._disconnect()
                 if time.monotonic() >= deadline:
                     raise
             time.sleep(_PAUSE_S)
@@ -118,6 +116,11 @@ class PostgresView(RowView):
             cursor.itersize = _PAGE
             cursor.execute(_SQL[name], values)
             yield from cursor
+
+    def _disconnect(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
 
     def _open(self) -> "psycopg.Connection[Any]":
         if self._reader is None or self._reader.closed:

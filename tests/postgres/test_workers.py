@@ -1,0 +1,244 @@
+"""Workers killed, frozen, cut off: each call completes once, none committed is asked again."""
+
+import random
+import signal
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from judgelaw.acquire.verify import verify
+from judgelaw.acquire.worker import acquire_shared
+from judgelaw.design import load_study
+from judgelaw.ledger import LEDGER_NAME, SqliteView
+from judgelaw.ledger.postgres_address import read_address
+from judgelaw.ledger.postgres_view import PostgresView
+from judgelaw.render import freeze
+from servers.holding import Provider, provider
+from servers.study import chat_judge, frozen_study
+from support.postgres import Line, restart
+from support.workers import Fleet, Worker
+
+LEASE_S = 1.5
+CONCURRENCY = 4
+
+
+@dataclass
+class Site:
+    """A frozen run in a database, a provider, and a fleet of workers."""
+
+    folder: Path
+    url: str
+    fleet: Fleet
+    provider: Provider
+    calls: int
+
+    @property
+    def run(self) -> Path:
+        return self.folder / "run"
+
+    def worker(self, *, url: str | None = None, lease_s: float = LEASE_S) -> Worker:
+        options = ("--ledger", url or self.url, "--lease", lease_s)
+        return self.fleet.start(self.folder, "worker", *options)
+
+    def finish(self) -> None:
+        """Finish the run and write its folder, as `judgelaw run` does."""
+        frozen = freeze(load_study(self.folder / "study.yaml"), self.run)
+        acquired = acquire_shared(frozen, read_address(self.url), lease_s=LEASE_S)
+        assert acquired.totals.open == 0
+
+    def view(self) -> PostgresView:
+        return PostgresView(read_address(self.url), "run")
+
+
+@pytest.fixture(scope="module")
+def fleet():
+    """One process that has everything loaded, for all tests here."""
+    started = Fleet()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def site(tmp_path, url, fleet):
+    """A run of 96 calls, handed over to workers."""
+    with make_site(tmp_path, url, fleet, items=6, repeats=4) as made:
+        yield made
+
+
+@contextmanager
+def make_site(tmp_path, url, fleet, **size):
+    with provider(tmp_path / "provider") as at:
+        judge = chat_judge(at.base_url)
+        transport = {"concurrency": CONCURRENCY}
+        frozen = frozen_study(tmp_path, [judge], transport=transport, **size)
+        acquire_shared(frozen, read_address(url), ask=False)
+        try:
+            yield Site(folder=tmp_path, url=url, fleet=fleet, provider=at, calls=frozen.count)
+        finally:
+            fleet.end()
+
+
+def check(site: Site, *, surplus: int | None = None) -> Counter:
+    """Hold every promise against the provider's own list; return how attempts ended."""
+    site.finish()
+    asked = Counter(digest for digest, _ in site.provider.requests)
+    last_asked = dict(site.provider.requests)
+    states: dict[str, Counter] = {}
+    with SqliteView(site.run / LEDGER_NAME) as view:
+        names = {c.call_id: c.request_sha256 for c in view.calls()}
+        for attempt in view.attempts():
+            states.setdefault(names[attempt.call_id], Counter())[attempt.state] += 1
+        answered = {c.call.request_sha256: c.ended_at for c in view.completions()}
+    assert len(answered) == len(names) == site.calls
+    assert set(asked) == set(answered)
+    for request, count in states.items():
+        assert count["completed"] == 1
+        assert count["started"] == 0
+        assert asked[request] - 1 <= count["orphaned"] + count["failed"]
+        assert last_asked[request] <= answered[request], "asked again after its completion"
+    if surplus is not None:
+        assert sum(asked.values()) == site.calls + surplus
+    with site.view() as view:
+        assert view.check() == []
+    found = verify(site.run)
+    assert found.ok, [c for c in found.checks if not c.ok]
+    return sum(states.values(), Counter())
+
+
+def until_held(site: Site, count: int) -> None:
+    """Wait until the provider holds so many requests, and their workers wait for nothing else."""
+    site.provider.until(count)
+    time.sleep(0.1)
+
+
+def test_a_killed_worker_leaves_its_calls_to_others(site):
+    site.provider.hold()
+    victim = site.worker()
+    until_held(site, CONCURRENCY)
+    victim.kill()
+    site.provider.release()
+    assert site.worker().wait() == 0
+    states = check(site, surplus=CONCURRENCY)
+    # What was on the wire is orphaned, and no more: the rest of its lease was never sent.
+    assert states["orphaned"] == CONCURRENCY
+    assert states["unsent"] > 0
+
+
+def test_a_worker_that_wakes_after_its_lease_changes_nothing(site):
+    site.provider.hold()
+    sleeper = site.worker()
+    until_held(site, CONCURRENCY)
+    sleeper.send(signal.SIGSTOP)
+    site.provider.release()
+    other = site.worker()
+    assert other.wait() == 0
+    with site.view() as view:
+        before = (list(view.attempts()), list(view.completions()))
+    sleeper.send(signal.SIGCONT)
+    assert sleeper.wait() == 0
+    assert "silent for longer than its lease" in sleeper.said
+    with site.view() as view:
+        assert (list(view.attempts()), list(view.completions())) == before
+    assert check(site, surplus=CONCURRENCY)["orphaned"] == CONCURRENCY
+
+
+def test_a_worker_that_wakes_in_time_goes_on(site):
+    site.provider.hold()
+    sleeper = site.worker(lease_s=30)
+    until_held(site, CONCURRENCY)
+    sleeper.send(signal.SIGSTOP)
+    site.provider.release()
+    time.sleep(0.3)
+    sleeper.send(signal.SIGCONT)
+    assert sleeper.wait() == 0
+    check(site, surplus=0)
+
+
+def test_the_server_restarts_in_the_middle(site):
+    workers = [site.worker(lease_s=60) for _ in range(2)]
+    site.provider.until(site.calls // 4)
+    restart()
+    for worker in workers:
+        assert worker.wait() == 0, worker.said
+    check(site, surplus=0)
+
+
+def test_the_line_is_cut_again_and_again(site):
+    line = Line(site.url)
+    worker = site.worker(url=line.url, lease_s=60)
+    for count in (10, 30, 50, 70):
+        site.provider.until(count)
+        line.swallow_replies.set()
+        site.provider.until(count + 4)
+        line.cut()
+    assert worker.wait() == 0, worker.said
+    line.close()
+    check(site, surplus=0)
+
+
+def test_eight_workers_share_the_calls(site):
+    workers = [site.worker(lease_s=60) for _ in range(8)]
+    for worker in workers:
+        assert worker.wait() == 0, worker.said
+    assert check(site, surplus=0)["orphaned"] == 0
+
+
+def test_an_interrupted_worker_gives_its_calls_back(site):
+    site.provider.hold()
+    worker = site.worker(lease_s=60)
+    until_held(site, CONCURRENCY)
+    worker.send(signal.SIGINT)
+    time.sleep(0.1)
+    site.provider.release()
+    assert worker.wait() == 130, worker.said
+    with site.view() as view:
+        totals = view.totals()
+    assert (totals.completed, totals.in_flight, totals.orphaned) == (CONCURRENCY, 0, 0)
+    # Nobody has to wait for a lease of a minute.
+    started = time.monotonic()
+    assert site.worker().wait() == 0
+    assert time.monotonic() - started < 30
+    check(site, surplus=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_eight_workers_lose_nothing_under_every_fault(tmp_path, url, fleet, seed):
+    with make_site(tmp_path, url, fleet, items=50, repeats=10) as site:
+        faults(site, random.Random(seed))
+
+
+def faults(site: Site, chance: random.Random) -> None:
+    """Kill, freeze, wake, restart and cut at random moments, with eight workers at any time."""
+    line = Line(site.url)
+    start = lambda: site.worker(url=chance.choice((site.url, line.url)))  # noqa: E731 - local
+    workers, frozen = [start() for _ in range(8)], []
+    for _ in range(25):
+        time.sleep(chance.uniform(0.05, 0.4))
+        match chance.choice(("kill", "kill", "freeze", "wake", "cut", "restart")):
+            case "kill":
+                victim = workers.pop(chance.randrange(len(workers)))
+                victim.send(signal.SIGKILL)
+                workers.append(start())
+            case "freeze":
+                frozen.append(workers.pop(chance.randrange(len(workers))))
+                frozen[-1].send(signal.SIGSTOP)
+                workers.append(start())
+            case "wake" if frozen:
+                workers.append(frozen.pop())
+                workers[-1].send(signal.SIGCONT)
+            case "cut":
+                line.cut()
+            case "restart":
+                restart()
+    for worker in frozen:
+        worker.send(signal.SIGCONT)
+    for worker in [*workers, *frozen]:
+        worker.wait(120)
+    line.close()
+    states = check(site)
+    print(dict(states), len(site.provider.requests))

@@ -1,0 +1,108 @@
+"""Real `judgelaw` processes that start in milliseconds, forked from one that has all loaded."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+_ZYGOTE = """
+import faulthandler, json, os, signal, sys
+import aiohttp, psycopg
+import judgelaw.acquire.worker, judgelaw.cli.run, judgelaw.cli.worker, judgelaw.judges.http
+import judgelaw.cli._acquire, judgelaw.render, judgelaw.tables
+from judgelaw.cli import main
+
+for line in sys.stdin:
+    order = json.loads(line)
+    if "argv" in order:
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            faulthandler.register(signal.SIGUSR1, all_threads=True)
+            main(order["argv"])
+        print(pid, flush=True)
+    else:
+        pid, status = os.waitpid(order["poll"], os.WNOHANG)
+        print("running" if pid == 0 else os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
+class Worker:
+    """One process; `log` holds what it said."""
+
+    def __init__(self, fleet: "Fleet", pid: int, log: Path) -> None:
+        self._fleet, self.pid, self._log = fleet, pid, log
+        self._code: int | None = None
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text()
+
+    def send(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def code(self) -> int | None:
+        """The exit code; None while it runs."""
+        if self._code is None:
+            answer = self._fleet.order({"poll": self.pid})
+            self._code = None if answer == "running" else int(answer)
+        return self._code
+
+    def wait(self, timeout_s: float = 60.0) -> int:
+        deadline = time.monotonic() + timeout_s
+        while (code := self.code()) is None:
+            if time.monotonic() > deadline:
+                self.send(signal.SIGUSR1)  # it says where it stands
+                time.sleep(0.5)
+                raise AssertionError(f"still running, said: {self.said}")
+            time.sleep(0.01)
+        return code
+
+    def kill(self) -> None:
+        self.send(signal.SIGKILL)
+        assert self.wait() == -signal.SIGKILL
+
+
+class Fleet:
+    """Starts processes and ends those that are left."""
+
+    def __init__(self) -> None:
+        self._workers: list[Worker] = []
+        self._zygote = subprocess.Popen(
+            [sys.executable, "-c", _ZYGOTE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def order(self, what: dict) -> str:
+        print(json.dumps(what), file=self._zygote.stdin, flush=True)
+        return self._zygote.stdout.readline().strip()
+
+    def start(self, folder: Path, *argv: object) -> Worker:
+        """Start `judgelaw ARGV`; what it says goes to a file in the folder."""
+        log = folder / f"worker-{len(self._workers)}.log"
+        pid = int(self.order({"argv": [str(a) for a in argv], "log": str(log)}))
+        worker = Worker(self, pid, log)
+        self._workers.append(worker)
+        return worker
+
+    def end(self) -> None:
+        """End every process that still runs."""
+        for worker in self._workers:
+            if worker.code() is None:
+                worker.send(signal.SIGCONT)
+                worker.kill()
+
+    def close(self) -> None:
+        self.end()
+        self._zygote.stdin.close()
+        self._zygote.stdout.close()
+        self._zygote.wait(10)
