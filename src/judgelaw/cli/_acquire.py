@@ -5,21 +5,49 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.design import FrozenRun
 
 
-def acquire_study(study: Path, out: Path | None) -> "Acquisition":
+def acquire_study(
+    study: Path, out: Path | None, *, ledger: str | None = None, lease_s: float = 60.0
+) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
-    The caller decides what open calls mean, with `raise_if_open`.
+    With `ledger` the calls are shared with workers. The caller decides what open calls mean, with
+    `raise_if_open`.
     """
+    if ledger is not None:
+        from judgelaw.acquire.worker import acquire_shared
+        from judgelaw.ledger.postgres_address import read_address
+
+        address = read_address(ledger)
+        frozen = freeze_study(study, out)
+        with ExitStack() as stack:
+            shown = observer(stack)
+            return acquire_shared(frozen, address, lease_s=lease_s, observer=shown, say=say)
     from judgelaw.acquire import acquire
 
     frozen = freeze_study(study, out)
     with ExitStack() as stack:
-        return acquire(frozen, observer=_observer(stack))
+        return acquire(frozen, observer=observer(stack))
+
+
+def hand_over_study(study: Path, out: Path | None, ledger: str) -> "Acquisition":
+    """Freeze a study into a shared ledger and leave the asking to workers."""
+    from judgelaw.acquire.worker import acquire_shared
+    from judgelaw.ledger.postgres_address import read_address
+
+    address = read_address(ledger)
+    return acquire_shared(freeze_study(study, out), address, ask=False)
+
+
+def say(words: str) -> None:
+    """Tell on stderr what happens."""
+    click.echo(words, err=True)
 
 
 def freeze_study(study: Path, out: Path | None) -> "FrozenRun":
@@ -37,7 +65,8 @@ def freeze_study(study: Path, out: Path | None) -> "FrozenRun":
         return freeze(loaded, run, tick=advance)
 
 
-def _observer(stack: ExitStack) -> "Observer":
+def observer(stack: ExitStack) -> "Observer":
+    """Return who shows progress: a bar on a terminal, plain lines elsewhere."""
     from judgelaw.acquire import Bar, PlainLines
 
     if sys.stderr.isatty():

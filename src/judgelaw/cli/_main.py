@@ -20,6 +20,7 @@ COMMANDS = {
     "check": "Check a study and show what it would run.",
     "plan": "Show what a study costs and how much it will know, before a cent is spent.",
     "run": "Ask every call of a study; the same command resumes.",
+    "worker": "Ask calls of runs in a shared PostgreSQL ledger, beside other workers.",
     "status": "Say how far a run is, and how its calls ended.",
     "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
     "verify": "Derive everything in a run folder again, and say what is wrong.",

@@ -4,9 +4,15 @@ from pathlib import Path
 
 import click
 
+from judgelaw.cli._help import examples
+
 
 @click.command(
-    epilog="\b\nExample:\n  judgelaw run study.yaml --out runs/first\n  judgelaw status runs/first"
+    epilog=examples(
+        "judgelaw run study.yaml --out runs/first",
+        "judgelaw status runs/first",
+        "judgelaw run study.yaml --ledger postgresql://me@db.example/judges",
+    )
 )
 @click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
 @click.option(
@@ -15,17 +21,52 @@ import click
     type=click.Path(file_okay=False, path_type=Path),
     help="The run folder; by default runs/NAME beside the study.",
 )
-def command(study: Path, out: Path | None) -> None:
+@click.option(
+    "--ledger",
+    metavar="URL",
+    envvar="JUDGELAW_LEDGER",
+    help="Share the calls with workers through PostgreSQL: postgresql://USER:PASSWORD@HOST/DB, "
+    "or env:NAME for a variable that holds it.",
+)
+@click.option(
+    "--freeze-only",
+    is_flag=True,
+    help="With --ledger: hand the run over to workers and ask nothing here.",
+)
+@click.option(
+    "--lease",
+    "lease_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help="With --ledger: how long a worker may be silent before others take its calls.",
+)
+def command(
+    study: Path, out: Path | None, ledger: str | None, lease_s: float, *, freeze_only: bool
+) -> None:
     """Freeze a study, ask every open call, and write RUN/calls.parquet.
 
     The same command resumes a run that was stopped, killed or cut off: what was answered is
     never asked again. Ctrl-C lets the replies under way arrive; a second one does not wait.
-    """
-    from judgelaw.cli._acquire import acquire_study
 
-    acquired = acquire_study(study, out)
-    acquired.raise_if_open()
+    With --ledger the calls are frozen into a PostgreSQL database, where `judgelaw worker` on any
+    number of machines asks them too; this command finishes when all are done, and brings a copy
+    of the ledger home into RUN.
+    """
+    from judgelaw.cli._acquire import acquire_study, hand_over_study
+
+    if freeze_only:
+        if ledger is None:
+            raise click.UsageError("--freeze-only hands a run to workers; it needs --ledger URL")
+        acquired = hand_over_study(study, out, ledger)
+    else:
+        acquired = acquire_study(study, out, ledger=ledger, lease_s=lease_s)
+        acquired.raise_if_open()
     t = acquired.totals
+    if t.open:
+        click.echo(f"{t.open} calls wait for workers, {t.completed} are done", err=True)
+        return
     click.echo(
         f"{t.completed} calls done in {t.attempts} attempts ({t.failed} failed, {t.orphaned} "
         "orphaned)",

@@ -1,0 +1,75 @@
+"""`judgelaw worker`: ask calls that a shared ledger holds, beside any number of other workers."""
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+
+from judgelaw.cli._help import examples
+
+if TYPE_CHECKING:
+    from judgelaw.acquire import Acquisition
+    from judgelaw.ledger.postgres_address import Address
+
+
+@click.command(
+    epilog=examples(
+        "judgelaw run study.yaml --ledger postgresql://me@db.example/judges",
+        "judgelaw worker --ledger postgresql://me@db.example/judges",
+        "JUDGELAW_LEDGER=postgresql://me:secret@db.example/judges judgelaw worker --run first",
+    )
+)
+@click.option(
+    "--ledger",
+    metavar="URL",
+    envvar="JUDGELAW_LEDGER",
+    required=True,
+    help="postgresql://USER:PASSWORD@HOST/DB, or env:NAME for a variable that holds it.",
+)
+@click.option("--run", metavar="NAME", help="Only this run; by default each in turn, oldest first.")
+@click.option(
+    "--lease",
+    "lease_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help="How long this worker may be silent before others take its calls.",
+)
+def command(ledger: str, run: str | None, lease_s: float) -> None:
+    """Ask open calls of runs that `judgelaw run STUDY --ledger URL` froze into a database.
+
+    Start as many as you like, wherever the judges' keys are set; each may be stopped, killed or
+    cut off at any time. Rate limits and budgets of a study hold for all workers together. Ends
+    when nothing is left to ask.
+    """
+    from judgelaw.cli._acquire import say
+    from judgelaw.errors import RunError
+    from judgelaw.ledger.postgres_address import read_address
+    from judgelaw.ledger.postgres_schema import list_runs
+
+    address = read_address(ledger)
+    names = [run] if run is not None else list_runs(address)
+    if not names:
+        raise RunError(
+            f"{address} holds no run: `judgelaw run STUDY --ledger URL` freezes one into it"
+        )
+    worked = []
+    for name in names:
+        acquired = _work(address, name, lease_s)
+        t = acquired.totals
+        say(f"{name}: {t.completed} of {t.planned} calls done, {t.open} open")
+        worked.append(acquired)
+        if acquired.interrupted:
+            break
+    # The gravest reason of all decides how this command ends.
+    for acquired in sorted(worked, key=lambda a: -a.gravity):
+        acquired.raise_if_open()
+
+
+def _work(address: "Address", name: str, lease_s: float) -> "Acquisition":
+    from judgelaw.acquire.worker import work_on
+    from judgelaw.cli._acquire import observer, say
+
+    with ExitStack() as stack:
+        return work_on(address, name, lease_s=lease_s, observer=observer(stack), say=say)
