@@ -7,6 +7,7 @@ from typing import Any
 
 from judgelaw.acquire.backlog import Backlog
 from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse
+from judgelaw.acquire.deadlines import Deadlines
 from judgelaw.acquire.feed import Feed
 from judgelaw.acquire.halt import Halt, Reason, Sleep
 from judgelaw.acquire.limiter import Limiter
@@ -94,6 +95,7 @@ class Lane:
         self._run_halt = run_halt
         self._effects = effects
         self._hopeless = 0
+        self._deadlines = Deadlines(rules.timeout_s)
         self.halt = Halt(above=run_halt)
         self._feed = Feed(ledger, spec.name, width=rules.concurrency, halt=self.halt)
 
@@ -201,8 +203,7 @@ class Lane:
 
     async def _ask(self, sent: Sent) -> Reply | Failure:
         try:
-            async with asyncio.timeout(self._rules.timeout_s):
-                return await self._judge.ask(sent.reservation.call, sent.body)
+            return await self._deadlines.keep(self._judge.ask(sent.reservation.call, sent.body))
         except TimeoutError:
             return Failure(
                 kind=FailureKind.TIMEOUT, detail=f"no reply in {self._rules.timeout_s:g} s"

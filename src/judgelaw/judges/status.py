@@ -97,10 +97,13 @@ def retry_after(reply: Reply, now: float) -> float | None:
 
 def replayed(reply: Reply) -> bool:
     """Whether the reply says that a cache served it."""
-    if (_seconds(reply.headers.get("age")) or 0) > 0:
+    headers = reply.headers
+    if "age" in headers and (_seconds(headers["age"]) or 0) > 0:
         return True
-    said = (reply.headers.get(name, "").lower() for name in _CACHE_HEADERS)
-    return any(value.startswith(("hit", "true")) for value in said)
+    for name in _CACHE_HEADERS:
+        if name in headers and headers[name].lower().startswith(("hit", "true")):
+            return True
+    return False
 
 
 def error_of(reply: Reply) -> dict[str, Any]:

@@ -22,7 +22,7 @@ Commit = Callable[[Sequence[Ending], Sequence[Work]], list[Any]]
 Explain = Callable[[Exception], JudgelawError]
 Settle = Callable[[Any, BaseException | None], None]
 
-_GATHER_S = 0.01
+_GATHER_S = 0.02
 """How long a group gathers unless somebody waits for it: far less than a reply takes to come."""
 
 

@@ -87,7 +87,7 @@ def test_two_attempts_of_a_call_are_never_open_at_once(path):
     connection = sqlite3.connect(path)
     start = "INSERT INTO attempts (call, number, session, reserved_at) VALUES (5, ?, 1, 0)"
     connection.execute(start, (1,))
-    with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+    with pytest.raises(sqlite3.IntegrityError, match="never open at once"):
         connection.execute(start, (2,))
     with pytest.raises(sqlite3.IntegrityError, match="only with its completion"):
         connection.execute(

@@ -80,8 +80,6 @@ CREATE TABLE attempts (
     CHECK (state <> 'unsent' OR sent_at IS NULL)
 );
 
-CREATE UNIQUE INDEX attempts_one_open ON attempts (call) WHERE state = 'started';
-
 -- At most one a call, since the call is the key. At most one an attempt, since the triggers below
 -- let a completion in only for an open attempt of that call: no second index is needed for it.
 CREATE TABLE completions (
@@ -109,6 +107,13 @@ CREATE TRIGGER attempts_for_open_calls_only BEFORE INSERT ON attempts
 WHEN EXISTS (SELECT 1 FROM completions WHERE call = NEW.call)
 BEGIN
     SELECT RAISE(ABORT, 'a completed call is never requested again');
+END;
+
+-- A rule in place of a partial index, which each attempt would enter and leave again.
+CREATE TRIGGER attempts_one_at_a_time BEFORE INSERT ON attempts
+WHEN EXISTS (SELECT 1 FROM attempts WHERE call = NEW.call AND state = 'started')
+BEGIN
+    SELECT RAISE(ABORT, 'two attempts of a call are never open at once');
 END;
 
 CREATE TRIGGER attempts_end_once BEFORE UPDATE ON attempts
