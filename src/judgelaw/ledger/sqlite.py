@@ -29,7 +29,7 @@ from judgelaw.ledger.writer import GroupWriter, Work
 from judgelaw.render.completion import Verdict
 
 _SQL = statements("sqlite")
-_CHUNK = 20_000
+_CHUNK = 2_000
 # The log is copied into the database every so many pages; the default of 1,000 would do so
 # several times a second at full speed.
 _CHECKPOINT_PAGES = 8_000
@@ -81,7 +81,7 @@ class SqliteLedger(SqliteView):
     async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
         """Reserve attempts for the next open calls of a judge behind schedule position `after`."""
         reserved: Sequence[Reservation] = await self._writer.do(
-            lambda c: self._reserve(c, judge, after, limit)
+            lambda c: self._reserve(c, judge, after, limit), urgent=True
         )
         return reserved
 
