@@ -63,7 +63,7 @@ def test_conditioning_on_valid_outputs_is_unbiased_for_the_conditional_laws():
 
 def test_deleting_and_pooling_targets_something_else():
     """The comparator is off the conditional laws' prompt component; the full estimator is not."""
-    tensor, chances = _tensor_of_outcomes(3)
+    tensor, chances = _tensor_of_outcomes(2)
     enough = (tensor.counts[..., :2].sum(axis=(2, 3)) >= 2).all(axis=1)
     kept = tensor.select(items=np.array(tensor.items)[enough])
     pooled = delete_invalid_and_pool(kept)

@@ -34,7 +34,7 @@ def multinomial(counts: Sequence[int], law: Sequence[Fraction]) -> Fraction:
 
 
 def outcomes(laws: np.ndarray, repeats) -> tuple[np.ndarray, np.ndarray]:
-    """Return all counts (outcomes, facets..., verdicts) of a design and their probabilities.
+    """Return all possible counts (outcomes, facets..., verdicts) and their probabilities.
 
     `repeats` is one number, or an array of the shape of the facets.
     """
@@ -42,7 +42,7 @@ def outcomes(laws: np.ndarray, repeats) -> tuple[np.ndarray, np.ndarray]:
     R = np.broadcast_to(repeats, shape).reshape(-1)
     cells = laws.reshape(-1, verdicts)
     choices = [
-        [(c, multinomial(c, law)) for c in count_vectors(int(r), verdicts)]
+        [(c, p) for c in count_vectors(int(r), verdicts) if (p := multinomial(c, law))]
         for law, r in zip(cells, R, strict=True)
     ]
     combined = list(product(*choices))
