@@ -112,6 +112,7 @@ class Line:
             try:
                 backend.connect(self._target)
             except OSError:
+                backend.close()
                 client.close()
                 continue
             self._open |= {client, backend}

@@ -38,7 +38,7 @@ class Limits:
         if self.budgeted:
             held = connection.execute(_SQL["hold"], (tokens, usd)).rowcount
             if not held:
-                return _lacking(connection, tokens, usd)
+                return _lacking(connection, tokens)
         # Also without a budget: the schedule of tokens is corrected by what was set aside.
         connection.execute(_SQL["set_aside"], (reservation.attempt, tokens, usd))
         if not self.paced:
@@ -73,15 +73,14 @@ def _judge_limits(judge: JudgeSpec, transport: Transport) -> tuple[object, ...]:
     return (judge.name, *pace, price.input_per_mtok, price.output_per_mtok, cheap)
 
 
-def _lacking(connection: "psycopg.Connection[Any]", tokens: float, usd: float) -> Booking:
+def _lacking(connection: "psycopg.Connection[Any]", tokens: float) -> Booking:
     row = connection.execute(_SQL["purse"]).fetchone()
     assert row is not None  # noqa: S101 - `share` filled it, and only `share` empties it
-    most_calls, most_tokens, most_usd, calls, spent, paid, under_way, held, held_usd = row
+    most_calls, most_tokens, most_usd, calls, spent, paid, under_way, held, _ = row
     if most_calls is not None and calls + under_way + 1 > most_calls:
         lacks = f"{most_calls} calls"
     elif most_tokens is not None and spent + held + tokens > most_tokens:
         lacks = f"{most_tokens:.0f} tokens ({spent:.0f} used)"
     else:
         lacks = f"{most_usd:g} USD ({paid:.4f} used)"
-    del held_usd, usd
     return Booking(lacks=lacks, under_way=under_way)

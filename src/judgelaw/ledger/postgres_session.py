@@ -75,6 +75,7 @@ class Session:
         now: Callable[[], float] = elapsed,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        schema_of(run)  # a name that is none is refused before anything is connected
         self.address = address
         self.run = run
         self.terms = terms

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import RunError
 from judgelaw.ledger.postgres_address import Address, driver
-from judgelaw.ledger.postgres_schema import enter, require
+from judgelaw.ledger.postgres_schema import enter, require, schema_of
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.view import RowView
 
@@ -39,6 +39,7 @@ class PostgresView(RowView):
     """The rows of one run, read-only; a server that is away is waited for `patience_s`."""
 
     def __init__(self, address: Address, run: str, *, patience_s: float = 0.0) -> None:
+        schema_of(run)  # a name that is none is refused before anything is connected
         self.address = address
         self.run = run
         self._reader: psycopg.Connection[Any] | None = None

@@ -89,7 +89,8 @@ EXECUTE FUNCTION refuse_change('a frozen call is never deleted');
 
 -- The states are those of the SQLite ledger. `sent_at` is durable before the wire is touched: an
 -- attempt that a lost session leaves without one was never sent.
--- tokens and usd are set aside from the budget while the attempt is under way.
+-- tokens and usd are set aside from the budget while the attempt is under way; exact numbers, so
+-- that setting aside and giving back a million times leaves nothing behind.
 CREATE TABLE attempts (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     call        bigint NOT NULL REFERENCES calls (id),
@@ -105,8 +106,8 @@ CREATE TABLE attempts (
     kind        text,
     detail      text,
     at_risk     boolean NOT NULL DEFAULT false,
-    tokens      double precision CHECK (tokens >= 0),
-    usd         double precision CHECK (usd >= 0),
+    tokens      numeric CHECK (tokens >= 0),
+    usd         numeric CHECK (usd >= 0),
     UNIQUE (call, number),
     CHECK ((state = 'started') = (ended_at IS NULL)),
     CHECK ((state IN ('failed', 'refused')) = (kind IS NOT NULL)),
@@ -175,11 +176,11 @@ CREATE TABLE purse (
     most_tokens  double precision,
     most_usd     double precision,
     calls        bigint NOT NULL DEFAULT 0,
-    tokens       double precision NOT NULL DEFAULT 0,
-    usd          double precision NOT NULL DEFAULT 0,
-    under_way    bigint NOT NULL DEFAULT 0,
-    held_tokens  double precision NOT NULL DEFAULT 0,
-    held_usd     double precision NOT NULL DEFAULT 0
+    tokens       numeric NOT NULL DEFAULT 0,
+    usd          numeric NOT NULL DEFAULT 0,
+    under_way    bigint NOT NULL DEFAULT 0 CHECK (under_way >= 0),
+    held_tokens  numeric NOT NULL DEFAULT 0,
+    held_usd     numeric NOT NULL DEFAULT 0
 );
 
 CREATE FUNCTION calls_open() RETURNS trigger LANGUAGE plpgsql AS $$

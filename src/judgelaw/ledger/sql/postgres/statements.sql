@@ -180,17 +180,27 @@ CROSS JOIN (
 
 -- name: hold
 UPDATE purse
-SET under_way = under_way + 1, held_tokens = held_tokens + $1, held_usd = held_usd + $2
+SET
+    under_way = under_way + 1,
+    held_tokens = held_tokens + cost.tokens,
+    held_usd = held_usd + cost.usd
+FROM (
+    SELECT $1::double precision::numeric AS tokens, $2::double precision::numeric AS usd
+) AS cost
 WHERE coalesce(calls + under_way + 1 <= most_calls, true)
-    AND coalesce(tokens + held_tokens + $1 <= most_tokens, true)
-    AND coalesce(usd + held_usd + $2 <= most_usd, true)
+    AND coalesce(purse.tokens + held_tokens + cost.tokens <= most_tokens, true)
+    AND coalesce(purse.usd + held_usd + cost.usd <= most_usd, true)
 
 -- name: purse
-SELECT most_calls, most_tokens, most_usd, calls, tokens, usd, under_way, held_tokens, held_usd
+SELECT
+    most_calls, most_tokens, most_usd, calls, tokens::double precision, usd::double precision,
+    under_way, held_tokens::double precision, held_usd::double precision
 FROM purse
 
 -- name: set_aside
-UPDATE attempts SET tokens = $2, usd = $3 WHERE id = $1
+UPDATE attempts
+SET tokens = $2::double precision::numeric, usd = $3::double precision::numeric
+WHERE id = $1
 
 -- name: book
 UPDATE judges
