@@ -75,7 +75,7 @@ class Tally:
             f"{self.done}/{self.planned} calls",
             f"{self.rate(now):.1f}/s",
             f"{clock(left)} left" if left is not None else "no answer yet",
-            f"{self.failed} failed attempts",
+            f"{self.failed} failed",
         ]
         if self.answered:
             parts.append(f"{self.invalid / self.answered:.1%} invalid")
@@ -153,11 +153,11 @@ class Bar:
         from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415 - same
 
         self._progress = Progress(
-            BarColumn(bar_width=30),
+            BarColumn(bar_width=None),
             TextColumn("{task.percentage:3.0f}%"),
             TextColumn("{task.description}"),
             console=Console(file=file),
-            transient=False,
+            expand=True,  # the bar takes what the words leave
         )
         self._task = self._progress.add_task("", total=None)
 

@@ -166,6 +166,25 @@ def test_attempts_used_up_leave_the_call_open_and_a_later_session_asks_again(tmp
     assert error.value.exit_code == 3
 
 
+def test_a_provider_that_asks_for_hours_is_left_alone_and_resumed_later(tmp_path):
+    done, provider, attempts, _, _ = run(
+        tmp_path, reply(429, headers={"Retry-After": "7200"}), repeats=20
+    )
+    assert len(provider.seen) <= 2
+    assert set(kinds(attempts)) == {"throttled"}
+    assert done.stops[0].reason is Reason.POSTPONED
+    with pytest.raises(IncompleteRunError, match="status 429"):
+        done.raise_if_open()
+
+
+def test_a_server_that_never_answers_is_given_up_for_now(tmp_path):
+    done, provider, _, _, _ = run(tmp_path, reply(503), repeats=60, attempts=1)
+    assert 100 <= len(provider.seen) <= 102
+    assert done.totals.open == 240
+    with pytest.raises(IncompleteRunError, match="100 calls in a row used up their attempts"):
+        done.raise_if_open()
+
+
 @pytest.mark.parametrize("status", [400, 404, 413, 422, 418])
 def test_a_rejected_request_stops_its_judge_with_the_providers_words(tmp_path, status):
     error = {"error": {"message": "max_tokens is too large", "type": "invalid_request_error"}}

@@ -1,6 +1,7 @@
 """A run from frozen to tables: resuming, budgets, interruption, and what is never sent."""
 
 import asyncio
+import io
 import json
 import sys
 from collections import Counter
@@ -12,7 +13,7 @@ import pytest
 from judgelaw.acquire import acquire
 from judgelaw.acquire.engine import drive
 from judgelaw.acquire.halt import Reason
-from judgelaw.acquire.progress import PlainLines, Silent, Tally, clock
+from judgelaw.acquire.progress import Bar, PlainLines, Silent, Tally, clock
 from judgelaw.design import Budget, load_study, read_sums
 from judgelaw.design.store import file_sha256
 from judgelaw.errors import BudgetReachedError, InputError, IntegrityError
@@ -311,7 +312,7 @@ def test_the_same_study_freezes_and_acquires_the_same_table(tmp_path):
 def test_progress_says_rate_time_cost_failures_and_invalid_share(capsys):
     tally = Tally(judges={}, planned=100, done=50, started_at=0.0)
     tally.answered, tally.invalid, tally.failed = 50, 5, 3
-    assert tally.words(10.0) == "50/100 calls, 5.0/s, 0:10 left, 3 failed attempts, 10.0% invalid"
+    assert tally.words(10.0) == "50/100 calls, 5.0/s, 0:10 left, 3 failed, 10.0% invalid"
     lines = PlainLines(sys.stderr)
     for now in (0.0, 1.0, 5.0, 5.5, 6.0):
         tally.done += 1
@@ -320,6 +321,16 @@ def test_progress_says_rate_time_cost_failures_and_invalid_share(capsys):
     lines.show(tally, 6.1)
     said = capsys.readouterr().err.splitlines()
     assert [line.split()[0] for line in said] == ["53/100", "100/100"]
+
+
+def test_a_terminal_gets_a_bar(tmp_path):
+    screen = io.StringIO()
+    frozen = frozen_study(tmp_path, [simulated_judge(price=PRICE)])
+    with Bar(screen) as bar:
+        acquire(frozen, observer=bar)
+    assert "100%" in screen.getvalue()
+    assert "16/16 calls" in screen.getvalue()
+    assert "USD" in screen.getvalue()
 
 
 @pytest.mark.parametrize(
