@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from judgelaw.analysis import Analysis, analyze
     from judgelaw.errors import (
         BudgetReachedError,
         DuplicateCallsError,
@@ -52,6 +53,8 @@ _HOME = {
     "StudyChangedError": "errors",
     "StudyError": "errors",
     "TableError": "errors",
+    "Analysis": "analysis",
+    "analyze": "analysis",
     "Decomposition": "estimate",
     "decompose": "estimate",
     "VerdictTensor": "tensor",
@@ -76,6 +79,8 @@ __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estima
     "StudyChangedError",
     "StudyError",
     "TableError",
+    "Analysis",
+    "analyze",
     "Decomposition",
     "decompose",
     "VerdictTensor",

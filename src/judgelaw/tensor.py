@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import ABSENT, as_counts, as_laws, count_ranked
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
+from judgelaw.frames import Library, frame_of, table_html
 from judgelaw.streams import stream
 
 if TYPE_CHECKING:
@@ -323,6 +324,23 @@ class VerdictTensor:
                 "make it from a calls table or with VerdictTensor.from_ranked"
             )
         return self.ranked
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return one row for each item, prompt, order and verdict, with its count."""
+        i, k, o, c = np.indices(self.counts.shape).reshape(4, -1)
+        axes = {"item": self.items, "prompt": self.prompts, "order": self.orders}
+        columns: dict[str, Any] = {
+            name: np.array(labels)[at]
+            for (name, labels), at in zip(axes.items(), (i, k, o), strict=True)
+        }
+        columns["verdict"] = np.array(self.verdicts)[c]
+        columns["count"] = self.counts.ravel()
+        return frame_of(columns, library)
+
+    def _repr_html_(self) -> str:
+        totals = self.counts.sum(axis=(0, 1, 2))
+        rows = [[name, f"{n:,}"] for name, n in zip(self.verdicts, totals, strict=True)]
+        return table_html(repr(self), ("verdict", "calls"), rows)
 
     def __repr__(self) -> str:
         n, k, o, c = self.counts.shape

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from judgelaw.estimate.cells import Array
+from judgelaw.frames import Library, bars_svg, frame_of, table_html
 
 COMPONENTS = ("call", "prompt", "order", "interaction", "total")
 
@@ -61,6 +62,28 @@ class Decomposition(Mapping[str, Array]):
             {name: function(self.plugin[name]) for name in COMPONENTS},
             self.design,
         )
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return one row for each item and component, in a frame of the library named."""
+        n = np.atleast_1d(self.total).size
+        return frame_of(
+            {
+                "item": np.tile(np.arange(n), len(COMPONENTS)),
+                "component": np.repeat(COMPONENTS, n),
+                "estimate": np.concatenate([np.ravel(self[name]) for name in COMPONENTS]),
+                "plugin": np.concatenate([np.ravel(self.plugin[name]) for name in COMPONENTS]),
+            },
+            library,
+        )
+
+    def _repr_html_(self) -> str:
+        mean = self.macro()
+        rows = [[name, f"{mean[name]:.5f}", f"{mean.plugin[name]:.5f}"] for name in COMPONENTS]
+        items = np.atleast_1d(self.total).size
+        caption = f"{self.design}, mean of {items} items; ring: plug-in, biased by finite repeats"
+        table = table_html(caption, ("component", "estimate", "plug-in"), rows)
+        values = {name: float(mean[name]) for name in COMPONENTS}
+        return table + bars_svg(values, {name: float(mean.plugin[name]) for name in COMPONENTS})
 
     def __repr__(self) -> str:
         shape = np.shape(self.total)

@@ -10,7 +10,7 @@ from judgelaw.errors import TableError
 from judgelaw.importers.fields import scalars
 from judgelaw.importers.files import file_errors, read_json_lines
 from judgelaw.importers.values import PARTS, Entry, Tick
-from judgelaw.tables._columns import ALIASES
+from judgelaw.tables import ALIASES
 
 ADVICE = "leave the copied rows out where the table is made"
 REPEAT = "several rows for each cell"
