@@ -22,6 +22,7 @@ ORDER = [
     "freeze",
     "ledger",
     "acquire",
+    "workers",
     "analyze",
     "report",
 ]
