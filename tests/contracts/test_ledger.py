@@ -9,24 +9,10 @@ import textwrap
 import pytest
 
 from judgelaw.errors import IntegrityError, RunLockedError
-from judgelaw.ledger import SqliteLedger, Unsent
+from judgelaw.ledger import Unsent
 from judgelaw.render.completion import Verdict
 from servers.endings import PARSER, completed, failed
 from servers.study import chat_judge, frozen_study
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def kind(request):
-    """Open the ledger of a run folder; PostgreSQL gives each test a database of its own."""
-    if request.param == "sqlite":
-        return SqliteLedger
-    from judgelaw.ledger.postgres import PostgresLedger
-    from judgelaw.ledger.postgres_address import read_address
-    from support.postgres import new_database
-
-    address = read_address(new_database())
-    return lambda path: PostgresLedger(address, path.name)
-
 
 one_holder = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 """Any number of sessions share a PostgreSQL ledger."""

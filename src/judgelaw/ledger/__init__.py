@@ -5,15 +5,18 @@ from judgelaw.ledger.protocol import Ledger, LedgerView
 from judgelaw.ledger.sqlite import SqliteLedger
 from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView
 from judgelaw.ledger.values import (
+    BatchState,
     Booking,
     Completed,
     Ending,
     Failed,
     Judged,
     JudgeSummary,
+    OpenBatch,
     Receipt,
     Reservation,
     StoredAttempt,
+    StoredBatch,
     StoredCompletion,
     Totals,
     Unsent,
@@ -22,6 +25,7 @@ from judgelaw.ledger.values import (
 
 __all__ = [
     "LEDGER_NAME",
+    "BatchState",
     "Booking",
     "Completed",
     "Ending",
@@ -30,12 +34,14 @@ __all__ = [
     "Judged",
     "Ledger",
     "LedgerView",
+    "OpenBatch",
     "Receipt",
     "Reservation",
     "RunLock",
     "SqliteLedger",
     "SqliteView",
     "StoredAttempt",
+    "StoredBatch",
     "StoredCompletion",
     "Totals",
     "Unsent",

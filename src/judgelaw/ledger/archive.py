@@ -34,6 +34,7 @@ def archive(view: PostgresView, path: Path) -> None:
         _copy(target, "add_judge", view.rows("archived_judges"))
         _copy(target, "archive_session", view.rows("archived_sessions"))
         _copy(target, "add_call", map(call_row, view.calls()))
+        _copy(target, "archive_batch", view.rows("archived_batches"))
         _copy(target, "archive_attempt", map(_begun, view.rows("archived_attempts")))
         _copy(target, "complete", view.rows("archived_completions"))
         _copy(target, "add_verdict", view.rows("archived_verdicts"))
@@ -47,7 +48,7 @@ def _begun(row: Row) -> Row:
     if state != "completed":
         return row
     begun = (attempt, call, number, session, "started", reserved_at)
-    return (*begun, None, None, None, None, None, False)
+    return (*begun, None, None, None, None, None, False, row[-1])
 
 
 def _copy(target: sqlite3.Connection, statement: str, rows: Iterable[Row]) -> None:

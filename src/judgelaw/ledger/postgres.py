@@ -11,6 +11,7 @@ from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import PlannedCall
 from judgelaw.design.study import Study
 from judgelaw.errors import IntegrityError, JudgelawError, RunError, StudyChangedError
+from judgelaw.ledger import postgres_batches as batches
 from judgelaw.ledger.postgres_address import Address, driver
 from judgelaw.ledger.postgres_limits import Limits, share
 from judgelaw.ledger.postgres_rows import write_rows
@@ -19,8 +20,15 @@ from judgelaw.ledger.postgres_view import PostgresView
 from judgelaw.ledger.protocol import Listener
 from judgelaw.ledger.rows import call_row
 from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import UNLIMITED, Booking, Ending, Reservation
-from judgelaw.ledger.view import planned_call
+from judgelaw.ledger.values import (
+    UNLIMITED,
+    BatchState,
+    Booking,
+    Ending,
+    OpenBatch,
+    Reservation,
+)
+from judgelaw.ledger.view import reservation
 from judgelaw.ledger.writer import GroupWriter
 from judgelaw.render.completion import Verdict
 
@@ -149,6 +157,32 @@ class PostgresLedger(PostgresView):
         """Wait until everything recorded is durable; raise what kept it from being so."""
         await self._writer.do(lambda _: None, urgent=True)
 
+    async def prepare_batch(self, judge: str, uid: str, reservations: Sequence[Reservation]) -> int:
+        """Put reserved attempts into a batch; durable when it returns, before anything is sent."""
+        batch = (uid, judge, self._clock(), self._session.id)
+        number: int = await self._writer.do(
+            partial(batches.prepare, batch, reservations), urgent=True
+        )
+        return number
+
+    async def note_batch(
+        self,
+        batch: int,
+        state: BatchState,
+        *,
+        provider_id: str | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Write down durably how far a batch is."""
+        work = partial(batches.note, batch, state, provider_id, detail, self._clock())
+        await self._writer.do(work, urgent=True)
+
+    async def open_batches(self, judge: str) -> Sequence[OpenBatch]:
+        """Take over the batches of a judge that a provider has and nobody at work collects."""
+        work = partial(batches.take_open, judge, self._session.id)
+        found: Sequence[OpenBatch] = await self._writer.do(work, urgent=True)
+        return found
+
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
         rows = ((call, v.parser, v.verdict, v.displayed, v.reason) for call, v in verdicts)
@@ -218,9 +252,7 @@ class PostgresLedger(PostgresView):
         terms = (self._session.round, self._session.terms.attempts, self._session.id)
         values = (judge, after, limit, *terms, self._clock())
         rows = connection.execute(_SQL["reserve"], values).fetchall()
-        return [
-            Reservation(attempt=row[0], number=row[1], call=planned_call(row[2:])) for row in rows
-        ]
+        return [reservation(row) for row in rows]
 
     def _again(self, attempt: int, connection: "psycopg.Connection[Any]") -> int:
         values = (attempt, self._session.id, self._clock())

@@ -227,6 +227,7 @@ class Session:
 def _settle(connection: "psycopg.Connection[Any]", session: int, *, lost: bool) -> None:
     connection.execute(_SQL["settle_session"], (session,))
     connection.execute(_SQL["let_go"], (session,))
+    connection.execute(_SQL["let_batches_go"], (session,))
     connection.execute(_SQL["end_session"], (session, lost))
 
 

@@ -6,12 +6,15 @@ from typing import Protocol, Self
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import PlannedCall
 from judgelaw.ledger.values import (
+    BatchState,
     Booking,
     Ending,
     Judged,
     JudgeSummary,
+    OpenBatch,
     Reservation,
     StoredAttempt,
+    StoredBatch,
     StoredCompletion,
     Totals,
     VerdictCount,
@@ -64,6 +67,10 @@ class LedgerView(Protocol):
         """Yield `(call_id, order, completion)` where this parser version has not judged."""
         ...
 
+    def batches(self) -> Iterator[StoredBatch]:
+        """Yield every batch in the sequence of its preparation."""
+        ...
+
     def flags(self) -> Iterator[tuple[str, str, str]]:
         """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
         ...
@@ -113,6 +120,28 @@ class Ledger(LedgerView, Protocol):
 
     async def flush(self) -> None:
         """Wait until everything recorded is durable; raise what kept it from being so."""
+        ...
+
+    async def prepare_batch(self, judge: str, uid: str, reservations: Sequence[Reservation]) -> int:
+        """Put reserved attempts into a batch; durable when it returns, before anything is sent."""
+        ...
+
+    async def note_batch(
+        self,
+        batch: int,
+        state: BatchState,
+        *,
+        provider_id: str | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Write down durably how far a batch is.
+
+        One that is orphaned orphans its open attempts; one that is withdrawn was never sent.
+        """
+        ...
+
+    async def open_batches(self, judge: str) -> Sequence[OpenBatch]:
+        """Return the batches of a judge that providers have, and that nobody else collects."""
         ...
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:

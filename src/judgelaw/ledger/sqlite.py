@@ -15,6 +15,7 @@ from judgelaw import __version__
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import PlannedCall
 from judgelaw.errors import IntegrityError, JudgelawError, RunError
+from judgelaw.ledger import sqlite_batches as batches
 from judgelaw.ledger.lock import RunLock
 from judgelaw.ledger.migrate import migrate
 from judgelaw.ledger.protocol import Listener
@@ -23,8 +24,15 @@ from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
 from judgelaw.ledger.sqlite_rows import write_endings
 from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged
 from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import UNLIMITED, Booking, Ending, Reservation
-from judgelaw.ledger.view import planned_call
+from judgelaw.ledger.values import (
+    UNLIMITED,
+    BatchState,
+    Booking,
+    Ending,
+    OpenBatch,
+    Reservation,
+)
+from judgelaw.ledger.view import reservation
 from judgelaw.ledger.writer import GroupWriter, Work
 from judgelaw.render.completion import Verdict
 
@@ -107,6 +115,29 @@ class SqliteLedger(SqliteView):
         """Wait until everything recorded is durable; raise what kept it from being so."""
         await self._writer.do(lambda _: None, urgent=True)
 
+    async def prepare_batch(self, judge: str, uid: str, reservations: Sequence[Reservation]) -> int:
+        """Put reserved attempts into a batch; durable when it returns, before anything is sent."""
+        work = partial(batches.prepare, judge, uid, reservations, self._clock())
+        batch: int = await self._writer.do(work, urgent=True)
+        return batch
+
+    async def note_batch(
+        self,
+        batch: int,
+        state: BatchState,
+        *,
+        provider_id: str | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Write down durably how far a batch is."""
+        work = partial(batches.note, batch, state, provider_id, detail, self._clock())
+        await self._writer.do(work, urgent=True)
+
+    async def open_batches(self, judge: str) -> Sequence[OpenBatch]:
+        """Return the batches of a judge that a provider has, or may have."""
+        found: Sequence[OpenBatch] = await self._writer.do(partial(batches.open_ones, judge))
+        return found
+
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
         rows = ((v.parser, v.verdict, v.displayed, v.reason, call) for call, v in verdicts)
@@ -161,9 +192,11 @@ class SqliteLedger(SqliteView):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _settle_open(self, never_sent: Callable[[int], bool], now: float) -> None:
-        for (attempt,) in self._connection.execute(_SQL["open_attempts"]).fetchall():
-            name = "unsend" if never_sent(attempt) else "orphan"
+        for attempt, batch in self._connection.execute(_SQL["open_attempts"]).fetchall():
+            # A batch that was only prepared has not left, whatever the marks can still tell.
+            name = "unsend" if batch == "prepared" or never_sent(attempt) else "orphan"
             self._connection.execute(_SQL[name], (now, attempt))
+        batches.withdraw_prepared(self._connection, now)
 
     def _reserve(
         self, connection: sqlite3.Connection, judge: str, after: int, limit: int
@@ -175,10 +208,7 @@ class SqliteLedger(SqliteView):
             [(first + i, row[0], row[1], self._session, now) for i, row in enumerate(rows)],
         )
         self._last += len(rows)
-        return [
-            Reservation(attempt=first + i, number=row[1], call=planned_call(row[2:]))
-            for i, row in enumerate(rows)
-        ]
+        return [reservation((first + i, *row[1:])) for i, row in enumerate(rows)]
 
     def _again(self, connection: sqlite3.Connection, attempt: int) -> int:
         self._last += 1

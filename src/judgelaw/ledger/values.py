@@ -8,6 +8,7 @@ from judgelaw.design.manifest import PlannedCall
 from judgelaw.render.completion import Completion, Verdict
 
 AttemptState = Literal["started", "completed", "failed", "orphaned", "refused", "unsent"]
+BatchState = Literal["prepared", "submitting", "submitted", "ended", "orphaned", "withdrawn"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +96,40 @@ class Unsent:
 
 
 Ending = Completed | Failed | Unsent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenBatch:
+    """A batch that a provider has, or may have, and what is still to be collected from it.
+
+    Attributes:
+        batch, uid: its row, and the name that we gave it.
+        provider_id: the provider's name for it; None where nobody heard it.
+        submitted_at: when it was about to be submitted.
+        reservations: the attempts in it that have not ended.
+    """
+
+    batch: int
+    uid: str
+    provider_id: str | None
+    submitted_at: float
+    reservations: tuple[Reservation, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredBatch:
+    """A batch as it stands in the ledger."""
+
+    batch: int
+    uid: str
+    judge: str
+    state: BatchState
+    provider_id: str | None
+    prepared_at: float
+    submitted_at: float | None
+    ended_at: float | None
+    detail: str | None
+    calls: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,9 @@ from judgelaw.ledger.values import (
     Judged,
     JudgeSummary,
     Receipt,
+    Reservation,
     StoredAttempt,
+    StoredBatch,
     StoredCompletion,
     Totals,
     VerdictCount,
@@ -130,6 +132,23 @@ class RowView(ABC):
                 ),
             )
 
+    def batches(self) -> Iterator[StoredBatch]:
+        """Yield every batch in the sequence of its preparation."""
+        for row in self._rows("batches"):
+            batch, uid, judge, state, provider_id, prepared, submitted, ended, detail, calls = row
+            yield StoredBatch(
+                batch=batch,
+                uid=uid,
+                judge=judge,
+                state=state,
+                provider_id=provider_id,
+                prepared_at=prepared,
+                submitted_at=submitted,
+                ended_at=ended,
+                detail=detail,
+                calls=calls,
+            )
+
     def flags(self) -> Iterator[tuple[str, str, str]]:
         """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
         yield from self._rows("flags")
@@ -157,6 +176,11 @@ class RowView(ABC):
         for judge, key, count in self._rows(name):
             tally[judge][key] = count
         return tally
+
+
+def reservation(row: Sequence[Any]) -> Reservation:
+    """Make a reservation of an attempt, its number, and the columns of its call."""
+    return Reservation(attempt=row[0], number=row[1], call=planned_call(row[2:]))
 
 
 def planned_call(row: Sequence[Any]) -> PlannedCall:

@@ -43,10 +43,23 @@ SET
     state = CASE WHEN sent_at IS NULL THEN 'unsent' ELSE 'orphaned' END,
     ended_at = extract(epoch FROM clock_timestamp()),
     at_risk = sent_at IS NOT NULL
-WHERE session = $1 AND state = 'started'
+WHERE session = $1
+    AND state = 'started'
+    AND NOT EXISTS (
+        SELECT 1 FROM batches AS b
+        WHERE b.id = attempts.batch AND b.state IN ('submitting', 'submitted')
+    )
 
 -- name: let_go
 UPDATE open_calls SET session = NULL WHERE session = $1 AND attempt IS NULL
+
+-- name: let_batches_go
+UPDATE batches
+SET
+    session = NULL,
+    state = CASE WHEN state = 'prepared' THEN 'withdrawn' ELSE state END,
+    ended_at = CASE WHEN state = 'prepared' THEN extract(epoch FROM clock_timestamp()) END
+WHERE session = $1 AND state IN ('prepared', 'submitting', 'submitted')
 
 -- name: end_session
 UPDATE sessions SET ended_at = clock_timestamp(), lost = $2 WHERE id = $1 AND ended_at IS NULL
@@ -55,14 +68,17 @@ UPDATE sessions SET ended_at = clock_timestamp(), lost = $2 WHERE id = $1 AND en
 SELECT s.pid, s.host, count(*)
 FROM open_calls AS o
 JOIN sessions AS s ON s.id = o.session
-WHERE o.session <> $1
+WHERE o.session <> $1 AND s.ended_at IS NULL
 GROUP BY s.pid, s.host
 ORDER BY s.host, s.pid
 
 -- name: free_calls
 SELECT count(*)
 FROM open_calls AS o
-WHERE o.session IS NULL AND NOT (o.round = $1 AND o.failures >= $2)
+LEFT JOIN sessions AS s ON s.id = o.session
+WHERE (o.session IS NULL AND NOT (o.round = $1 AND o.failures >= $2))
+    -- in a batch that waits at a provider, with nobody to collect it
+    OR s.ended_at IS NOT NULL
 
 -- name: add_judge
 INSERT INTO judges (name, model, judge_sha256) VALUES ($1, $2, $3)
@@ -493,10 +509,15 @@ SELECT name, model, judge_sha256 FROM judges ORDER BY name COLLATE "C"
 -- name: archived_attempts
 SELECT
     a.id, c.call_id, a.number, a.session, a.state, a.reserved_at, a.sent_at, a.ended_at, a.status,
-    a.kind, a.detail, a.at_risk
+    a.kind, a.detail, a.at_risk, a.batch
 FROM attempts AS a
 JOIN calls AS c ON c.id = a.call
 ORDER BY a.id
+
+-- name: archived_batches
+SELECT id, uid, judge, state, provider_id, prepared_at, submitted_at, ended_at, detail
+FROM batches
+ORDER BY id
 
 -- name: archived_completions
 SELECT
@@ -512,3 +533,71 @@ SELECT v.parser, v.verdict, v.displayed, v.reason, c.call_id
 FROM verdicts AS v
 JOIN calls AS c ON c.id = v.call
 ORDER BY c.position, c.call_id COLLATE "C", v.parser COLLATE "C"
+
+-- name: prepare_batch
+INSERT INTO batches (uid, judge, prepared_at, session) VALUES ($1, $2, $3, $4) RETURNING id
+
+-- name: join_batch
+UPDATE attempts SET batch = $1 WHERE id = ANY($2::bigint[])
+
+-- name: note_batch
+UPDATE batches
+SET
+    state = $2::text,
+    provider_id = coalesce($3::text, provider_id),
+    submitted_at = CASE
+        WHEN $2::text = 'submitting' THEN $4::double precision ELSE submitted_at
+    END,
+    ended_at = CASE
+        WHEN $2::text IN ('ended', 'orphaned', 'withdrawn') THEN $4::double precision
+    END,
+    detail = coalesce($5::text, detail)
+WHERE id = $1
+
+-- name: orphan_batch
+UPDATE attempts SET state = 'orphaned', ended_at = $2, at_risk = true
+WHERE batch = $1 AND state = 'started'
+
+-- name: unsend_batch
+UPDATE attempts SET state = 'unsent', ended_at = $2 WHERE batch = $1 AND state = 'started'
+
+-- name: take_batches
+WITH free AS (
+    SELECT b.id
+    FROM batches AS b
+    LEFT JOIN sessions AS s ON s.id = b.session
+    WHERE b.judge = $1
+        AND b.state IN ('submitting', 'submitted')
+        AND (b.session IS NULL OR b.session = $2 OR s.ended_at IS NOT NULL)
+    ORDER BY b.id
+    FOR UPDATE OF b SKIP LOCKED
+),
+held AS (
+    UPDATE open_calls AS o
+    SET session = $2
+    FROM attempts AS a
+    WHERE o.attempt = a.id AND a.batch IN (SELECT id FROM free)
+)
+UPDATE batches AS b
+SET session = $2
+FROM free AS f
+WHERE b.id = f.id
+RETURNING b.id, b.uid, b.provider_id, b.submitted_at
+
+-- name: batch_attempts
+SELECT
+    a.id, a.number,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+JOIN judges AS j ON j.name = c.judge
+WHERE a.batch = $1 AND a.state = 'started'
+ORDER BY a.id
+
+-- name: batches
+SELECT
+    b.id, b.uid, b.judge, b.state, b.provider_id, b.prepared_at, b.submitted_at, b.ended_at,
+    b.detail, (SELECT count(*) FROM attempts AS a WHERE a.batch = b.id)
+FROM batches AS b
+ORDER BY b.id

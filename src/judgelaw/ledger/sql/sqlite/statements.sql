@@ -27,7 +27,10 @@ UPDATE sessions SET ended_at = max(?, started_at) WHERE id = ?
 SELECT coalesce(max(id), 0) FROM attempts
 
 -- name: open_attempts
-SELECT id FROM attempts WHERE state = 'started'
+SELECT a.id, b.state
+FROM attempts AS a
+LEFT JOIN batches AS b ON b.id = a.batch
+WHERE a.state = 'started' AND coalesce(b.state, '') NOT IN ('submitting', 'submitted')
 
 -- name: orphan
 UPDATE attempts SET state = 'orphaned', ended_at = ?, at_risk = 1 WHERE id = ?
@@ -234,6 +237,63 @@ INSERT INTO sessions (id, pid, host, version, started_at, ended_at) VALUES (?, ?
 
 -- name: archive_attempt
 INSERT INTO attempts (
-    id, call, number, session, state, reserved_at, sent_at, ended_at, status, kind, detail, at_risk
+    id, call, number, session, state, reserved_at, sent_at, ended_at, status, kind, detail,
+    at_risk, batch
 )
-VALUES (?, (SELECT id FROM calls WHERE call_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, (SELECT id FROM calls WHERE call_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: archive_batch
+INSERT INTO batches (
+    id, uid, judge, state, provider_id, prepared_at, submitted_at, ended_at, detail
+)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: prepare_batch
+INSERT INTO batches (uid, judge, prepared_at) VALUES (?, ?, ?)
+
+-- name: join_batch
+UPDATE attempts SET batch = ? WHERE id = ?
+
+-- name: note_batch
+UPDATE batches
+SET
+    state = ?2,
+    provider_id = coalesce(?3, provider_id),
+    submitted_at = CASE WHEN ?2 = 'submitting' THEN ?4 ELSE submitted_at END,
+    ended_at = CASE WHEN ?2 IN ('ended', 'orphaned', 'withdrawn') THEN ?4 END,
+    detail = coalesce(?5, detail)
+WHERE id = ?1
+
+-- name: orphan_batch
+UPDATE attempts SET state = 'orphaned', ended_at = ?2, at_risk = 1
+WHERE batch = ?1 AND state = 'started'
+
+-- name: unsend_batch
+UPDATE attempts SET state = 'unsent', ended_at = ?2 WHERE batch = ?1 AND state = 'started'
+
+-- name: prepared_batches
+SELECT id FROM batches WHERE state = 'prepared'
+
+-- name: open_batches
+SELECT id, uid, provider_id, submitted_at
+FROM batches
+WHERE judge = ? AND state IN ('submitting', 'submitted')
+ORDER BY id
+
+-- name: batch_attempts
+SELECT
+    a.id, a.number,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+JOIN judges AS j ON j.name = c.judge
+WHERE a.batch = ? AND a.state = 'started'
+ORDER BY a.id
+
+-- name: batches
+SELECT
+    b.id, b.uid, b.judge, b.state, b.provider_id, b.prepared_at, b.submitted_at, b.ended_at,
+    b.detail, (SELECT count(*) FROM attempts AS a WHERE a.batch = b.id)
+FROM batches AS b
+ORDER BY b.id

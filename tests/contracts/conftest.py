@@ -1,0 +1,18 @@
+"""Every ledger, for every contract about ledgers."""
+
+import pytest
+
+from judgelaw.ledger import SqliteLedger
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def kind(request):
+    """Open the ledger of a run folder; PostgreSQL gives each test a database of its own."""
+    if request.param == "sqlite":
+        return SqliteLedger
+    from judgelaw.ledger.postgres import PostgresLedger
+    from judgelaw.ledger.postgres_address import read_address
+    from support.postgres import new_database
+
+    address = read_address(new_database())
+    return lambda path: PostgresLedger(address, path.name)
