@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from judgelaw.errors import InputError
 from judgelaw.uncertainty.bands import lone_item, stratum_rows
-from judgelaw.uncertainty.results import Interval, check_level, no_interval, t_interval
+from judgelaw.uncertainty.results import Interval, check_level, is_constant, no_interval, t_interval
 
 COVERS = "new items from the same strata, call sampling included"
 
@@ -35,8 +35,9 @@ def item_interval(
     if not np.isfinite(v).all():
         reason = "the quantity is nan for at least one item, so it has no mean and no error"
     if reason is None:
-        variance = sum((len(v[r]) / N) ** 2 * v[r].var(ddof=1) / len(r) for r in groups.values())
-        if variance > 0:
+        varying = [v[rows] for rows in groups.values() if not is_constant(v[rows])]
+        variance = sum((len(x) / N) ** 2 * x.var(ddof=1) / len(x) for x in varying)
+        if varying:
             df = float(N - len(groups))
             return t_interval(
                 estimate=estimate, variance=float(variance), df=df, level=level, covers=COVERS

@@ -8,7 +8,7 @@ from judgelaw.estimate import COMPONENTS, panels
 from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.forms import Contrast, absent_reason, contrast_vector
-from judgelaw.uncertainty.results import Interval, check_level, no_interval, t_interval
+from judgelaw.uncertainty.results import Interval, check_level, is_constant, no_interval, t_interval
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,8 @@ def welch(U: Floats) -> tuple[Floats, Floats, Floats]:
     The degrees are nan where no item varies over its panels.
     """
     N, J = U.shape[-2:]
-    terms = U.var(axis=-1, ddof=1) / (N**2 * J)
+    s2 = np.where(is_constant(U), 0.0, U.var(axis=-1, ddof=1))
+    terms = s2 / (N**2 * J)
     V = terms.sum(axis=-1)
     squares = (terms**2).sum(axis=-1) / (J - 1)
     nu = np.divide(V**2, squares, out=np.full_like(V, np.nan), where=squares > 0)

@@ -4,7 +4,12 @@ from dataclasses import dataclass, replace
 from math import isfinite, nan, sqrt
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from judgelaw.errors import InputError
+
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +94,16 @@ def t_quantile(probability: float, df: float) -> float:
     from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - scipy loads when it is needed
 
     return float(stdtrit(df, probability) if isfinite(df) else ndtri(probability))
+
+
+def is_constant(values: NDArray[np.float64], *, axis: int = -1) -> NDArray[np.bool_]:
+    """Say where values differ along an axis by no more than rounding.
+
+    Equal values leave a computed variance of about 1e-34, which is not zero and would pass for an
+    error of 1e-17: an interval of no width, from values that say nothing about their error.
+    """
+    size = np.maximum(1.0, np.abs(values).max(axis=axis))
+    return np.asarray(np.ptp(values, axis=axis) <= _ROUNDING * size)
 
 
 def check_level(level: float) -> None:

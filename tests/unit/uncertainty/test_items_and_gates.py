@@ -65,3 +65,19 @@ def test_gate_at_its_own_bounds_is_inconclusive():
 def test_gate_needs_a_number():
     with pytest.raises(InputError, match="limit is nan"):
         gate(item_interval([0.1, 0.2]), float("nan"))
+
+
+@pytest.mark.parametrize("items", range(2, 61))
+def test_rounding_does_not_pass_for_variance(items):
+    """Equal values have no error at any number of items; 0.7 alone would give one of 1e-17."""
+    for value in (0.7, 1 / 3, 4 / 9, 1e-17, 123.4):
+        found = item_interval(np.full(items, value) * (1 + 1e-15 * (np.arange(items) % 2)))
+        assert np.isnan([found.se, found.low, found.high]).all()
+        assert "the same value" in found.reason
+        assert gate(found, value + 0.1).decision == "inconclusive"
+
+
+def test_a_stratum_of_equal_items_adds_no_variance():
+    found = item_interval([0.7, 0.7, 0.7, 1.0, 2.0], strata=list("aaabb"))
+    assert found.se**2 == pytest.approx((2 / 5) ** 2 * 0.5 / 2)
+    assert found.df == 3

@@ -11,6 +11,7 @@ from judgelaw.uncertainty import (
     panel_interval,
     prompt_projection,
 )
+from judgelaw.uncertainty.panel import welch
 from judgelaw.worlds import World
 
 WORLD = World.from_effects(prompt=0.02, order=0.01)
@@ -43,6 +44,24 @@ def test_panels_that_agree_give_a_reason():
     assert (
         "all panels of every item agree" in panel_interval(VerdictTensor.from_ranked(ranked)).reason
     )
+
+
+@pytest.mark.parametrize("items", range(2, 61))
+def test_rounding_of_equal_panels_does_not_pass_for_variance(items):
+    """A judge without dice: six panels of the same value, whatever their mean rounds to."""
+    ranked = np.broadcast_to(np.array([0, 1, 1])[None, :, None, None], (items, 3, 1, 12))
+    tensor = VerdictTensor.from_ranked(ranked, verdicts=("a", "b"))
+    for weights in ([0.7, 0.2, 0.1], [1 / 3, 1 / 3, 1 / 3]):
+        found = panel_interval(tensor, prompt_weights=weights)
+        assert np.isnan(found.se)
+        assert "all panels of every item agree" in found.reason
+
+
+def test_panels_that_differ_by_rounding_have_no_degrees_of_freedom():
+    U = np.array([[0.7, 0.7 + 1e-16, 0.7 - 1e-16], [0.1, 0.1, 0.1 + 2e-17]])
+    _, V, nu = welch(U)
+    assert V == 0
+    assert np.isnan(nu)
 
 
 def test_panel_of_an_absent_facet_has_a_reason():
