@@ -173,7 +173,8 @@ def _show(
     click.echo()
     supposed = "a pilot" if forecast.source == "pilot" else "one law in every cell, a supposition"
     rows = [
-        [component, *(_plus_minus(widths[component][d]) for d in _DEPTHS)] for component in widths
+        [component, *(_plus_minus(forecast, component, d, widths[component][d]) for d in _DEPTHS)]
+        for component in widths
     ]
     title = f"Half width of 95% call intervals on {items} items, forecast from {supposed}"
     show_table(["component", *(f"R = {d}" for d in _DEPTHS)], rows, title=title)
@@ -195,8 +196,16 @@ def _sentence(
     return f"{text} With {depth} repeats the prompt component will be known to about ±{width:.4f}."
 
 
-def _plus_minus(width: float) -> str:
-    return "not varied" if width != width else f"±{width:.4f}"  # noqa: PLR0124 - nan
+def _plus_minus(forecast: "Forecast", component: str, depth: int, width: float) -> str:
+    from math import isnan
+
+    from judgelaw.uncertainty.call_variance import MIN_REPEATS
+
+    if isnan(forecast.parts[component][0]):
+        return "not varied"
+    if depth < MIN_REPEATS:
+        return f"no interval below {MIN_REPEATS}"
+    return "not known" if isnan(width) else f"±{width:.4f}"
 
 
 def _duration(seconds: float) -> str:

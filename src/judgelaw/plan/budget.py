@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from judgelaw.errors import InputError
+from judgelaw.worlds.checks import check_at_least, check_number
 
 _MILLION = 1_000_000
 _MINUTE = 60.0
@@ -48,16 +49,19 @@ def workload(
     tokens_per_minute: float | None = None,
 ) -> Workload:
     """Return the cost of `calls`; tokens are totals over all calls, latency is of one call."""
-    if calls < 0 or concurrency < 1 or latency_s < 0:
-        raise InputError(
-            f"calls = {calls}, concurrency = {concurrency}, latency = {latency_s} s: "
-            "none is negative, and at least one call goes at a time"
-        )
+    counts = {"calls": calls, "input_tokens": input_tokens, "output_tokens": output_tokens}
+    for name, count in counts.items():
+        check_at_least(name, count, 0, "nothing is counted below zero")
+    check_at_least("concurrency", concurrency, 1, "at least one call goes at a time")
+    if check_number("latency_s", latency_s) < 0:
+        raise InputError(f"latency_s = {latency_s}: a call takes 0 seconds or more")
+    _check_rate("requests_per_minute", requests_per_minute)
+    _check_rate("tokens_per_minute", tokens_per_minute)
     tokens = input_tokens + output_tokens
     limits = {"latency and concurrency": calls * latency_s / concurrency}
-    if requests_per_minute:
+    if requests_per_minute is not None:
         limits["requests per minute"] = calls / requests_per_minute * _MINUTE
-    if tokens_per_minute:
+    if tokens_per_minute is not None:
         limits["tokens per minute"] = tokens / tokens_per_minute * _MINUTE
     slowest = max(limits, key=lambda name: limits[name])
     usd = None
@@ -72,3 +76,8 @@ def workload(
         seconds=limits[slowest],
         limited_by=slowest,
     )
+
+
+def _check_rate(name: str, rate: float | None) -> None:
+    if rate is not None and check_number(name, rate) <= 0:
+        raise InputError(f"{name} = {rate}: a limit is positive; leave it out for no limit")

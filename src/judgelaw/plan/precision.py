@@ -30,8 +30,10 @@ from judgelaw.uncertainty import (
 from judgelaw.uncertainty.call_variance import MIN_REPEATS
 from judgelaw.uncertainty.declared import declare
 from judgelaw.uncertainty.results import t_quantile
+from judgelaw.worlds.checks import check_at_least
 
 _PAIR = 2
+_LEAST_DF = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +43,9 @@ class Precision:
     Attributes:
         call_se: standard error of asking the same items again.
         item_se: standard error for new items of the same kind, call noise included.
-        call_half_width: half of the expected 95% call interval.
-        reason: why the errors are nan, or None.
+        call_half_width: half of the expected 95% call interval; nan below four repeats, where
+            call errors cannot be estimated and so no interval will exist.
+        reason: why any of the three is nan, or None.
     """
 
     component: str
@@ -74,26 +77,23 @@ class Forecast:
         """Return the precision to expect with `repeats` calls a cell on `items` items."""
         if component not in self.parts:
             raise InputError(f"no component is called {component!r}; there are {list(self.parts)}")
-        if repeats < _PAIR:
-            raise InputError(f"repeats = {repeats}: a cell needs two calls to be corrected at all")
+        check_at_least("repeats", repeats, _PAIR, "a cell needs two calls to be corrected at all")
         N = self.items if items is None else items
-        if N < 1:
-            raise InputError(f"items = {N}: a benchmark has one item or more")
+        check_at_least("items", N, 1, "a benchmark has an item")
         V = self._item_call_variance(component, repeats)
         both = V + self.item_variance[component]
-        reason = _reason(V, component)
-        call_se = sqrt(V / N) if reason is None else nan
-        # One item's variance is one degree of freedom at most: the interval's own count is unknown
-        # before the calls, and close to the number of items.
-        half = t_quantile(0.975, max(N - 1, 1)) * call_se
+        call_se = sqrt(V / N) if V > 0 else nan
+        # The interval's own degrees of freedom are unknown before the calls. They grow with the
+        # items, but the cells of even one item hold more than the one degree of N = 2 items.
+        half = t_quantile(0.975, max(N - 1, _LEAST_DF)) * call_se
         return Precision(
             component=component,
             repeats=repeats,
             items=N,
             call_se=call_se,
             item_se=sqrt(both / N) if both > 0 else nan,
-            call_half_width=half,
-            reason=reason,
+            call_half_width=half if repeats >= MIN_REPEATS else nan,
+            reason=self._reason(component, repeats, V, both),
         )
 
     def depth_for(
@@ -102,7 +102,7 @@ class Forecast:
         """Return the smallest repeats whose call interval is `half_width` or narrower, or None."""
         if not half_width > 0:
             raise InputError(f"half_width = {half_width}: a wanted half width is positive")
-        for repeats in range(_PAIR, at_most + 1):
+        for repeats in range(MIN_REPEATS, at_most + 1):
             if self.at(component, repeats=repeats, items=items).call_half_width <= half_width:
                 return repeats
         return None
@@ -110,6 +110,26 @@ class Forecast:
     def _item_call_variance(self, component: str, R: int) -> float:
         linear, cross, pair = self.parts[component]
         return linear / R + cross / R**2 + pair / (R * (R - 1))
+
+    def _reason(self, component: str, repeats: int, V: float, both: float) -> str | None:
+        """Say why a number is nan, the most far-reaching cause first."""
+        if isnan(V):
+            return f"the design has no {component} component: a facet has one level only"
+        if V <= 0:
+            return _no_call_variance(self.source, component, V)
+        if repeats < MIN_REPEATS:
+            return (
+                f"repeats = {repeats}: call errors cannot be estimated below {MIN_REPEATS} calls "
+                f"a cell, so there is no call interval; plan {MIN_REPEATS} or more"
+            )
+        if isnan(both):
+            return "one item shows no spread between items: item_se needs a forecast from two"
+        if both <= 0:
+            return (
+                f"the item variance of {component} comes out at {both:.3g}, call noise included: "
+                "too few items to forecast item_se from; give a larger pilot"
+            )
+        return None
 
 
 def forecast_from_pilot(
@@ -149,6 +169,8 @@ def forecast_from_laws(
     if P.ndim != 4:  # noqa: PLR2004 - items, prompts, orders, verdicts
         raise InputError(f"laws have shape {P.shape}; they need (items, prompts, orders, verdicts)")
     N, K, O, C = P.shape
+    if N == 0:
+        raise InputError("laws of 0 items: a forecast is a mean over items; give one item or more")
     w, q = weights_of("prompt", prompt_weights, K), weights_of("order", order_weights, O)
     parts = true_variance_parts(P.reshape(N, K * O, C), concentration_forms(w, q))
     truth = population(
@@ -180,11 +202,12 @@ def _forecast(
     )
 
 
-def _reason(V: float, component: str) -> str | None:
-    if isnan(V):
-        return f"the design has no {component} component: a facet has one level only"
-    if V > 0:
-        return None
+def _no_call_variance(source: str, component: str, V: float) -> str:
+    if source == "laws":
+        return (
+            f"the laws give {component} a call variance of {V:.3g}: calls of a cell would all say "
+            "the same, and no interval can be estimated from them; give laws that are not 0 and 1"
+        )
     return (
         f"the pilot's call variance of {component} comes out at {V:.3g} at this depth: "
         "too few calls to forecast from; give laws, or a larger pilot"

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from judgelaw.errors import InputError
-from judgelaw.estimate import Design
+from judgelaw.estimate import COMPONENTS, Design
 from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import GateDecision, call_interval, gate
 from judgelaw.uncertainty.call_variance import MIN_REPEATS
+from judgelaw.worlds.checks import check_at_least, check_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,13 @@ class SequentialPlan:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
+        if self.component not in COMPONENTS:
+            raise InputError(
+                f"no component is called {self.component!r}; there are {list(COMPONENTS)}"
+            )
+        check_number("limit", self.limit)
+        for depth in self.depths:
+            check_at_least("depth", depth, 1, "a look needs calls")
         growing = all(a < b for a, b in zip(self.depths, self.depths[1:], strict=False))
         if not self.depths or not growing or self.depths[0] < MIN_REPEATS:
             raise InputError(

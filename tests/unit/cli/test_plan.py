@@ -75,6 +75,16 @@ def test_a_sentence_comes_first_and_a_pilot_is_named(study, tmp_path):
     assert "forecast from a pilot" in plan(study, "--pilot", pilot).stdout
 
 
+def test_depth_two_has_no_interval_and_an_absent_facet_is_not_varied(study):
+    shown = plan(study).stdout
+    assert shown.count("no interval below 4") == 5
+    assert "not varied" not in shown
+    study.write_text(STUDY + "orders: {AB: 1.0}\n")
+    shown = plan(study).stdout
+    assert shown.count("not varied") == 2 * 4
+    assert shown.count("no interval below 4") == 3
+
+
 @pytest.mark.parametrize("law", ["0.5,0.6", "a,b"])
 def test_a_law_that_is_none_is_refused(study, law):
     refused = plan(study, "--law", law)

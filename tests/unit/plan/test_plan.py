@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import judgelaw as jl
 from judgelaw.plan import (
@@ -12,6 +13,7 @@ from judgelaw.plan import (
     look,
     workload,
 )
+from judgelaw.uncertainty import call_interval, gate
 
 rng = np.random.default_rng(4)
 LAWS = rng.dirichlet([3, 2, 1, 0.5], size=(20, 3, 2))
@@ -112,3 +114,137 @@ def test_undeclared_looks_and_impossible_numbers_are_refused():
         forecast_from_laws(LAWS).at("prompt", repeats=1)
     with pytest.raises(jl.NotIdentifiedError):
         forecast_from_pilot(tensor.prefix(2))
+
+
+def test_no_interval_is_promised_below_four_repeats():
+    forecast = forecast_from_laws(LAWS)
+    assert forecast.depth_for("prompt", 10.0) == 4
+    shallow = forecast.at("prompt", repeats=3)
+    assert np.isnan(shallow.call_half_width)
+    assert shallow.call_se > 0
+    assert "below 4" in shallow.reason
+
+
+@pytest.mark.parametrize(("items", "df"), [(1, 2), (2, 2), (3, 2), (4, 3), (20, 19)])
+def test_half_width_is_a_t_quantile_of_errors(items, df):
+    found = forecast_from_laws(LAWS).at("prompt", repeats=4, items=items)
+    quantile = stats.t.ppf(0.975, df)
+    assert found.call_half_width == pytest.approx(quantile * found.call_se, rel=1e-9)
+
+
+def test_a_forecast_from_one_item_says_why_it_knows_no_item_error():
+    found = forecast_from_laws(LAWS[:1]).at("prompt", repeats=4)
+    assert np.isnan(found.item_se)
+    assert found.call_half_width > 0
+    assert "one item" in found.reason
+
+
+def test_laws_without_noise_are_not_called_a_pilot():
+    certain = np.zeros((3, 2, 2, 4))
+    certain[..., 0] = 1.0
+    found = forecast_from_laws(certain).at("prompt", repeats=4)
+    assert np.isnan(found.call_se)
+    assert "pilot" not in found.reason
+    assert "the laws give" in found.reason
+
+
+def test_item_variance_of_pilots_is_without_their_call_noise():
+    truth = forecast_from_laws(LAWS).item_variance["prompt"]
+    found = [forecast_from_pilot(p).item_variance["prompt"] for p in draws(LAWS, 4, 300, seed=11)]
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    assert abs(np.mean(found) - truth) < 4 * error
+
+
+def test_item_variance_may_be_negative_and_says_so():
+    same = np.broadcast_to(LAWS[:1], (4, 3, 2, 4))
+    forecasts = [forecast_from_pilot(p) for p in draws(same, 4, 40, seed=3)]
+    found = [f.item_variance["prompt"] for f in forecasts]
+    assert min(found) < 0 < max(found)
+
+
+def test_design_and_weights_change_the_forecast_as_they_change_the_estimate():
+    w = [0.6, 0.3, 0.1]
+    weighted = jl.decompose(draws(LAWS, 4, 4000, seed=21), prompt_weights=w)
+    spread = weighted.prompt.mean(axis=1).std(ddof=1)
+    found = forecast_from_laws(LAWS, prompt_weights=w).at("prompt", repeats=4)
+    assert found.call_se == pytest.approx(spread, rel=0.045)
+    sampled = jl.decompose(draws(LAWS, 4, 4000, seed=22), design="sampled")
+    spread = sampled.prompt.mean(axis=1).std(ddof=1)
+    found = forecast_from_laws(LAWS, design="sampled").at("prompt", repeats=4)
+    assert found.call_se == pytest.approx(spread, rel=0.045)
+    (pilot,) = draws(LAWS, 400, 1, seed=23)
+    for known in ({"design": "sampled"}, {"prompt_weights": w}):
+        plain = forecast_from_pilot(pilot).at("prompt", repeats=4).call_se
+        other = forecast_from_pilot(pilot, **known).at("prompt", repeats=4).call_se
+        exact = forecast_from_laws(LAWS, **known).at("prompt", repeats=4).call_se
+        assert other == pytest.approx(exact, rel=0.05)
+        assert other != pytest.approx(plain, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("depths", "level"), [((4,), 0.95), ((4, 8), 0.975), ((4, 5, 6, 7), 0.9875)]
+)
+def test_each_look_spends_an_equal_part_of_the_error(depths, level):
+    assert SequentialPlan(component="prompt", limit=0.1, depths=depths).level == level
+
+
+def test_a_look_is_the_gate_of_its_own_prefix_at_the_level_of_the_plan():
+    plan = SequentialPlan(component="prompt", limit=0.3, depths=(4, 6, 8), alpha=0.2)
+    tensor = jl.VerdictTensor.from_laws(LAWS, repeats=8, seed=5)
+    found = look(plan, tensor, depth=4).decision
+    interval = call_interval(tensor.prefix(4), "prompt")
+    assert found == gate(interval, 0.3, level=1 - 0.2 / 3)
+    assert found != gate(interval, 0.3, level=0.95)
+    assert found != gate(call_interval(tensor, "prompt"), 0.3, level=1 - 0.2 / 3)
+
+
+def test_requests_per_minute_limit_seconds():
+    found = workload(
+        calls=30,
+        input_tokens=0,
+        output_tokens=0,
+        latency_s=0.1,
+        concurrency=1,
+        requests_per_minute=20,
+    )
+    assert (found.seconds, found.limited_by) == (90.0, "requests per minute")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"component": "x"}, "no component is called 'x'"),
+        ({"limit": float("nan")}, "limit = nan"),
+        ({"depths": (4.5, 8)}, "depth = 4.5"),
+    ],
+)
+def test_impossible_plans_are_refused(wrong, rule):
+    with pytest.raises(jl.InputError, match=rule):
+        SequentialPlan(**{"component": "prompt", "limit": 0.1, "depths": (4, 8), **wrong})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"requests_per_minute": 0},
+        {"requests_per_minute": -1},
+        {"tokens_per_minute": 0},
+        {"input_tokens": -1},
+        {"output_tokens": -1},
+        {"latency_s": float("nan")},
+        {"latency_s": -1.0},
+        {"concurrency": 0},
+    ],
+)
+def test_impossible_workloads_are_refused(wrong):
+    (name,) = wrong
+    given = {"calls": 1, "input_tokens": 1, "output_tokens": 1, "latency_s": 1.0, "concurrency": 1}
+    with pytest.raises(jl.InputError, match=f"{name} = "):
+        workload(**{**given, **wrong})
+
+
+def test_depths_that_are_no_counts_and_laws_of_no_item_are_refused():
+    with pytest.raises(jl.InputError, match=r"repeats = 2\.5: a whole number"):
+        forecast_from_laws(LAWS).at("prompt", repeats=2.5)
+    with pytest.raises(jl.InputError, match="laws of 0 items"):
+        forecast_from_laws(LAWS[:0])
