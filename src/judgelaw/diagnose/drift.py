@@ -1,12 +1,14 @@
 """Drift: do calls of one cell agree less, the further apart they were made?
 
 Over all pairs of distinct calls of a cell, x is the gap of their repeat ranks, or log(1 + seconds)
-between them, and y whether they agree. The slope is that of least squares over all pairs,
+between them, and y whether they agree. The slope is that of least squares within cells,
 
-    (n sum xy - sum x sum y) / (n sum xx - (sum x)^2)
+    sum_cells (sum xy - sum x sum y / n) / sum_cells (sum xx - (sum x)^2 / n)
 
-with the sums resampled by whole items. Independent calls of a fixed law have slope 0. Repeats that
-copy the call before them, or a provider whose model changes, have a negative one.
+with the sums resampled by whole items. Cells have a level of their own: where long prompts take
+longer and agree more, a slope over all pairs at once would see drift that is none. Independent
+calls of a fixed law have slope 0. Repeats that copy the call before them, or a provider whose model
+changes, have a negative one.
 """
 
 from collections.abc import Callable, Iterator
@@ -87,14 +89,14 @@ def _drift(
 ) -> Drift | None:
     sums, low, high = _item_sums(ranked, gap, edges)
     totals = sums.sum(axis=0)
-    if totals[0] == 0 or low == high:
+    if not totals[1] > 0 or low == high:
         return None
     bins = len(edges) - 1
 
     def statistic(m: Floats) -> Floats:
-        n, x, y, xy, xx = (m[..., j] for j in range(5))
-        slope = (n * xy - x * y) / (n * xx - x * x)
-        pairs, agree = m[..., 5 : 5 + bins], m[..., 5 + bins :]
+        xy, xx = m[..., 0], m[..., 1]
+        slope = np.divide(xy, xx, out=np.full_like(xy, np.nan), where=xx > 0)
+        pairs, agree = m[..., 2 : 2 + bins], m[..., 2 + bins :]
         level = np.divide(agree, pairs, out=np.full_like(agree, np.nan), where=pairs > 0)
         return np.concatenate([slope[..., None], level], axis=-1)
 
@@ -103,33 +105,34 @@ def _drift(
         slope=slope,
         reach=high - low,
         levels=tuple(
-            (float(edges[b]), float(edges[b + 1]), int(totals[5 + b]), level)
+            (float(edges[b]), float(edges[b + 1]), int(totals[2 + b]), level)
             for b, level in enumerate(levels)
         ),
     )
 
 
 def _item_sums(ranked: NDArray[np.int16], gap: Gap, edges: Floats) -> tuple[Floats, float, float]:
-    """Return (n, x, y, xy, xx, pairs per bin..., agreements per bin...) per item, and x's range."""
-    bins = len(edges) - 1
-    sums = np.zeros((len(ranked), 5 + 2 * bins))
+    """Return (xy, xx within cells, pairs and agreements per bin...) per item, and x's range."""
+    bins, axes = len(edges) - 1, (1, 2)
+    levels = np.zeros((len(ranked), 2 * bins))
+    sums = np.zeros((5, *ranked.shape[:-1]))
     low, high = np.inf, -np.inf
     for x, y, there in _pairs(ranked, gap):
         if there.any():
             low, high = min(low, x[there].min()), max(high, x[there].max())
         x0, y0 = np.where(there, x, 0.0), np.where(there, y, 0.0)
-        axes = (1, 2)
-        sums[:, 0] += there.sum(axis=axes)
-        sums[:, 1] += x0.sum(axis=axes)
-        sums[:, 2] += y0.sum(axis=axes)
-        sums[:, 3] += (x0 * y0).sum(axis=axes)
-        sums[:, 4] += (x0 * x0).sum(axis=axes)
+        sums += np.stack([there, x0, y0, x0 * y0, x0 * x0])
         at = np.searchsorted(edges, x0, side="right") - 1
         for b in range(bins):
             inside = there & (at == b)
-            sums[:, 5 + b] += inside.sum(axis=axes)
-            sums[:, 5 + bins + b] += (inside * y0).sum(axis=axes)
-    return sums, float(low), float(high)
+            levels[:, b] += inside.sum(axis=axes)
+            levels[:, bins + b] += (inside * y0).sum(axis=axes)
+    n, x1, y1, xy, xx = sums
+    pairs = np.maximum(n, 1)
+    within = np.stack(
+        [(xy - x1 * y1 / pairs).sum(axis=axes), (xx - x1 * x1 / pairs).sum(axis=axes)], axis=1
+    )
+    return np.concatenate([within, levels], axis=1), float(low), float(high)
 
 
 def _pairs(
@@ -146,7 +149,9 @@ def drift_finding(
 ) -> Finding:
     """Say whether agreement depends on the gap of repeat ranks ("rank") or of time ("time").
 
-    `adjacent` says that repeats of a cell were made one after the other, which hides slow drift.
+    `adjacent` says that repeats of a cell were made one after the other. Slow drift does not show
+    then, and the time between calls is mostly the length of the answers between them, so that
+    elapsed time is no test at all.
     """
     name = "rank_gap" if kind == "rank" else "elapsed_time"
     unit = "step of repeat rank" if kind == "rank" else "unit of log(1 + seconds)"
@@ -163,14 +168,15 @@ def drift_finding(
     slope = drift.slope
     change = slope.estimate * drift.reach
     weak = " Repeats were adjacent in time, so slow drift would not show." if adjacent else ""
+    severity = "unknown" if adjacent and kind == "time" else _severity(slope, change)
     return Finding(
         name=name,
-        verdict=_severity(slope, change),
+        verdict=severity,
         headline=(
             f"Agreement of calls of one cell changes by {slope.estimate:+.4f} per {unit} "
             f"(band {_band(slope)}), {change:+.3f} over the whole range.{weak}"
         ),
-        advice=_ADVICE[_severity(slope, change)],
+        advice=_ADVICE[severity],
         subject=subject,
         figures={"slope": slope.estimate, "change": change, "reach": drift.reach},
         columns=("gap_from", "gap_to", "pairs", "agreement", "agreement_low", "agreement_high"),
@@ -183,6 +189,8 @@ def drift_finding(
 
 _ADVICE: dict[Severity, str] = {
     "ok": "Nothing to do: calls look exchangeable over the range.",
+    "unknown": "The time between adjacent repeats depends on how long the answers are: "
+    "`schedule: random` spreads repeats out, and tests for drift.",
     "notice": "The change is too small to move a component by much; mention it.",
     "problem": "Calls are not independent draws of one law: look for caching, batching or a "
     "changed model, and acquire anew with repeats spread over time.",

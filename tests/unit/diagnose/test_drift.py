@@ -14,14 +14,17 @@ HOW = How(draws=400, seed=1)
 
 
 def slope_by_pairs(tensor, gap):
-    """Regress agreement on the gap over all pairs of calls, one by one."""
-    x, y = [], []
+    """Regress agreement on the gap over pairs of calls, with an intercept for every cell."""
+    xs, ys = [], []
     for cell in np.ndindex(tensor.ranked.shape[:-1]):
         calls = tensor.ranked[cell]
-        for r, s in combinations(range(len(calls)), 2):
-            x.append(gap(cell, r, s))
-            y.append(float(calls[r] == calls[s]))
-    return np.polyfit(x, y, 1)[0]
+        pairs = list(combinations(range(len(calls)), 2))
+        x = np.array([gap(cell, r, s) for r, s in pairs])
+        y = np.array([float(calls[r] == calls[s]) for r, s in pairs])
+        xs.append(x - x.mean())
+        ys.append(y - y.mean())
+    x, y = np.concatenate(xs), np.concatenate(ys)
+    return (x @ y) / (x @ x)
 
 
 def test_slope_is_least_squares_over_pairs():
@@ -42,6 +45,29 @@ def test_time_slope_is_least_squares_on_log_seconds():
 
     assert found.slope.estimate == pytest.approx(slope_by_pairs(tensor, gap))
     assert sum(pairs for *_, pairs, _ in found.levels) == tensor.ranked[..., 0].size * 6
+
+
+def test_slow_items_that_agree_more_are_no_drift():
+    """Cells differ in pace and in agreement; within a cell, calls are independent."""
+    laws = np.repeat([[0.97, 0.01, 0.01, 0.01], [0.25, 0.25, 0.25, 0.25]], 10, axis=0)
+    world = World.from_laws(np.broadcast_to(laws[:, None, None], (20, 6, 2, 4)))
+    tensor = world.tensor(items=20, prompts=6, orders=2, repeats=4, seed=3)
+    pace = np.repeat([60.0, 1.0], 10)[:, None, None, None]
+    seconds = pace * (np.arange(4) + 0.1 * stream(4, "jitter").random(tensor.ranked.shape))
+    finding = drift_finding(time_drift(tensor, seconds, HOW), kind="time", subject="judge")
+    assert finding.verdict == "ok"
+
+
+def test_elapsed_time_of_adjacent_repeats_accuses_nobody():
+    """Long answers take longer, so the time between adjacent calls depends on what was said."""
+    tensor = drawn(items=40, repeats=4, world=World.from_effects(base=[0.1, 0.1, 0.7, 0.1]))
+    durations = np.where(tensor.ranked == 2, 3.0, 1.0)
+    seconds = np.cumsum(durations, axis=-1)
+    drift = time_drift(tensor, seconds, HOW)
+    assert drift_finding(drift, kind="time", subject="j").verdict == "problem"
+    finding = drift_finding(drift, kind="time", subject="j", adjacent=True)
+    assert finding.verdict == "unknown"
+    assert "schedule: random" in finding.advice
 
 
 def test_copied_repeats_are_found():
