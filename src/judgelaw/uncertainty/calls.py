@@ -32,7 +32,7 @@ from judgelaw.uncertainty.forms import (
     contrast_row,
     contrast_vector,
 )
-from judgelaw.uncertainty.results import Interval, check_level, no_interval, t_interval
+from judgelaw.uncertainty.results import Interval, check_level, is_constant, no_interval, t_interval
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +41,11 @@ _COVERS: dict[Design, str] = {
     "sampled": "call sampling, with the items and the drawn prompts fixed; "
     "not the drawing of prompts (see prompt_projection)",
 }
+
+_CANCELLED = (
+    "the items' unbiased variances nearly cancel, so the error has less than one degree of "
+    "freedom: acquire more items or repeats, or use the item error"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,12 +123,12 @@ class CallErrors:
         """Return the call part, the item part and the total of the macroaverage's variance."""
         values, V = self.values(contrast), self.variances(contrast)
         N = len(values)
-        call = float(V.sum()) / N**2
         reason = self.refusal(contrast)
+        call = float(V.sum()) / N**2 if reason is None else nan
         if N < 2:  # noqa: PLR2004 - a variance over items
-            reason = "one item has no variance over items: the split needs two or more"
+            reason = reason or "one item has no variance over items: the split needs two or more"
             return ErrorSplit(call=call, item=nan, total=nan, reliability=nan, reason=reason)
-        s2 = float(values.var(ddof=1))
+        s2 = 0.0 if is_constant(values) else float(values.var(ddof=1))
         if reason is None and s2 == 0:
             reason = "all items have the same estimate: their variance is zero, nothing to split"
         if reason is not None:
@@ -231,6 +236,8 @@ def interval_of_sums(
     if reason is not None:
         return no_interval(estimate=estimate, level=level, covers=covers, reason=reason)
     nu = 2 * total**2 / float((variances**2).sum())
+    if nu < 1:
+        return no_interval(estimate=estimate, level=level, covers=covers, reason=_CANCELLED)
     return t_interval(
         estimate=estimate, variance=total, df=nu, level=level, covers=covers, warning=warning
     )

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,11 +7,13 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, decompose
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
+    CallErrors,
     call_covariance,
     call_errors,
     call_interval,
     call_variance,
     component_lead,
+    component_map,
     component_share,
     concentration_forms,
     form_of,
@@ -119,6 +123,38 @@ def test_variance_that_is_not_positive_gives_a_reason():
     assert "not positive" in found.reason
 
 
+def with_variances(*V):
+    """Call errors whose items have these variances of the call component, one each."""
+    covariance = np.zeros((len(V), 4, 4))
+    covariance[:, 0, 0] = V
+    covariance[:, 3, 3] = 1e-6
+    return CallErrors(
+        estimates=np.tile([0.2, 0.1, 0.1, 0.1, 0.5], (len(V), 1)),
+        covariance=covariance,
+        components=component_map(2, 2),
+        unanimous=np.zeros(len(V), dtype=bool),
+        design="census",
+    )
+
+
+@pytest.mark.parametrize("left", [1e-3, 1e-9, 1e-15])
+def test_variances_that_nearly_cancel_give_no_interval(left):
+    """2 (sum V)^2 / sum V^2 goes to 0, where the t quantile has no bound."""
+    errors = with_variances(0.01 + left * 0.01, -0.01)
+    found = errors.interval("call")
+    assert np.isnan([found.se, found.low, found.high]).all()
+    assert "nearly cancel" in found.reason
+    assert "nearly cancel" in judge_difference(errors, errors, "call").reason
+    assert "nearly cancel" in component_share(errors, "call", level=0.5).reason
+
+
+def test_one_degree_of_freedom_is_enough_for_an_interval():
+    """V = (1, a): nu = 2 (1 + a)^2 / (1 + a^2) is 1 at a = -2 + sqrt 3."""
+    edge = -2 + 3**0.5
+    assert "nearly cancel" in with_variances(1.0, edge - 1e-6).interval("call").reason
+    assert with_variances(1.0, edge + 1e-6).interval("call").df == pytest.approx(1, abs=1e-4)
+
+
 def test_absent_facet_has_no_interval():
     tensor = WORLD.tensor(items=5, prompts=6, orders=2, repeats=4, seed=1).select(orders=["o1"])
     found = call_interval(tensor, "interaction")
@@ -138,6 +174,20 @@ def test_split_of_one_item_is_refused(tensor):
     split = call_errors(tensor.select(items=["i1"])).split()
     assert np.isnan([split.item, split.total, split.reliability]).all()
     assert "one item" in split.reason
+
+
+def test_split_of_one_unanimous_item_knows_no_call_error():
+    counts = np.zeros((1, 3, 1, 2), dtype=int)
+    counts[:, :2, :, 0] = counts[:, 2:, :, 1] = 8
+    split = call_errors(counts).split()
+    assert np.isnan(split.call)
+    assert "every cell is unanimous" in split.reason
+
+
+def test_split_of_items_that_differ_by_rounding_is_refused():
+    errors = with_variances(0.01, 0.01, 0.01)
+    split = replace(errors, estimates=errors.estimates * (1 + 1e-15 * np.eye(3, 5))).split("call")
+    assert "same estimate" in split.reason
 
 
 def test_reliability_predicts_split_half_correlation():
