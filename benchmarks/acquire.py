@@ -90,16 +90,27 @@ transport: {{concurrency: {concurrency}}}
 def ours(folder: Path) -> dict[str, float]:
     """Time the engine alone: freezing, loading and the tables are linear and measured elsewhere."""
     from judgelaw.acquire.engine import drive
-    from judgelaw.acquire.progress import Silent
     from judgelaw.design import open_run
     from judgelaw.ledger import SqliteLedger
 
     frozen = open_run(folder / "run")
+    memory = Memory()
     with SqliteLedger(frozen.path) as ledger:
         ledger.load(frozen.judges, frozen.iter_calls(), manifest="bench")
-        figures = timed(lambda: asyncio.run(drive(frozen, ledger, Silent())))
+        figures = timed(lambda: asyncio.run(drive(frozen, ledger, memory)))
         assert ledger.totals().completed == frozen.count
-        return {**figures, "calls": frozen.count}
+        return {**figures, "calls": frozen.count, "asking": memory.most}
+
+
+class Memory:
+    """Watches a run's memory where a progress bar would be, several times a second."""
+
+    most = 0.0
+
+    def show(self, tally, now) -> None:
+        del tally, now
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        self.most = max(self.most, pages * resource.getpagesize() / 2**20)
 
 
 def timed(function) -> dict[str, float]:
@@ -162,12 +173,12 @@ def memory(port: int, *, quick: bool) -> Figure:
     few, many = (1_000, 10_000) if quick else (1_000, 100_000)
     small, large = (measure("ours", port, 200, calls) for calls in (few, many))
     return Figure(
-        name="memory growth of a run, MB",
-        value=large["rss"] - small["rss"],
-        # A page of the manifest (20,480 calls) and the text of the items; then nothing more.
-        target=64,
+        name="memory growth while asking, MB",
+        value=large["asking"] - small["asking"],
+        target=32,
         direction="at most",
-        detail=f"peak of {many:,} calls ({large['rss']:.0f} MB) less that of {few:,}",
+        detail=f"most of {many:,} calls ({large['asking']:.0f} MB) less that of {few:,}; "
+        f"peak of the process, a page of the manifest included, {large['rss']:.0f} MB",
     )
 
 

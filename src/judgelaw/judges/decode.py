@@ -92,7 +92,7 @@ def _openai_answer(
     refusal: str | None,
 ) -> Answer:
     usage = _object(body.get("usage"))
-    details = _object(usage.get("prompt_tokens_details"))
+    details = usage.get("prompt_tokens_details")
     reason = storable(choice.get("finish_reason"))
     return Answer(
         completion=Completion(
@@ -103,7 +103,7 @@ def _openai_answer(
         ),
         input_tokens=count(usage.get("prompt_tokens")),
         output_tokens=count(usage.get("completion_tokens")),
-        cached_tokens=count(details.get("cached_tokens")),
+        cached_tokens=count(_object(details).get("cached_tokens")) if details else None,
         model=storable(body.get("model")),
         fingerprint=storable(body.get("system_fingerprint")),
         response_id=storable(body.get("id")),
@@ -129,8 +129,9 @@ def _content(content: Any) -> str | None:
 
 def _seed(body: dict[str, Any], choice: dict[str, Any]) -> int | None:
     """Return the seed that some servers say they sampled with."""
-    given = count(choice.get("seed"))
-    return given if given is not None else count(body.get("seed"))
+    if "seed" in choice:
+        return count(choice["seed"])
+    return count(body["seed"]) if "seed" in body else None
 
 
 def _object(value: Any) -> dict[str, Any]:

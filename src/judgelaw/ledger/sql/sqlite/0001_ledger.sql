@@ -84,7 +84,7 @@ CREATE TABLE attempts (
 -- let a completion in only for an open attempt of that call: no second index is needed for it.
 CREATE TABLE completions (
     call             INTEGER PRIMARY KEY,
-    attempt          INTEGER NOT NULL REFERENCES attempts (id),
+    attempt          INTEGER NOT NULL,
     sent_at          REAL NOT NULL,
     ended_at         REAL NOT NULL,
     status           INTEGER NOT NULL,
