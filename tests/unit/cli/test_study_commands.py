@@ -103,9 +103,9 @@ def test_check_writes_json_alone_to_stdout(capsys):
     facts = json.loads(out)
     assert code == 0
     assert facts["schema"] == "judgelaw.check/1"
-    assert (facts["items"], facts["calls"]) == (24, 1536)
-    assert facts["strata"] == {"arithmetic": 6, "format": 6, "facts": 6, "instructions": 6}
-    assert [block["calls"] for block in facts["blocks"]] == [1152, 384]
+    assert (facts["items"], facts["calls"]) == (19, 1152)
+    assert facts["strata"] == {"arithmetic": 5, "format": 5, "facts": 5, "instructions": 4}
+    assert [block["calls"] for block in facts["blocks"]] == [768, 384]
 
 
 def test_check_lists_problems_with_exit_code_two(capsys, known):
