@@ -15,7 +15,7 @@ rejects 2%).
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import nan
+from math import inf, nan
 from typing import Literal, get_args
 
 import numpy as np
@@ -39,8 +39,9 @@ DRAWS = 999
 _CHUNK = 1 << 16
 """Calls shuffled at a time: 512 kB."""
 _TIE = 1e-11
-"""Rounding makes equal statistics differ by 1e-15; distinct ones differ by 1e-10 in common designs.
-Without it p was wrong in a fifth of data sets; with it a near tie counts, which is conservative."""
+"""In units of the largest dissimilarity. Rounding makes equal statistics differ by 1e-15; distinct
+ones differ by 1e-10 in common designs. Without it p was wrong in a fifth of data sets; with it a
+near tie counts, which is conservative."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +100,8 @@ def permutation_test(
         progress: called with (done, draws) after every chunk of draws.
     """
     _check_request(facet, within, draws)
-    known = declare(
-        x,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
+    r, unit = _in_unit(dissimilarity)
+    known = declare(x, order_weights=order_weights, prompt_weights=prompt_weights, dissimilarity=r)
     if studentised:
         _check_four(known)
     scheme = _scheme(known, within)
@@ -122,7 +119,7 @@ def permutation_test(
                 progress(done, draws)
     return PermutationTest(
         p=(1 + at_least) / (1 + draws) if reason is None else nan,
-        statistic=observed,
+        statistic=observed if studentised else observed * unit,
         at_least=at_least,
         draws=draws if reason is None else 0,
         facet=facet,
@@ -131,6 +128,22 @@ def permutation_test(
         hypothesis=_hypothesis(facet, scheme),
         reason=reason,
     )
+
+
+def _in_unit(
+    dissimilarity: ArrayLike | str | None,
+) -> tuple[ArrayLike | str | None, float]:
+    """Return a dissimilarity whose largest entry is 1, and the unit that was divided out.
+
+    What counts as a tie, and so p, then does not depend on the unit of the scores.
+    """
+    if dissimilarity is None or isinstance(dissimilarity, str):
+        return dissimilarity, 1.0
+    r = np.asarray(dissimilarity)
+    unit = float(r.max()) if r.size else nan
+    if not 0 < unit < inf:  # nothing to divide by: `declare` judges it
+        return dissimilarity, 1.0
+    return np.asarray(r / unit), unit
 
 
 def _chunks(draws: int, calls: int) -> Iterator[tuple[int, int]]:

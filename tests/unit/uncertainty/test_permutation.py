@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from judgelaw.errors import InputError, NotIdentifiedError
-from judgelaw.estimate import decompose
+from judgelaw.estimate import decompose, numeric
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import permutation, permutation_test
+from judgelaw.uncertainty import call_interval, permutation, permutation_test
 from judgelaw.uncertainty.shuffle import Shuffler
 from judgelaw.worlds import World
 
@@ -140,6 +140,56 @@ def test_weights_and_scales_enter_the_statistic():
     weighted = permutation_test(table(), draws=19, prompt_weights=[0.7, 0.1, 0.1, 0.1])
     ordinal = permutation_test(table(), draws=19, dissimilarity="ordinal")
     assert len({plain.statistic, weighted.statistic, ordinal.statistic}) == 3
+
+
+@pytest.mark.parametrize("unit", [1e-7, 1e-3, 3.0, 1e6])
+@pytest.mark.parametrize("studentised", [False, True])
+def test_p_does_not_depend_on_the_unit_of_scores(unit, studentised):
+    """Few calls, so many ties: a tolerance in the unit of the scores would miscount them."""
+    scores = np.array([0.0, 0.1, 0.3, 0.7])
+    few = table(8, items=2, prompts=2, orders=1)
+    options = {"draws": 199, "studentised": studentised}
+    plain = permutation_test(few, dissimilarity=numeric(scores), **options)
+    found = permutation_test(few, dissimilarity=numeric(unit * scores), **options)
+    assert 10 < plain.at_least < 190
+    assert found.at_least == plain.at_least
+    power = 1.0 if studentised else unit**2
+    assert found.statistic == pytest.approx(plain.statistic * power, rel=1e-9)
+
+
+def test_dissimilarities_that_are_none_are_refused():
+    for r in (np.full((4, 4), np.inf), np.full((3, 3), 1.0)):
+        with pytest.raises(InputError, match="dissimilarity"):
+            permutation_test(table(), dissimilarity=r)
+
+
+@pytest.mark.parametrize("facet", ["prompt", "order"])
+def test_statistic_is_the_component_of_the_facet_over_its_own_error(facet):
+    tensor = World.from_effects(prompt=0.05, order=0.01).tensor(
+        items=8, prompts=4, orders=3, repeats=6, seed=1
+    )
+    component = float(decompose(tensor)[facet].mean())
+    by_call = call_interval(tensor, facet)
+    assert permutation_test(tensor, facet, draws=9).statistic == pytest.approx(component)
+    studentised = permutation_test(tensor, facet, draws=9, studentised=True)
+    assert studentised.statistic == pytest.approx(component / by_call.se)
+
+
+def test_draws_of_a_facet_are_judged_by_the_component_of_that_facet():
+    """Orders that decide the verdict and prompts that do nothing, and the other way around."""
+    by_order = np.tile(np.array([[4, 1], [1, 4]]), (6, 3, 1, 1))
+    for counts, low, high in (
+        (by_order, "order", "prompt"),
+        (by_order.swapaxes(1, 2), "prompt", "order"),
+    ):
+        assert permutation_test(counts, low, draws=199).p < 0.05
+        assert permutation_test(counts, high, draws=199).p > 0.9
+
+
+def test_seed_names_the_draws():
+    found = [permutation_test(table(), draws=199, seed=s).at_least for s in (0, 1, 2, 3, 0)]
+    assert found[0] == found[-1]
+    assert len(set(found)) > 1
 
 
 def test_one_level_has_nothing_to_exchange():
