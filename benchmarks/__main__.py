@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.figure import Figure
 
-HERE = Path(__file__).parent
+RESULTS = Path(__file__).parent / "RESULTS.md"
 ORDER = [
     "startup",
     "decompose",
@@ -25,6 +25,8 @@ ORDER = [
     "workers",
     "analyze",
     "report",
+    "embedded",
+    "workers",
 ]
 LIBRARIES = ("numpy", "scipy", "duckdb", "aiohttp")
 
@@ -41,8 +43,8 @@ def main() -> None:
         for figure in found:
             print(f"  {row(figure)}", file=sys.stderr)
         figures += found
-    if not options.names and not options.quick:
-        (HERE / "RESULTS.md").write_text(page(figures))
+    if not options.quick:
+        RESULTS.write_text(page({**kept(), **{figure.name: row(figure) for figure in figures}}))
     measured = [figure for figure in figures if figure.measured]
     missed = [figure.name for figure in measured if not figure.holds]
     print(
@@ -59,7 +61,15 @@ def row(figure: Figure) -> str:
     return f"| {figure.name} | {figure.value:.3g} | {target} | {mark} | {figure.detail} |"
 
 
-def page(figures: list[Figure]) -> str:
+def kept() -> dict[str, str]:
+    """Return the rows of the page as it is: a run of some benchmarks leaves the others alone."""
+    if not RESULTS.exists():
+        return {}
+    rows = [line for line in RESULTS.read_text().splitlines() if line.startswith("| ")]
+    return {line.split(" | ")[0].removeprefix("| "): line for line in rows[1:]}
+
+
+def page(rows: dict[str, str]) -> str:
     python = f"Python {platform.python_version()}"
     libraries = ", ".join([python, *(f"{name} {version(name)}" for name in LIBRARIES)])
     return "\n".join(
@@ -73,7 +83,7 @@ def page(figures: list[Figure]) -> str:
             "",
             "| what | measured | target | | against what |",
             "|---|---|---|---|---|",
-            *map(row, figures),
+            *rows.values(),
             "",
         ]
     )
