@@ -1,15 +1,60 @@
-"""Validation at the door: counts, laws and ranked verdicts as arrays."""
+"""Validation at the door: counts, laws, ranked verdicts and labels."""
 
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Rational
-from typing import Any
+from operator import index
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.errors import InputError
 
+T = TypeVar("T")
+
 ABSENT = -1
 """Code of a repeat rank that holds no call."""
+
+_EXACT_FLOAT = 2.0**53
+_NAMED_AT_MOST = 5
+
+
+def as_array(x: ArrayLike, what: str) -> NDArray[Any]:
+    """Turn what was handed in into an array without masked entries, or say why it is none."""
+    try:
+        array = np.asarray(x)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{what} cannot be read as an array ({error}): pass rows of equal length"
+        ) from error
+    if np.ma.is_masked(x):
+        raise InputError(
+            f"{what} hold masked entries, which have no value here: "
+            "fill them (masked_array.filled) or leave out what they stand for"
+        )
+    return array
+
+
+def as_floats(x: ArrayLike, what: str) -> NDArray[Any]:
+    """Turn what was handed in into floats; exact rationals stay exact."""
+    array = as_array(x, what)
+    if is_exact(array):
+        return array
+    if array.dtype.kind not in "biufO":
+        raise InputError(f"{what} are {array.dtype}, not numbers")
+    try:
+        return array.astype(float, copy=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} are not numbers ({error})") from error
+
+
+def as_whole(value: Any, what: str) -> int:
+    """Return a whole number, refusing 2.5, 2.0 and "2" alike."""
+    try:
+        return index(value)
+    except TypeError as error:
+        raise InputError(f"{what} = {value!r}: pass a whole number (an int)") from error
 
 
 def as_counts(counts: ArrayLike) -> NDArray[Any]:
@@ -17,7 +62,7 @@ def as_counts(counts: ArrayLike) -> NDArray[Any]:
 
     An object array of whole Fractions stays one: estimates are then exact rationals.
     """
-    array = np.asarray(counts)
+    array = as_array(counts, "counts")
     if is_exact(array):
         if wrong := [x for x in array.flat if x < 0 or x.denominator != 1]:
             raise InputError(f"count {wrong[0]}: a count of calls is whole and not negative")
@@ -29,6 +74,11 @@ def as_counts(counts: ArrayLike) -> NDArray[Any]:
         return array
     if array.dtype.kind != "f":
         raise InputError(f"counts are {array.dtype}, not numbers: pass whole numbers of calls")
+    if array.size and np.abs(array).max() > _EXACT_FLOAT and np.isfinite(array).all():
+        raise InputError(
+            f"counts reach {array.max():.17g}: floats above 2^53 skip whole numbers, "
+            "so this is no count; pass integers"
+        )
     wrong = ~np.isfinite(array) | (array != np.floor(array)) | (array < 0)
     if wrong.any():
         where = tuple(int(j) for j in np.argwhere(wrong)[0])
@@ -41,8 +91,7 @@ def as_counts(counts: ArrayLike) -> NDArray[Any]:
 
 def as_laws(laws: ArrayLike) -> NDArray[np.float64]:
     """Validate probability vectors along the last axis; exact rationals stay exact."""
-    given = np.asarray(laws)
-    p = given if is_exact(given) else np.asarray(laws, dtype=float)
+    p = as_floats(laws, "laws")
     if p.ndim == 0:
         raise InputError("a law is a vector of probabilities, not one number")
     wrong = np.not_equal(p, p) | (p < 0) | (p > 1)
@@ -68,3 +117,69 @@ def count_ranked(ranked: NDArray[np.int16], verdicts: int) -> NDArray[np.int64]:
     for code in range(verdicts):
         np.sum(ranked == code, axis=-1, out=counts[..., code])
     return counts
+
+
+def end_to_end(ranked: NDArray[np.int16], length: int) -> NDArray[np.int16]:
+    """Lay the ranks of several prompts (items, prompts, orders, repeats) end to end."""
+    n, k, o, r = ranked.shape
+    flat = ranked.transpose(0, 2, 1, 3).reshape(n, o, k * r)
+    pad = np.full((n, o, length - k * r), ABSENT, dtype=np.int16)
+    return np.concatenate([flat, pad], axis=-1)
+
+
+def numbered(letter: str, n: int) -> tuple[str, ...]:
+    """Return labels by number: i1, i2, ..."""
+    return tuple(f"{letter}{i + 1}" for i in range(n))
+
+
+def labels_of(axis: str, given: Iterable[str] | None, n: int, letter: str) -> tuple[str, ...]:
+    """Return the distinct labels of an axis, numbered where none are given."""
+    if given is None:
+        return numbered(letter, n)
+    names = per_item(axis, given, n)
+    if len(set(names)) != n:
+        twice = Counter(names).most_common(1)[0][0]
+        raise InputError(f"{axis} names {twice!r} more than once: labels of an axis are distinct")
+    return names
+
+
+def per_item(axis: str, given: Iterable[T], n: int) -> tuple[T, ...]:
+    """Return one label for each position of an axis."""
+    names = tuple(given)
+    if len(names) != n:
+        raise InputError(f"{axis} has {len(names)} labels for {n} positions of its axis")
+    return names
+
+
+def positions(axis: str, names: tuple[str, ...], wanted: Iterable[str] | None) -> NDArray[np.intp]:
+    """Return where the wanted labels stand on their axis, in the order wanted."""
+    if wanted is None:
+        return np.arange(len(names))
+    at = {name: i for i, name in enumerate(names)}
+    wanted = list(wanted)
+    if unknown := [name for name in wanted if name not in at]:
+        raise InputError(f"no {axis} is called {unknown[0]!r}; there are {some(names)}")
+    if len(set(wanted)) < len(wanted):
+        twice = Counter(wanted).most_common(1)[0][0]
+        raise InputError(f"{axis} {twice!r} is named more than once: name each one once")
+    return np.array([at[name] for name in wanted], dtype=np.intp)
+
+
+def some(names: Sequence[str]) -> str:
+    """Name the first few labels in a message."""
+    shown = ", ".join(repr(name) for name in names[:_NAMED_AT_MOST])
+    more = len(names) - _NAMED_AT_MOST
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def grouped(names: Sequence[Hashable], groups: Mapping[str, Iterable[Hashable]]) -> list[list[int]]:
+    """Return the positions of each group's prompts, after checking that each prompt has one."""
+    members = [tuple(group) for group in groups.values()]
+    named = Counter(name for group in members for name in group)
+    if set(named) != set(names) or max(named.values(), default=0) > 1 or () in members:
+        raise InputError(
+            f"groups must hold each prompt once, and one prompt or more each; prompts are "
+            f"{list(names)}, groups name {sorted(map(str, named.elements()))}"
+        )
+    at = {name: i for i, name in enumerate(names)}
+    return [[at[name] for name in group] for group in members]

@@ -6,20 +6,32 @@ Left of it nothing knows statistics; right of it nothing does I/O.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from judgelaw.arrays import ABSENT, as_counts, as_laws, count_ranked
+from judgelaw.arrays import (
+    ABSENT,
+    as_array,
+    as_counts,
+    as_laws,
+    as_whole,
+    count_ranked,
+    end_to_end,
+    grouped,
+    labels_of,
+    numbered,
+    per_item,
+    positions,
+    some,
+)
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
 from judgelaw.frames import Library, frame_of, table_html
 from judgelaw.streams import stream
 
 if TYPE_CHECKING:
     from os import PathLike
-
-T = TypeVar("T")
 
 INVALID = "invalid"
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
@@ -39,6 +51,7 @@ class VerdictTensor:
         gold: the right verdict of each item (None where an item has none), or None.
         judge, layer: where the calls come from, if known.
         notes: what was left out on the way here, in words.
+        pooled: whether cells hold calls of several prompts, which are no repeats of one law.
     """
 
     counts: NDArray[np.int64]
@@ -52,6 +65,24 @@ class VerdictTensor:
     judge: str | None = None
     layer: str | None = None
     notes: tuple[str, ...] = ()
+    pooled: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse labels that do not fit the axes, and negative counts."""
+        axes = (self.items, self.prompts, self.orders, self.verdicts)
+        shape = tuple(len(axis) for axis in axes)
+        if np.shape(self.counts) != shape:
+            raise InputError(
+                f"counts have shape {np.shape(self.counts)}, the labels of items, prompts, orders "
+                f"and verdicts are {shape}: one label for each position"
+            )
+        if self.ranked is not None and self.ranked.shape[:-1] != shape[:-1]:
+            raise InputError(f"ranked verdicts of shape {self.ranked.shape} for cells {shape[:-1]}")
+        for axis, given in (("strata", self.strata), ("gold", self.gold)):
+            if given is not None:
+                per_item(axis, given, shape[0])
+        if self.counts.size and self.counts.min() < 0:
+            raise InputError(f"count {self.counts.min()}: a count of calls is never negative")
 
     @staticmethod
     def from_table(
@@ -113,12 +144,12 @@ class VerdictTensor:
             verdicts = DEFAULT_VERDICTS
         return cls(
             counts=array,
-            items=_labels("items", items, n, "i"),
-            prompts=_labels("prompts", prompts, k, "p"),
-            orders=_labels("orders", orders, o, "o"),
-            verdicts=_labels("verdicts", verdicts, c, "v"),
-            strata=None if strata is None else _per_item("strata", strata, n),
-            gold=None if gold is None else _per_item("gold", gold, n),
+            items=labels_of("items", items, n, "i"),
+            prompts=labels_of("prompts", prompts, k, "p"),
+            orders=labels_of("orders", orders, o, "o"),
+            verdicts=labels_of("verdicts", verdicts, c, "v"),
+            strata=None if strata is None else per_item("strata", strata, n),
+            gold=None if gold is None else per_item("gold", gold, n),
         )
 
     @classmethod
@@ -126,7 +157,8 @@ class VerdictTensor:
         cls, ranked: ArrayLike, *, verdicts: Iterable[str] = DEFAULT_VERDICTS, **labels: Any
     ) -> Self:
         """Wrap verdict codes shaped (items, prompts, orders, repeats); -1 marks an absent call."""
-        codes = np.asarray(ranked)
+        given = ranked.filled(ABSENT) if isinstance(ranked, np.ma.MaskedArray) else ranked
+        codes = as_array(given, "ranked verdicts")
         names = tuple(verdicts)
         if codes.ndim != 4 or codes.dtype.kind not in "iu":  # noqa: PLR2004 - the four axes
             raise InputError(
@@ -146,7 +178,7 @@ class VerdictTensor:
     def from_laws(cls, laws: ArrayLike, *, repeats: int, seed: int, **labels: Any) -> Self:
         """Draw `repeats` independent calls in every cell of (items, prompts, orders, verdicts)."""
         p = as_laws(laws)
-        if repeats < 1:
+        if as_whole(repeats, "repeats") < 1:
             raise InputError(f"repeats = {repeats}: a cell needs at least one call")
         uniforms = stream(seed, "laws").random((*p.shape[:-1], repeats))
         edges = np.cumsum(p, axis=-1)
@@ -155,7 +187,7 @@ class VerdictTensor:
         ranked = (uniforms[..., None] >= edges).sum(axis=-1)
         if labels.get("verdicts") is None:
             usual = p.shape[-1] == len(DEFAULT_VERDICTS)
-            labels["verdicts"] = DEFAULT_VERDICTS if usual else _numbered("v", p.shape[-1])
+            labels["verdicts"] = DEFAULT_VERDICTS if usual else numbered("v", p.shape[-1])
         return cls.from_ranked(ranked, **labels)
 
     @property
@@ -173,7 +205,7 @@ class VerdictTensor:
 
     def prefix(self, repeats: int) -> Self:
         """Keep the repeat ranks below `repeats`, as if the study had stopped there."""
-        if repeats < 1:
+        if as_whole(repeats, "repeats") < 1:
             raise InputError(f"repeats = {repeats}: a prefix keeps at least one rank")
         ranked = self._ranks("a prefix")
         if repeats > ranked.shape[-1]:
@@ -187,7 +219,7 @@ class VerdictTensor:
         """Keep the calls of the given repeat ranks (split halves, panels)."""
         ranked = self._ranks("a choice of ranks")
         if not isinstance(which, slice):
-            which = list(which)
+            which = [as_whole(rank, "rank") for rank in which]
             if len(set(which)) < len(which) or not set(which) <= set(range(ranked.shape[-1])):
                 raise InputError(
                     f"ranks {which}: choose distinct ones of 0 to {ranked.shape[-1] - 1}"
@@ -204,7 +236,7 @@ class VerdictTensor:
         strata: Iterable[str] | None = None,
     ) -> Self:
         """Keep the named items, prompts, orders or strata, in the order named."""
-        rows = _positions("item", self.items, items)
+        rows = positions("item", self.items, items)
         if strata is not None:
             if self.strata is None:
                 raise InputError("the tensor has no strata to select from")
@@ -212,11 +244,11 @@ class VerdictTensor:
             if unknown := wanted - set(self.strata):
                 raise InputError(
                     f"no item has stratum {min(unknown)!r}; there are "
-                    f"{_some(sorted(set(self.strata)))}"
+                    f"{some(sorted(set(self.strata)))}"
                 )
             rows = rows[[self.strata[i] in wanted for i in rows]]
-        k = _positions("prompt", self.prompts, prompts)
-        o = _positions("order", self.orders, orders)
+        k = positions("prompt", self.prompts, prompts)
+        o = positions("order", self.orders, orders)
         block = np.ix_(rows, k, o)
         return replace(
             self,
@@ -250,23 +282,26 @@ class VerdictTensor:
     def coarsen_prompts(self, groups: Mapping[str, Iterable[str]]) -> Self:
         """Pool prompts into declared groups, `{"plain": ["p1", "p2"], "xml": ["p5"]}`.
 
-        The calls of a group become those of one coarser prompt, their ranks laid end to end.
+        The calls of a group are laid end to end, to be counted and shown. They are no repeats of
+        one law, so estimators refuse the result: `estimate.decompose_coarsened` takes the groups
+        and the tensor as it is, and stays unbiased.
         """
         members = {name: tuple(group) for name, group in groups.items()}
-        named = Counter(p for group in members.values() for p in group)
-        if set(named) != set(self.prompts) or max(named.values(), default=0) > 1:
-            raise InputError(
-                f"groups must hold each prompt once; prompts are {list(self.prompts)}, "
-                f"groups name {sorted(named.elements())}"
-            )
-        index = {p: i for i, p in enumerate(self.prompts)}
-        blocks = [[index[p] for p in group] for group in members.values()]
+        blocks = grouped(self.prompts, members)
         counts = np.stack([self.counts[:, b].sum(axis=1) for b in blocks], axis=1)
         ranked = self.ranked
         if ranked is not None:
             longest = max(len(b) for b in blocks) * ranked.shape[-1]
-            ranked = np.stack([_end_to_end(ranked[:, b], longest) for b in blocks], axis=1)
-        return replace(self, counts=counts, ranked=ranked, prompts=tuple(members))
+            ranked = np.stack([end_to_end(ranked[:, b], longest) for b in blocks], axis=1)
+        note = f"pooled {len(self.prompts)} prompts into {len(members)} groups"
+        return replace(
+            self,
+            counts=counts,
+            ranked=ranked,
+            prompts=tuple(members),
+            pooled=True,
+            notes=(*self.notes, note),
+        )
 
     def complete(self, incomplete: Literal["error", "drop"] = "error") -> Self:
         """Require calls in every cell, or keep the items that have two in each.
@@ -275,6 +310,8 @@ class VerdictTensor:
             IncompleteDesignError: cells are empty and `incomplete` is "error".
             NotIdentifiedError: no item has two calls in every cell.
         """
+        if incomplete not in {"error", "drop"}:
+            raise InputError(f"incomplete = {incomplete!r}: it is 'error' or 'drop'")
         if incomplete == "error":
             self._refuse_empty_cells()
             return self
@@ -347,51 +384,3 @@ class VerdictTensor:
         who = f"judge {self.judge!r}, " if self.judge else ""
         r = "" if self.counts.size == 0 else "R {}-{}, ".format(*self.depth)
         return f"VerdictTensor({who}{n} items x {k} prompts x {o} orders, {r}{c} verdicts)"
-
-
-def _end_to_end(ranked: NDArray[np.int16], length: int) -> NDArray[np.int16]:
-    """Lay the ranks of several prompts (items, prompts, orders, repeats) end to end."""
-    n, k, o, r = ranked.shape
-    flat = ranked.transpose(0, 2, 1, 3).reshape(n, o, k * r)
-    pad = np.full((n, o, length - k * r), ABSENT, dtype=np.int16)
-    return np.concatenate([flat, pad], axis=-1)
-
-
-def _numbered(letter: str, n: int) -> tuple[str, ...]:
-    return tuple(f"{letter}{i + 1}" for i in range(n))
-
-
-def _labels(axis: str, given: Iterable[str] | None, n: int, letter: str) -> tuple[str, ...]:
-    if given is None:
-        return _numbered(letter, n)
-    names = _per_item(axis, given, n)
-    if len(set(names)) != n:
-        twice = Counter(names).most_common(1)[0][0]
-        raise InputError(f"{axis} names {twice!r} more than once: labels of an axis are distinct")
-    return names
-
-
-def _per_item(axis: str, given: Iterable[T], n: int) -> tuple[T, ...]:
-    names = tuple(given)
-    if len(names) != n:
-        raise InputError(f"{axis} has {len(names)} labels for {n} positions of its axis")
-    return names
-
-
-def _positions(axis: str, names: tuple[str, ...], wanted: Iterable[str] | None) -> NDArray[np.intp]:
-    if wanted is None:
-        return np.arange(len(names))
-    index = {name: i for i, name in enumerate(names)}
-    wanted = list(wanted)
-    if unknown := [name for name in wanted if name not in index]:
-        raise InputError(f"no {axis} is called {unknown[0]!r}; there are {_some(names)}")
-    if len(set(wanted)) < len(wanted):
-        twice = Counter(wanted).most_common(1)[0][0]
-        raise InputError(f"{axis} {twice!r} is named more than once: name each one once")
-    return np.array([index[name] for name in wanted], dtype=np.intp)
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_NAMED_AT_MOST])
-    more = len(names) - _NAMED_AT_MOST
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,5 +1,7 @@
 """The waist: what it can be made from, and what can be done with it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -240,6 +242,18 @@ class TestCoarsenPrompts:
         assert tensor.ranked[0, 0, 0].tolist() == [2, 2, 3, 0, 1, 0]
         assert np.array_equal(tensor.counts[:, 0], ranked().counts.sum(axis=1))
 
+    def test_the_result_says_that_it_is_pooled_and_keeps_earlier_notes(self):
+        tensor = replace(ranked(), notes=("dropped 1 of 4 items",))
+        coarse = tensor.coarsen_prompts({"all": ["q", "p"]})
+        assert coarse.pooled
+        assert coarse.notes == ("dropped 1 of 4 items", "pooled 2 prompts into 1 groups")
+
+    def test_ranks_of_each_order_stay_its_own(self):
+        codes = np.arange(8).reshape(1, 2, 2, 2)
+        tensor = VerdictTensor.from_ranked(codes, verdicts=[f"v{i}" for i in range(8)])
+        coarse = tensor.coarsen_prompts({"all": ["p1", "p2"]})
+        assert coarse.ranked[0, 0].tolist() == [[0, 1, 4, 5], [2, 3, 6, 7]]
+
     def test_groups_of_unequal_size_are_padded_with_absent_calls(self):
         codes = np.zeros((1, 3, 1, 2), dtype=int)
         tensor = VerdictTensor.from_ranked(codes).coarsen_prompts({"x": ["p1", "p2"], "y": ["p3"]})
@@ -300,3 +314,38 @@ def test_no_item_has_no_depth():
 
 def test_a_tensor_shows_its_shape():
     assert repr(ranked()) == "VerdictTensor(3 items x 2 prompts x 1 orders, R 2-3, 4 verdicts)"
+
+
+def test_masked_ranks_are_absent_calls():
+    codes = np.ma.array([[[[0, 1, 1]]]], mask=[[[[False, False, True]]]])
+    tensor = VerdictTensor.from_ranked(codes)
+    assert tensor.ranked.tolist() == [[[[0, 1, -1]]]]
+    assert tensor.counts.tolist() == [[[[1, 1, 0, 0]]]]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: VerdictTensor.from_counts(np.ma.array([[[[3, 2]]]], mask=[[[[0, 1]]]])), "masked"),
+        (lambda: VerdictTensor.from_counts([[[[1, 2], [3]]]]), "counts cannot be read"),
+        (lambda: VerdictTensor.from_counts([[[[2.0**53 + 2, 1.0]]]]), "2\\^53"),
+        (lambda: VerdictTensor.from_ranked([[[[0, 1], [1]]]]), "ranked verdicts cannot be read"),
+        (lambda: VerdictTensor.from_laws([[[["a", "b"]]]], repeats=2, seed=1), "laws are <U1"),
+        (lambda: VerdictTensor.from_laws([[[[0.5, 0.5]]]], repeats=2.0, seed=1), "whole number"),
+        (lambda: VerdictTensor.from_laws([[[[0.5, 0.5 + 2e-9]]]], repeats=2, seed=1), "sums to"),
+        (lambda: ranked().prefix(2.0), "repeats = 2.0: pass a whole number"),
+        (lambda: ranked().ranks([0.0, 1.0]), "rank = 0.0: pass a whole number"),
+        (lambda: ranked().complete("dropp"), "'dropp'"),
+        (lambda: replace(ranked(), prompts=("p",)), "one label for each position"),
+        (lambda: replace(ranked(), counts=-ranked().counts), "never negative"),
+        (lambda: replace(ranked(), strata=("s",)), "strata has 1 labels"),
+        (lambda: replace(ranked(), ranked=ranked().ranked[:1]), "ranked verdicts of shape"),
+    ],
+)
+def test_what_is_no_tensor_is_refused_in_words(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+def test_laws_may_be_rounded_decimals():
+    VerdictTensor.from_laws([[[[0.5, 0.5 + 5e-10]]]], repeats=2, seed=1)
