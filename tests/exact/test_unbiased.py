@@ -10,6 +10,7 @@ from judgelaw.estimate import (
     COMPONENTS,
     benchmark_effect,
     decompose,
+    decompose_coarsened,
     decompose_facets,
     decompose_soft,
     expected_plugin,
@@ -214,3 +215,37 @@ def test_numeric_scores_give_the_variance_components_of_the_scores():
     variance = mean @ np.square(scores) - (mean @ scores) ** 2
     truth = population(laws, dissimilarity=numeric(scores))
     assert truth.total == pytest.approx(variance, abs=1e-14)
+
+
+FOUR_PROMPTS = fractions(
+    [[["9/10", "1/10"]], [["1/10", "9/10"]], [["1/2", "1/2"]], [["1/2", "1/2"]]]
+)
+THREE_PROMPTS = fractions(
+    [
+        [["9/10", "1/10"], ["1/3", "2/3"]],
+        [["1/10", "9/10"], ["1/4", "3/4"]],
+        [["1/2", "1/2"], ["1", "0"]],
+    ]
+)
+
+
+def test_groups_of_different_prompts_expect_the_disagreement_of_their_mixture():
+    """Two groups of mean law (1/2, 1/2): call is 1/2, where pooled calls would expect more."""
+    counts, chances = outcomes(FOUR_PROMPTS, 2)
+    coarse = decompose_coarsened(counts, {"mixed": [0, 1], "even": [2, 3]})
+    assert expectation(coarse.call, chances) == F(1, 2)
+    assert expectation(coarse.prompt, chances) == 0
+
+
+@pytest.mark.parametrize("repeats", [2, [[2, 3], [2, 2], [3, 2]]])
+def test_coarsened_prompts_are_unbiased_for_any_weights(repeats):
+    w, q = fractions(["1/6", "1/2", "1/3"]), fractions(["1/4", "3/4"])
+    counts, chances = outcomes(THREE_PROMPTS, repeats)
+    coarse = decompose_coarsened(counts, {"a": [2, 0], "b": [1]}, prompt_weights=w, order_weights=q)
+    merged = (THREE_PROMPTS[2] * w[2] + THREE_PROMPTS[0] * w[0]) / (w[2] + w[0])
+    truth = population(
+        np.stack([merged, THREE_PROMPTS[1]]),
+        prompt_weights=fractions(["1/2", "1/2"]),
+        order_weights=q,
+    )
+    assert_expects(coarse, truth, chances)

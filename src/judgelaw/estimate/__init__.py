@@ -1,7 +1,8 @@
 """Point estimates of call, prompt, order and interaction components, raw and unclipped."""
 
 from judgelaw.estimate.agreement import Uncrossed, sampled_plugin, uncrossed, variance_correction
-from judgelaw.estimate.crossed import decompose
+from judgelaw.estimate.coarsening import decompose_coarsened
+from judgelaw.estimate.crossed import decompose, plugin
 from judgelaw.estimate.decomposition import COMPONENTS, Decomposition, Design
 from judgelaw.estimate.dissimilarity import numeric, ordinal
 from judgelaw.estimate.distance import BenchmarkEffect, benchmark_effect, prompt_distances
@@ -36,6 +37,7 @@ __all__ = [
     "conditional_on_valid",
     "convex_chain",
     "decompose",
+    "decompose_coarsened",
     "decompose_facets",
     "decompose_soft",
     "delete_invalid_and_pool",
@@ -44,6 +46,7 @@ __all__ = [
     "numeric",
     "ordinal",
     "panels",
+    "plugin",
     "pooled_order_agreement",
     "population",
     "prompt_distances",

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgelaw.arrays import as_counts
+from judgelaw.arrays import is_exact
 from judgelaw.errors import InputError
 from judgelaw.estimate.cells import Array
-from judgelaw.estimate.checks import check_depth
+from judgelaw.estimate.checks import check_depth, counts_of
+from judgelaw.estimate.crossed import check_design
 from judgelaw.estimate.decomposition import Design
+from judgelaw.tensor import VerdictTensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +30,17 @@ class Uncrossed:
     total: Array
 
 
-def uncrossed(counts: ArrayLike, design: Design = "census") -> Uncrossed:
+def uncrossed(counts: VerdictTensor | ArrayLike, design: Design = "census") -> Uncrossed:
     """Estimate within, prompt and total from counts (..., prompts, verdicts), pair by pair.
+
+    A tensor with one order will do too.
 
     Unbiased for two repeats or more under every prompt; within + prompt = total in every sample
     (paper, eq. S-census-estimators and the sampled ones before it).
     """
     n, R = _prompt_counts(counts)
     K = n.shape[-2]
+    check_design(design, None, K)
     a = (n * (n - 1)).sum(axis=-1) / (R * (R - 1))
     p = n / R[..., None]
     pooled = p.sum(axis=-2)
@@ -69,13 +74,26 @@ def sampled_plugin(counts: ArrayLike) -> Array:
     return np.asarray((n / R[..., None]).var(axis=-2, ddof=1).sum(axis=-1))
 
 
-def _prompt_counts(counts: ArrayLike, minimum: int = 2) -> tuple[Array, Array]:
-    n = as_counts(counts)
+def _prompt_counts(counts: VerdictTensor | ArrayLike, minimum: int = 2) -> tuple[Array, Array]:
+    n, names = counts_of(counts)
+    if names is not None:
+        n = _of_the_one_order(n)
     if n.ndim < 2 or n.shape[-2] < 2:  # noqa: PLR2004 - two axes, two prompts
         raise InputError(
             f"counts have shape {n.shape}; they need the axes (..., prompts, verdicts) "
             "with two prompts or more"
         )
+    # Wide before products are taken: n (n - 1) of narrow integers would wrap around.
+    n = n if is_exact(n) else n.astype(np.float64)
     R = n.sum(axis=-1)
     check_depth(n, R, minimum=minimum)
     return n, R
+
+
+def _of_the_one_order(n: Array) -> Array:
+    if n.shape[2] != 1:
+        raise InputError(
+            f"the tensor has {n.shape[2]} orders, and this design has none: select one "
+            "(tensor.select(orders=[...])), or use decompose, which keeps orders apart"
+        )
+    return n[:, :, 0]

@@ -4,14 +4,32 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from judgelaw.arrays import as_counts
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
+from judgelaw.tensor import VerdictTensor
 
 _NAMED_AT_MOST = 3
 
 CellNames = Sequence[Sequence[str]]
 """Labels of the item, prompt and order axes, for messages."""
+
+
+def counts_of(x: VerdictTensor | ArrayLike) -> tuple[NDArray[Any], CellNames | None]:
+    """Return the counts of a tensor or an array, and the names of a tensor's cells.
+
+    Calls of pooled prompts are no repeats of one law: pairs of them would bias every estimate.
+    """
+    if not isinstance(x, VerdictTensor):
+        return as_counts(x), None
+    if x.pooled:
+        raise InputError(
+            "the cells of this tensor pool several prompts (coarsen_prompts), and calls of "
+            "different prompts are no repeats of one law: pass the tensor before it was "
+            "coarsened, with the groups, to judgelaw.estimate.decompose_coarsened"
+        )
+    return x.counts, (x.items, x.prompts, x.orders)
 
 
 def check_depth(
@@ -32,7 +50,7 @@ def check_depth(
     raise NotIdentifiedError(
         f"{count} of {R.size} cells hold fewer than {minimum} calls (R = {low}), first {first}: "
         "one call cannot tell the judge's dice from the prompt's effect; "
-        "acquire a second repeat of every cell (the plug-in exists at R = 1, biased upwards)"
+        "acquire a second repeat of every cell (judgelaw.estimate.plugin exists at R = 1, biased)"
     )
 
 

@@ -14,10 +14,10 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgelaw.arrays import as_counts, is_exact
+from judgelaw.arrays import is_exact
 from judgelaw.errors import InputError
-from judgelaw.estimate.cells import Array, facets_first, of_counts
-from judgelaw.estimate.checks import check_depth, check_size
+from judgelaw.estimate.cells import Array, facets_first, of_counts, of_laws
+from judgelaw.estimate.checks import CellNames, check_depth, check_size, counts_of
 from judgelaw.estimate.decomposition import COMPONENTS, Decomposition, Design, decomposition
 from judgelaw.estimate.dissimilarity import similarity_of
 from judgelaw.estimate.facets import (
@@ -31,6 +31,7 @@ from judgelaw.tensor import VerdictTensor
 
 _FACETS = 2
 _AXES = 3
+_PAIR = 2
 # One block of (6, 2, 4) counts in single precision fills half of a common second-level cache.
 _BLOCK_BYTES = 1 << 19
 _EXACT_SINGLE = 1 << 24
@@ -63,18 +64,12 @@ def decompose(
     >>> print(decompose(counts).macro().prompt)
     0.5
     """
-    n, names = _counts_of(x)
-    check_size(n)
-    check_design(design, prompt_weights, n.shape[-3])
+    n, names, weights, M = _declared(x, design, prompt_weights, order_weights, dissimilarity)
     K, O, C = n.shape[-3:]
-    exact = is_exact(n)
-    w = weights_of("prompt", prompt_weights, K, names[1] if names else None, exact=exact)
-    q = weights_of("order", order_weights, O, names[2] if names else None, exact=exact)
-    M = similarity_of(dissimilarity, C)
     uniform = prompt_weights is None and order_weights is None and M is None
-    if exact:
-        check_depth(n, n.sum(axis=-1), minimum=2)
-        H = concentrations(of_counts(facets_first(n, _AXES), _FACETS, M), (w, q))
+    if is_exact(n):
+        check_depth(n, n.sum(axis=-1), minimum=_PAIR, names=names)
+        H = concentrations(of_counts(facets_first(n, _AXES), _FACETS, M), weights)
         return as_decomposition(crossed_components(H), design, K, O)
     flat = n.reshape(-1, K, O, C)
     values = np.empty((2, len(COMPONENTS), len(flat)))
@@ -82,11 +77,37 @@ def decompose(
     for start in range(0, len(flat), block):
         part = slice(start, start + block)
         items_last, R = _block_of(flat[part])
-        check_depth(flat, np.moveaxis(R, -1, 0), minimum=2, names=_named(names, part))
+        if R.min() < _PAIR:
+            # All cells, in their own shape: a block alone would miscount and misname them.
+            check_depth(n, n.sum(axis=-1), minimum=_PAIR, names=names)
         level = np.all(R[0, 0] == R, axis=(0, 1)) & np.full(R.shape[-1], uniform)
-        values[:, :, part] = _components_of(items_last, R, level, (w, q), M)
+        values[:, :, part] = _components_of(items_last, R, level, weights, M)
     estimates = values.reshape(2, len(COMPONENTS), *n.shape[:-3])
     return as_decomposition(estimates, design, K, O)
+
+
+def plugin(
+    x: VerdictTensor | ArrayLike,
+    *,
+    design: Design = "census",
+    order_weights: Weights = None,
+    prompt_weights: Weights = None,
+    dissimilarity: ArrayLike | str | None = None,
+) -> dict[str, Array]:
+    """Return the components of empirical laws taken at face value, from one call per cell on.
+
+    Biased by finite repeats (`expected_plugin` says by how much): call and total too low, prompt
+    and interaction too high. What `decompose(x).plugin` holds where cells have two calls or more.
+    At R = 1 the call component is 0 whatever the judge does. Arguments as for `decompose`.
+    """
+    n, names, weights, M = _declared(x, design, prompt_weights, order_weights, dissimilarity)
+    R = n.sum(axis=-1)
+    check_depth(n, R, minimum=1, names=names)
+    laws = of_laws(facets_first(n / R[..., None], _AXES), _FACETS, M)
+    found = as_decomposition(
+        crossed_components(concentrations(laws, weights)), design, *n.shape[-3:-1]
+    )
+    return dict(found.plugin)
 
 
 def _block_of(counts: Array) -> tuple[Array, Array]:
@@ -156,22 +177,28 @@ def _for_sampled(census: dict[str, Array], K: int) -> dict[str, Array]:
     }
 
 
-def _counts_of(x: VerdictTensor | ArrayLike) -> tuple[Array, tuple[tuple[str, ...], ...] | None]:
-    if isinstance(x, VerdictTensor):
-        return x.counts, (x.items, x.prompts, x.orders)
-    n = as_counts(x)
+def _declared(
+    x: VerdictTensor | ArrayLike,
+    design: Design,
+    prompt_weights: Weights,
+    order_weights: Weights,
+    dissimilarity: ArrayLike | str | None,
+) -> tuple[Array, CellNames | None, tuple[Array, Array], Array | None]:
+    """Return counts, names of cells, weights and similarity, all checked but for the repeats."""
+    n, names = counts_of(x)
     if n.ndim < _AXES:
         raise InputError(
             f"counts have shape {n.shape}; they need the axes (..., prompts, orders, verdicts): "
             "a single order is an axis of length one"
         )
-    return n, None
-
-
-def _named(
-    names: tuple[tuple[str, ...], ...] | None, part: slice
-) -> tuple[tuple[str, ...], ...] | None:
-    return names and (names[0][part], *names[1:])
+    check_size(n)
+    K, O, C = n.shape[-3:]
+    check_design(design, prompt_weights, K)
+    exact = is_exact(n)
+    w = weights_of("prompt", prompt_weights, K, names[1] if names else None, exact=exact)
+    q = weights_of("order", order_weights, O, names[2] if names else None, exact=exact)
+    verdicts = x.verdicts if isinstance(x, VerdictTensor) else None
+    return n, names, (w, q), similarity_of(dissimilarity, C, verdicts)
 
 
 def check_design(design: str, prompt_weights: Weights, K: int) -> None:

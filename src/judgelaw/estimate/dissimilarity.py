@@ -10,8 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from judgelaw.arrays import as_floats
 from judgelaw.errors import InputError
 from judgelaw.estimate.cells import Array
+from judgelaw.tensor import DEFAULT_VERDICTS
 
 _ROUNDING = 1e-10
 
@@ -26,14 +28,16 @@ def ordinal(verdicts: int) -> NDArray[np.float64]:
 
 def numeric(scores: Sequence[float]) -> NDArray[np.float64]:
     """Return (s - t)^2 / 2 for verdicts that are scores: components are those of an ANOVA."""
-    s = np.asarray(scores, dtype=float)
+    s = as_floats(scores, "scores").astype(float)
     if s.ndim != 1 or not np.isfinite(s).all():
         raise InputError(f"scores {scores!r} must be one finite number for each verdict")
     return np.asarray((s[:, None] - s) ** 2 / 2)
 
 
-def similarity_of(dissimilarity: ArrayLike | str | None, verdicts: int) -> Array | None:
-    """Return M = 1 - r after checking r, or None for nominal verdicts."""
+def similarity_of(
+    dissimilarity: ArrayLike | str | None, verdicts: int, names: Sequence[str] | None = None
+) -> Array | None:
+    """Return M = 1 - r after checking r, or None for nominal verdicts; names are a tensor's."""
     if dissimilarity is None or (isinstance(dissimilarity, str) and dissimilarity == "nominal"):
         return None
     if isinstance(dissimilarity, str):
@@ -42,11 +46,15 @@ def similarity_of(dissimilarity: ArrayLike | str | None, verdicts: int) -> Array
                 f"dissimilarity {dissimilarity!r}: use 'nominal', 'ordinal', or a matrix "
                 "(judgelaw.estimate.numeric(scores) makes one)"
             )
+        if names is not None and tuple(names) == DEFAULT_VERDICTS:
+            raise InputError(
+                f"the verdicts {list(names)} are no scale from low to high: 'ordinal' needs one "
+                "(recode or name the verdicts in order), or pass a matrix of distances"
+            )
         return 1 - ordinal(verdicts)
-    r = np.asarray(dissimilarity)
-    exact = r.dtype == object
-    _check(np.asarray(r, dtype=float), verdicts)
-    return np.asarray(1 - r) if exact else 1 - np.asarray(r, dtype=float)
+    r = as_floats(dissimilarity, "dissimilarities")
+    _check(r.astype(float), verdicts)
+    return np.asarray(1 - r)
 
 
 def _check(r: NDArray[np.float64], verdicts: int) -> None:
@@ -58,7 +66,7 @@ def _check(r: NDArray[np.float64], verdicts: int) -> None:
         )
     centre = np.eye(verdicts) - 1 / verdicts
     low = float(np.linalg.eigvalsh(-centre @ r @ centre).min())
-    if low < -_ROUNDING * max(1.0, float(r.max())):
+    if low < -_ROUNDING * float(r.max()):
         raise InputError(
             f"this dissimilarity could make true components negative (smallest eigenvalue of the "
             f"centred -r is {low:.3g}, and must be 0 or more): use squared distances of scores, "

@@ -1,26 +1,29 @@
 """Which prompts differ, and whether they differ alike on every item."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgelaw.arrays import as_counts, is_exact
-from judgelaw.errors import NotIdentifiedError
+from judgelaw.arrays import is_exact
+from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate.cells import Array, facets_first, of_counts
-from judgelaw.estimate.checks import check_depth
-from judgelaw.estimate.weights import weights_of
+from judgelaw.estimate.checks import check_depth, counts_of
+from judgelaw.estimate.weights import Weights, weights_of
+from judgelaw.tensor import VerdictTensor
 
 _PAIR = 2
+_AXES = 3
 
 
-def prompt_distances(counts: ArrayLike, *, order_weights: ArrayLike | None = None) -> Array:
+def prompt_distances(counts: VerdictTensor | ArrayLike, *, order_weights: Weights = None) -> Array:
     """Estimate |P_k - P_l|^2 of order-averaged laws for all prompts: (..., prompts, prompts).
 
     D_kl = a_k + a_l - 2 b_kl, with distinct calls only: unbiased, zero on the diagonal, and
     prompt = (1/2) sum_kl w_k w_l D_kl in every sample. May be negative where prompts agree.
     """
-    P, excess = _order_averaged(counts, order_weights)
+    P, excess, _ = _order_averaged(counts, order_weights)
     b = P @ np.swapaxes(P, -1, -2)
     diagonal = np.arange(b.shape[-1])
     a = b[..., diagonal, diagonal] - excess
@@ -47,10 +50,10 @@ class BenchmarkEffect:
 
 
 def benchmark_effect(
-    counts: ArrayLike,
+    counts: VerdictTensor | ArrayLike,
     *,
-    order_weights: ArrayLike | None = None,
-    prompt_weights: ArrayLike | None = None,
+    order_weights: Weights = None,
+    prompt_weights: Weights = None,
 ) -> BenchmarkEffect:
     """Estimate how much of the prompt component moves all items the same way.
 
@@ -58,11 +61,16 @@ def benchmark_effect(
     Meaningful only for verdicts coded alike on all items (right, wrong, tie, invalid; or displayed
     position): recode before calling. Counts are (items, prompts, orders, verdicts), N >= 2.
     """
-    P, excess = _order_averaged(counts, order_weights)
+    P, excess, prompts = _order_averaged(counts, order_weights)
+    if P.ndim != _AXES:
+        raise InputError(
+            f"counts have {P.ndim + 1} axes; what items share needs "
+            "(items, prompts, orders, verdicts)"
+        )
     N, K = P.shape[:2]
     if N < _PAIR:
         raise NotIdentifiedError(f"{N} item: what items share needs two items or more")
-    w = weights_of("prompt", prompt_weights, K, exact=is_exact(P))
+    w = weights_of("prompt", prompt_weights, K, prompts, exact=is_exact(P))
     mean = np.tensordot(P, w, axes=(1, 0))
     D = P - mean[:, None]
     together = ((D.sum(axis=0) ** 2).sum(axis=-1) * w).sum()
@@ -78,12 +86,21 @@ def benchmark_effect(
     )
 
 
-def _order_averaged(counts: ArrayLike, order_weights: ArrayLike | None) -> tuple[Array, Array]:
-    """Return order-averaged prompt laws (..., prompts, verdicts) and their self-pair excess."""
-    n = as_counts(counts)
-    check_depth(n, n.sum(axis=-1), minimum=_PAIR)
-    q = weights_of("order", order_weights, n.shape[-2], exact=is_exact(n))
+def _order_averaged(
+    counts: VerdictTensor | ArrayLike, order_weights: Weights
+) -> tuple[Array, Array, Sequence[str] | None]:
+    """Return prompt laws (..., prompts, verdicts), their self-pair excess, and prompts' names."""
+    n, names = counts_of(counts)
+    if n.ndim < _AXES:
+        raise InputError(
+            f"counts have shape {n.shape}; they need the axes (..., prompts, orders, verdicts)"
+        )
+    check_depth(n, n.sum(axis=-1), minimum=_PAIR, names=names)
+    q = weights_of(
+        "order", order_weights, n.shape[-2], names[2] if names else None, exact=is_exact(n)
+    )
     cells = of_counts(facets_first(n, 3), 2)
     P = np.tensordot(q, cells.p, axes=(0, 1))
     excess = np.tensordot(q**2, cells.d, axes=(0, 1))
-    return np.moveaxis(P, (0, 1), (-2, -1)), np.moveaxis(excess, 0, -1)
+    laws = np.moveaxis(P, (0, 1), (-2, -1))
+    return laws, np.moveaxis(excess, 0, -1), names[1] if names else None

@@ -143,6 +143,8 @@ def decompose_facets(
             f"counts of shape {n.shape} with facets {names}: name each facet axis once, "
             "the last axis holds the verdicts"
         )
+    if unknown := set(weights or {}) - set(names):
+        raise InputError(f"weights for {min(unknown)!r}; the facets are {list(names)}")
     check_depth(n, n.sum(axis=-1), minimum=2)
     first = facets_first(n, len(names) + 1)
     ws = [

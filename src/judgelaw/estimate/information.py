@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from judgelaw.arrays import as_laws
-from judgelaw.errors import InputError
+from judgelaw.arrays import as_laws, as_whole
+from judgelaw.errors import InputError, JudgelawError
 from judgelaw.estimate.cells import Array
 from judgelaw.estimate.weights import weights_of
 
@@ -66,7 +66,7 @@ def convex_chain(
     for groups in [*chain, finest]:
         merged, mass = _merge(P, w, groups)
         if not np.allclose(mass @ merged, barycentre, rtol=0, atol=_ROUNDING):
-            raise AssertionError("a coarsening moved the barycentre")
+            raise JudgelawError("a coarsening moved the barycentre: this is a defect of judgelaw")
         gaps.append(jensen_gap(merged, mass, functional))
     occurs = barycentre > 0
     certain = jensen_gap(np.eye(P.shape[1])[occurs], barycentre[occurs], functional)
@@ -101,7 +101,7 @@ def same_count_law(repeats: int) -> tuple[MixingLaw, MixingLaw]:
     (R+1)-th difference, and its normalised positive and negative parts share their first R moments
     (paper S4.1).
     """
-    if repeats < 1:
+    if as_whole(repeats, "repeats") < 1:
         raise InputError(f"repeats = {repeats}: a cluster has one call or more")
     from scipy.special import comb  # noqa: PLC0415 - scipy loads when it is used
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgelaw.arrays import as_laws, is_exact
+from judgelaw.arrays import as_counts, as_laws, as_whole, is_exact
 from judgelaw.errors import InputError
 from judgelaw.estimate.cells import Array, Cells, facets_first, of_laws, quadratic
 from judgelaw.estimate.crossed import as_decomposition, check_design, crossed_components
@@ -61,7 +61,7 @@ def expected_plugin(
         dissimilarity: as for `decompose`.
     """
     P, weights = _laws_of(laws, design, prompt_weights, order_weights)
-    R = np.broadcast_to(np.asarray(repeats), P.shape[:-1])
+    R = np.broadcast_to(as_counts(repeats), P.shape[:-1])
     if not (R >= 1).all():
         raise InputError(f"repeats = {R.min()}: the plug-in needs one call or more in every cell")
     M = similarity_of(dissimilarity, P.shape[-1])
@@ -79,7 +79,7 @@ def pooled_order_agreement(a: ArrayLike, b: ArrayLike, calls: int) -> Array:
     |(a + b)/2|^2 - |a - b|^2 / (4 (2n - 1)): pooling undershoots the declared mixture of the two
     orders (paper, eq. S-pooled-order-bias), which is why orders stay apart here.
     """
-    if calls < 1:
+    if as_whole(calls, "calls") < 1:
         raise InputError(f"calls = {calls}: pooling two orders needs one call or more of each")
     first, second = as_laws(a), as_laws(b)
     mixture = ((first + second) ** 2).sum(axis=-1) / 4

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judgelaw.errors import InputError, NotIdentifiedError
+from judgelaw.estimate.checks import counts_of
 from judgelaw.estimate.crossed import decompose
 from judgelaw.estimate.decomposition import Decomposition
 from judgelaw.estimate.weights import Weights
@@ -70,7 +71,8 @@ def delete_invalid_and_pool(
     (`pooled_order_agreement`): shown to be compared with, not to be used.
     """
     valid = _without(tensor, invalid)
-    return decompose(valid.counts.sum(axis=2, keepdims=True))
+    counts, _ = counts_of(valid)
+    return decompose(counts.sum(axis=2, keepdims=True))
 
 
 def _without(tensor: VerdictTensor, invalid: Sequence[str]) -> VerdictTensor:

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judgelaw.arrays import as_floats
 from judgelaw.errors import InputError
 from judgelaw.estimate.cells import Array
 
@@ -31,9 +32,7 @@ def weights_of(
         return np.full(levels, Fraction(1, levels) if exact else 1 / levels)
     if isinstance(given, Mapping):
         given = _by_name(facet, given, names)
-    w = np.asarray(given)
-    if w.dtype != object:
-        w = w.astype(float)
+    w = as_floats(given, f"{facet} weights")
     if w.shape != (levels,):
         raise InputError(
             f"{facet} weights have shape {w.shape}; the {facet} axis has {levels} levels"
