@@ -27,8 +27,9 @@ def read_world(path: Path, *, items: int | None, seed: int | None) -> tuple[Worl
     except InputError as error:
         raise InputError(f"{path}{_line_of(content, str(error))}: {error}") from error
     design = _design(path, plain)
-    design["items"] = items if items is not None else plain.get("items", 20_000)
-    design["seed"] = seed if seed is not None else plain.get("seed", 0)
+    written = {"items": plain.get("items", 20_000), "seed": plain.get("seed", 0)}
+    design |= {key: _whole(path, key, value) for key, value in written.items()}
+    design |= {k: v for k, v in (("items", items), ("seed", seed)) if v is not None}
     return world, design
 
 

@@ -28,8 +28,9 @@ _NEGATIVE = 1e-12
 class CustomRow:
     """The columns of the point simulation, for one component of one world.
 
-    `truth` is the mean over items; errors are those of each item against its own truth. The
-    analytic columns hold for independent repeats; with copying the difference is the finding.
+    `truth` and the analytic columns are means over the items of the world, once each; errors are
+    those of each drawn item against its own truth. The analytic columns hold for independent
+    repeats; with copying the difference is the finding.
     """
 
     component: str
@@ -70,23 +71,23 @@ def simulate_custom(
 ) -> CustomStudy:
     """Simulate items of any world at the given depths, all prefixes of the deepest."""
     depths = _check(prompts, orders, repeats, items, component)
-    names = [f"i{i + 1}" for i in range(items)]
+    # A world of written items has no others: its draws go round them, each equally often up to one.
+    own = (world.written_items or tuple(f"i{i + 1}" for i in range(items)))[:items]
+    names = [own[i % len(own)] for i in range(items)]
     rng = stream(seed, "custom")
     batch = max(1, _CALLS_AT_ONCE // (prompts * orders * depths[-1]))
     moments = ErrorMoments(truth=0.0)
-    true_values: list[Floats] = []
     for start in range(0, items, batch):
         laws = world.laws(items=names[start : start + batch], prompts=prompts, orders=orders)
         ranked = draw_ranked(laws, depths[-1], rng, copying=world.copying)
         truth = np.asarray(population(laws)[component])
         plugin, complete = _estimates(ranked, depths, component, laws.shape[-1])
         moments.add(plugin - truth, complete - truth, complete < -_NEGATIVE)
-        true_values.append(truth)
         progress(len(laws))
     sample = world.laws(
-        items=names[:1] if world.identical_items else names, prompts=prompts, orders=orders
+        items=own[:1] if world.identical_items else own, prompts=prompts, orders=orders
     )
-    truth = np.concatenate(true_values)
+    truth = np.asarray(population(sample)[component])
     exact = exact_errors(sample, depths, component=component)
     shape = (component, prompts, orders, float(truth.mean()))
     rows = [_row(shape, (depth, j), exact[j], moments) for j, depth in enumerate(depths)]

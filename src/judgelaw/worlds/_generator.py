@@ -48,6 +48,10 @@ class PromptGenerator:
             InputError: the laws would leave the simplex; the message has the range that works.
         """
         law = check_laws(base, what="base")
+        if law.ndim != 1:
+            raise InputError(
+                f"base has shape {law.shape}: it is one law, such as {list(PAPER_BASE)}"
+            )
         check_fraction("prompt", prompt)
         if family not in ("uniform", "skewed", "dirichlet"):
             raise InputError(f"family {family!r}: it is uniform, skewed or dirichlet")

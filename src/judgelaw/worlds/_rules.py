@@ -27,6 +27,10 @@ class LawRule(Protocol):
     def identical_items(self) -> bool:
         """Whether every item has the same laws."""
 
+    @property
+    def written_items(self) -> tuple[str, ...] | None:
+        """The only items that the rule knows, or None where it knows any."""
+
     def laws(self, items: Sequence[str], prompts: int, orders: int) -> Laws:
         """Laws shaped (items, prompts, orders, verdicts)."""
 
@@ -78,6 +82,11 @@ class EffectRule:
     def identical_items(self) -> bool:
         """Whether every item has the same laws."""
         return self.item_spread == 0
+
+    @property
+    def written_items(self) -> None:
+        """Any item has a law."""
+        return
 
     def laws(self, items: Sequence[str], prompts: int, orders: int) -> Laws:
         """Laws shaped (items, prompts, orders, verdicts)."""
@@ -151,6 +160,13 @@ class TableRule:
         """Whether every item has the same laws."""
         return len(self.table) == 1
 
+    @property
+    def written_items(self) -> tuple[str, ...] | None:
+        """The items that laws are written for, unless one row serves all."""
+        if self.identical_items:
+            return None
+        return self.items or tuple(f"i{i + 1}" for i in range(len(self.table)))
+
     def laws(self, items: Sequence[str], prompts: int, orders: int) -> Laws:
         """Laws shaped (items, prompts, orders, verdicts)."""
         if (prompts, orders) != self.table.shape[1:3]:
@@ -159,9 +175,9 @@ class TableRule:
                 f"the laws are written for {k} prompts x {o} orders, and the design has "
                 f"{prompts} x {orders}: give a law for each of its cells"
             )
-        if self.identical_items:
+        names = self.written_items
+        if names is None:
             return np.repeat(self.table, len(items), axis=0)
-        names = self.items or tuple(f"i{i + 1}" for i in range(len(self.table)))
         index = {name: i for i, name in enumerate(names)}
         if unknown := [item for item in items if item not in index]:
             raise InputError(
@@ -191,6 +207,11 @@ class InvalidRule:
     def identical_items(self) -> bool:
         """Whether every item has the same laws."""
         return self.inner.identical_items
+
+    @property
+    def written_items(self) -> tuple[str, ...] | None:
+        """The only items that the inner rule knows, or None where it knows any."""
+        return self.inner.written_items
 
     def laws(self, items: Sequence[str], prompts: int, orders: int) -> Laws:
         """Laws shaped (items, prompts, orders, verdicts)."""

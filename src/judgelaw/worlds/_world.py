@@ -15,9 +15,11 @@ from judgelaw.worlds._draws import draw_ranked
 from judgelaw.worlds._rules import EffectRule, InvalidRule, LawRule, TableRule, contrast
 from judgelaw.worlds._spec import build
 from judgelaw.worlds.checks import (
+    check_array,
     check_at_least,
     check_fraction,
     check_laws,
+    check_names,
     check_verdicts,
 )
 
@@ -106,7 +108,7 @@ class World:
                 f"laws have {table.ndim} axes {table.shape}: they are ([items,] prompts, orders, "
                 "verdicts)"
             )
-        names = None if items is None else tuple(items)
+        names = None if items is None else check_names("item_names", items)
         if names is not None and len(names) != len(table):
             raise InputError(f"{len(names)} items are named for {len(table)} rows of laws")
         return cls(
@@ -116,13 +118,15 @@ class World:
     @classmethod
     def deterministic(cls, codes: ArrayLike, *, verdicts: Sequence[str] = DEFAULT_VERDICTS) -> Self:
         """Build a world with one answer a cell, from codes ([items,] prompts, orders)."""
-        chosen = np.asarray(codes)
-        if chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= len(verdicts):
+        names = check_names("verdicts", verdicts)
+        chosen = check_array("deterministic", codes)
+        known = chosen.size and chosen.dtype.kind in "iu"
+        if not known or chosen.min() < 0 or chosen.max() >= len(names):
             raise InputError(
-                f"codes {chosen.tolist()} choose among {len(verdicts)} verdicts: they are whole "
-                f"numbers from 0 to {len(verdicts) - 1}"
+                f"deterministic = {chosen.tolist()} chooses among {len(names)} verdicts: give a "
+                f"whole number from 0 to {len(names) - 1} for every prompt and order"
             )
-        return cls.from_laws(np.eye(len(verdicts))[chosen], verdicts=verdicts)
+        return cls.from_laws(np.eye(len(names))[chosen], verdicts=names)
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
@@ -136,8 +140,10 @@ class World:
                 f"the verdicts {list(self.verdicts)} have no {INVALID!r} for a rate of invalid "
                 "output: name one of them so"
             )
-        rates = (rate,) if isinstance(rate, (int, float)) else tuple(rate)
-        checked = tuple(check_fraction("invalid", r) for r in rates)
+        rates = check_array("invalid", rate)
+        if rates.ndim > 1 or rates.size == 0:
+            raise InputError(f"invalid = {rate!r}: give one rate for all prompts, or one for each")
+        checked = tuple(check_fraction("invalid", r) for r in rates.ravel().tolist())
         code = self.verdicts.index(INVALID)
         return replace(self, rule=InvalidRule(inner=self.rule, rates=checked, code=code))
 
@@ -149,6 +155,11 @@ class World:
     def identical_items(self) -> bool:
         """Whether every item has the same laws, so that one row stands for all."""
         return self.rule.identical_items
+
+    @property
+    def written_items(self) -> tuple[str, ...] | None:
+        """The only items that have laws, or None where every item has one."""
+        return self.rule.written_items
 
     def laws(self, *, items: int | Sequence[str], prompts: int, orders: int) -> NDArray[np.float64]:
         """Laws of a design, shaped (items, prompts, orders, verdicts)."""
@@ -201,10 +212,12 @@ class World:
 
 
 def _item_names(items: int | Sequence[str]) -> Sequence[str]:
-    if isinstance(items, int):
-        check_at_least("items", items, 1, "nothing can be drawn without an item")
-        return [f"i{i + 1}" for i in range(items)]
-    return items
+    if isinstance(items, (int, np.integer)):
+        count = check_at_least("items", items, 1, "nothing can be drawn without an item")
+        return [f"i{i + 1}" for i in range(count)]
+    if not (names := check_names("items", items)):
+        raise InputError("items = []: nothing can be drawn without an item; name one or more")
+    return names
 
 
 def _names(verdicts: Sequence[str] | None, categories: int) -> tuple[str, ...]:
@@ -220,8 +233,9 @@ def _direction(
 ) -> NDArray[np.float64]:
     if given is None:
         return contrast(categories, gains, loses)
-    v = np.asarray(given, dtype=float)
-    if v.shape != (categories,) or not np.all(np.isfinite(v)):
+    v = check_array(name, given)
+    numbers = v.dtype.kind in "iuf"
+    if not numbers or v.shape != (categories,) or not np.all(np.isfinite(v)):
         raise InputError(
             f"{name} = {given!r}: give one finite number for each of {categories} verdicts"
         )

@@ -1,7 +1,8 @@
 """What makes a law a law, checked once at the door with the offending row in the message."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,13 +78,30 @@ def check_at_least(name: str, value: object, low: int, why: str) -> int:
 
 def check_verdicts(verdicts: Sequence[str], categories: int) -> tuple[str, ...]:
     """Return the names of the verdicts, one distinct name for each probability of a law."""
-    names = tuple(str(name) for name in verdicts)
+    names = check_names("verdicts", verdicts)
     if len(names) != categories or len(set(names)) != categories:
         raise InputError(
             f"verdicts {list(names)} name a law of {categories} probabilities: "
             "give one distinct name for each"
         )
     return names
+
+
+def check_names(name: str, given: object) -> tuple[str, ...]:
+    """Return a list of names as a tuple of texts; one text is not a list of its letters."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise InputError(f"{name} = {given!r}: a list of names is needed, such as [a, b]")
+    return tuple(str(one) for one in given)
+
+
+def check_array(name: str, given: object) -> NDArray[Any]:
+    """Return an array of whatever kind, or say that the rows have different lengths."""
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise InputError(
+            f"{name} = {given!r} is no rectangular array: every row needs the same length"
+        ) from error
 
 
 def _as_floats(laws: ArrayLike, what: str) -> NDArray[np.float64]:

@@ -234,3 +234,27 @@ def test_decision_threshold_is_checked():
 
 def test_published_base_law_is_the_default():
     assert PAPER_BASE == (0.4, 0.3, 0.2, 0.1)
+
+
+WRITTEN = np.random.default_rng(5).dirichlet([2, 2, 1], size=(3, 4, 2))
+
+
+@pytest.mark.parametrize("names", [None, ["x", "y", "z"]])
+def test_written_items_are_drawn_in_turn_and_known_exactly(names):
+    world = World.from_laws(WRITTEN, items=names)
+    (row,) = simulate_custom(world, prompts=4, repeats=[2], items=6000, seed=1).rows
+    own = names or ["i1", "i2", "i3"]
+    assert row.truth == pytest.approx(world.components(items=own, prompts=4, orders=2).prompt)
+    (exact,) = exact_errors(WRITTEN, [2])
+    assert row.analytic_bias == pytest.approx(exact.plugin_bias)
+    assert abs(row.plugin_bias - row.analytic_bias) < 4 * row.plugin_se
+    assert abs(row.debiased_bias) < 4 * row.debiased_se
+    assert abs(row.mse_ratio - row.exact_mse_ratio) < 4 * row.mse_ratio_se
+
+
+def test_written_items_keep_their_laws_when_calls_turn_invalid():
+    world = World.from_laws(np.random.default_rng(5).dirichlet([2, 2, 1, 1], size=(3, 4, 2)))
+    assert world.with_invalid(0.1).written_items == ("i1", "i2", "i3")
+    assert World.from_effects(item_spread=0.1).written_items is None
+    study = simulate_custom(world.with_invalid(0.1), prompts=4, repeats=[2], items=30)
+    assert study.items == 30

@@ -65,7 +65,16 @@ def test_one_level_cannot_carry_an_effect(axis):
         ({"copying": 1.5}, "copying = 1.5: it lies between 0 and 1"),
         ({"base": [0.5, 0.5], "invalid": 0.1}, "have no 'invalid'"),
         ({"verdicts": ["a", "b"]}, "name a law of 4 probabilities"),
-        ({"deterministic": [[0, 7]]}, "whole numbers from 0 to 3"),
+        ({"deterministic": [[0, 7]]}, "a whole number from 0 to 3"),
+        ({"deterministic": []}, r"deterministic = \[\] chooses"),
+        ({"deterministic": [[0, 1], [1]]}, "no rectangular array"),
+        ({"deterministic": [[0, 1]], "verdicts": 5}, "verdicts = 5: a list of names"),
+        ({"verdicts": 5}, "verdicts = 5: a list of names"),
+        ({"verdicts": "abcd"}, "verdicts = 'abcd': a list of names"),
+        ({"prompt_direction": "x"}, "prompt_direction = 'x': give one finite number"),
+        ({"prompt_direction": [[1], [1, 2]]}, "no rectangular array"),
+        ({"invalid": "x"}, "invalid = 'x': a number"),
+        ({"laws": [[[1, 0]]], "item_names": 5}, "item_names = 5: a list of names"),
         ({"prompt": "big"}, "a number is needed"),
         ({"prompt_direction": [1, 1, 0, 0]}, "sums to 2"),
         ({"seed": -1}, "seed = -1"),
@@ -98,3 +107,30 @@ def test_generator_out_of_range_says_how_far_it_goes():
         PromptGenerator.declare(prompt=0.01).draw_laws(
             np.random.default_rng(0), datasets=1, items=1, prompts=1
         )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda w: w.with_invalid(None), "invalid = None"),
+        (lambda w: w.with_invalid([]), r"invalid = \[\]: give one rate"),
+        (lambda w: w.components(items=[], prompts=2, orders=2), r"items = \[\]: nothing"),
+        (lambda w: w.laws(items="abc", prompts=2, orders=2), "items = 'abc': a list of names"),
+        (lambda w: w.laws(items=np.int64(0), prompts=2, orders=2), "items = 0: nothing"),
+        (lambda w: w.deterministic(np.zeros((0, 2), dtype=int)), r"deterministic = \[\]"),
+        (
+            lambda _: PromptGenerator.declare(base=[[0.5, 0.5]], prompt=0.01),
+            r"base has shape \(1, 2\): it is one law",
+        ),
+    ],
+)
+def test_values_of_the_wrong_kind_are_refused_in_words(call, message):
+    with pytest.raises(InputError, match=message):
+        call(World.from_effects())
+
+
+def test_numbers_of_items_may_be_numpy_ones():
+    laws = World.from_effects(item_spread=0.1).laws(items=np.int64(3), prompts=2, orders=2)
+    np.testing.assert_array_equal(
+        laws, World.from_effects(item_spread=0.1).laws(items=3, prompts=2, orders=2)
+    )
