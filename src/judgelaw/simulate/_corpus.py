@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from judgelaw.arrays import ABSENT
 from judgelaw.errors import InputError
 from judgelaw.tensor import VerdictTensor
 
@@ -52,12 +53,10 @@ def find_corpus(
         layers: names in the table by layer of the paper, where they are not to be guessed.
 
     Raises:
-        InputError: no part of the paper's corpus is in the table.
+        InputError: no part of the paper's corpus is in the table, or two of its parts are one of
+            the paper.
     """
-    known = {
-        (_match(LAYERS, layer, layers or {}), _match(JUDGES, judge, {})): tensor
-        for (layer, judge), tensor in tensors.items()
-    }
+    known = _sorted_by_part(tensors, layers or {})
     of_qwen = {
         layer: tensor
         for (layer, judge), tensor in known.items()
@@ -78,15 +77,52 @@ def find_corpus(
     return Corpus(layers=of_qwen, panel=panel)
 
 
+def prefix(tensor: VerdictTensor | None, repeats: int) -> VerdictTensor | None:
+    """Return the first ranks of a tensor that has all of them in every cell, else None."""
+    if tensor is None or tensor.ranked is None or tensor.ranked.shape[-1] < repeats:
+        return None
+    if (tensor.ranked[..., :repeats] == ABSENT).any():
+        return None
+    return tensor.prefix(repeats)
+
+
+def _sorted_by_part(
+    tensors: Mapping[Key, VerdictTensor], declared: Mapping[str, str]
+) -> dict[Key, VerdictTensor]:
+    """Tensors by layer and judge of the paper, each from one place in the table."""
+    places: dict[Key, list[Key]] = {}
+    for layer, judge in tensors:
+        part = (_match(LAYERS, layer, declared), _match(JUDGES, judge, {}))
+        if part[1] is not None:
+            places.setdefault(part, []).append((layer, judge))
+    known = {}
+    for (layer, judge), given in places.items():
+        if len(given) == 1:
+            known[layer, judge] = tensors[given[0]]
+        elif layer is not None or ("evaluation", judge) not in places:
+            raise InputError(_two_for_one(given, layer, judge))
+        # Layers that are none of the paper's serve only where no evaluation layer is there.
+    return known
+
+
+def _two_for_one(given: list[Key], layer: str | None, judge: str | None) -> str:
+    named = " and ".join(f"{part or 'no layer'} / {who}" for part, who in given)
+    return (
+        f"the table's {named} all match {layer or 'the matched panel'} of {judge}, which is one "
+        f"set of calls: say which layer is meant with --layer {layer or 'evaluation'}=NAME, and "
+        "keep one judge of that name in the table"
+    )
+
+
 def _matched_calls(
     known: Mapping[tuple[str | None, str | None], VerdictTensor], judge: str
 ) -> VerdictTensor | None:
     """The calls of a configuration in the matched panel: four repeats, evaluation layer first."""
     order = ("evaluation", None, "broad")
     for layer in order:
-        tensor = known.get((layer, judge))
-        if tensor is not None and tensor.depth[0] >= PANEL_REPEATS:
-            return tensor.prefix(PANEL_REPEATS)
+        if (layer, judge) in known:
+            # Other items would be no stand-in for a layer whose calls are incomplete.
+            return prefix(known[layer, judge], PANEL_REPEATS)
     return None
 
 

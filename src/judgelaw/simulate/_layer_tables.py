@@ -6,10 +6,10 @@ Definitions that the paper leaves open are stated in the function that makes the
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.errors import InputError
+from judgelaw.arrays import ABSENT
 from judgelaw.estimate import COMPONENTS, decompose, panels
-from judgelaw.simulate._corpus import QWEN, Corpus
-from judgelaw.simulate._recomputing import Floats, Resampling, Values, outcomes, prefix
+from judgelaw.simulate._corpus import QWEN, Corpus, prefix
+from judgelaw.simulate._recomputing import Floats, Resampling, Values, outcomes
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import item_bands, panel_interval
 
@@ -174,13 +174,17 @@ def complete_cases(corpus: Corpus, _: Resampling) -> Values:
 def rank_gaps(corpus: Corpus, by: Resampling) -> Values:
     """Slope of same-cell agreement on the distance of repeat ranks.
 
-    Least squares over all pairs of calls of a cell, each pair one observation; a mean over items,
-    so bands resample items. Slopes on elapsed time need times, which a calls table does not hold.
+    Least squares over all pairs of calls of a cell that were made, each pair one observation; a
+    mean over items, so bands resample items. Without pairs at two distances no slope is to be had.
+    Slopes on elapsed time need times, which a calls table does not hold.
     """
     streams: dict[str, VerdictTensor] = dict(corpus.layers)
     streams |= {judge: tensor for judge, tensor in corpus.panel.items() if judge != QWEN}
     for stream, tensor in streams.items():
         slopes = _rank_slopes(tensor)
+        if slopes is None:
+            yield {"stream": stream}, dict.fromkeys(("rank_slope", "rank_slope_band"))
+            continue
         yield (
             {"stream": stream},
             {
@@ -208,18 +212,23 @@ def _aggregate(means: Floats) -> Floats:
     return np.asarray((plugin - target) ** 2 - (panel - target) ** 2)[..., None]
 
 
-def _rank_slopes(tensor: VerdictTensor) -> Floats:
+def _rank_slopes(tensor: VerdictTensor) -> Floats | None:
+    """Slopes (items,), or None where an item has no pairs at two distances of ranks."""
     ranked = tensor.ranked
     if ranked is None:
-        raise InputError("rank gaps need ranked verdicts: read the tensor from a calls table")
+        return None
     R = ranked.shape[-1]
-    pairs = [(a, b) for a in range(R) for b in range(a + 1, R)]
-    gaps = np.array([b - a for a, b in pairs], dtype=float)
-    centred = gaps - gaps.mean()
-    agreement = np.stack(
-        [(ranked[..., a] == ranked[..., b]).mean(axis=(1, 2)) for a, b in pairs], axis=-1
-    )
-    return np.asarray(agreement @ centred / (centred @ centred))
+    a, b = np.triu_indices(R, k=1)
+    first, second = ranked[..., a], ranked[..., b]
+    made = (first != ABSENT) & (second != ABSENT)
+    n = made.sum(axis=(1, 2))
+    same = ((first == second) & made).sum(axis=(1, 2))
+    pairs, gaps = n.sum(axis=-1, keepdims=True), (b - a).astype(float)
+    centred = gaps - (n @ gaps)[:, None] / np.maximum(pairs, 1)
+    spread = (n * centred**2).sum(axis=-1)
+    if not (spread > 0).all():
+        return None
+    return np.asarray((same * centred).sum(axis=-1) / spread)
 
 
 def _same_items(tensor: VerdictTensor, like: VerdictTensor) -> VerdictTensor:

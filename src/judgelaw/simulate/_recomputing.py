@@ -1,4 +1,4 @@
-"""What recomputed tables share: values, bands, prefixes."""
+"""What recomputed tables share: values, bands, counts of outcomes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,13 +33,6 @@ class Resampling:
 
 
 Recompute = Callable[[Corpus, Resampling], Values]
-
-
-def prefix(tensor: VerdictTensor | None, repeats: int) -> VerdictTensor | None:
-    """Return the first ranks of a tensor that has as many."""
-    if tensor is None or tensor.depth[0] < repeats:
-        return None
-    return tensor.prefix(repeats)
 
 
 def outcomes(tensor: VerdictTensor) -> dict[str, Value]:

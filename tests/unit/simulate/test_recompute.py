@@ -9,6 +9,8 @@ from judgelaw.errors import InputError
 from judgelaw.estimate import decompose
 from judgelaw.simulate import PublishedTable, Resampling, find_corpus, published, recompute
 from judgelaw.simulate import _recomputed as module
+from judgelaw.simulate._layer_tables import _rank_slopes
+from judgelaw.tensor import VerdictTensor
 from judgelaw.worlds import World
 
 QUICK = Resampling(draws=400, seed=1)
@@ -61,6 +63,61 @@ def test_layers_can_be_named(tensors):
 def test_a_table_of_other_judges_is_refused(tensors):
     with pytest.raises(InputError, match="none of it is a part of the paper"):
         find_corpus({("x", "some-judge"): tensors["broad", "Qwen/Qwen3.6-27B"]})
+
+
+def test_two_layers_or_judges_for_one_part_are_refused(tensors):
+    qwen = "Qwen/Qwen3.6-27B"
+    twice = {**tensors, ("null", qwen): tensors["broad", qwen]}
+    with pytest.raises(InputError, match=r"control / .* and null / .* --layer control=NAME"):
+        find_corpus(twice)
+    chosen = find_corpus(twice, layers={"control": "null"}).layers["control"]
+    assert chosen is tensors["broad", qwen]
+    judges = {**tensors, ("evaluation", "qwen-other"): tensors["broad", qwen]}
+    with pytest.raises(InputError, match=r"3\.6-27B and evaluation / qwen-other .* keep one judge"):
+        find_corpus(judges)
+
+
+def test_layers_outside_the_paper_matter_only_where_they_would_be_used(tensors):
+    qwen = "Qwen/Qwen3.6-27B"
+    other = {(name, qwen): tensors["broad", qwen] for name in ("L1", "L2")}
+    assert find_corpus({**tensors, **other}).panel.keys() == find_corpus(tensors).panel.keys()
+    with pytest.raises(InputError, match=r"L1 / .* and L2 / .* --layer evaluation=NAME"):
+        find_corpus(other)
+
+
+def with_hole(tensor, rank):
+    ranked = tensor.ranked.copy()
+    ranked[0, 0, 0, rank] = -1
+    return VerdictTensor.from_ranked(ranked, items=tensor.items)
+
+
+def test_a_missing_call_makes_a_depth_not_available(tensors):
+    qwen = "Qwen/Qwen3.6-27B"
+    holed = {**tensors, ("evaluation", qwen): with_hole(tensors["evaluation", qwen], 1)}
+    found = recompute(find_corpus(holed), resampling=QUICK)
+    rows = {f.row: f.verdict for f in found if f.table == "tab:real_prompt_estimates"}
+    assert {rows[f"evaluation, R = {R}"] for R in (2, 4, 8)} == {"not available"}
+    late = {**tensors, ("evaluation", qwen): with_hole(tensors["evaluation", qwen], 5)}
+    found = recompute(find_corpus(late), resampling=QUICK)
+    rows = {f.row: f.verdict for f in found if f.table == "tab:real_prompt_estimates"}
+    assert rows["evaluation, R = 4"] != "not available"
+    assert rows["evaluation, R = 8"] == "not available"
+
+
+def test_absent_calls_do_not_agree_with_each_other(tensors):
+    ranked = tensors["evaluation", "gpt-oss-120b"].ranked[:1].copy()
+    ranked[0, 0, 0, 2:] = -1
+    ranked[0, 3, 1, 0] = -1
+    gaps, agree = [], []
+    for cell in ranked.reshape(-1, 4):
+        for a in range(4):
+            for b in range(a + 1, 4):
+                if cell[a] >= 0 and cell[b] >= 0:
+                    gaps.append(b - a)
+                    agree.append(float(cell[a] == cell[b]))
+    (slope,) = _rank_slopes(VerdictTensor.from_ranked(ranked))
+    assert slope == pytest.approx(np.polyfit(gaps, agree, 1)[0])
+    assert _rank_slopes(VerdictTensor.from_ranked(ranked[..., :2])) is None
 
 
 def test_every_empirical_table_is_recomputed(findings):
