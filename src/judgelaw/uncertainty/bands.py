@@ -12,14 +12,14 @@ block, on the number of quantities, or on the other strata.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.streams import stream
-from judgelaw.uncertainty.results import check_level
+from judgelaw.uncertainty.results import check_level, is_constant
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], ArrayLike]
@@ -28,6 +28,10 @@ Statistic = Callable[[Floats], ArrayLike]
 DRAWS = 20_000
 _BLOCK = 1 << 15
 """Random indices in a block: 256 kB of them."""
+_NO_WIDTH = (
+    "the items of every stratum have the same value, so resampling cannot vary it: a band of no "
+    "width would say that the error is zero, and it is not known"
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,7 +57,7 @@ class Bands:
 def item_bands(
     values: ArrayLike,
     *,
-    strata: Sequence[str] | None = None,
+    strata: Sequence[str | None] | None = None,
     statistic: Statistic | None = None,
     draws: int = DRAWS,
     seed: int = 0,
@@ -87,13 +91,13 @@ def item_bands(
         )
     means = _resample(v, groups, draws=draws, seed=seed)
     drawn = np.asarray(of(means), dtype=float).reshape(draws, estimate.size)
-    return _percentiles(estimate, drawn, level)
+    return _with_width(_percentiles(estimate, drawn, level), drawn)
 
 
 def resampled_means(
     values: ArrayLike,
     *,
-    strata: Sequence[str] | None = None,
+    strata: Sequence[str | None] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Floats:
@@ -113,26 +117,35 @@ def resampled_means(
 
 
 def band_of_draws(estimate: ArrayLike, drawn: ArrayLike, *, level: float = 0.95) -> Bands:
-    """Return the band of statistics computed elsewhere from `resampled_means`, (draws, ...)."""
+    """Return the band of statistics computed elsewhere from `resampled_means`, (draws, ...).
+
+    Unlike those of `item_bands` they may be ranks or counts, where a value that no draw changes is
+    a finding: such a band has no width.
+    """
     check_level(level)
     point = np.atleast_1d(np.asarray(estimate, dtype=float))
     values = np.asarray(drawn, dtype=float)
     return _percentiles(point, values.reshape(len(values), point.size), level)
 
 
-def stratum_rows(strata: Sequence[str] | None, items: int) -> dict[str | None, NDArray[np.intp]]:
+def stratum_rows(
+    strata: Sequence[str | None] | None, items: int
+) -> dict[str | None, NDArray[np.intp]]:
     """Return the rows of every stratum, by its name; one nameless stratum where there are none."""
     if strata is None:
         return {None: np.arange(items)}
     if len(strata) != items:
         raise InputError(f"{len(strata)} strata for {items} items: give each item its stratum")
-    names = sorted(set(strata))
-    of_item = np.asarray(strata)
-    return {name: np.flatnonzero(of_item == name) for name in names}
+    # A dict tells names apart exactly; numpy would take "a" and "a\0" for one.
+    rows: dict[str | None, list[int]] = {}
+    for item, name in enumerate(strata):
+        rows.setdefault(name, []).append(item)
+    names = sorted(rows, key=lambda name: (name is not None, name or ""))
+    return {name: np.array(rows[name], dtype=np.intp) for name in names}
 
 
 def _checked(
-    values: ArrayLike, strata: Sequence[str] | None
+    values: ArrayLike, strata: Sequence[str | None] | None
 ) -> tuple[Floats, dict[str | None, NDArray[np.intp]]]:
     v = np.asarray(values, dtype=float)
     if v.ndim == 1:
@@ -194,6 +207,22 @@ def _percentiles(estimate: Floats, drawn: Floats, level: float) -> Bands:
     )
 
 
+def _with_width(found: Bands, drawn: Floats) -> Bands:
+    """Take back the bands of statistics that no draw changes: equal items show no error."""
+    banded = np.array([reason is None for reason in found.reasons])
+    banded[banded] = is_constant(drawn[:, banded], axis=0)
+    if not banded.any():
+        return found
+    flat = banded.reshape(found.estimate.shape)
+    reasons = zip(banded, found.reasons, strict=True)
+    return replace(
+        found,
+        low=np.where(flat, np.nan, found.low),
+        high=np.where(flat, np.nan, found.high),
+        reasons=tuple(_NO_WIDTH if equal else reason for equal, reason in reasons),
+    )
+
+
 def _no_band(estimate: float, column: Floats) -> str:
     if np.isnan(estimate):
         return "the quantity is nan for at least one item, so it has no mean and no band"
@@ -206,7 +235,7 @@ def _no_band(estimate: float, column: Floats) -> str:
 
 def lone_item(lone: Sequence[str | None], items: int) -> str:
     """Say why strata of one item leave no band and no error."""
-    if lone == [None]:
+    if items == 1:
         return f"{items} item: resampling cannot vary it; a band needs two items or more"
     names = ", ".join(repr(name) for name in lone[:5])
     return (

@@ -13,7 +13,7 @@ COVERS = "new items from the same strata, call sampling included"
 
 
 def item_interval(
-    values: ArrayLike, *, strata: Sequence[str] | None = None, level: float = 0.95
+    values: ArrayLike, *, strata: Sequence[str | None] | None = None, level: float = 0.95
 ) -> Interval:
     """Return the mean of item values with the t interval of stratified item sampling.
 

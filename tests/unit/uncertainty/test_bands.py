@@ -64,10 +64,55 @@ def test_seed_and_level_matter(values):
 
 
 def test_statistics_of_means_are_paired(values):
-    shifted = np.column_stack([values[:, 0], values[:, 0] + 2.0])
+    shifted = np.column_stack([values[:, 0], values[:, 0] + 2.0 + 1e-3 * values[:, 1]])
     found = item_bands(shifted, draws=500, statistic=lambda m: m[..., 1] - m[..., 0])
-    assert found.estimate == pytest.approx([2.0])
-    assert (found.low[0], found.high[0]) == pytest.approx((2.0, 2.0))
+    alone = item_bands(2.0 + 1e-3 * values[:, 1], draws=500)
+    assert found.estimate == pytest.approx(alone.estimate)
+    assert found.low == pytest.approx(alone.low)
+    assert found.high == pytest.approx(alone.high)
+
+
+@pytest.mark.parametrize("items", [2, 7, 8, 41])
+@pytest.mark.parametrize("stratified", [True, False])
+def test_equal_items_have_no_band_and_a_reason(items, stratified):
+    column = np.full(2 * items, 0.7)
+    table = np.column_stack([column, np.arange(2 * items), 1e-17 * np.arange(2 * items)])
+    strata = ["a", "b"] * items if stratified else None
+    found = item_bands(table, strata=strata, draws=200)
+    assert found.estimate == pytest.approx(table.mean(axis=0))
+    assert np.isnan(found.low).tolist() == np.isnan(found.high).tolist() == [True, False, True]
+    assert found.reasons[1] is None
+    assert "the same value" in found.reasons[0]
+    assert found.reasons[2] == found.reasons[0]
+
+
+def test_a_statistic_that_no_draw_changes_made_elsewhere_keeps_its_value():
+    found = band_of_draws([3.0], np.full(50, 3.0))
+    assert (found.low[0], found.high[0], found.reasons) == (3.0, 3.0, (None,))
+
+
+def test_strata_are_told_apart_exactly():
+    rows = bands.stratum_rows(["a", None, "a\0", None, "a", "a\0", ""], 7)
+    found = {name: of.tolist() for name, of in rows.items()}
+    assert found == {None: [1, 3], "": [6], "a": [0, 4], "a\0": [2, 5]}
+    lone = item_bands(np.arange(3.0), strata=["a", "a", None], draws=50)
+    assert "stratum None holds one item" in lone.reasons[0]
+
+
+def test_every_stratum_draws_from_its_own_stream():
+    """With one stream for all, strata of equal items would rise and fall together."""
+    column = np.arange(10.0)
+    table = np.zeros((20, 2))
+    table[:10, 0] = table[10:, 1] = column
+    means = resampled_means(table, strata=["a"] * 10 + ["b"] * 10, draws=4_000)
+    assert abs(np.corrcoef(means.T)[0, 1]) < 0.08
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
+def test_tails_share_what_the_level_leaves_out(level):
+    drawn = np.linspace(0.0, 1.0, 1_001)
+    found = band_of_draws([0.5], drawn, level=level)
+    assert (found.low[0], found.high[0]) == pytest.approx(((1 - level) / 2, (1 + level) / 2))
 
 
 def test_ratio_over_a_mean_near_zero_has_no_band(values):
