@@ -7,7 +7,8 @@ The prompt component is a U-statistic over prompts with kernel
 With hbar_k the mean of h(k, l) over l != k and s1^2 the variance of the K values hbar_k, the
 paper's standard error is 2 sqrt(s1^2 / K), for use with a normal quantile as K grows. At small K
 the means hbar_k share their terms: (K-1)/(K-2) times that, with a t quantile of K - 1 degrees,
-covers .94-.97 at K = 4 to 20 where the paper's form covers .77-.92. Both are given.
+covers .94-.97 at K = 4 to 20 where the paper's form covers .77-.92, for a uniform family of
+prompts; with a skewed family .91-.94 was measured at the same K. Both are given.
 
 The same K prompts serve all items, so the macroaverage averages h_i(k, l) over items first.
 """
