@@ -15,12 +15,13 @@ The kernels run on floats, and on object arrays of Fractions in the proofs of un
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from judgelaw.estimate.cells import Array
 
-MIN_REPEATS = 4
+MIN_REPEATS: Final = 4
 _CHUNK = 1 << 15
 """Numbers in the largest array of a chunk of items: 256 kB, three times faster than 2 MB."""
 

@@ -15,13 +15,11 @@ from math import nan
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, Design
-from judgelaw.estimate.cells import Array
 from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.call_variance import MIN_REPEATS, call_covariance
-from judgelaw.uncertainty.declared import declare
+from judgelaw.uncertainty.call_variance import call_covariance
+from judgelaw.uncertainty.declared import declare, require_four
 from judgelaw.uncertainty.forms import (
     Contrast,
     absent_component,
@@ -174,7 +172,7 @@ def call_errors(
         prompt_weights=prompt_weights,
         dissimilarity=dissimilarity,
     )
-    _check_four(known.cells)
+    require_four(known)
     found = known.decompose()
     K, O = known.n.shape[1:3]
     return CallErrors(
@@ -241,16 +239,3 @@ def interval_of_sums(
     return t_interval(
         estimate=estimate, variance=total, df=nu, level=level, covers=covers, warning=warning
     )
-
-
-def _check_four(cells: Array) -> None:
-    R = cells.sum(axis=-1)
-    short = int((R < MIN_REPEATS).sum())
-    if short:
-        raise NotIdentifiedError(
-            f"{short} of {R.size} cells hold fewer than {MIN_REPEATS} calls (R = {R.min()}): no "
-            "unbiased estimate of call-sampling variance exists below four. Acquire four repeats, "
-            "or use the item error (item_interval, item_bands): it contains call noise, and for a "
-            "fixed benchmark it is conservative by exactly S_U^2 / N, the variance of the true "
-            "item values over the number of items"
-        )

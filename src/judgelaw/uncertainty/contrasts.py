@@ -95,6 +95,7 @@ def component_share(
         df=at_rho.df,
         level=level,
         covers=errors.covers,
+        inverted=True,
     )
 
 
@@ -111,6 +112,16 @@ def judge_difference(
         raise InputError(
             "the judges were not asked about the same items in the same order: select the common "
             "items in both with VerdictTensor.select(items=...)"
+        )
+    if len(a.estimates) != len(b.estimates):
+        raise InputError(
+            f"the judges were asked about {len(a.estimates)} and {len(b.estimates)} items: a "
+            "difference is of the same items; select the common ones in both"
+        )
+    if a.design != b.design:
+        raise InputError(
+            f"the judges' designs are {a.design!r} and {b.design!r}, which estimate different "
+            "quantities: declare the prompts alike in both"
         )
     silent = [e.refusal(contrast) for e in (a, b)]
     reason = silent[0] if None not in silent or _absent(a, contrast) else None

@@ -1,11 +1,12 @@
 """What is declared about a set of calls: counts, weights, similarity; checked at the door."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from judgelaw.arrays import as_counts
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import Decomposition, Design, decompose
 from judgelaw.estimate.cells import Array
 from judgelaw.estimate.checks import check_depth
@@ -13,8 +14,15 @@ from judgelaw.estimate.crossed import check_design
 from judgelaw.estimate.dissimilarity import similarity_of
 from judgelaw.estimate.weights import Weights, weights_of
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty.call_variance import MIN_REPEATS
 
 _AXES = 4
+_PAIR: Literal[2] = 2
+_ITEM_ERROR = (
+    "use the item error (item_interval, item_bands): it contains call noise, and for a fixed "
+    "benchmark it is conservative by exactly S_U^2 / N, the variance of the true item values over "
+    "the number of items"
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,9 +75,12 @@ def declare(
     order_weights: Weights = None,
     prompt_weights: Weights = None,
     dissimilarity: ArrayLike | str | None = None,
-    minimum: int = 2,
+    minimum: Literal[2, 4] = _PAIR,
 ) -> Declared:
-    """Check the arguments that `decompose` takes too; every cell holds `minimum` calls or more."""
+    """Check the arguments that `decompose` takes too; every cell holds `minimum` calls or more.
+
+    Two calls identify the components, four their call variance.
+    """
     tensor = x if isinstance(x, VerdictTensor) else None
     n = as_counts(x.counts if isinstance(x, VerdictTensor) else x)
     if n.ndim != _AXES:
@@ -80,10 +91,10 @@ def declare(
     K, O, C = n.shape[1:]
     check_design(design, prompt_weights, K)
     names = None if tensor is None else (tensor.items, tensor.prompts, tensor.orders)
-    check_depth(n, n.sum(axis=-1), minimum=minimum, names=names)
+    check_depth(n, n.sum(axis=-1), minimum=_PAIR, names=names)
     w = weights_of("prompt", prompt_weights, K, names and names[1])
     q = weights_of("order", order_weights, O, names and names[2])
-    return Declared(
+    known = Declared(
         n=n,
         w=w,
         q=q,
@@ -96,3 +107,18 @@ def declare(
         items=names and names[0],
         ranked=None if tensor is None else tensor.ranked,
     )
+    if minimum == MIN_REPEATS:
+        require_four(known)
+    return known
+
+
+def require_four(known: Declared, *, instead: str = _ITEM_ERROR) -> None:
+    """Require the calls that call variance takes; `instead` is what serves with fewer."""
+    R = known.n.sum(axis=-1)
+    short = int((R < MIN_REPEATS).sum())
+    if short:
+        raise NotIdentifiedError(
+            f"{short} of {R.size} cells hold fewer than {MIN_REPEATS} calls (R = {R.min()}): no "
+            "unbiased estimate of call-sampling variance exists below four. Acquire four repeats "
+            f"of every cell, or {instead}"
+        )

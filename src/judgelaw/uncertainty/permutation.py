@@ -21,12 +21,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from judgelaw.errors import InputError, NotIdentifiedError
+from judgelaw.errors import InputError
 from judgelaw.estimate.weights import Weights
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.call_variance import MIN_REPEATS, call_covariance
-from judgelaw.uncertainty.declared import Declared, declare
+from judgelaw.uncertainty.call_variance import call_covariance
+from judgelaw.uncertainty.declared import Declared, declare, require_four
 from judgelaw.uncertainty.forms import absent_reason, form_of
 from judgelaw.uncertainty.shuffle import Facet, Shuffler
 
@@ -103,7 +103,7 @@ def permutation_test(
     r, unit = _in_unit(dissimilarity)
     known = declare(x, order_weights=order_weights, prompt_weights=prompt_weights, dissimilarity=r)
     if studentised:
-        _check_four(known)
+        require_four(known, instead="use the plain test, which needs two")
     scheme = _scheme(known, within)
     statistic = _statistic(known, facet, studentised=studentised)
     observed = float(statistic(known.n[None])[0])
@@ -221,12 +221,3 @@ def _check_request(facet: str, within: str | None, draws: int) -> None:
         raise InputError(f"within {within!r}: calls are exchanged within a 'rank' or a 'block'")
     if draws < 1:
         raise InputError(f"draws = {draws}: a permutation test needs one draw or more")
-
-
-def _check_four(known: Declared) -> None:
-    low = int(known.cells.sum(axis=-1).min())
-    if low < MIN_REPEATS:
-        raise NotIdentifiedError(
-            f"R = {low} in some cell: studentising needs the call variance, which has no unbiased "
-            f"estimate below {MIN_REPEATS} repeats; use the plain test"
-        )

@@ -25,6 +25,7 @@ class Interval:
         covers: which randomness the interval covers, in words.
         reason: why `se`, `low` and `high` are nan, or None.
         warning: what to know before believing a finite interval, or None.
+        inverted: whether the ends come from inverting a test, and not from estimate -/+ t se.
     """
 
     estimate: float
@@ -36,6 +37,7 @@ class Interval:
     covers: str
     reason: str | None = None
     warning: str | None = None
+    inverted: bool = False
 
     @property
     def width(self) -> float:
@@ -43,8 +45,17 @@ class Interval:
         return self.high - self.low
 
     def at_level(self, level: float) -> Self:
-        """Return the same estimate and error with the interval of another level."""
+        """Return the same estimate and error with the interval of another level.
+
+        Raises:
+            InputError: the ends come from inverting a test, which `se` and `df` cannot repeat.
+        """
         check_level(level)
+        if self.inverted:
+            raise InputError(
+                f"level = {level}: the ends of this interval come from inverting a test, and are "
+                "not estimate -/+ t se; ask for the share anew, component_share(..., level=...)"
+            )
         if self.reason is not None:
             return replace(self, level=level)
         half = t_quantile((1 + level) / 2, self.df) * self.se

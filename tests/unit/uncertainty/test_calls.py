@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, decompose
@@ -18,9 +19,11 @@ from judgelaw.uncertainty import (
     concentration_forms,
     form_of,
     judge_difference,
+    permutation_test,
     true_call_covariance,
     variance_parts,
 )
+from judgelaw.uncertainty.declared import declare
 from judgelaw.worlds import World
 
 W = np.full(6, 1 / 6)
@@ -100,6 +103,23 @@ def test_below_four_repeats_the_item_error_is_offered(repeats):
     tensor = WORLD.tensor(items=5, prompts=6, orders=2, repeats=repeats, seed=1)
     with pytest.raises(NotIdentifiedError, match=r"item_interval.*conservative by exactly S_U\^2"):
         call_interval(tensor)
+
+
+def test_three_repeats_are_told_to_become_four():
+    """Not to acquire a second one, which every cell has."""
+    tensor = WORLD.tensor(items=5, prompts=6, orders=2, repeats=3, seed=1)
+    asked = (
+        lambda: call_interval(tensor),
+        lambda: declare(tensor, minimum=4),
+        lambda: permutation_test(tensor, studentised=True),
+    )
+    for ask in asked:
+        with pytest.raises(NotIdentifiedError, match=r"60 of 60 cells .*R = 3") as refused:
+            ask()
+        assert "Acquire four repeats of every cell" in str(refused.value)
+        assert "second repeat" not in str(refused.value)
+        assert "plug-in" not in str(refused.value)
+    assert declare(tensor).n.shape == (5, 6, 2, 4)
 
 
 def test_one_repeat_is_not_identified():
@@ -248,6 +268,62 @@ def test_judges_differ_with_the_sum_of_variances(tensor, errors):
     elsewhere = call_errors(tensor.select(items=list(reversed(tensor.items))))
     with pytest.raises(InputError, match="same items"):
         judge_difference(errors, elsewhere)
+
+
+def test_judges_of_other_items_or_designs_do_not_differ(tensor, errors):
+    unnamed = call_errors(tensor.counts[:39])
+    with pytest.raises(InputError, match="40 and 39 items"):
+        judge_difference(errors, unnamed)
+    with pytest.raises(InputError, match="'census' and 'sampled'"):
+        judge_difference(errors, call_errors(tensor, design="sampled"))
+
+
+def test_degrees_of_a_difference_count_the_items_of_both(errors):
+    other = call_errors(WORLD.tensor(items=40, prompts=6, orders=2, repeats=4, seed=9))
+    V, W_ = errors.variances("order"), other.variances("order")
+    nu = 2 * (V.sum() + W_.sum()) ** 2 / ((V**2).sum() + (W_**2).sum())
+    found = judge_difference(errors, other, "order", level=0.8)
+    assert found.df == pytest.approx(nu)
+    assert found.width == pytest.approx(2 * stats.t.ppf(0.9, nu) * found.se)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_another_level_is_the_interval_asked_for_at_that_level(errors, level):
+    again = errors.interval("prompt").at_level(level)
+    assert again == errors.interval("prompt", level=level)
+    assert again.width == pytest.approx(2 * stats.t.ppf((1 + level) / 2, again.df) * again.se)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
+def test_share_is_the_solution_of_fieller(errors, level):
+    """Ends by root finding on the contrast's own interval, with t at the estimated share."""
+    share = component_share(errors, "prompt", level=level)
+    nu = errors.interval({"prompt": 1.0, "total": -share.estimate}).df
+    t = stats.t.ppf((1 + level) / 2, nu)
+
+    def excess(rho):
+        contrast = {"prompt": 1.0, "total": -rho}
+        V = errors.variances(contrast).sum() / 40**2
+        return errors.values(contrast).mean() ** 2 - t**2 * V
+
+    far = 20 * share.se
+    low = optimize.brentq(excess, share.estimate - far, share.estimate, xtol=1e-14)
+    high = optimize.brentq(excess, share.estimate, share.estimate + far, xtol=1e-14)
+    assert (share.low, share.high) == pytest.approx((low, high), rel=1e-8)
+
+
+def test_share_at_another_level_must_be_asked_for(errors):
+    with pytest.raises(InputError, match="component_share"):
+        component_share(errors).at_level(0.9)
+
+
+def test_lead_ranks_by_value_and_not_by_size():
+    """A component of -0.9 is an estimate near nothing, not the largest."""
+    errors = with_variances(0.01, 0.02)
+    signed = replace(errors, estimates=np.tile([0.2, -0.9, 0.1, -0.3, 0.5], (2, 1)))
+    lead = component_lead(signed)
+    assert (lead.largest, lead.second) == ("call", "order")
+    assert lead.by.estimate == pytest.approx(0.1)
 
 
 def test_difference_to_a_silent_judge_warns(errors):
