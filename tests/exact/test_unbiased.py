@@ -70,15 +70,26 @@ def test_other_dissimilarities_are_unbiased(r):
     assert_expects(decompose(counts, dissimilarity=r), truth, chances)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"design": "sampled"},
+        {"prompt_weights": fractions(["1/3", "2/3"])},
+        {"order_weights": fractions(["1/4", "3/4"])},
+        {"design": "sampled", "dissimilarity": fractions([["0", "1/3"], ["1/3", "0"]])},
+    ],
+)
 @pytest.mark.parametrize("repeats", [1, 2, 3, [[1, 2], [3, 1]]])
-def test_plugin_expects_exactly_the_stated_inflation(repeats):
+def test_plugin_expects_exactly_the_stated_inflation(repeats, options):
     """The plug-in exists at one repeat, where nothing can be corrected."""
     counts, chances = outcomes(TWO_BY_TWO, repeats)
     R = counts.sum(axis=-1)
-    at_face_value = population(counts / R[..., None])
-    stated = expected_plugin(TWO_BY_TWO, repeats)
+    at_face_value = population(counts / R[..., None], **options)
+    stated = expected_plugin(TWO_BY_TWO, repeats, **options)
     for name in COMPONENTS:
         assert expectation(at_face_value[name], chances) == stated.plugin[name], name
+        assert stated[name] == population(TWO_BY_TWO, **options)[name], name
 
 
 def test_balanced_crossed_excess_is_the_published_one():

@@ -11,40 +11,6 @@ COUNTS = rng.multinomial(4, [0.4, 0.3, 0.2, 0.1], size=(30, 6, 2))
 UNEQUAL = COUNTS + rng.integers(0, 3, size=COUNTS.shape)
 
 
-def by_pairs(n, w, q):
-    """The paper's complete-pair estimator for one item, written as explicit loops over cells."""
-    K, O, _ = n.shape
-    cells = [(k, o) for k in range(K) for o in range(O)]
-    R = n.sum(axis=-1)
-
-    def agree(u, v):
-        if u == v:
-            return (n[u] * (n[u] - 1)).sum() / (R[u] * (R[u] - 1))
-        return (n[u] @ n[v]) / (R[u] * R[v])
-
-    H_XO = sum(w[k] * q[o] * agree((k, o), (k, o)) for k, o in cells)
-    H_X = sum(w[k] * q[o] * q[p] * agree((k, o), (k, p)) for k, o in cells for p in range(O))
-    H_O = sum(q[o] * w[k] * w[m] * agree((k, o), (m, o)) for k, o in cells for m in range(K))
-    H_0 = sum(w[k] * q[o] * w[m] * q[p] * agree((k, o), (m, p)) for k, o in cells for m, p in cells)
-    return {
-        "call": 1 - H_XO,
-        "prompt": H_X - H_0,
-        "order": H_O - H_0,
-        "interaction": H_XO - H_X - H_O + H_0,
-        "total": 1 - H_0,
-    }
-
-
-@pytest.mark.parametrize("counts", [COUNTS, UNEQUAL])
-@pytest.mark.parametrize(("w", "q"), [(None, None), ([0.3, 0.1, 0.1, 0.2, 0.2, 0.1], [0.25, 0.75])])
-def test_equals_the_complete_pair_estimator(counts, w, q):
-    estimate = jl.decompose(counts, prompt_weights=w, order_weights=q)
-    uniform = (np.full(6, 1 / 6), np.full(2, 1 / 2))
-    expected = [by_pairs(n, *((w, q) if w else uniform)) for n in counts]
-    for name in COMPONENTS:
-        assert estimate[name] == pytest.approx([e[name] for e in expected], abs=1e-13)
-
-
 @pytest.mark.parametrize("design", ["census", "sampled"])
 @pytest.mark.parametrize("counts", [COUNTS, UNEQUAL])
 def test_components_add_up_in_every_sample(counts, design):
