@@ -44,6 +44,11 @@ def gate(found: Interval, limit: float, *, level: float = 0.95) -> GateDecision:
     check_level(level)
     if isnan(limit):
         raise InputError("limit is nan: a gate compares with a number")
+    if found.inverted:
+        raise InputError(
+            "this interval comes from inverting a test, and its one-sided bounds are not "
+            "estimate -/+ t se: gate the contrast {component: 1, 'total': -limit} against 0"
+        )
     if found.reason is not None:
         return _decided(
             "inconclusive",

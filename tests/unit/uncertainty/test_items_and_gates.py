@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from judgelaw.errors import InputError
-from judgelaw.uncertainty import gate, item_interval
+from judgelaw.uncertainty import call_errors, component_share, gate, item_interval
 
 
 def test_one_stratum_is_the_usual_t_interval():
@@ -60,6 +60,14 @@ def test_gate_at_its_own_bounds_is_inconclusive():
     found = item_interval([0.1, 0.2, 0.4])
     for bound in (gate(found, 1.0).upper, gate(found, 1.0).lower):
         assert gate(found, bound).decision == "inconclusive"
+
+
+def test_gate_of_a_share_is_asked_of_its_contrast():
+    counts = np.random.default_rng(1).multinomial(8, [0.4, 0.3, 0.2, 0.1], size=(30, 4, 2))
+    errors = call_errors(counts)
+    with pytest.raises(InputError, match="gate the contrast"):
+        gate(component_share(errors, "prompt"), 0.2)
+    assert gate(errors.interval({"prompt": 1, "total": -0.2}), 0.0).decision == "pass"
 
 
 def test_gate_needs_a_number():

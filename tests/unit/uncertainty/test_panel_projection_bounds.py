@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate import decompose, panels
+from judgelaw.estimate import decompose, numeric, panels
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     call_interval,
@@ -97,6 +97,29 @@ def test_projection_variance_by_the_definition():
     assert found.paper_interval().df == np.inf
 
 
+def test_projection_of_scores_by_the_definition():
+    """h(k, l) is half the mean squared score gap across, less those of distinct calls within."""
+    rng = np.random.default_rng(7)
+    ranked = rng.integers(0, 3, size=(1, 6, 1, 4))
+    scores = np.array([0.0, 1.0, 5.0])
+    r = numeric(scores)
+    y = ranked[0, :, 0]
+    within = np.array([r[a[:, None], a].sum() / (4 * 3) for a in y])
+    h = np.array(
+        [
+            [r[a[:, None], b].mean() - (within[k] + within[m]) / 2 for m, b in enumerate(y)]
+            for k, a in enumerate(y)
+        ]
+    )
+    hbar = (h.sum(axis=1) - np.diag(h)) / 5
+    tensor = VerdictTensor.from_ranked(ranked, verdicts=("a", "b", "c"))
+    found = prompt_projection(tensor, dissimilarity=r)
+    assert found.estimate == pytest.approx(hbar.mean())
+    assert found.variance == pytest.approx(hbar.var(ddof=1))
+    assert found.variance != pytest.approx(prompt_projection(tensor).variance)
+    assert item_projections(tensor, dissimilarity=r)[0].variance == pytest.approx(found.variance)
+
+
 def own(calls):
     equal = calls[:, None] == calls
     return (equal.sum() - len(calls)) / (len(calls) * (len(calls) - 1))
@@ -150,6 +173,17 @@ def test_deviation_bound_of_a_balanced_design_in_closed_form():
     assert found.probability(half) == pytest.approx(0.05)
     assert found.probability(0.0) == 1.0
     assert found.high - found.low > 5 * call_interval(tensor).width
+
+
+def test_deviation_bound_of_sampled_prompts_is_that_of_their_estimator():
+    """Sampled prompt = K/(K-1) census prompt, call for call; the total gains prompt/(K-1)."""
+    tensor, K = table(4), 6
+    census, sampled = (deviation_bound(tensor, design=d) for d in ("census", "sampled"))
+    assert sampled.squares == pytest.approx(census.squares * (K / (K - 1)) ** 2)
+    assert sampled.estimate == pytest.approx(census.estimate * K / (K - 1))
+    total = deviation_bound(tensor, "total", design="sampled")
+    same = deviation_bound(tensor, {"total": 1.0, "prompt": 1 / (K - 1)})
+    assert (total.estimate, total.squares) == pytest.approx((same.estimate, same.squares))
 
 
 def test_deviation_bound_of_an_absent_facet_is_refused():
