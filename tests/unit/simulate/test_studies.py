@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import decompose
@@ -16,7 +17,7 @@ from judgelaw.simulate import (
     simulate_point,
     simulate_sampled,
 )
-from judgelaw.simulate._panel import _complete, _panel
+from judgelaw.simulate._panel import _complete, _Estimates, _panel, _row
 from judgelaw.simulate._sampled import _projections
 from judgelaw.simulate._sums import DEPTH_ROWS, Design
 from judgelaw.streams import stream
@@ -258,3 +259,39 @@ def test_written_items_keep_their_laws_when_calls_turn_invalid():
     assert World.from_effects(item_spread=0.1).written_items is None
     study = simulate_custom(world.with_invalid(0.1), prompts=4, repeats=[2], items=30)
     assert study.items == 30
+
+
+def test_sampled_widths_are_their_factors_times_one_error():
+    generator = PromptGenerator.declare(prompt=0.03)
+    study = simulate_sampled(generator=generator, prompts=[5], items=3, datasets=40, seed=1)
+    codes = generator.draw(
+        stream(1, "sampled", "uniform", 5), datasets=40, items=3, prompts=5, repeats=4
+    )
+    counts = np.stack([(codes == c).sum(axis=-1) for c in range(4)], axis=-1)
+    _, h = _projections(counts, 4)
+    se = (2 * np.sqrt(h.var(axis=-1, ddof=1) / 5)).mean()
+    paper, small = study.rows
+    assert paper.width == pytest.approx(2 * 1.96 * se)
+    assert small.width == pytest.approx(2 * 4 / 3 * stats.t.ppf(0.975, 4) * se)
+
+
+def test_panel_width_is_that_of_both_sides():
+    ones = np.ones(3)
+    parts = [_Estimates(mean=np.array([0.0, 2.2, 2.3]), variance=ones, df=10 * ones)]
+    law = PanelLaw(name="flat", base=PAPER_BASE, truth=0.0)
+    row = _row(law, 4, "panel", parts)
+    assert row.width == pytest.approx(2 * stats.t.ppf(0.975, 10))
+    assert row.coverage == pytest.approx(2 / 3)
+
+
+def test_negative_share_is_of_estimates_and_not_of_errors():
+    (row,) = simulate_custom(
+        World.from_effects(prompt=0.05), prompts=6, repeats=[8], items=400, seed=1
+    ).rows
+    assert row.negative_share < 0.1
+    point = simulate_point(items=400, seed=1, prompts=[6], truths=[0.03])
+    design = Design.of(World.from_effects(prompt=0.03), prompts=6)
+    (block,) = design.blocks(stream(1, "point", 6, "0.03"), 400)
+    for found in point.rows:
+        share = np.mean(block.complete[DEPTH_ROWS[found.repeats]] < 0)
+        assert found.negative_share == pytest.approx(share)

@@ -121,3 +121,33 @@ def test_components_agree_with_the_estimators_own_population():
     mine, theirs = components_of(laws), population(laws).macro()
     for name in ("call", "prompt", "order", "interaction", "total"):
         assert getattr(mine, name) == pytest.approx(float(theirs[name]), abs=1e-14)
+
+
+def test_item_bases_spread_as_a_dirichlet_of_concentration_c():
+    """Var of a Dirichlet(C base) share is base (1 - base) / (C + 1)."""
+    base = np.array(PAPER_BASE)
+    laws = World.from_effects(item_spread=0.5).laws(items=4000, prompts=1, orders=1)[:, 0, 0]
+    squares = (laws - base) ** 2
+    expected = 0.25 * base * (1 - base) / 5
+    assert np.all(np.abs(squares.mean(axis=0) - expected) < 4 * squares.std(axis=0) / 4000**0.5)
+
+
+def test_item_laws_follow_the_seed_of_the_world():
+    one, same, other = (
+        World.from_effects(item_spread=0.2, seed=seed).laws(items=3, prompts=1, orders=1)
+        for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, same)
+    assert not np.any(np.isclose(one, other).all(axis=-1))
+
+
+@pytest.mark.parametrize(
+    ("given", "direction"),
+    [(None, [0, 1, -1, 0]), ([1, 0, 0, -1], [1, 0, 0, -1]), ([-2, 0, 2, 0], [-1, 0, 1, 0])],
+)
+def test_interaction_moves_mass_along_its_direction(given, direction):
+    world = World.from_effects(interaction=0.004, interaction_direction=given)
+    shift = world.laws(items=1, prompts=2, orders=2)[0] - np.array(PAPER_BASE)
+    signs = np.array([[1, -1], [-1, 1]])[..., None]
+    unit = np.array(direction) / np.sqrt(2)
+    np.testing.assert_allclose(shift, np.sqrt(0.004) * signs * unit, atol=1e-12)
