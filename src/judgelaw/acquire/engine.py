@@ -7,19 +7,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import aiohttp
 
 from judgelaw.acquire.backlog import Backlog
+from judgelaw.acquire.batch import BatchLane, BatchRules
+from judgelaw.acquire.batch_calls import BatchCalls
 from judgelaw.acquire.budget import Purse, open_purse
 from judgelaw.acquire.halt import Halt, Reason
 from judgelaw.acquire.lane import Effects, Lane, Rules
 from judgelaw.acquire.limiter import Limiter
 from judgelaw.acquire.progress import Observer, Tally
 from judgelaw.acquire.retry import RetryPolicy
-from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.judge import Batch, JudgeSpec
 from judgelaw.design.manifest import FrozenRun
-from judgelaw.judges import Judge, Surroundings, open_judge
+from judgelaw.judges import BatchClient, Judge, Surroundings, open_batch_client, open_judge
 from judgelaw.ledger import Ending, Ledger
 
 GRACE_S = 15.0
@@ -52,8 +55,12 @@ async def drive(
     *,
     effects: Effects | None = None,
     grace_s: float = GRACE_S,
+    cancel_batches: bool = False,
 ) -> tuple[Stop, ...]:
     """Send the open calls of a run and return why some are left, the gravest reason first.
+
+    With `cancel_batches` what waits in batches is cancelled and collected; nothing new is sent
+    for those judges.
 
     Replies under way when something stops the run are waited for and written: for their own
     time-out, or `grace_s` after an interruption (a second one ends the grace).
@@ -65,11 +72,18 @@ async def drive(
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
         around = Surroundings(frozen=frozen, session=session, clock=effects.clock)
-        judges = {
-            name: await stack.enter_async_context(open_judge(spec, around))
-            for name, spec in pending.items()
-        }
-        engine = Engine(frozen=frozen, ledger=ledger, judges=judges, purse=purse, effects=effects)
+        judges: dict[str, Judge | BatchClient] = {}
+        for name, spec in pending.items():
+            judge = open_batch_client(spec, around) if spec.batch else open_judge(spec, around)
+            judges[name] = await stack.enter_async_context(judge)
+        engine = Engine(
+            frozen=frozen,
+            ledger=ledger,
+            judges=judges,
+            purse=purse,
+            effects=effects,
+            cancel_batches=cancel_batches,
+        )
         tally = Tally.starting_from(totals, frozen.judges, effects.monotonic())
         return await engine.run(observer, tally, grace_s=grace_s)
 
@@ -82,9 +96,10 @@ class Engine:
         *,
         frozen: FrozenRun,
         ledger: Ledger,
-        judges: Mapping[str, Judge],
+        judges: Mapping[str, Judge | BatchClient],
         purse: Purse,
         effects: Effects,
+        cancel_batches: bool = False,
     ) -> None:
         self._frozen = frozen
         self._ledger = ledger
@@ -93,7 +108,8 @@ class Engine:
         self._backlog = Backlog(2 * sum(self._width(frozen.judges[name]) for name in judges))
         self._halt = Halt()
         self._hurry = asyncio.Event()
-        self._lanes = [self._lane(frozen.judges[name], judges[name], purse) for name in judges]
+        self._cancel_batches = cancel_batches
+        self._lanes = [self._lane_of(frozen.judges[name], judges[name], purse) for name in judges]
 
     async def run(self, observer: Observer, tally: Tally, *, grace_s: float) -> tuple[Stop, ...]:
         """Run every lane to its end or to a halt; then write out what is left."""
@@ -120,6 +136,52 @@ class Engine:
             raise self._halt.error
         return self._stops()
 
+    def _lane_of(
+        self, spec: JudgeSpec, judge: Judge | BatchClient, purse: Purse
+    ) -> Lane | BatchLane:
+        if spec.batch is not None:
+            return self._batch_lane(spec, cast("BatchClient", judge), purse)
+        return self._lane(spec, cast("Judge", judge), purse)
+
+    def _batch_lane(self, spec: JudgeSpec, client: BatchClient, purse: Purse) -> BatchLane:
+        calls = BatchCalls(
+            frozen=self._frozen,
+            spec=spec,
+            ledger=self._ledger,
+            purse=purse,
+            record=self._record,
+            run_halt=self._halt,
+            effects=self._effects,
+            most_bytes=client.most_bytes,
+        )
+        return BatchLane(
+            spec=spec,
+            client=client,
+            calls=calls,
+            ledger=self._ledger,
+            rules=BatchRules(
+                batch=spec.batch or Batch(),
+                timeout_s=self._frozen.study.transport.timeout_s,
+                retry=self._retry(),
+                cancel=self._cancel_batches,
+            ),
+            record=self._record,
+            run_halt=self._halt,
+            effects=self._effects,
+        )
+
+    def _record(self, ending: Ending) -> None:
+        self._backlog.add(ending)
+        self._ledger.record(ending)
+
+    def _retry(self) -> RetryPolicy:
+        transport = self._frozen.study.transport
+        return RetryPolicy(
+            attempts=transport.attempts,
+            backoff_s=transport.backoff_s,
+            max_backoff_s=transport.max_backoff_s,
+        )
+
     def _lane(self, spec: JudgeSpec, judge: Judge, purse: Purse) -> Lane:
         transport = self._frozen.study.transport
         concurrency = self._width(spec)
@@ -131,11 +193,7 @@ class Engine:
             rules=Rules(
                 concurrency=concurrency,
                 timeout_s=transport.timeout_s,
-                retry=RetryPolicy(
-                    attempts=transport.attempts,
-                    backoff_s=transport.backoff_s,
-                    max_backoff_s=transport.max_backoff_s,
-                ),
+                retry=self._retry(),
             ),
             limiter=Limiter(
                 concurrency=concurrency,

@@ -8,6 +8,7 @@ from typing import Any
 from judgelaw.acquire.backlog import Backlog
 from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse
 from judgelaw.acquire.deadlines import Deadlines
+from judgelaw.acquire.endings import failed, receipt_of, unmetered
 from judgelaw.acquire.feed import Feed
 from judgelaw.acquire.halt import Halt, Reason, Sleep
 from judgelaw.acquire.limiter import Limiter
@@ -15,15 +16,12 @@ from judgelaw.acquire.requests import Requests
 from judgelaw.acquire.retry import Again, LeaveOpen, RetryPolicy, StopJudge, StopRun, decide
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import FrozenRun
-from judgelaw.errors import InputError
 from judgelaw.judges import Answer, Failure, FailureKind, Judge, Reply
 from judgelaw.ledger import (
     Booking,
     Completed,
     Ending,
-    Failed,
     Ledger,
-    Receipt,
     Reservation,
     Unsent,
 )
@@ -210,7 +208,7 @@ class Lane:
             )
 
     def _answered(self, sent: Sent, reply: Reply, answer: Answer) -> None:
-        receipt = _receipt(answer, self._spec)
+        receipt = receipt_of(answer, self._spec)
         spent = self._meter.learn(sent.body, receipt) if self._metered else NOTHING
         verdict = self._verdict(answer, sent.reservation)
         self._record(
@@ -229,7 +227,7 @@ class Lane:
         self._limiter.slots.answered()
         self._settle(sent.cost, spent, completed=True)
         if spent is None and self._purse.needs_usage:
-            self._run_halt.fail(_unmetered(self._spec))
+            self._run_halt.fail(unmetered(self._spec))
 
     def _verdict(self, answer: Answer, reservation: Reservation) -> Verdict | None:
         """Read the verdict; a parser that raises stops the run, but costs no reply."""
@@ -262,18 +260,7 @@ class Lane:
         return None
 
     def _record_failure(self, failure: Failure, sent: Sent) -> None:
-        self._record(
-            Failed(
-                reservation=sent.reservation,
-                sent_at=sent.at,
-                ended_at=self._effects.clock(),
-                kind=failure.kind.value,
-                detail=failure.detail,
-                status=failure.status,
-                at_risk=failure.kind.at_risk,
-                refused=failure.kind is FailureKind.REFUSED,
-            )
-        )
+        self._record(failed(failure, sent.reservation, sent.at, self._effects.clock()))
 
     async def _sleep(self, seconds: float) -> bool:
         """Sleep unless nothing may start any more; return whether to go on."""
@@ -289,24 +276,3 @@ class Lane:
     def _settle(self, held: Cost, spent: Cost | None, *, completed: bool) -> None:
         self._purse.settle(held, spent, completed=completed)
         self._limiter.done(estimated=held.tokens, used=None if spent is None else spent.tokens)
-
-
-def _receipt(answer: Answer, spec: JudgeSpec) -> Receipt:
-    return Receipt(
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-        cached_tokens=answer.cached_tokens,
-        model=answer.model,
-        fingerprint=answer.fingerprint,
-        response_id=answer.response_id,
-        # A seed that was not sent cannot come back changed.
-        echoed_seed=answer.echoed_seed if spec.seed == "sent" else None,
-        replayed=answer.replayed,
-    )
-
-
-def _unmetered(spec: JudgeSpec) -> InputError:
-    return InputError(
-        f"judge {spec.name} reports no token usage, so a budget in tokens or dollars cannot be "
-        "kept: the replies so far are safe; budget in calls instead, then resume"
-    )

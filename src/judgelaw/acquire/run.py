@@ -79,6 +79,7 @@ def acquire(
     observer: Observer | None = None,
     effects: Effects | None = None,
     grace_s: float = GRACE_S,
+    cancel_batches: bool = False,
 ) -> Acquisition:
     """Ask every open call of a run, then write its tables and hashes.
 
@@ -98,7 +99,15 @@ def acquire(
         manifest = file_sha256(frozen.path / MANIFEST)
         ledger.load(frozen.judges, frozen.iter_calls(), manifest=manifest)
         observer = observer or Silent()
-        stops = asyncio.run(drive(frozen, ledger, observer, effects=effects, grace_s=grace_s))
+        asking = drive(
+            frozen,
+            ledger,
+            observer,
+            effects=effects,
+            grace_s=grace_s,
+            cancel_batches=cancel_batches,
+        )
+        stops = asyncio.run(asking)
         for spec in frozen.judges.values():
             ledger.add_verdicts(read_again(ledger, spec))
         totals = ledger.totals()

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from judgelaw.acquire.engine import GRACE_S, Stop, drive, real_effects
 from judgelaw.acquire.lane import Effects
@@ -60,6 +62,7 @@ def acquire_shared(
     address: Address,
     *,
     ask: bool = True,
+    cancel_batches: bool = False,
     lease_s: float = Terms.lease_s,
     observer: Observer | None = None,
     say: Say = quiet,
@@ -71,6 +74,7 @@ def acquire_shared(
         address: the database.
         ask: whether this process is one of the workers; else it only hands the run over, and
             writes tables of what is answered so far.
+        cancel_batches: cancel and collect what waits at providers, where nobody else does.
         lease_s: how long a worker may be silent.
         observer: who shows progress.
         say: who is told what happens.
@@ -83,7 +87,10 @@ def acquire_shared(
         with ExitStack() as stack:
             # Whatever ends the session, the folder holds what was answered.
             stack.callback(bring_home, frozen, place)
-            stops = _ask(frozen, place, observer or Silent(), say) if ask else ()
+            stops: tuple[Stop, ...] = ()
+            if ask:
+                asking = partial(work, frozen, say=say, cancel_batches=cancel_batches)
+                stops = _ask(frozen, place, observer or Silent(), asking, say)
         with place.view() as view:
             totals = view.totals()
     if ask and totals.open and not stops:
@@ -104,7 +111,7 @@ def work_on(
         with PostgresView(address, run) as view:
             frozen = fetch(view, Path(folder))
         place = _place(frozen, address, run, lease_s)
-        stops = _ask(frozen, place, observer or Silent(), say)
+        stops = _ask(frozen, place, observer or Silent(), partial(work, frozen, say=say), say)
         with place.view() as view:
             totals = view.totals()
     if totals.open and not stops:
@@ -152,13 +159,16 @@ def _place(frozen: FrozenRun, address: Address, run: str, lease_s: float) -> Pla
     return Place(address=address, run=run, terms=terms)
 
 
-def _ask(frozen: FrozenRun, place: Place, observer: Observer, say: Say) -> tuple[Stop, ...]:
+def _ask(
+    frozen: FrozenRun, place: Place, observer: Observer, asking: Callable[..., Any], say: Say
+) -> tuple[Stop, ...]:
     """Work in sessions: one that was lost is followed by another, as after a kill."""
     while True:
         try:
             with place.session() as ledger:
                 ledger.share(frozen.study)
-                return asyncio.run(work(frozen, ledger, observer, say=say))
+                stops: tuple[Stop, ...] = asyncio.run(asking(ledger, observer))
+                return stops
         except LeaseLostError as lost:
             say(f"{lost}. Starting again")
 
@@ -171,6 +181,7 @@ async def work(
     say: Say = quiet,
     effects: Effects | None = None,
     grace_s: float = GRACE_S,
+    cancel_batches: bool = False,
 ) -> tuple[Stop, ...]:
     """Ask calls until none is free and nobody holds one that could come back."""
     effects = effects or real_effects()
@@ -178,7 +189,14 @@ async def work(
     told = ""
     try:
         while True:
-            stops = await drive(frozen, ledger, observer, effects=effects, grace_s=grace_s)
+            stops = await drive(
+                frozen,
+                ledger,
+                observer,
+                effects=effects,
+                grace_s=grace_s,
+                cancel_batches=cancel_batches,
+            )
             others = await ledger.others()
             if stops or not (others.free or others.held):
                 return stops

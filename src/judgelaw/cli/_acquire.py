@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 
 def acquire_study(
-    study: Path, out: Path | None, *, ledger: str | None = None, lease_s: float = 60.0
+    study: Path,
+    out: Path | None,
+    *,
+    ledger: str | None = None,
+    lease_s: float = 60.0,
+    cancel_batches: bool = False,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
@@ -28,12 +33,19 @@ def acquire_study(
         frozen = freeze_study(study, out)
         with ExitStack() as stack:
             shown = observer(stack)
-            return acquire_shared(frozen, address, lease_s=lease_s, observer=shown, say=say)
+            return acquire_shared(
+                frozen,
+                address,
+                lease_s=lease_s,
+                observer=shown,
+                say=say,
+                cancel_batches=cancel_batches,
+            )
     from judgelaw.acquire import acquire
 
     frozen = freeze_study(study, out)
     with ExitStack() as stack:
-        return acquire(frozen, observer=observer(stack))
+        return acquire(frozen, observer=observer(stack), cancel_batches=cancel_batches)
 
 
 def hand_over_study(study: Path, out: Path | None, ledger: str) -> "Acquisition":

@@ -34,6 +34,11 @@ from judgelaw.cli._help import examples
     help="With --ledger: hand the run over to workers and ask nothing here.",
 )
 @click.option(
+    "--cancel-batches",
+    is_flag=True,
+    help="Cancel what waits in batches at providers, collect what they answered, submit no more.",
+)
+@click.option(
     "--lease",
     "lease_s",
     metavar="SECONDS",
@@ -43,7 +48,13 @@ from judgelaw.cli._help import examples
     help="With --ledger: how long a worker may be silent before others take its calls.",
 )
 def command(
-    study: Path, out: Path | None, ledger: str | None, lease_s: float, *, freeze_only: bool
+    study: Path,
+    out: Path | None,
+    ledger: str | None,
+    lease_s: float,
+    *,
+    freeze_only: bool,
+    cancel_batches: bool,
 ) -> None:
     """Freeze a study, ask every open call, and write RUN/calls.parquet.
 
@@ -61,7 +72,9 @@ def command(
             raise click.UsageError("--freeze-only hands a run to workers; it needs --ledger URL")
         acquired = hand_over_study(study, out, ledger)
     else:
-        acquired = acquire_study(study, out, ledger=ledger, lease_s=lease_s)
+        acquired = acquire_study(
+            study, out, ledger=ledger, lease_s=lease_s, cancel_batches=cancel_batches
+        )
         acquired.raise_if_open()
     t = acquired.totals
     if t.open:

@@ -22,7 +22,7 @@ PROVIDERS = ("openai-chat", "openai-completions", "anthropic", "embedded", "simu
 Wire = Literal["openai-chat", "openai-completions", "anthropic", "simulated"]
 SeedPolicy = Literal["sent", "logical", "none"]
 
-AMENDABLE = ("base_url", "api_key", "headers", "price")
+AMENDABLE = ("base_url", "api_key", "headers", "price", "batch")
 """Fields that reach a judge without being part of what it is: they may change between sessions."""
 
 
@@ -50,6 +50,22 @@ class Price(Model):
     input_per_mtok: Annotated[float, Field(ge=0)]
     output_per_mtok: Annotated[float, Field(ge=0)]
     cached_input_per_mtok: Annotated[float, Field(ge=0)] | None = None
+
+
+class Batch(Model):
+    """Ask through the provider's batch interface: cheaper, and hours later.
+
+    Attributes:
+        chunk: calls in one batch.
+        at_once: batches that wait at the provider at the same time.
+        poll_s: seconds between two looks at them.
+        window: how long the provider may take, where it lets one choose.
+    """
+
+    chunk: Annotated[int, Field(ge=1, le=50_000)] = 1_000
+    at_once: PositiveInt = 4
+    poll_s: PositiveFloat = 60.0
+    window: str = "24h"
 
 
 class ChatTemplate(Model):
@@ -118,6 +134,7 @@ class JudgeSpec(Model):
         complete_on: if given, every other finish reason makes the output invalid.
         final_channel: where the answer stands when the text carries a reasoning channel.
         content_filter: codes or words of a 400 reply that mean a filtered completion.
+        batch: ask through the provider's batch interface.
         extra: further fields of the request body, sent as they are.
         family, contract: the judge that a `grid` expanded, and this one's levels.
     """
@@ -143,6 +160,7 @@ class JudgeSpec(Model):
     final_channel: FinalChannel | None = None
     content_filter: tuple[str, ...] = ()
     price: Price | None = None
+    batch: Batch | None = None
     grammar: str | None = None
     law: Law | None = None
     model_path: str | None = None
@@ -198,6 +216,9 @@ class JudgeSpec(Model):
             mode="json", by_alias=True, exclude_defaults=True, exclude=set(AMENDABLE)
         )
         values["seed"] = self.seed
+        if self.batch is not None:
+            # Which interface answers is part of what the judge is; how it is used is not.
+            values["batch"] = {"window": self.batch.window}
         if self.template is not None:
             values["template"].pop("path", None)
         return values

@@ -21,6 +21,7 @@ _ENV = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 _TOLERANCE = 1e-9
 _LOCAL = ("embedded", "simulated")
+_BATCHED = ("openai-chat", "openai-completions", "anthropic")
 _ANTHROPIC_DECODING = {"temperature", "top_p", "top_k", "max_tokens"}
 _RESERVED = {
     "model": "model",
@@ -144,6 +145,9 @@ def _provider_fields(judge: JudgeSpec, task: str) -> Found:
             default = JudgeSpec.model_fields[name].default
             if judge.provider != provider and getattr(judge, name) != default:
                 yield (name,), f"is a field of provider {provider} only; leave it out"
+    if judge.batch is not None and judge.provider not in _BATCHED:
+        text = f"is an interface of {', '.join(_BATCHED)}; leave it out"
+        yield ("batch",), text
     if judge.wire is not None and judge.provider in ("openai-chat", "anthropic", "simulated"):
         yield ("wire",), f"provider {judge.provider} has one format; leave it out"
     if judge.provider not in PROVIDERS and judge.wire is None:

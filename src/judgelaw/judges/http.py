@@ -24,6 +24,7 @@ PATHS = {
     "openai-completions": "completions",
     "anthropic": "v1/messages",
 }
+ANTHROPIC_VERSION = {"anthropic-version": "2023-06-01"}
 LARGEST_REPLY = 64 * 2**20
 
 # The first match counts, so the more specific kinds come first.
@@ -63,7 +64,7 @@ class HttpJudge:
             "User-Agent": f"judgelaw/{__version__}",
         }
         if wire == "anthropic":
-            self._fixed["anthropic-version"] = "2023-06-01"
+            self._fixed |= ANTHROPIC_VERSION
 
     async def __aenter__(self) -> Self:
         check_secrets(self._spec)

@@ -31,6 +31,8 @@ class FailureKind(StrEnum):
     ERROR_OBJECT = "error_object"
     TOO_LARGE = "too_large"
     INTERRUPTED = "interrupted"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
     BUSY = "busy"
     THROTTLED = "throttled"
     SERVER_ERROR = "server_error"

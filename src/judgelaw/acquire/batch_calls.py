@@ -1,0 +1,160 @@
+"""Which calls go into the next batch of a judge, and what the budget says to it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse
+from judgelaw.acquire.halt import Halt, Reason
+from judgelaw.acquire.lane import Effects
+from judgelaw.acquire.requests import Requests
+from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.manifest import FrozenRun
+from judgelaw.judges import Entry
+from judgelaw.ledger import Ending, Ledger, Receipt, Reservation, Unsent
+
+_NEVER = float("inf")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """One call on its way: its attempt, its bytes, what was set aside, and which try it is."""
+
+    reservation: Reservation
+    body: bytes
+    cost: Cost
+    tried: int = 1
+
+    @property
+    def entry(self) -> Entry:
+        """The call as the provider sees it."""
+        return Entry(call_id=self.reservation.call.call_id, body=self.body)
+
+
+class BatchCalls:
+    """The open calls of one judge in schedule order, and those that wait for another try."""
+
+    def __init__(
+        self,
+        *,
+        frozen: FrozenRun,
+        spec: JudgeSpec,
+        ledger: Ledger,
+        purse: Purse,
+        record: Callable[[Ending], None],
+        run_halt: Halt,
+        effects: Effects,
+        most_bytes: int,
+    ) -> None:
+        self._record = record
+        self._requests = Requests(frozen, spec)
+        self._name = spec.name
+        self._ledger = ledger
+        self._purse = purse
+        self._meter = Meter(spec)
+        self._run_halt = run_halt
+        self._effects = effects
+        self._most_bytes = most_bytes
+        self._after = -1
+        self._later: list[tuple[float, Asked]] = []
+        self.lacking = False
+        """Whether calls are put off until what is under way has settled."""
+        self._exhausted = False
+
+    @property
+    def over(self) -> bool:
+        """Whether no call is left that could be asked, now or later."""
+        return self._exhausted and not self._later and not self.lacking
+
+    @property
+    def next_at(self) -> float:
+        """When the next call may be tried again; infinite where none waits for that."""
+        return min((at for at, _ in self._later), default=_NEVER)
+
+    async def gather(self, chunk: int) -> list[Asked]:
+        """Reserve the calls of one batch, as far as size and budget reach."""
+        ready = await self._due(chunk)
+        if len(ready) < chunk:
+            fresh = await self._ledger.reserve(
+                self._name, after=self._after, limit=chunk - len(ready)
+            )
+            ready += [self._asked(reservation) for reservation in fresh]
+        self._exhausted = not ready
+        self.lacking = False
+        asked: list[Asked] = []
+        size = 0
+        for place, one in enumerate(ready):
+            size += len(one.body)
+            if size > self._most_bytes or not await self._fits(one):
+                self._put_off(ready[place:])
+                break
+            self._after = max(self._after, one.reservation.call.position)
+            asked.append(one)
+        return asked
+
+    def resumed(self, reservations: Sequence[Reservation]) -> tuple[Asked, ...]:
+        """Set aside again what calls of an earlier session may cost."""
+        asked = tuple(map(self._asked, reservations))
+        for one in asked:
+            self._purse.hold(one.cost)
+        return asked
+
+    def again(self, one: Asked, delay_s: float) -> None:
+        """Let a call be tried again in a later batch."""
+        self._later.append((self._effects.monotonic() + delay_s, one))
+
+    def rewind(self, asked: Sequence[Asked]) -> None:
+        """Let calls that were not asked after all be reserved anew."""
+        first = min((one.reservation.call.position for one in asked), default=self._after + 1)
+        self._after = min(self._after, first - 1)
+        self._exhausted = False
+        for one in asked:
+            self.settle(one, None, completed=False)
+
+    def settle(self, one: Asked, spent: Cost | None, *, completed: bool) -> None:
+        """Replace what was set aside for a call by what it took."""
+        self._purse.settle(one.cost, spent, completed=completed)
+
+    def answered(self, one: Asked, receipt: Receipt) -> bool:
+        """Take what an answer cost from the budget; return whether the provider said enough."""
+        spent = self._meter.learn(one.body, receipt)
+        self.settle(one, spent, completed=True)
+        return spent is not None or not self._purse.needs_usage
+
+    def _asked(self, reservation: Reservation) -> Asked:
+        body = self._requests.body(reservation.call)
+        cost = self._meter.estimate(body) if self._purse.needs_usage else NOTHING
+        return Asked(reservation=reservation, body=body, cost=cost)
+
+    async def _due(self, chunk: int) -> list[Asked]:
+        """Reserve the next attempts of calls that failed and have waited long enough."""
+        now = self._effects.monotonic()
+        due = [one for at, one in self._later if at <= now]
+        self._later = [(at, one) for at, one in self._later if at > now]
+        self._later += [(now, one) for one in due[chunk:]]
+        return [
+            replace(one, reservation=await self._ledger.again(one.reservation), tried=one.tried + 1)
+            for one in due[:chunk]
+        ]
+
+    def _put_off(self, rest: Sequence[Asked]) -> None:
+        """Give back what does not fit now; it is the first to be reserved next time."""
+        for one in rest:
+            self._record(Unsent(reservation=one.reservation, ended_at=self._effects.clock()))
+            if one.tried > 1:
+                # Its next attempt follows the one that was just given back.
+                self.again(replace(one, tried=one.tried - 1), 0.0)
+
+    async def _fits(self, one: Asked) -> bool:
+        """Set the worst case of a call aside; stop the run where nothing can free more."""
+        lacks, under_way = self._purse.lacks(one.cost), self._purse.under_way
+        if lacks is None:
+            cost = one.cost
+            booking = await self._ledger.book(one.reservation, tokens=cost.tokens, usd=cost.usd)
+            lacks, under_way = booking.lacks, booking.under_way
+        if lacks is None:
+            self._purse.hold(one.cost)
+            return True
+        self.lacking = under_way > 0
+        if not self.lacking:
+            self._run_halt.call(Reason.BUDGET, f"the budget of {lacks} is used up")
+        return False

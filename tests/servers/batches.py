@@ -1,0 +1,252 @@
+"""A local provider with both batch interfaces: files, statuses, expiry, partial errors, any order.
+
+Batches go through their statuses by being looked at. What each call is answered with, what a
+batch ends as, and what a request is refused with are set by the test.
+"""
+
+import json
+import random
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from servers.provider import Provider, chat_body, messages_body
+
+Outcome = dict | int | str | None
+"""A completion, an error status, `expired`, `cancelled`, or None for a line that is missing."""
+
+
+def always_a(_call_id: str, _number: int) -> Outcome:
+    return "A"
+
+
+def never(_method: str, _path: str) -> int | str | None:
+    return None
+
+
+@dataclass
+class Made:
+    """A batch as the server keeps it."""
+
+    id: str
+    entries: list[dict]
+    metadata: dict
+    created_at: int
+    steps: list[str]
+    cancelled: bool = False
+
+
+@dataclass
+class BatchProvider(Provider):
+    """The server, in a thread of its own, until the context ends.
+
+    Attributes:
+        outcome: what the n-th time a call is asked leads to.
+        steps: statuses that a batch shows, the last one for ever.
+        refuse: called with method and path; a status, `drop` or `drop after` spoils the request.
+        shuffle: results come in another sequence than requests.
+    """
+
+    outcome: Callable[[str, int], Outcome] = always_a
+    steps: tuple[str, ...] = ("validating", "in_progress", "finalizing", "completed")
+    refuse: Callable[[str, str], int | str | None] = never
+    errors: list[dict] | None = None
+    shuffle: bool = True
+    files: dict[str, list[dict]] = field(default_factory=dict)
+    batches: dict[str, Made] = field(default_factory=dict)
+    made: int = 0
+    asked: Counter = field(default_factory=Counter)
+    asked_for: list[tuple[str, str]] = field(default_factory=list)
+    bodies: dict[str, bytes] = field(default_factory=dict)
+    headers: list[dict] = field(default_factory=list)
+
+    def paths(self, method: str) -> list[str]:
+        return [path for m, path in self.asked_for if m == method]
+
+    async def _handle(self, request):
+        self.asked_for.append((request.method, request.path))
+        self.headers.append(dict(request.headers))
+        verdict = self.refuse(request.method, request.path)
+        if isinstance(verdict, int):
+            error = {"error": {"type": "refused_by_test", "message": "as the test wants it"}}
+            return web.json_response(error, status=verdict)
+        response = web.Response() if verdict == "drop" else await self._route(request)
+        if verdict is not None:
+            request.transport.abort()
+        return response
+
+    async def _route(self, request):
+        name = "[^/]+"
+        routes = (
+            ("POST", "/v1/files", self._upload),
+            ("GET", f"/v1/files/({name})/content", self._content),
+            ("POST", "/v1/batches", self._create),
+            ("GET", "/v1/batches", self._list),
+            ("GET", f"/v1/batches/({name})", self._get),
+            ("POST", f"/v1/batches/({name})/cancel", self._cancel),
+            ("POST", "/v1/messages/batches", self._create_messages),
+            ("GET", f"/v1/messages/batches/({name})", self._get_messages),
+            ("GET", f"/v1/messages/batches/({name})/results", self._results),
+            ("POST", f"/v1/messages/batches/({name})/cancel", self._cancel_messages),
+        )
+        for method, pattern, handle in routes:
+            match = re.fullmatch(pattern, request.path)
+            if match and method == request.method:
+                return await handle(request, *match.groups())
+        return web.json_response({"error": {"message": "no such path"}}, status=404)
+
+    async def _upload(self, request):
+        form = await request.post()
+        assert form["purpose"] == "batch"
+        content = form["file"].file.read()
+        name = f"file-{len(self.files)}"
+        self.files[name] = [json.loads(line) for line in content.splitlines()]
+        for line in content.splitlines():
+            entry = json.loads(line)
+            self.bodies[entry["custom_id"]] = line.split(b', "body": ', 1)[1][:-1]
+        return web.json_response({"id": name, "object": "file", "purpose": "batch"})
+
+    async def _content(self, _request, name):
+        if name not in self.files:
+            return web.json_response({"error": {"message": "no such file"}}, status=404)
+        lines = self.files[name]
+        return web.Response(text="".join(json.dumps(line) + "\n" for line in lines))
+
+    async def _create(self, request):
+        asked = await request.json()
+        assert asked["endpoint"] in ("/v1/chat/completions", "/v1/completions")
+        assert asked["completion_window"] == "24h"
+        made = self._make("batch", self.files[asked["input_file_id"]], asked["metadata"])
+        return web.json_response(self._shown(made))
+
+    def _make(self, prefix, entries, metadata) -> Made:
+        self.made += 1
+        name = f"{prefix}_{self.made}"
+        for entry in entries:
+            self.asked[entry["custom_id"]] += 1
+        made = Made(name, entries, metadata, int(time.time()), list(self.steps))
+        self.batches[name] = made
+        return made
+
+    async def _list(self, request):
+        newest_first = list(self.batches.values())[::-1]
+        after = request.query.get("after")
+        if after:
+            names = [made.id for made in newest_first]
+            newest_first = newest_first[names.index(after) + 1 :]
+        page = newest_first[:2]  # small pages, so that paging is exercised
+        more = len(newest_first) > len(page)
+        return web.json_response({"data": [self._shown(m) for m in page], "has_more": more})
+
+    async def _get(self, _request, name):
+        made = self.batches.get(name)
+        if made is None:
+            return web.json_response({"error": {"message": "no such batch"}}, status=404)
+        if len(made.steps) > 1:
+            made.steps.pop(0)
+        return web.json_response(self._shown(made))
+
+    def _shown(self, made: Made) -> dict:
+        status = made.steps[0]
+        shown = {
+            "id": made.id,
+            "object": "batch",
+            "status": status,
+            "created_at": made.created_at,
+            "metadata": made.metadata,
+            "errors": {"data": self.errors} if self.errors and status == "failed" else None,
+            "output_file_id": None,
+            "error_file_id": None,
+        }
+        if status in ("completed", "expired", "cancelled"):
+            lines = [line for entry in made.entries if (line := self._line(entry))]
+            if self.shuffle:
+                random.Random(made.id).shuffle(lines)
+            good = [line for line in lines if line["error"] is None]
+            for key, part in (("output", good), ("error", [x for x in lines if x["error"]])):
+                if part:
+                    self.files[f"{made.id}-{key}"] = part
+                    shown[f"{key}_file_id"] = f"{made.id}-{key}"
+        return shown
+
+    def _line(self, entry: dict) -> dict | None:
+        call = entry["custom_id"]
+        outcome = self.outcome(call, self.asked[call])
+        line = {"id": f"r-{call}", "custom_id": call, "response": None, "error": None}
+        if outcome is None:
+            return None
+        if outcome in ("expired", "cancelled"):
+            code = f"batch_{outcome}"
+            return line | {"error": {"code": code, "message": "not executed in time"}}
+        if isinstance(outcome, int):
+            body = {"error": {"message": f"status {outcome} for this one", "code": "x"}}
+            return line | {"response": {"status_code": outcome, "request_id": "q", "body": body}}
+        body = outcome if isinstance(outcome, dict) else chat_body(outcome, number=call[:8])
+        return line | {"response": {"status_code": 200, "request_id": "q", "body": body}}
+
+    async def _cancel(self, _request, name):
+        made = self.batches[name]
+        made.steps = ["cancelling", "cancelled"]
+        return web.json_response(self._shown(made))
+
+    async def _create_messages(self, request):
+        raw = await request.read()
+        entries = json.loads(raw)["requests"]
+        for entry in entries:
+            assert set(entry) == {"custom_id", "params"}
+        for part in raw.split(b'{"custom_id": "')[1:]:
+            call, _, rest = part.partition(b'", "params": ')
+            self.bodies[call.decode()] = rest.rstrip(b",]}") + b"}"
+        made = self._make("msgbatch", entries, {})
+        return web.json_response(self._message_batch(made))
+
+    async def _get_messages(self, _request, name):
+        made = self.batches.get(name)
+        if made is None:
+            return web.json_response({"error": {"message": "no such batch"}}, status=404)
+        if len(made.steps) > 1:
+            made.steps.pop(0)
+        return web.json_response(self._message_batch(made))
+
+    def _message_batch(self, made: Made) -> dict:
+        ended = made.steps[0] in ("completed", "expired", "cancelled")
+        return {
+            "id": made.id,
+            "type": "message_batch",
+            "processing_status": "ended" if ended else "in_progress",
+            "cancel_initiated_at": "2026-01-01T00:00:00Z" if made.cancelled else None,
+            "results_url": "http://elsewhere.invalid/results" if ended else None,
+        }
+
+    async def _results(self, _request, name):
+        made = self.batches[name]
+        lines = [line for entry in made.entries if (line := self._result(entry))]
+        if self.shuffle:
+            random.Random(made.id).shuffle(lines)
+        return web.Response(text="".join(json.dumps(line) + "\n" for line in lines))
+
+    def _result(self, entry: dict) -> dict | None:
+        call = entry["custom_id"]
+        outcome = self.outcome(call, self.asked[call])
+        if outcome is None:
+            return None
+        if outcome in ("expired", "cancelled"):
+            result = {"type": "canceled" if outcome == "cancelled" else outcome}
+        elif isinstance(outcome, int):
+            kinds = {400: "invalid_request_error", 429: "rate_limit_error", 529: "overloaded_error"}
+            kinds |= {401: "authentication_error", 500: "api_error"}
+            error = {"type": kinds[outcome], "message": f"status {outcome} for this one"}
+            result = {"type": "errored", "error": {"type": "error", "error": error}}
+        else:
+            body = outcome if isinstance(outcome, dict) else messages_body(outcome, number=call[:8])
+            result = {"type": "succeeded", "message": body}
+        return {"custom_id": call, "result": result}
+
+    async def _cancel_messages(self, _request, name):
+        made = self.batches[name]
+        made.steps, made.cancelled = ["cancelling", "cancelled"], True
+        return web.json_response(self._message_batch(made))
