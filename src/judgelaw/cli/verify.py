@@ -1,6 +1,7 @@
 """`judgelaw verify`: derive everything in a run folder again."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,10 +9,19 @@ from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress, show_table, write_json
 from judgelaw.errors import IntegrityError, JudgelawError, RunError
 
+if TYPE_CHECKING:
+    from judgelaw.acquire.verify import Check
+
 SCHEMA = "judgelaw.verify/1"
 
 
-@click.command(epilog=examples("judgelaw verify runs/first", "judgelaw verify runs/first --json -"))
+@click.command(
+    epilog=examples(
+        "judgelaw verify runs/first",
+        "judgelaw verify runs/first --json -",
+        "judgelaw verify runs/first --recompute",
+    )
+)
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--json",
@@ -21,7 +31,12 @@ SCHEMA = "judgelaw.verify/1"
     flag_value="-",
     help="Write JSON; - (or no FILE) for stdout, without the tables.",
 )
-def command(run: Path, json_file: str | None) -> None:
+@click.option(
+    "--recompute",
+    is_flag=True,
+    help="Count every estimate of results/analysis.json again, pair by pair of calls.",
+)
+def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
     """Check a run folder against itself, and leave with 4 if anything is wrong.
 
     Every file's hash, every call's identity, payload, request and seed, the join of manifest and
@@ -33,15 +48,37 @@ def command(run: Path, json_file: str | None) -> None:
     if not run.is_dir():
         raise RunError(f"{run} is no folder: name the run folder that `judgelaw run` wrote")
     with progress("verifying rows", _rows(run)) as advance:
-        found = verify(run, tick=advance)
+        checks = list(verify(run, tick=advance).checks)
+    if recompute:
+        checks.append(_recounted(run))
+    wrong = ", ".join(c.name for c in checks if not c.ok)
     if json_file is not None:
-        write_json({"schema": SCHEMA, "ok": found.ok, "checks": found.checks}, json_file)
+        write_json({"schema": SCHEMA, "ok": not wrong, "checks": checks}, json_file)
     if json_file != "-":
-        rows = [[c.name, "ok" if c.ok else "WRONG", c.detail] for c in found.checks]
+        rows = [[c.name, "ok" if c.ok else "WRONG", c.detail] for c in checks]
         show_table(("check", "", "found"), rows, title=str(run))
-    if not found.ok:
-        wrong = ", ".join(c.name for c in found.checks if not c.ok)
+    if wrong:
         raise IntegrityError(f"{run} is not what was frozen and acquired; see {wrong}")
+
+
+def _recounted(run: Path) -> "Check":
+    """Count every reported estimate again by a path that shares no code with the estimators."""
+    import json
+
+    from judgelaw.acquire.verify import Check
+    from judgelaw.cli._audit import ANALYSIS
+    from judgelaw.cli._source import read_source
+    from judgelaw.diagnose import check_document
+
+    reported = run / ANALYSIS
+    if not reported.is_file():
+        raise RunError(f"{reported} is not there: `judgelaw audit` writes it; run that first")
+    document = json.loads(reported.read_text(encoding="utf-8"))
+    found = check_document(document, read_source(str(run)).tensors)
+    detail = f"{found.compared} estimates counted pair by pair, largest gap {found.largest:.1g}"
+    if found.mismatches:
+        detail = f"{len(found.mismatches)} estimates differ, first {found.mismatches[0]}"
+    return Check(name="recount", ok=found.ok, detail=detail)
 
 
 def _rows(run: Path) -> int:

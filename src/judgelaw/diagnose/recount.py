@@ -86,9 +86,8 @@ def check_document(document: Mapping[str, Any], tensors: Mapping[Any, VerdictTen
     for (layer, judge), tensor in tensors.items():
         stream = judge if layer is None else f"{judge} / {layer}"
         reported = _reported(document, layer, judge)
-        if reported is None:
+        if not reported:
             mismatches.append(f"{stream}: its calls are there, its estimates are not")
-            continue
         for figure, value, counted in _figures(reported, tensor, declared):
             compared += 1
             gap = _gap(value, counted)
@@ -166,10 +165,12 @@ def _macro(items: Sequence[Recounted]) -> Recounted:
     )
 
 
-def _reported(document: Mapping[str, Any], layer: str | None, judge: str) -> Any:
-    if layer is None:
-        return document["judges"].get(judge)
-    return document.get("layers", {}).get(layer, {}).get(judge)
+def _reported(document: Mapping[str, Any], layer: str | None, judge: str) -> list[Any]:
+    """Return every place where a stream is reported: the main layer stands twice."""
+    places = [document.get("layers", {}).get(layer, {}).get(judge)]
+    if layer == document.get("main_layer"):
+        places.append(document["judges"].get(judge))
+    return [place for place in places if place is not None]
 
 
 Figure = tuple[str, float | None, float]
@@ -177,9 +178,19 @@ Figure = tuple[str, float | None, float]
 
 
 def _figures(
-    reported: Mapping[str, Any], tensor: VerdictTensor, declared: Mapping[str, Any]
+    reported: Sequence[Mapping[str, Any]], tensor: VerdictTensor, declared: Mapping[str, Any]
 ) -> Iterator[Figure]:
     items = list(recount_items(tensor, **declared))
+    for place in reported:
+        yield from _figures_of(place, items, tensor, declared)
+
+
+def _figures_of(
+    reported: Mapping[str, Any],
+    items: list[Recounted],
+    tensor: VerdictTensor,
+    declared: Mapping[str, Any],
+) -> Iterator[Figure]:
     yield from _components_shown("", reported["components"], _macro(items))
     for name, shown in reported["strata"].items():
         inside = [i for i, s in zip(items, tensor.strata or (), strict=True) if s == name]

@@ -1,11 +1,13 @@
 """`judgelaw demo` and `judgelaw audit`: from nothing to a report, and again in no time."""
 
 import json
+import shutil
 
 import pytest
 from click.testing import CliRunner
 
 from judgelaw.cli._main import cli
+from judgelaw.errors import IntegrityError
 from judgelaw.estimate import COMPONENTS
 
 
@@ -66,3 +68,24 @@ def test_everything_in_the_run_verifies(demo):
     shown = CliRunner().invoke(cli, ["verify", str(demo[0] / "run"), "--json", "-"])
     assert shown.exit_code == 0, shown.output
     assert json.loads(shown.stdout)["ok"] is True
+
+
+def test_every_reported_estimate_is_counted_again_pair_by_pair(demo):
+    run = demo[0] / "run"
+    shown = CliRunner().invoke(cli, ["verify", str(run), "--recompute", "--json", "-"])
+    (check,) = [c for c in json.loads(shown.stdout)["checks"] if c["name"] == "recount"]
+    assert check["ok"]
+    assert int(check["detail"].split()[0]) > 1000
+
+
+def test_a_changed_estimate_is_found_by_the_recount(demo, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(demo[0] / "run", run)
+    path = run / "results/analysis.json"
+    document = json.loads(path.read_text())
+    document["judges"]["known-law"]["components"]["prompt"]["estimate"] += 1e-6
+    path.write_text(json.dumps(document))
+    shown = CliRunner().invoke(cli, ["verify", str(run), "--recompute", "--json", "-"])
+    checks = {c["name"]: c["ok"] for c in json.loads(shown.stdout)["checks"]}
+    assert checks["recount"] is False
+    assert isinstance(shown.exception, IntegrityError)
