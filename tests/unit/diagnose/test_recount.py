@@ -55,7 +55,8 @@ def test_a_whole_document_is_confirmed():
     found = check_document(document, tensors)
     assert found.ok
     # Per stream: all calls and each depth, two strata, six items; two figures of five components.
-    assert found.compared == 10 * ((1 + 2 + 2 + 6) + (1 + 3 + 2 + 6))
+    # The evaluation is the main layer, so it stands twice in the document.
+    assert found.compared == 10 * (2 * (1 + 2 + 2 + 6) + (1 + 3 + 2 + 6))
     assert found.largest < 1e-12
 
 
