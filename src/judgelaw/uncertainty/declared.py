@@ -5,11 +5,10 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from judgelaw.arrays import as_counts
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import Decomposition, Design, decompose
 from judgelaw.estimate.cells import Array
-from judgelaw.estimate.checks import check_depth
+from judgelaw.estimate.checks import check_depth, counts_of
 from judgelaw.estimate.crossed import check_design
 from judgelaw.estimate.dissimilarity import similarity_of
 from judgelaw.estimate.weights import Weights, weights_of
@@ -82,7 +81,7 @@ def declare(
     Two calls identify the components, four their call variance.
     """
     tensor = x if isinstance(x, VerdictTensor) else None
-    n = as_counts(x.counts if isinstance(x, VerdictTensor) else x)
+    n, _ = counts_of(x)
     if n.ndim != _AXES:
         raise InputError(
             f"counts have shape {n.shape}; errors of macroaverages need the four axes "

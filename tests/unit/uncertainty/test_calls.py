@@ -364,3 +364,10 @@ def test_ordinal_scale_changes_estimate_and_error():
     )
     assert ordinal.estimate < nominal.estimate
     assert ordinal.se != nominal.se
+
+
+def test_pooled_prompts_are_refused():
+    tensor = VerdictTensor.from_laws(np.full((4, 2, 2, 4), 0.25), repeats=4, seed=1)
+    pooled = tensor.coarsen_prompts({"both": tensor.prompts})
+    with pytest.raises(InputError, match="decompose_coarsened"):
+        call_errors(pooled)
