@@ -24,7 +24,6 @@ from judgelaw.cli._help import examples
 @click.option(
     "--ledger",
     metavar="URL",
-    envvar="JUDGELAW_LEDGER",
     help="Share the calls with workers through PostgreSQL: postgresql://USER:PASSWORD@HOST/DB, "
     "or env:NAME for a variable that holds it.",
 )

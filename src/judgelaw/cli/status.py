@@ -1,6 +1,7 @@
 """`judgelaw status`: how far a run is, counted from its rows."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,13 @@ from judgelaw.cli._help import examples
 from judgelaw.cli._output import show_table, write_json
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from judgelaw.design import FrozenRun
-    from judgelaw.ledger import JudgeSummary
+    from judgelaw.ledger import JudgeSummary, LedgerView
 
 SCHEMA = "judgelaw.status/1"
+BATCH = ("judge", "state", "calls", "provider_id", "detail")
 
 
 @click.command(epilog=examples("judgelaw status runs/first", "judgelaw status runs/first --json -"))
@@ -26,39 +30,57 @@ SCHEMA = "judgelaw.status/1"
     flag_value="-",
     help="Write JSON; - (or no FILE) for stdout, without the tables.",
 )
-def command(run: Path, json_file: str | None) -> None:
+@click.option(
+    "--ledger",
+    metavar="URL",
+    help="Of a run that workers share: look into its PostgreSQL ledger, not at the copy in RUN.",
+)
+def command(run: Path, json_file: str | None, ledger: str | None) -> None:
     """Say how far a run is, and how its calls ended: retries, truncation, stop reasons, flags.
 
     Reads only; the run may be under way meanwhile.
     """
     from judgelaw.design import open_run
 
-    found = status(open_run(run))
+    frozen = open_run(run)
+    with _view(frozen, ledger) as view:
+        found = status(frozen, view)
     if json_file is not None:
         write_json(found, json_file)
     if json_file != "-":
         _show(run, found)
 
 
-def status(frozen: "FrozenRun") -> dict[str, Any]:
-    """Return what the command shows, as plain data."""
+def _view(frozen: "FrozenRun", ledger: str | None) -> "AbstractContextManager[LedgerView | None]":
+    """Open the ledger of a run; None where nothing was acquired yet."""
     from judgelaw.ledger import LEDGER_NAME, SqliteView
 
+    if ledger is not None:
+        from judgelaw.ledger.postgres_address import read_address
+        from judgelaw.ledger.postgres_view import PostgresView
+
+        return PostgresView(read_address(ledger), frozen.path.resolve().name)
     path = frozen.path / LEDGER_NAME
+    return SqliteView(path) if path.exists() else nullcontext()
+
+
+def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
+    """Return what the command shows, as plain data."""
     counts = dict.fromkeys(
         ("completed", "attempts", "failed", "orphaned", "flagged", "refused", "in_flight"), 0
     )
     judges: dict[str, Any] = {}
-    if path.exists():
-        with SqliteView(path) as view:
-            totals = view.totals()
-            counts = {name: getattr(totals, name) for name in counts if name != "flagged"}
-            counts["flagged"] = view.flagged()
-            judges = {s.judge: _judge(s, frozen) for s in view.summaries()}
+    batches: list[Any] = []
+    if view is not None:
+        totals = view.totals()
+        counts = {name: getattr(totals, name) for name in counts if name != "flagged"}
+        counts["flagged"] = view.flagged()
+        judges = {s.judge: _judge(s, frozen) for s in view.summaries()}
+        batches = [{name: getattr(b, name) for name in BATCH} for b in view.batches()]
     # Planned is what was frozen: calls that `extend` added are in the ledger once it runs again.
     open_calls = frozen.count - counts["completed"]
     first = {"planned": frozen.count, "completed": counts["completed"], "open": open_calls}
-    return {"schema": SCHEMA, **first, **counts, "judges": judges}
+    return {"schema": SCHEMA, **first, **counts, "judges": judges, "batches": batches}
 
 
 def _judge(summary: "JudgeSummary", frozen: "FrozenRun") -> dict[str, Any]:
@@ -94,6 +116,10 @@ def _show(run: Path, found: Mapping[str, Any]) -> None:
     if rows:
         click.echo()
         show_table(columns, rows, title="How the calls of each judge ended")
+    if found["batches"]:
+        click.echo()
+        listed_batches = [[str(batch[name] or "") for name in BATCH] for batch in found["batches"]]
+        show_table(BATCH, listed_batches, title="Batches at providers")
 
 
 def listed(counts: Mapping[str, int]) -> str:

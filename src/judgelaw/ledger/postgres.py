@@ -29,7 +29,7 @@ from judgelaw.ledger.values import (
     Reservation,
 )
 from judgelaw.ledger.view import reservation
-from judgelaw.ledger.writer import GroupWriter
+from judgelaw.ledger.writer import GroupWriter, Work
 from judgelaw.render.completion import Verdict
 
 if TYPE_CHECKING:
@@ -139,11 +139,7 @@ class PostgresLedger(PostgresView):
         Raises:
             LeaseLostError: others have the call.
         """
-        while True:
-            await self._writer.do(Mark(reservation.attempt, self._clock()), urgent=True)
-            # A worker that slept between the commit and this line may have lost its calls.
-            if self._session.valid:
-                return
+        await self._inside_the_lease(Mark(reservation.attempt, self._clock()))
 
     async def beat(self) -> None:
         """Renew the lease, and declare sessions lost that did not renew theirs."""
@@ -173,9 +169,12 @@ class PostgresLedger(PostgresView):
         provider_id: str | None = None,
         detail: str | None = None,
     ) -> None:
-        """Write down durably how far a batch is."""
+        """Write down durably how far a batch is; what is to be submitted next, inside the lease."""
         work = partial(batches.note, batch, state, provider_id, detail, self._clock())
-        await self._writer.do(work, urgent=True)
+        if state == "submitting":
+            await self._inside_the_lease(work)
+        else:
+            await self._writer.do(work, urgent=True)
 
     async def open_batches(self, judge: str) -> Sequence[OpenBatch]:
         """Take over the batches of a judge that a provider has and nobody at work collects."""
@@ -200,6 +199,14 @@ class PostgresLedger(PostgresView):
         self._writer.stop()
         self._session.end()
         self._writer.refuse_if_broken()
+
+    async def _inside_the_lease(self, work: Work) -> None:
+        """Make something durable, and return while nobody can have taken what it is about."""
+        while True:
+            await self._writer.do(work, urgent=True)
+            # A worker that slept between the commit and this line may have lost its calls.
+            if self._session.valid:
+                return
 
     def _others(self, connection: "psycopg.Connection[Any]") -> Others:
         terms = (self._session.round, self._session.terms.attempts)

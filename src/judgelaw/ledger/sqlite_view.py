@@ -9,6 +9,7 @@ from typing import Any
 from judgelaw.errors import IntegrityError, RunError
 from judgelaw.ledger.migrate import foreign_schema
 from judgelaw.ledger.sqltext import statements
+from judgelaw.ledger.values import StoredBatch
 from judgelaw.ledger.view import RowView
 
 LEDGER_NAME = "ledger.sqlite"
@@ -22,6 +23,11 @@ class SqliteView(RowView):
     def __init__(self, path: Path) -> None:
         self.path = path
         self._reader: sqlite3.Connection | None = None
+
+    def batches(self) -> Iterator[StoredBatch]:
+        """Yield every batch; a file of a version before there were batches has none."""
+        found = self._execute("SELECT 1 FROM sqlite_master WHERE name = 'batches'").fetchone()
+        return super().batches() if found else iter(())
 
     def check(self) -> list[str]:
         """Return what is wrong with the file's pages, keys and rules."""

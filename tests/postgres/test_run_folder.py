@@ -1,0 +1,264 @@
+"""A shared run and its folder: handed over, brought home whole, and never mixed up."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from judgelaw.acquire import acquire
+from judgelaw.acquire.reparse import reparse, with_parser
+from judgelaw.acquire.verify import verify
+from judgelaw.acquire.worker import INPUTS, acquire_shared, work_on
+from judgelaw.cli import main
+from judgelaw.design import load_study, open_run
+from judgelaw.errors import (
+    IncompleteRunError,
+    InputError,
+    JudgelawError,
+    MissingExtraError,
+    ProviderRefusedError,
+    RunError,
+)
+from judgelaw.ledger import LEDGER_NAME, SqliteView
+from judgelaw.ledger.postgres_address import read_address
+from judgelaw.ledger.postgres_view import PostgresView
+from judgelaw.render import extend, freeze
+from servers.provider import Provider, first, reply, say
+from servers.study import chat_judge, frozen_study, simulated_judge, write_study
+from support.postgres import PASSWORD, Line
+
+CONTROL = [
+    {"name": "audit", "role": "audit"},
+    {"name": "control", "role": "control", "repeats": 3, "labels": 2},
+]
+
+
+def command(*argv):
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in argv])
+    return stop.value.code
+
+
+def test_a_run_through_postgresql_equals_one_through_sqlite(tmp_path, address):
+    shared = frozen_study(tmp_path / "a", [simulated_judge()], layers=CONTROL)
+    local = frozen_study(tmp_path / "b", [simulated_judge()], layers=CONTROL)
+    acquire_shared(shared, address)
+    acquire(local)
+    assert (shared.path / "calls.parquet").read_bytes() == (
+        local.path / "calls.parquet"
+    ).read_bytes()
+    assert verify(shared.path).ok
+    with SqliteView(shared.path / LEDGER_NAME) as a, SqliteView(local.path / LEDGER_NAME) as b:
+        assert a.totals() == b.totals()
+        assert list(a.verdicts()) == list(b.verdicts())
+        assert [(s.call, s.body) for s in a.completions()] == [
+            (s.call, s.body) for s in b.completions()
+        ]
+
+
+def test_the_copy_holds_every_row_of_the_ledger(tmp_path, address):
+    with Provider(first(reply(500), times=1)) as at:
+        judge = chat_judge(at.base_url)
+        frozen = frozen_study(tmp_path, [judge], transport={"backoff_s": 0.01})
+        acquire_shared(frozen, address)
+    with (
+        SqliteView(frozen.path / LEDGER_NAME) as copy,
+        PostgresView(address, "run") as shared,
+    ):
+        assert copy.totals() == shared.totals()
+        assert copy.totals().failed == frozen.count
+        for reading in ("calls", "attempts", "completions", "verdicts", "judged", "flags"):
+            assert list(getattr(copy, reading)()) == list(getattr(shared, reading)()), reading
+        assert copy.summaries() == shared.summaries()
+        assert copy.verdict_counts() == shared.verdict_counts()
+        assert copy.check() == []
+
+
+def test_hidden_labels_never_leave_the_folder(tmp_path, address):
+    frozen = frozen_study(tmp_path, [simulated_judge()], layers=CONTROL)
+    acquire_shared(frozen, address, ask=False)
+    with PostgresView(address, "run") as view:
+        assert set(view.inputs()) == set(INPUTS)
+        assert not [c for c in view.calls() if c.layer == "control" and "slot" not in c.prompt]
+
+
+def test_more_repeats_are_handed_over_too(tmp_path, address):
+    frozen = frozen_study(tmp_path, [simulated_judge()])
+    acquire_shared(frozen, address)
+    extend(frozen.path, 3)
+    bigger = open_run(frozen.path)
+    done = acquire_shared(bigger, address)
+    assert (done.totals.planned, done.totals.open) == (24, 0)
+    assert verify(frozen.path).ok
+
+
+def test_verdicts_of_another_parser_survive_the_next_copy(tmp_path, address):
+    frozen = frozen_study(tmp_path, [simulated_judge()])
+    acquire_shared(frozen, address)
+    other = with_parser(frozen.judges["sim"], {"regex": "(A|B|TIE)"})
+    reparse(frozen, {"sim": other})
+    acquire_shared(frozen, address)
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        assert len({v.parser for _, v in view.verdicts()}) == 2
+    assert verify(frozen.path).ok
+
+
+def test_one_run_has_one_ledger(tmp_path, address):
+    local = frozen_study(tmp_path / "local", [simulated_judge()])
+    acquire(local)
+    with pytest.raises(InputError, match=r"keeps its own ledger\.sqlite"):
+        acquire_shared(local, address)
+    shared = frozen_study(tmp_path / "shared", [simulated_judge()])
+    acquire_shared(shared, address, ask=False)
+    with pytest.raises(RunError, match=r"are asked through postgresql://.*give `--ledger`"):
+        acquire(shared)
+
+
+def test_calls_that_nobody_can_answer_end_a_worker_with_words(tmp_path, address):
+    with Provider(reply(500)) as at:
+        judge = chat_judge(at.base_url)
+        transport = {"attempts": 2, "backoff_s": 0.01}
+        frozen = frozen_study(tmp_path, [judge], transport=transport, items=1, repeats=1)
+        acquire_shared(frozen, address, ask=False)
+        done = work_on(address, "run")
+        assert len(at.seen) == 2 * frozen.count
+        with pytest.raises(IncompleteRunError, match="failed 2 times each"):
+            done.raise_if_open()
+        # Nobody is at work, so another start is another round.
+        work_on(address, "run")
+        assert len(at.seen) == 4 * frozen.count
+
+
+def test_a_worker_whose_key_is_refused_leaves_the_calls_to_others(tmp_path, address):
+    with Provider(reply(401, {"error": {"message": "bad key"}})) as at:
+        frozen = frozen_study(tmp_path, [chat_judge(at.base_url)])
+        acquire_shared(frozen, address, ask=False)
+        refused = work_on(address, "run")
+        with pytest.raises(ProviderRefusedError, match="bad key"):
+            refused.raise_if_open()
+        at.act = say()
+        assert work_on(address, "run").totals.open == 0
+
+
+def test_a_worker_before_its_run_is_ready_is_told_so(address):
+    from judgelaw.ledger.postgres import PostgresLedger
+
+    PostgresLedger(address, "run").close()
+    with pytest.raises(RunError, match="still being frozen"):
+        work_on(address, "run")
+
+
+class TestCommands:
+    @pytest.fixture
+    def study(self, tmp_path):
+        return write_study(tmp_path, [simulated_judge()], items=1, repeats=1)
+
+    def test_freeze_then_work_then_finish(self, study, url, capsys):
+        assert command("run", study, "--ledger", url, "--freeze-only") == 0
+        assert "4 calls wait for workers" in capsys.readouterr().err
+        assert command("worker", "--ledger", url) == 0
+        assert "small: 4 of 4 calls done" in capsys.readouterr().err
+        assert command("run", study, "--ledger", url) == 0
+        run = study.parent / "runs" / "small"
+        assert capsys.readouterr().out.strip() == str(run / "calls.parquet")
+        assert command("verify", run) == 0
+        assert command("status", run, "--ledger", url, "--json") == 0
+        capsys.readouterr()
+
+    def test_a_live_look_counts_what_the_copy_does_not_have_yet(self, study, url, capsys):
+        command("run", study, "--ledger", url, "--freeze-only")
+        command("worker", "--ledger", url, "--run", "small")
+        run = study.parent / "runs" / "small"
+        capsys.readouterr()
+        assert command("status", run, "--json") == 0
+        assert json.loads(capsys.readouterr().out)["completed"] == 0
+        assert command("status", run, "--ledger", url, "--json") == 0
+        assert json.loads(capsys.readouterr().out)["completed"] == 4
+
+    def test_a_worker_takes_every_run_in_turn(self, tmp_path, url, capsys):
+        for name in ("one", "two"):
+            study = write_study(tmp_path / name, [simulated_judge()], items=1, repeats=1)
+            out = tmp_path / name
+            assert command("run", study, "--ledger", url, "--freeze-only", "--out", out / name) == 0
+        assert command("worker", "--ledger", url) == 0
+        said = capsys.readouterr().err
+        assert "one: 4 of 4 calls done" in said
+        assert "two: 4 of 4 calls done" in said
+
+    def test_an_empty_database_says_what_to_do(self, url, capsys):
+        assert command("worker", "--ledger", url) == 3
+        assert "holds no run" in capsys.readouterr().err
+
+    def test_asking_nothing_needs_somebody_who_does(self, study):
+        assert command("run", study, "--freeze-only") == 2
+
+
+class TestPassword:
+    """The password of the ledger is nowhere but on the wire."""
+
+    def test_no_file_and_no_word_holds_it(self, tmp_path, url, capsys):
+        line = Line(url)
+        study = write_study(tmp_path, [simulated_judge()])
+        assert command("run", study, "--ledger", line.url) == 0
+        assert command("worker", "--ledger", line.url) == 0
+        assert command("status", tmp_path / "runs" / "small", "--ledger", line.url) == 0
+        line.refuse()
+        assert command("worker", "--ledger", line.url) == 3
+        said = capsys.readouterr()
+        assert PASSWORD not in said.out + said.err
+        assert "postgresql://postgres@127.0.0.1" in said.err
+        for file in tmp_path.rglob("*"):
+            if file.is_file():
+                assert PASSWORD.encode() not in file.read_bytes(), file
+        note = json.loads((tmp_path / "runs" / "small" / "ledger.json").read_text())
+        assert note["url"].startswith("postgresql://postgres@127.0.0.1:")
+        line.close()
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            f"mysql://me:{PASSWORD}@host/db",
+            f"postgresql://me:{PASSWORD}@host:port/db",
+            f"postgresql://me:{PASSWORD}@[::1/db",
+            f"postgresql://me:{PASSWORD}@h/db?unknown_option=1",
+            f"me:{PASSWORD}",
+        ],
+    )
+    def test_a_wrong_address_is_refused_without_repeating_it(self, given):
+        with pytest.raises(JudgelawError) as refused:
+            read_address(given).connect()
+        assert PASSWORD not in str(refused.value)
+        assert refused.value.__cause__ is None
+        assert refused.value.exit_code in (2, 3)
+
+    def test_what_is_shown_has_no_password_in_any_form(self, monkeypatch):
+        monkeypatch.setenv("THE_LEDGER", "postgresql://me:p%40ss%20word@db.example:6432/judges")
+        address = read_address("env:THE_LEDGER")
+        assert str(address) == "postgresql://me@db.example:6432/judges"
+        assert "p@ss" not in repr(address)
+        assert "p%40ss" not in repr(address)
+        assert address.hide("wrong p@ss word, or p%40ss%20word") == "wrong ***, or ***"
+
+    def test_a_variable_that_is_not_set_is_named(self):
+        with pytest.raises(InputError, match="NOT_SET_ANYWHERE: the variable is not set"):
+            read_address("env:NOT_SET_ANYWHERE")
+
+
+def test_without_the_driver_the_one_command_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "judgelaw\[postgres\]"'):
+        read_address("postgresql://host/db")
+
+
+def test_the_driver_is_loaded_only_where_it_is_needed():
+    code = "import sys, judgelaw.acquire, judgelaw.ledger; sys.exit('psycopg' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_changed_study_is_refused_before_the_ledger_is_touched(tmp_path, address):
+    frozen = frozen_study(tmp_path, [simulated_judge()])
+    acquire_shared(frozen, address)
+    study = write_study(tmp_path, [simulated_judge(model="another")])
+    with pytest.raises(RunError, match="was frozen from another study"):
+        freeze(load_study(study), frozen.path)
