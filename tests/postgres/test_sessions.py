@@ -293,10 +293,20 @@ def test_a_frozen_transaction_does_not_block_the_others_for_long(opened, address
     ledger = opened()
     with frozen_one._connection.transaction():
         assert frozen_one._fence(1)
-        threading.Event().wait(1.0)
+        threading.Event().wait(1.6)
         run(ledger.beat())
         assert admin_in(ledger, "SELECT id FROM sessions WHERE lost") == [(frozen_one.id,)]
         frozen_one._connection.close()
+
+
+def test_a_server_that_goes_away_while_a_session_begins_is_said_in_words(url, monkeypatch):
+    def cut(connection, *_):
+        connection.close()
+        connection.execute("SELECT 1")
+
+    monkeypatch.setattr("judgelaw.ledger.postgres_session.migrate", cut)
+    with pytest.raises(RunError, match="a session cannot begin: the connection is closed"):
+        PostgresLedger(read_address(url), "run")
 
 
 def test_another_study_of_the_same_name_is_refused(opened, frozen, tmp_path, address):

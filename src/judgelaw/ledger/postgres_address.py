@@ -1,6 +1,8 @@
 """Where a PostgreSQL ledger is, with its password kept out of sight."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -53,6 +55,17 @@ class Address:
         for secret in self.secrets:
             hidden = hidden.replace(secret, _HIDDEN)
         return hidden
+
+    @contextmanager
+    def explained(self, what: str) -> Iterator[None]:
+        """Turn what the driver raises into an error of ours."""
+        try:
+            yield
+        except driver().Error as error:
+            raise RunError(
+                f"the ledger {self.shown}: {what}: {self.hide(error)}; check the server, then run "
+                "the same command"
+            ) from None
 
     def connect(self, **options: Any) -> "psycopg.Connection[Any]":
         """Connect once, or raise an error of ours without a trace of the password."""

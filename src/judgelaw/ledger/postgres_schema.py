@@ -35,7 +35,7 @@ def schema_of(run: str) -> str:
 
 def list_runs(address: Address) -> list[str]:
     """Return the names of the runs in a database, the oldest first."""
-    with address.connect() as connection:
+    with address.explained("its runs cannot be listed"), address.connect() as connection:
         rows = connection.execute(statements("postgres")["runs"], (PREFIX,)).fetchall()
     return [row[0].removeprefix(PREFIX) for row in rows]
 

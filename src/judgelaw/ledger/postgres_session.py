@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _SQL = statements("postgres")
 _NOBODY = 0
 _TRIES = 20
+_BUSY_MS = 1_000
+"""A worker on a busy machine may be this slow between two statements, however short its lease."""
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
@@ -85,8 +87,9 @@ class Session:
         self._valid_until = 0.0
         self._connection = self._connect()
         try:
-            migrate(self._connection, run, address)
-            self.id, self.round = self._begin()
+            with address.explained("a session cannot begin"):
+                migrate(self._connection, run, address)
+                self.id, self.round = self._begin()
         except BaseException:
             self._connection.close()
             raise
@@ -203,24 +206,23 @@ class Session:
         raise AssertionError  # the pauses never end
 
     def _connect(self) -> "psycopg.Connection[Any]":
-        psycopg = driver()
         keepalive = {"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 3}
         connection = self.address.connect(**keepalive)
+        # A worker that is frozen inside a transaction must not hold its locks for long, and
+        # what is committed must be on the disk whatever the server's default is.
+        idle_ms = max(_BUSY_MS, int(self.terms.lease_s * 500))
+        settings = (
+            ("idle_in_transaction_session_timeout", str(idle_ms)),
+            ("synchronous_commit", "on"),
+        )
         try:
-            enter(connection, self.run)
-            # A worker that is frozen inside a transaction must not hold its locks for long, and
-            # what is committed must be on the disk whatever the server's default is.
-            idle_ms = max(1, int(self.terms.lease_s * 500))
-            for name, value in (
-                ("idle_in_transaction_session_timeout", str(idle_ms)),
-                ("synchronous_commit", "on"),
-            ):
-                connection.execute("SELECT set_config($1, $2, false)", (name, value))
-        except psycopg.Error as error:
+            with self.address.explained("the connection was closed"):
+                enter(connection, self.run)
+                for name, value in settings:
+                    connection.execute("SELECT set_config($1, $2, false)", (name, value))
+        except BaseException:
             connection.close()
-            raise RunError(
-                f"the ledger {self.address} closed the connection: {self.address.hide(error)}"
-            ) from None
+            raise
         return connection
 
 

@@ -75,17 +75,11 @@ class PostgresView(RowView):
         self._disconnect()
 
     def _rows(self, name: str, *values: object) -> Iterator[Any]:
-        psycopg = driver()
-        try:
+        with self.address.explained("it cannot be read"):
             if name in _STREAMED:
                 yield from self._stream(name, values)
             else:
                 yield from self._fetch(name, values)
-        except psycopg.Error as error:
-            raise RunError(
-                f"the ledger {self.address} cannot be read: {self.address.hide(error)}; check the "
-                "server, then run the same command"
-            ) from error
 
     def _fetch(self, name: str, values: tuple[object, ...]) -> list[Any]:
         psycopg = driver()
