@@ -1,5 +1,6 @@
 """Workers killed, frozen, cut off: each call completes once, none committed is asked again."""
 
+import asyncio
 import random
 import signal
 import time
@@ -14,6 +15,7 @@ from judgelaw.acquire.verify import verify
 from judgelaw.acquire.worker import acquire_shared
 from judgelaw.design import load_study
 from judgelaw.ledger import LEDGER_NAME, SqliteView
+from judgelaw.ledger.postgres import PostgresLedger
 from judgelaw.ledger.postgres_address import read_address
 from judgelaw.ledger.postgres_view import PostgresView
 from judgelaw.render import freeze
@@ -203,6 +205,35 @@ def test_an_interrupted_worker_gives_its_calls_back(site):
     assert site.worker().wait() == 0
     assert time.monotonic() - started < 30
     check(site, surplus=0)
+
+
+def test_a_worker_that_waits_for_others_can_be_stopped(site):
+    """All calls are with another worker: stopping this one takes nothing from anybody."""
+    site.provider.hold()
+    busy = site.fleet.start(site.folder, "worker", "--ledger", site.url)
+    until_held(site, CONCURRENCY)
+    with site.view() as view:
+        reserved = view.totals().in_flight
+    acquired = hold_the_rest(site)
+    waiting = site.worker()
+    deadline = time.monotonic() + 20
+    while "no call is free; waiting for" not in waiting.said:
+        assert time.monotonic() < deadline, waiting.said
+        time.sleep(0.02)
+    waiting.send(signal.SIGTERM)
+    assert waiting.wait() == 130, waiting.said
+    acquired.close()
+    site.provider.release()
+    assert busy.wait() == 0
+    assert reserved > 0
+    check(site, surplus=0)
+
+
+def hold_the_rest(site):
+    """Reserve every free call in a session of our own."""
+    ledger = PostgresLedger(read_address(site.url), "run")
+    asyncio.run(ledger.reserve("chat", after=-1, limit=1_000))
+    return ledger
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ class Worker:
 
     @property
     def said(self) -> str:
-        return self._log.read_text()
+        return self._log.read_text() if self._log.exists() else ""
 
     def send(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)

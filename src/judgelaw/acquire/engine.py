@@ -125,7 +125,7 @@ class Engine:
             helpers.append(asyncio.create_task(self._deadline(limit)))
         lanes = [asyncio.create_task(lane.run()) for lane in self._lanes]
         try:
-            with _signals(self._interrupt):
+            with signals(self._interrupt):
                 await self._finish(lanes, grace_s)
         finally:
             for helper in helpers:
@@ -276,7 +276,7 @@ def _session() -> aiohttp.ClientSession:
 
 
 @contextmanager
-def _signals(interrupt: Callable[[], None]) -> Iterator[None]:
+def signals(interrupt: Callable[[], None]) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM stop the run in good order, where signals can be had."""
     loop = asyncio.get_running_loop()
     taken = []

@@ -9,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from judgelaw.acquire.engine import GRACE_S, Stop, drive, real_effects
+from judgelaw.acquire.engine import GRACE_S, Stop, drive, real_effects, signals
+from judgelaw.acquire.halt import Halt, Reason
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.progress import Observer, Silent
 from judgelaw.acquire.reparse import read_again
@@ -186,7 +187,6 @@ async def work(
     """Ask calls until none is free and nobody holds one that could come back."""
     effects = effects or real_effects()
     heart = asyncio.create_task(_beat(ledger, effects))
-    told = ""
     try:
         while True:
             stops = await drive(
@@ -197,17 +197,26 @@ async def work(
                 grace_s=grace_s,
                 cancel_batches=cancel_batches,
             )
-            others = await ledger.others()
-            if stops or not (others.free or others.held):
+            stops = stops or await _wait(ledger, effects, say)
+            if stops or not (await ledger.others()).free:
                 return stops
-            if others.free == 0 and (words := _waiting(others)) != told:
-                say(words)
-                told = words
-            while others.held and not others.free:
-                await effects.sleep(_LOOK_S)
-                others = await ledger.others()
     finally:
         heart.cancel()
+
+
+async def _wait(ledger: PostgresLedger, effects: Effects, say: Say) -> tuple[Stop, ...]:
+    """Wait while others hold all the calls that are left; return why not to wait any longer."""
+    halt, told = Halt(), ""
+    with signals(lambda: halt.call(Reason.INTERRUPTED, "interrupted while others were at work")):
+        others = await ledger.others()
+        while others.held and not others.free:
+            if (words := _waiting(others)) != told:
+                say(words)
+                told = words
+            if not await halt.unless_called(effects.sleep(_LOOK_S)):
+                return (Stop(reason=Reason.INTERRUPTED, words=halt.words),)
+            others = await ledger.others()
+    return ()
 
 
 async def _beat(ledger: PostgresLedger, effects: Effects) -> None:

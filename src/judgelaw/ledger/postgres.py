@@ -117,7 +117,7 @@ class PostgresLedger(PostgresView):
     async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
         """Lease the next free calls of a judge behind schedule position `after`."""
         work = partial(self._reserve, judge, after, limit)
-        reserved: Sequence[Reservation] = await self._writer.do(work)
+        reserved: Sequence[Reservation] = await self._writer.do(work, urgent=True)
         return reserved
 
     async def again(self, reservation: Reservation) -> Reservation:
