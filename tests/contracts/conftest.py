@@ -7,12 +7,12 @@ from judgelaw.ledger import SqliteLedger
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def kind(request):
-    """Open the ledger of a run folder; PostgreSQL gives each test a database of its own."""
+    """Open the ledger of a run folder; PostgreSQL gives each test an empty database."""
     if request.param == "sqlite":
         return SqliteLedger
     from judgelaw.ledger.postgres import PostgresLedger
     from judgelaw.ledger.postgres_address import read_address
-    from support.postgres import new_database
+    from support.postgres import clean_database
 
-    address = read_address(new_database())
+    address = read_address(clean_database())
     return lambda path: PostgresLedger(address, path.name)

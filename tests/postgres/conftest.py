@@ -1,7 +1,7 @@
 import pytest
 
 from judgelaw.ledger.postgres_address import read_address
-from support.postgres import new_database
+from support.postgres import clean_database
 
 
 def pytest_collection_modifyitems(items):
@@ -12,8 +12,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def url():
-    """A fresh database."""
-    return new_database()
+    """A database without runs."""
+    return clean_database()
 
 
 @pytest.fixture

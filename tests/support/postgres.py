@@ -55,6 +55,23 @@ def new_database() -> str:
     return server().get_uri(database=name)
 
 
+@cache
+def _one_database() -> str:
+    return new_database()
+
+
+def clean_database() -> str:
+    """Return the URL of a database without runs; the same one for every test of this process."""
+    url = _one_database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        schemas = connection.execute(
+            "SELECT quote_ident(nspname) FROM pg_namespace WHERE starts_with(nspname, 'judgelaw:')"
+        ).fetchall()
+        for (schema,) in schemas:
+            connection.execute(f"DROP SCHEMA {schema} CASCADE")
+    return url
+
+
 def restart() -> None:
     """Restart the server as an administrator in a hurry would: connections are cut."""
     started = server()
