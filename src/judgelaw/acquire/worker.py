@@ -26,6 +26,7 @@ from judgelaw.ledger.postgres import Others, PostgresLedger
 from judgelaw.ledger.postgres_address import Address
 from judgelaw.ledger.postgres_session import Terms
 from judgelaw.ledger.postgres_view import PostgresView
+from judgelaw.render import parser_name
 
 INPUTS = (RECORD, ITEMS, PROMPTS)
 """What a worker needs of a run folder; hidden labels of controls stay at home."""
@@ -146,8 +147,9 @@ def bring_home(frozen: FrozenRun, place: Place) -> None:
     with place.session() as ledger:
         if (frozen.path / LEDGER_NAME).exists():
             # Verdicts that `reparse` added to an earlier copy stay.
+            ours = {parser_name(spec) for spec in frozen.judges.values()}
             with SqliteView(frozen.path / LEDGER_NAME) as earlier:
-                ledger.add_verdicts(earlier.verdicts())
+                ledger.add_verdicts(v for v in earlier.verdicts() if v[1].parser not in ours)
         for spec in frozen.judges.values():
             ledger.add_verdicts(read_again(ledger, spec))
     with place.view() as view:
