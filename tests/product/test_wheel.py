@@ -1,0 +1,106 @@
+"""The wheel: what is in it, and that it works without the source tree."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "judgelaw"
+
+RUN = """
+import sys
+sys.path.insert(0, {wheel!r})
+import judgelaw
+assert judgelaw.__file__.startswith({wheel!r}), judgelaw.__file__
+from judgelaw.cli import main
+main({arguments!r})
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", folder, ROOT]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("unpacked")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def test_it_holds_the_package_and_its_own_description_and_nothing_else(wheel):
+    (info,) = {name.split("/")[0] for name in names(wheel)} - {"judgelaw"}
+    assert info.startswith("judgelaw-")
+    assert info.endswith(".dist-info")
+    inside = {name for name in names(wheel) if name.startswith("judgelaw/")}
+    files = {
+        f"judgelaw/{path.relative_to(PACKAGE)}"
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert inside == files
+
+
+def test_it_holds_no_path_file_no_test_and_no_data_of_others(wheel):
+    suffixes = {Path(name).suffix for name in names(wheel) if not name.endswith("/RECORD")}
+    # A new kind of file is looked at before it ships: these are code, SQL and the report's assets.
+    assert suffixes <= {".py", ".typed", ".sql", ".js", ".css", ".j2", ".json", ""} | {".txt"}
+    assert [name for name in names(wheel) if name.endswith(".json")] == [
+        "judgelaw/simulate/published.json"
+    ]
+    for word in ("test", "fixture", "benchmark", "llmbar"):
+        assert not [name for name in names(wheel) if word in name.rsplit("/", 1)[-1].split("_")]
+
+
+@pytest.mark.parametrize(
+    "asset",
+    [
+        "judgelaw/py.typed",
+        "judgelaw/report/assets/page.html.j2",
+        "judgelaw/report/assets/page.css",
+        "judgelaw/report/assets/charts.js",
+        "judgelaw/report/assets/explorer.js",
+        "judgelaw/simulate/published.json",
+        "judgelaw/ledger/sql/sqlite/0001_ledger.sql",
+        "judgelaw/ledger/sql/postgres/0001_ledger.sql",
+    ],
+)
+def test_it_holds_what_the_program_reads(wheel, asset):
+    assert asset in names(wheel)
+
+
+def test_extras_stay_optional(unpacked):
+    (metadata,) = unpacked.glob("*.dist-info/METADATA")
+    needed = [
+        line.split(":", 1)[1].strip()
+        for line in metadata.read_text().splitlines()
+        if line.startswith("Requires-Dist:") and "extra ==" not in line
+    ]
+    for heavy in ("xllamacpp", "psycopg", "s3fs", "pyspark", "inspect", "pandas", "pytest"):
+        assert not [line for line in needed if line.startswith(heavy)]
+
+
+def test_the_demo_runs_from_it(unpacked, tmp_path):
+    code = RUN.format(wheel=str(unpacked), arguments=["demo", "--out", str(tmp_path / "demo")])
+    # Isolated, so that neither the working directory nor PYTHONPATH lends it a module.
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "truth" in done.stdout
+    (report,) = (tmp_path / "demo").rglob("report.html")
+    assert report.stat().st_size > 100_000
