@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from judgelaw.estimate import Decomposition, decompose
+    from judgelaw.runs import Run, RunStatus
     from judgelaw.tensor import VerdictTensor
 
 _HOME = {
@@ -57,12 +58,14 @@ _HOME = {
     "analyze": "analysis",
     "Decomposition": "estimate",
     "decompose": "estimate",
+    "Run": "runs",
+    "RunStatus": "runs",
     "VerdictTensor": "tensor",
 }
 
 _PACKAGES = ("analysis", "estimate", "plan", "simulate", "tables", "uncertainty", "worlds")
 
-__all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estimates, the waist
+__all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estimates, runs, the waist
     "BudgetReachedError",
     "DuplicateCallsError",
     "IncompleteDesignError",
@@ -83,6 +86,8 @@ __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estima
     "analyze",
     "Decomposition",
     "decompose",
+    "Run",
+    "RunStatus",
     "VerdictTensor",
 ]
 

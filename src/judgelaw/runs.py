@@ -1,0 +1,271 @@
+"""A run as an object: how far it is, its calls, and its answer, in a script or a notebook.
+
+    run = jl.Run("runs/first")
+    run                      # in a notebook: progress, then the sentence and its chart
+    run.analysis().judges["my-judge"].components["prompt"].estimate
+
+Everything is read when it is asked for, so that a run that is under way may be watched.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from judgelaw.acquire.outputs import CALLS
+from judgelaw.cli._audit import REPORT
+from judgelaw.cli._source import Source, read_source
+from judgelaw.design import FrozenRun, open_run, write_sums
+from judgelaw.design.manifest import MANIFEST
+from judgelaw.errors import JudgelawError, RunError
+from judgelaw.frames import Library, frame_of, table_html
+from judgelaw.ledger import LEDGER_NAME, SqliteView
+from judgelaw.render import parser_name
+from judgelaw.report.text import visible
+from judgelaw.tensor import INVALID
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from judgelaw.analysis import Analysis, Key
+    from judgelaw.estimate import Design
+    from judgelaw.tensor import VerdictTensor
+
+_DRAWS, _PERMUTATIONS, _SEED = 20_000, 999, 0
+_COUNTS = ("planned", "completed", "open", "invalid", "failed", "flagged")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStatus:
+    """How far a run is, or one judge of it, counted from the rows of its ledger.
+
+    Attributes:
+        planned: calls that were frozen.
+        completed: calls that were answered, whatever the answer says.
+        invalid: of these, how many the frozen parser reads as `invalid`.
+        failed: attempts that ended without a completion.
+        flagged: completed calls that look like another model's or an earlier reply.
+        judges: the same for each judge; empty inside.
+    """
+
+    planned: int
+    completed: int
+    invalid: int
+    failed: int
+    flagged: int
+    judges: "Mapping[str, RunStatus]"
+
+    @property
+    def open(self) -> int:
+        """Calls that wait for an answer."""
+        return self.planned - self.completed
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder: what `judgelaw run` or `judgelaw audit` wrote, finished or not.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        RunError: nothing was frozen there.
+    """
+
+    path: Path
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        object.__setattr__(self, "path", Path(path))
+        _ = self._frozen
+
+    @cached_property
+    def _frozen(self) -> FrozenRun:
+        return open_run(self.path)
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return self._frozen.study.name
+
+    @property
+    def status(self) -> RunStatus:
+        """Count how far the run is; it may be under way meanwhile."""
+        frozen = open_run(self.path)  # `judgelaw extend` may have added calls
+        planned = _planned(frozen)
+        ledger = self.path / LEDGER_NAME
+        if not ledger.exists():
+            return _sum({name: _status(planned=n) for name, n in planned.items()})
+        with SqliteView(ledger) as view:
+            parsers = {name: parser_name(judge) for name, judge in frozen.judges.items()}
+            invalid = dict.fromkeys(planned, 0)
+            for found in view.verdict_counts():
+                if found.verdict == INVALID and found.parser == parsers[found.judge]:
+                    invalid[found.judge] += found.count
+            judges = {name: view.totals(name) for name in planned}
+            return _sum(
+                {
+                    name: _status(
+                        planned=planned[name],
+                        completed=totals.completed,
+                        invalid=invalid[name],
+                        failed=totals.failed,
+                        flagged=view.flagged(name),
+                    )
+                    for name, totals in judges.items()
+                }
+            )
+
+    def tensors(self) -> "Mapping[Key, VerdictTensor]":
+        """Return the verdicts by (layer, judge)."""
+        return self._source().tensors
+
+    def analysis(
+        self,
+        *,
+        judge: str | None = None,
+        layer: str | None = None,
+        repeats: int | None = None,
+        design: "Design | None" = None,
+        incomplete: Literal["error", "drop"] = "error",
+        draws: int | None = None,
+        seed: int | None = None,
+        permutations: int | None = None,
+    ) -> "Analysis":
+        """Analyse the run as `judgelaw analyze` does; what is not given is as the study declares.
+
+        Args:
+            judge: this judge only.
+            layer: this layer only.
+            repeats: the frozen prefix of repeat ranks below this number.
+            design: "census" or "sampled".
+            incomplete: "drop" leaves out items that lack two calls in a cell.
+            draws: item resamples of the bands, 20,000 by default.
+            seed: of every random choice, 0 by default.
+            permutations: shuffles of the permutation tests, 999 by default; 0 leaves them out.
+        """
+        calls = self._source(
+            judge=judge, layer=layer, repeats=repeats, design=design, incomplete=incomplete
+        )
+        return self._analyze(calls, draws=draws, seed=seed, permutations=permutations)
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return the calls table, one row for each completed call, in a frame of the library."""
+        self._need_calls()
+        names, rows = _query("SELECT * FROM read_parquet(?)", self.path / CALLS)
+        columns = zip(*rows, strict=True) if rows else ([] for _ in names)
+        return frame_of(dict(zip(names, map(list, columns), strict=True)), library)
+
+    def report(self, path: str | PathLike[str] | None = None) -> Path:
+        """Write the HTML report, `report.html` in the run by default; return where it is."""
+        from judgelaw.cli.report import report_page, write_page  # noqa: PLC0415 - draws charts
+
+        calls = self._source()
+        target = self.path / REPORT if path is None else Path(path)
+        analysis = self._analyze(calls, draws=None, seed=None, permutations=None)
+        write_page(target, report_page(analysis, calls, title=self.name, check=False))
+        if target.resolve().is_relative_to(self.path.resolve()):
+            write_sums(self.path, [str(target.resolve().relative_to(self.path.resolve()))])
+        return target
+
+    def _source(self, *, judge: str | None = None, **options: Any) -> Source:
+        self._need_calls()
+        return read_source(str(self.path), judges=() if judge is None else (judge,), **options)
+
+    def _need_calls(self) -> None:
+        if not (self.path / CALLS).is_file():
+            raise RunError(f"{self.path}: no call is answered yet; `judgelaw run` asks them")
+
+    def _analyze(
+        self, calls: Source, *, draws: int | None, seed: int | None, permutations: int | None
+    ) -> "Analysis":
+        from judgelaw.cli.analyze import analyze_source  # noqa: PLC0415 - NumPy and SciPy
+
+        declared = self._frozen.study.analysis
+        if declared is not None:
+            draws = declared.draws if draws is None else draws
+            seed = declared.seeds.get("analysis") if seed is None else seed
+            permutations = declared.permutations if permutations is None else permutations
+        return analyze_source(
+            calls,
+            draws=_DRAWS if draws is None else draws,
+            seed=_SEED if seed is None else seed,
+            permutations=_PERMUTATIONS if permutations is None else permutations,
+        )
+
+    def __repr__(self) -> str:
+        status = self.status
+        return f"Run({str(self.path)!r}, {status.completed:,} of {status.planned:,} calls)"
+
+    def _repr_html_(self) -> str:
+        """Show progress and, once nothing is open, each judge's sentence with its components."""
+        status = self.status
+        parts = [_progress_html(self.name, status)]
+        if not status.open:
+            parts.append(self._answer_html())
+        return f"<div>{''.join(parts)}</div>"
+
+    def _answer_html(self) -> str:
+        from judgelaw.report.notebook import answer_html  # noqa: PLC0415 - draws charts
+
+        try:
+            # Permutation tests take seconds and are no part of what is shown here.
+            analysis = self.analysis(permutations=0)
+        except JudgelawError as error:
+            # A run whose design cannot answer is still a run to look at: say why, in its place.
+            return f"<p>No answer from these calls: {escape(visible(str(error)))}</p>"
+        return "".join(answer_html(analysis, judge) for judge in analysis.judges)
+
+
+def _planned(frozen: FrozenRun) -> dict[str, int]:
+    """Count the frozen calls of each judge, in the order of the study."""
+    counting = "SELECT judge, count(*) FROM read_parquet(?) GROUP BY judge"
+    found = dict(_query(counting, frozen.path / MANIFEST)[1])
+    return {name: int(found.get(name, 0)) for name in frozen.judges}
+
+
+def _query(sql: str, path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the names of the columns, and the rows."""
+    import duckdb  # noqa: PLC0415 - loads when calls are asked for
+
+    with duckdb.connect() as connection:
+        read = connection.execute(sql, [str(path)])
+        return [column[0] for column in read.description or ()], read.fetchall()
+
+
+def _status(
+    *, planned: int, completed: int = 0, invalid: int = 0, failed: int = 0, flagged: int = 0
+) -> RunStatus:
+    return RunStatus(
+        planned=planned,
+        completed=completed,
+        invalid=invalid,
+        failed=failed,
+        flagged=flagged,
+        judges={},
+    )
+
+
+def _sum(judges: "Mapping[str, RunStatus]") -> RunStatus:
+    def total(name: str) -> int:
+        return sum(getattr(status, name) for status in judges.values())
+
+    return RunStatus(
+        planned=total("planned"),
+        completed=total("completed"),
+        invalid=total("invalid"),
+        failed=total("failed"),
+        flagged=total("flagged"),
+        judges=judges,
+    )
+
+
+def _progress_html(name: str, status: RunStatus) -> str:
+    bar = f"<progress value='{status.completed}' max='{status.planned}'></progress>"
+    rows = [
+        [visible(judge), *(f"{getattr(found, count):,}" for count in _COUNTS)]
+        for judge, found in status.judges.items()
+    ]
+    said = f"{visible(name)}: {status.completed:,} of {status.planned:,} calls completed"
+    return f"{table_html(said, ('judge', *_COUNTS), rows)}{bar}"
