@@ -37,16 +37,9 @@ pytest: $(READY)
 calibrate: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m slow --timeout 3600
 
-# PEERS=1 measures other tools too, in an environment of their own.
-PEERS_VENV := .venv-peers
+# Other tools are measured too; the bench installs each in an environment of its own.
 bench: $(READY)
-ifeq ($(PEERS),1)
-	@[ -x $(PEERS_VENV)/bin/python ] || $(PYTHON) -m venv $(PEERS_VENV)
-	$(PEERS_VENV)/bin/python -m pip install -q -c constraints.txt -e '.[dev]' arch inspect-ai
-	$(PEERS_VENV)/bin/python -m benchmarks
-else
 	$(BIN)/python -m benchmarks
-endif
 
 # The main job: a real audit with the embedded model, from study to report.
 audit: $(CAN_RUN)
@@ -56,4 +49,4 @@ docs: $(READY)
 	$(BIN)/sphinx-build -W -q docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-peers dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,89 +2,89 @@
 
 import argparse
 import os
-import platform
 import sys
-from datetime import UTC, datetime
+import time
+import traceback
 from importlib import import_module
-from importlib.metadata import version
-from pathlib import Path
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, Target
+from benchmarks.page import RESULTS, merged, row, section
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
-ORDER = [
-    "startup",
-    "decompose",
-    "bands",
-    "permutation",
-    "simulation",
-    "tables",
-    "freeze",
-    "ledger",
-    "acquire",
-    "workers",
-    "analyze",
-    "report",
-    "embedded",
-    "workers",
-]
-LIBRARIES = ("numpy", "scipy", "duckdb", "aiohttp")
+TITLES = {
+    "startup": "First contact",
+    "decompose": "Components from counts",
+    "bands": "Bands",
+    "permutation": "Permutation tests and call errors",
+    "simulation": "Simulation",
+    "freeze": "Freeze",
+    "ledger": "Ledger",
+    "acquire": "Acquisition",
+    "peers": "Acquisition by other tools, on the same server",
+    "workers": "Workers on PostgreSQL",
+    "analyze": "Analysis",
+    "report": "Report",
+    "embedded": "Embedded model",
+    "tables": "Big tables",
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("names", nargs="*", help=f"which, of {', '.join(ORDER)}; all by default")
+    parser.add_argument("names", nargs="*", help=f"which, of {', '.join(TITLES)}; all by default")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, for a smoke test")
     options = parser.parse_args()
+    if unknown := sorted(set(options.names) - set(TITLES)):
+        parser.error(f"no benchmark is called {', '.join(unknown)}: {', '.join(TITLES)}")
+    began = time.monotonic()
     figures: list[Figure] = []
-    for name in options.names or ORDER:
-        print(f"{name} ...", file=sys.stderr)
-        found = import_module(f"benchmarks.{name}").run(quick=options.quick)
+    broken = 0
+    for name in options.names or TITLES:
+        load = os.getloadavg()[0]
+        print(f"[{time.monotonic() - began:4.0f} s] {name}", file=sys.stderr, flush=True)
+        found, broke = measured(name, quick=options.quick)
+        broken += broke
         for figure in found:
-            print(f"  {row(figure)}", file=sys.stderr)
+            print(f"  {row(figure)}", file=sys.stderr, flush=True)
         figures += found
-    if not options.quick:
-        RESULTS.write_text(page({**kept(), **{figure.name: row(figure) for figure in figures}}))
-    measured = [figure for figure in figures if figure.measured]
-    missed = [figure.name for figure in measured if not figure.holds]
-    print(
-        f"{len(measured) - len(missed)} of {len(measured)} targets hold, "
-        f"{len(figures) - len(measured)} not measured",
-        file=sys.stderr,
-    )
-    sys.exit(1 if missed else 0)
+        if not options.quick:
+            # After each, so that what was measured outlives an interrupted run.
+            text = RESULTS.read_text() if RESULTS.exists() else ""
+            fresh = {TITLES[name]: section(TITLES[name], found, load)}
+            RESULTS.write_text(merged(text, TITLES.values(), fresh))
+    print(f"[{time.monotonic() - began:4.0f} s] {summary(figures)}", file=sys.stderr)
+    sys.exit(1 if broken or not all(f.holds for f in figures if f.measured) else 0)
 
 
-def row(figure: Figure) -> str:
-    mark = "not measured" if not figure.measured else "holds" if figure.holds else "MISSED"
-    target = f"{figure.direction} {figure.target:g}"
-    return f"| {figure.name} | {figure.value:.3g} | {target} | {mark} | {figure.detail} |"
+def promised(name: str) -> tuple[Target, ...]:
+    """Return what a benchmark promises to measure."""
+    return import_module(f"benchmarks.{name}").TARGETS
 
 
-def kept() -> dict[str, str]:
-    """Return the rows of the page as it is: a run of some benchmarks leaves the others alone."""
-    if not RESULTS.exists():
-        return {}
-    rows = [line for line in RESULTS.read_text().splitlines() if line.startswith("| ")]
-    return {line.split(" | ")[0].removeprefix("| "): line for line in rows[1:]}
+def measured(name: str, *, quick: bool) -> tuple[list[Figure], bool]:
+    """Measure what a benchmark promises, and say whether it broke: the others go on."""
+    try:
+        found = import_module(f"benchmarks.{name}").run(quick=quick)
+    except Exception as error:  # noqa: BLE001 - reported in the page and on stderr, never lost
+        traceback.print_exc()
+        return [
+            target.absent(f"{type(error).__name__}: {error}") for target in promised(name)
+        ], True
+    by_target = {figure.target: figure for figure in found}
+    if set(by_target) - set(promised(name)):
+        raise ValueError(f"benchmarks.{name} measures what its TARGETS do not name")
+    absent = "only in the full run"
+    return [by_target.get(target, target.absent(absent)) for target in promised(name)], False
 
 
-def page(rows: dict[str, str]) -> str:
-    python = f"Python {platform.python_version()}"
-    libraries = ", ".join([python, *(f"{name} {version(name)}" for name in LIBRARIES)])
-    return "\n".join(
+def summary(figures: list[Figure]) -> str:
+    aimed = [figure for figure in figures if figure.measured and figure.target.direction]
+    missed = [figure.target.name for figure in aimed if not figure.holds]
+    absent = [figure.target.name for figure in figures if not figure.measured]
+    return "; ".join(
         [
-            "# Measured speed",
-            "",
-            "Each figure is a ratio to a limit or a peer measured in the same run, unless its name",
-            "says otherwise. `make bench` writes this page.",
-            "",
-            f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {libraries}.",
-            "",
-            "| what | measured | target | | against what |",
-            "|---|---|---|---|---|",
-            *rows.values(),
-            "",
+            f"{len(aimed) - len(missed)} of {len(aimed)} targets hold",
+            *([f"missed: {', '.join(missed)}"] if missed else []),
+            *([f"not measured: {', '.join(absent)}"] if absent else []),
         ]
     )
 

@@ -1,12 +1,15 @@
 """A local server that answers every request after a fixed time, as cheaply as Python can.
 
-`python -m benchmarks.answering SECONDS` prints its port and serves until its input is closed.
+`python -m benchmarks.answering SECONDS` prints its port and serves until its input is closed; then
+it prints how many it answered, and the seconds from the first request to the last answer. It speaks
+OpenAI's chat format and remembers nothing of what it was asked.
 """
 
 import asyncio
 import contextlib
 import json
 import sys
+import time
 
 _REPLY = {
     "id": "chatcmpl-%012d",
@@ -30,6 +33,7 @@ class Answering(asyncio.Protocol):
     """Reads requests by their Content-Length and answers each after `delay` seconds."""
 
     served = 0
+    first = last = 0.0
 
     def __init__(self, delay: float) -> None:
         self._delay = delay
@@ -39,11 +43,12 @@ class Answering(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        Answering.first = Answering.first or time.perf_counter()
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
             head = self._buffer[:end].lower()
             at = head.find(b"content-length:")
-            length = int(head[at + 15 :].split(b"\r\n", 1)[0])
+            length = int(head[at + 15 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
             if len(self._buffer) < end + 4 + length:
                 return
             self._buffer = self._buffer[end + 4 + length :]
@@ -51,6 +56,7 @@ class Answering(asyncio.Protocol):
 
     def _answer(self) -> None:
         Answering.served += 1
+        Answering.last = time.perf_counter()
         body = (_BODY % f"{Answering.served:012d}").encode()
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
         self._transport.write(head % len(body) + body)
@@ -62,6 +68,7 @@ async def main(delay: float) -> None:
     print(server.sockets[0].getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
     server.close()
+    print(json.dumps([Answering.served, Answering.last - Answering.first]), flush=True)
 
 
 if __name__ == "__main__":

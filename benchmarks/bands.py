@@ -1,15 +1,28 @@
 """Whole-item bands against drawing the random integers alone, and against other bootstraps."""
 
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
-from benchmarks.figure import Figure, best
+from benchmarks.figure import at_least, at_most, best, in_turn, shown
+from benchmarks.peers.environment import NotInstalled, python_with
 from judgelaw.uncertainty import item_bands
 
 STRATA, ITEMS, QUANTITIES = 10, 369, 7
+ARCH_SCRIPT = Path(__file__).parent / "peers" / "arch_bands.py"
+
+INTEGERS = at_most("bands over random integers", 4)
+SCIPY = at_least("bands against scipy.stats.bootstrap", 3)
+ARCH = at_least("bands against arch.bootstrap.IIDBootstrap", 3)
+GROWTH = shown("bands, growth")
+TARGETS = (INTEGERS, SCIPY, ARCH, GROWTH)
 
 
-def run(quick: bool = False) -> list[Figure]:
-    draws = 2_000 if quick else 20_000
+def run(quick: bool = False):
+    draws, times = (2_000, 5) if quick else (20_000, 15)
     rng = np.random.default_rng(0)
     values = rng.random((ITEMS, QUANTITIES))
     strata = [f"s{i % STRATA}" for i in range(ITEMS)]
@@ -19,74 +32,72 @@ def run(quick: bool = False) -> list[Figure]:
         for n in sizes:
             rng.integers(0, n, size=(draws, n))
 
-    # Interleaved, so that a busy moment of the machine falls on both.
-    alone, ours = [], []
-    for _ in range(15):
-        alone.append(best(integers, 1))
-        ours.append(best(lambda: item_bands(values, strata=strata, draws=draws), 1))
+    alone, ours = in_turn(
+        integers, lambda: item_bands(values, strata=strata, draws=draws), times=times
+    )
     what = f"{ITEMS} items, {STRATA} strata, {draws:,} draws, {QUANTITIES} quantities"
     return [
-        Figure(
-            name="bands over random integers",
-            value=min(ours) / min(alone),
-            target=4,
-            direction="at most",
-            detail=f"{what}: {1e3 * min(ours):.0f} ms against {1e3 * min(alone):.0f} ms for the "
-            "integers alone",
+        INTEGERS.found(
+            ours / alone,
+            f"{what}: {1e3 * ours:.0f} ms against {1e3 * alone:.0f} ms for the integers alone, "
+            f"best of {times} in turn",
         ),
-        *_peers(values, draws),
+        _scipy(values, draws),
+        _arch(values, draws, quick=quick),
+        _growth(values, draws // 10),
     ]
 
 
-def _peers(values: np.ndarray, draws: int) -> list[Figure]:
-    """Peers do not stratify, so the same seven means are banded without strata."""
-    ours = best(lambda: item_bands(values, draws=draws), 5)
-    figures = [_peer("scipy.stats.bootstrap", ours, best(lambda: _scipy(values, draws), 2))]
-    try:
-        from arch.bootstrap import IIDBootstrap
-    except ImportError:
-        # A bench peer, no dependency: absent is said, not counted as met.
-        return [*figures, _absent("arch.bootstrap.IIDBootstrap")]
-
-    def arch():
-        IIDBootstrap(values, seed=np.random.default_rng(0)).conf_int(
-            lambda x: x.mean(axis=0), reps=draws, method="percentile"
-        )
-
-    return [*figures, _peer("arch.bootstrap.IIDBootstrap", ours, best(arch, 2))]
-
-
-def _scipy(values: np.ndarray, draws: int) -> None:
+def _scipy(values: np.ndarray, draws: int):
     from scipy.stats import bootstrap
 
-    bootstrap(
-        (values,),
-        np.mean,
-        axis=0,
-        n_resamples=draws,
-        method="percentile",
-        batch=200,  # without batches it holds every resample at once: 413 MB
-        rng=np.random.default_rng(0),
+    def theirs():
+        bootstrap(
+            (values,),
+            np.mean,
+            axis=0,
+            n_resamples=draws,
+            method="percentile",
+            batch=200,  # without batches it holds every resample at once: 413 MB
+            rng=np.random.default_rng(0),
+        )
+
+    return _faster(SCIPY, *in_turn(lambda: item_bands(values, draws=draws), theirs, times=3))
+
+
+def _arch(values: np.ndarray, draws: int, *, quick: bool):
+    """Time arch in an environment of its own, our turns between its turns."""
+    try:
+        python = python_with("arch", install=not quick)
+    except NotInstalled as error:
+        return ARCH.absent(str(error))
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "values.npy", values)
+        command = [python, ARCH_SCRIPT, f"{folder}/values.npy", str(draws)]
+        ours, theirs, versions = [], [], ""
+        for _ in range(3):
+            ours.append(best(lambda: item_bands(values, draws=draws), 2))
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            found = json.loads(done.stdout)
+            theirs.append(found["seconds"])
+            versions = f"; arch {found['arch']}, numpy {found['numpy']}"
+    return _faster(ARCH, min(ours), min(theirs), versions)
+
+
+def _faster(target, ours: float, theirs: float, versions: str = ""):
+    """Peers do not stratify, so the same seven means are banded without strata."""
+    return target.found(
+        theirs / ours,
+        f"times faster for the same seven means: {1e3 * ours:.0f} against {1e3 * theirs:.0f} ms, "
+        f"best of 3 in turn{versions}",
     )
 
 
-def _peer(name: str, ours: float, theirs: float) -> Figure:
-    return Figure(
-        name=f"bands against {name}",
-        value=theirs / ours,
-        target=3,
-        direction="at least",
-        detail=f"times faster for the same seven means: {1e3 * ours:.0f} ms against "
-        f"{1e3 * theirs:.0f} ms",
+def _growth(values: np.ndarray, draws: int):
+    many = np.tile(values, (10, 1))
+    few_s, many_s = in_turn(
+        lambda: item_bands(values, draws=draws), lambda: item_bands(many, draws=draws), times=3
     )
-
-
-def _absent(name: str) -> Figure:
-    return Figure(
-        name=f"bands against {name}",
-        value=float("nan"),
-        target=3,
-        direction="at least",
-        detail=f"not measured: {name.split('.', maxsplit=1)[0]} is not installed here (pip install "
-        f"{name.split('.', maxsplit=1)[0]})",
+    return GROWTH.found(
+        many_s / few_s, f"from {len(values):,} to {len(many):,} items at {draws:,} draws"
     )

@@ -6,9 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.figure import Figure
+from benchmarks.figure import at_most, progress, shown
 
-CALLS, ITEMS = 1_000_000, 20_834  # x 6 prompts x 2 orders x 4 repeats
+CALLS, ITEMS = 1_000_000, 20_834
+CALLS_AN_ITEM = 6 * 2 * 4
 TEXT = "A candidate answer of the length that people write, again and again. " * 10
 
 STUDY = """\
@@ -26,21 +27,41 @@ judges:
     decoding: {temperature: 1.0, top_p: 1.0, max_tokens: 8}
 """
 
+SECONDS = at_most("freeze a million calls, seconds", 60)
+PEAK = at_most("freeze a million calls, peak GB", 1)
+GROWTH = shown("freeze, growth")
+TARGETS = (SECONDS, PEAK, GROWTH)
+
 # The peak of a child process is the peak of freezing alone.
 CHILD = """\
-import json, resource, sys, time
+import json, sys, time
+from benchmarks.figure import peak_mb
 from judgelaw.design import load_study
 from judgelaw.render import freeze
 started = time.perf_counter()
 count = freeze(load_study(sys.argv[1]), sys.argv[2]).count
 spent = time.perf_counter() - started
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-print(json.dumps([count, spent, peak]))
+print(json.dumps([count, spent, peak_mb() / 1024]))
 """
 
 
-def run(quick: bool = False) -> list[Figure]:
+def run(quick: bool = False):
     items = ITEMS // 20 if quick else ITEMS
+    tenth, _ = frozen(items // 10)
+    progress(f"a tenth took {tenth:.1f} s")
+    seconds, peak = frozen(items)
+    calls = items * CALLS_AN_ITEM
+    detail = f"{calls:,} calls with 1.6 kB of text each, distinct seeds and request hashes"
+    scaled = f"; {seconds:.1f} s, scaled to a million" if quick else ""
+    return [
+        SECONDS.found(seconds * CALLS / calls, f"{detail}{scaled}"),
+        PEAK.found(peak, detail),
+        GROWTH.found(seconds / tenth, f"from {items // 10 * CALLS_AN_ITEM:,} to {calls:,} calls"),
+    ]
+
+
+def frozen(items: int) -> tuple[float, float]:
+    """Freeze a study of so many items; return the seconds and the peak gigabytes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "study.yaml").write_text(STUDY)
@@ -51,22 +72,5 @@ def run(quick: bool = False) -> list[Figure]:
         arguments = [sys.executable, "-c", CHILD, folder / "study.yaml", folder / "run"]
         done = subprocess.run(arguments, check=True, capture_output=True, text=True)
     count, seconds, peak = json.loads(done.stdout)
-    assert count == items * 48
-    per_million = seconds * CALLS / count
-    detail = f"{count:,} calls with 1.6 kB of text each, distinct seeds and request hashes"
-    return [
-        Figure(
-            name="freeze a million calls, seconds",
-            value=per_million,
-            target=60,
-            direction="at most",
-            detail=detail,
-        ),
-        Figure(
-            name="freeze a million calls, peak GB",
-            value=peak,
-            target=1,
-            direction="at most",
-            detail=detail,
-        ),
-    ]
+    assert count == items * CALLS_AN_ITEM
+    return seconds, peak

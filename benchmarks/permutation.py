@@ -8,48 +8,67 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.figure import Figure
+from benchmarks.figure import at_most, shown
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import call_errors, permutation_test
 
-SHAPE = (50, 6, 2)
+LAW = (0.4, 0.3, 0.2, 0.1)
 REPEATS = 8
+DRAWS = {
+    at_most("permutation draw, prompt (ms)", 1): ("within repeat ranks", {}),
+    at_most("permutation draw, order (ms)", 1): ("within repeat ranks", {"facet": "order"}),
+    at_most("permutation draw, from counts (ms)", 1): ("within whole blocks", {"within": "block"}),
+    at_most("permutation draw, studentised (ms)", 1): (
+        "with the exact call variance",
+        {"studentised": True},
+    ),
+}
+GROWTH = shown("permutation test, growth")
+VARIANCE = at_most("exact call variance (microseconds an item)", 50)
+VARIANCE_GROWTH = shown("exact call variance, growth")
+TARGETS = (*DRAWS, GROWTH, VARIANCE, VARIANCE_GROWTH)
 
 
-def run(quick: bool = False) -> list[Figure]:
+def run(quick: bool = False):
     draws = 99 if quick else 999
-    laws = np.broadcast_to([0.4, 0.3, 0.2, 0.1], (*SHAPE, 4))
-    tensor = VerdictTensor.from_laws(laws, repeats=REPEATS, seed=0)
+    tensor = _tensor(50)
     what = "50 items x 6 prompts x 2 orders x 8 repeats"
-    figures = [
-        Figure(
-            name=f"permutation draw, {name} (ms)",
-            value=1e3
-            * processor(lambda options=options: permutation_test(tensor, **options))
-            / draws,
-            target=1,
-            direction="at most",
-            detail=f"{what}, {draws} draws, {options_in_words}",
-        )
-        for name, options_in_words, options in (
-            ("prompt", "within repeat ranks", {"draws": draws}),
-            ("order", "within repeat ranks", {"facet": "order", "draws": draws}),
-            ("from counts", "within whole blocks", {"within": "block", "draws": draws}),
-            ("studentised", "with the exact call variance", {"studentised": True, "draws": draws}),
-        )
-    ]
-    items = 2_000 if quick else 20_000
-    counts = np.random.default_rng(0).multinomial(8, [0.4, 0.3, 0.2, 0.1], size=(items, 6, 2))
-    seconds = processor(lambda: call_errors(counts))
     return [
-        *figures,
-        Figure(
-            name="exact call variance (microseconds an item)",
-            value=1e6 * seconds / items,
-            target=50,
-            direction="at most",
-            detail=f"{items:,} items of (6, 2, 4) counts, all components and contrasts at once",
+        *(
+            target.found(
+                1e3
+                * processor(lambda o=options: permutation_test(tensor, draws=draws, **o))
+                / draws,
+                f"{what}, {draws} draws, {words}; processor time, best of 3",
+            )
+            for target, (words, options) in DRAWS.items()
         ),
+        _growth(),
+        *_variance(2_000 if quick else 20_000),
+    ]
+
+
+def _tensor(items: int) -> VerdictTensor:
+    laws = np.broadcast_to(LAW, (items, 6, 2, 4))
+    return VerdictTensor.from_laws(laws, repeats=REPEATS, seed=0)
+
+
+def _growth():
+    tensors = _tensor(50), _tensor(500)
+    few, many = (processor(lambda t=t: permutation_test(t, draws=99)) for t in tensors)
+    return GROWTH.found(many / few, "from 50 to 500 items at 99 draws, processor time")
+
+
+def _variance(items: int):
+    counts = np.random.default_rng(0).multinomial(8, LAW, size=(items, 6, 2))
+    few, many = (processor(lambda c=c: call_errors(c)) for c in (counts[: items // 10], counts))
+    return [
+        VARIANCE.found(
+            1e6 * many / items,
+            f"{items:,} items of (6, 2, 4) counts, all components and contrasts at once; "
+            "processor time, best of 3",
+        ),
+        VARIANCE_GROWTH.found(many / few, f"from {items // 10:,} to {items:,} items"),
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.figure import Figure
+from benchmarks.figure import at_most, progress, shown
 from judgelaw.analysis import analyze
 from judgelaw.report import build
 from judgelaw.tensor import VerdictTensor
@@ -19,6 +19,15 @@ FLAGS = (
 )  # fmt: skip
 _READY = "#explorer:not([hidden]) tbody tr"
 _VOCABULARY = 4000
+
+SIZE = at_most("report of 369 x 6 x 2 x 4 calls with replies, megabytes", 15)
+OPENS = at_most("that report opens in Chromium, seconds", 2)
+LARGE = at_most("report of 5,000 items opens in Chromium, seconds", 2)
+SEARCH = at_most("search among 5,000 items, seconds", 0.1)
+GROWTH = shown("report, growth of the time to make it")
+SIZE_GROWTH = shown("report, growth of its size")
+TARGETS = (SIZE, OPENS, LARGE, SEARCH, GROWTH, SIZE_GROWTH)
+_NO_BROWSER = "chromium is not on the path (Debian: apt install chromium)"
 
 
 def calls(items: int, repeats: int) -> VerdictTensor:
@@ -63,15 +72,14 @@ def page(items: int, repeats: int, *, length: int = 0) -> tuple[str, float]:
 
 def opened(html: str, times: int) -> tuple[float, float]:
     """Return the shortest seconds until the explorer stands, and until it has filtered."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        return float("nan"), float("nan")
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "page.html"
         path.write_text(html, encoding="utf-8")
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=list(FLAGS)
+        )
         stands, filters = zip(*(_once(browser, path) for _ in range(times)), strict=True)
         browser.close()
     return min(stands), min(filters)
@@ -92,39 +100,34 @@ def _once(browser, path: Path) -> tuple[float, float]:
     return stands, filtered
 
 
-def run(quick: bool = False) -> list[Figure]:
-    times = 2 if quick else 5
-    html, made = page(60 if quick else 369, 4, length=1000)
+def run(quick: bool = False):
+    times, items, many = (2, 40, 400) if quick else (5, 369, 5_000)
+    html, made = page(items, 4, length=1000)
+    progress(f"a page of {items} items with replies made in {made:.1f} s")
+    small, small_s = page(many // 10, 4)
+    large, large_s = page(many, 4)
+    return [
+        SIZE.found(
+            len(html.encode()) / 1e6,
+            f"{items * 48:,} replies of 1,000 characters; made in {made:.1f} s",
+        ),
+        *_opening(html, large, times),
+        GROWTH.found(large_s / small_s, f"from {many // 10:,} to {many:,} items, once"),
+        SIZE_GROWTH.found(len(large) / len(small), f"from {many // 10:,} to {many:,} items"),
+    ]
+
+
+def _opening(html: str, large: str, times: int):
+    if shutil.which("chromium") is None:
+        return [target.absent(_NO_BROWSER) for target in (OPENS, LARGE, SEARCH)]
     stands, _ = opened(html, times)
-    large, _ = page(500 if quick else 5000, 4)
     large_stands, filters = opened(large, times)
     return [
-        Figure(
-            name="report of 369 x 6 x 2 x 4 calls with replies, megabytes",
-            value=len(html.encode()) / 1e6,
-            target=15,
-            direction="at most",
-            detail=f"17,712 replies of 1,000 characters; made in {made:.1f} s",
+        OPENS.found(
+            stands, f"from the address to a list of items that can be searched, best of {times}"
         ),
-        Figure(
-            name="that report opens in Chromium, seconds",
-            value=stands,
-            target=2,
-            direction="at most",
-            detail="from the address to a list of items that can be searched",
+        LARGE.found(
+            large_stands, f"{len(large.encode()) / 1e6:.1f} MB, without replies, best of {times}"
         ),
-        Figure(
-            name="report of 5,000 items opens in Chromium, seconds",
-            value=large_stands,
-            target=2,
-            direction="at most",
-            detail=f"{len(large.encode()) / 1e6:.1f} MB, without replies",
-        ),
-        Figure(
-            name="search among 5,000 items, seconds",
-            value=filters,
-            target=0.1,
-            direction="at most",
-            detail="from the key to the new list laid out",
-        ),
+        SEARCH.found(filters, f"from the key to the new list laid out, best of {times}"),
     ]

@@ -1,33 +1,45 @@
-"""How long a user waits before anything happens: `import judgelaw` and `judgelaw --help`."""
+"""How long a user waits: `import judgelaw`, `judgelaw --help`, and a whole `judgelaw demo`."""
 
 import subprocess
 import sys
+import tempfile
 
-from benchmarks.figure import Figure, best
+from benchmarks.figure import at_most, best, in_turn
+
+IMPORT = at_most("import judgelaw, seconds", 0.25)
+HELP = at_most("judgelaw --help, seconds", 0.3)
+DEMO = at_most("judgelaw demo, seconds", 10)
+TARGETS = (IMPORT, HELP, DEMO)
+
+
+def run(quick: bool = False):
+    times = 3 if quick else 10
+    bare, imported, helped = in_turn(
+        lambda: _run("-c", "pass"),
+        lambda: _run("-c", "import judgelaw"),
+        lambda: _run("-m", "judgelaw", "--help"),
+        times=times,
+    )
+    return [
+        IMPORT.found(
+            imported - bare,
+            f"beyond the {bare * 1000:.0f} ms of a bare interpreter, best of {times}",
+        ),
+        HELP.found(helped, f"interpreter included, best of {times}"),
+        *([] if quick else [_demo(2)]),
+    ]
+
+
+def _demo(times: int):
+    def whole():
+        with tempfile.TemporaryDirectory() as folder:
+            _run("-m", "judgelaw", "demo", "--out", f"{folder}/demo")
+
+    return DEMO.found(
+        best(whole, times),
+        f"study, freeze, ledger, analysis and report of a judge of known law, best of {times}",
+    )
 
 
 def _run(*code: str) -> None:
     subprocess.run([sys.executable, *code], check=True, capture_output=True)
-
-
-def run(quick: bool = False) -> list[Figure]:
-    times = 3 if quick else 10
-    bare = best(lambda: _run("-c", "pass"), times)
-    imported = best(lambda: _run("-c", "import judgelaw"), times)
-    shown = best(lambda: _run("-m", "judgelaw", "--help"), times)
-    return [
-        Figure(
-            name="import judgelaw, seconds",
-            value=imported - bare,
-            target=0.25,
-            direction="at most",
-            detail=f"beyond the {bare * 1000:.0f} ms of a bare interpreter",
-        ),
-        Figure(
-            name="judgelaw --help, seconds",
-            value=shown,
-            target=0.3,
-            direction="at most",
-            detail="interpreter included",
-        ),
-    ]

@@ -5,7 +5,6 @@ so that the provider is the limit of one worker, as a model server is.
 """
 
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,11 +12,14 @@ import warnings
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from benchmarks.acquire import frozen_run
-from benchmarks.figure import Figure
+from benchmarks.acquire import frozen_run, serving
+from benchmarks.figure import at_least, progress
 
 LATENCY_S = 0.2
 CONCURRENCY = 10
+
+TWO = at_least("calls/s of two workers over one", 1.6)
+TARGETS = (TWO,)
 
 
 @contextmanager
@@ -31,14 +33,6 @@ def database():
         with get_server(folder / "data", cleanup_mode="stop") as server:
             yield server.get_uri()
     shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def provider():
-    command = [sys.executable, "-m", "benchmarks.answering", str(LATENCY_S)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        yield int(process.stdout.readline())
-        process.stdin.close()
 
 
 def rate(url: str, port: int, name: str, *, workers: int, calls: int) -> float:
@@ -68,26 +62,21 @@ def rate(url: str, port: int, name: str, *, workers: int, calls: int) -> float:
     return sum(begin <= a.ended_at <= end for a in attempts) / (end - begin)
 
 
-def run(quick: bool = False) -> list[Figure]:
+def run(quick: bool = False):
     calls, times = (300, 1) if quick else (1_000, 3)
-    ratios, singles, pairs = [], [], []
+    singles, pairs = [], []
     with ExitStack() as stack:
-        url, port = stack.enter_context(database()), stack.enter_context(provider())
+        url, server = stack.enter_context(database()), stack.enter_context(serving(LATENCY_S))
         for n in range(times):
-            singles.append(rate(url, port, f"one-{n}", workers=1, calls=calls))
-            pairs.append(rate(url, port, f"two-{n}", workers=2, calls=2 * calls))
-            ratios.append(pairs[-1] / singles[-1])
+            singles.append(rate(url, server.port, f"one-{n}", workers=1, calls=calls))
+            pairs.append(rate(url, server.port, f"two-{n}", workers=2, calls=2 * calls))
+            progress(f"one worker {singles[-1]:.0f} calls/s, two {pairs[-1]:.0f}")
     limit = CONCURRENCY / LATENCY_S
     return [
-        Figure(
-            name="calls/s of two workers over one",
-            value=statistics.median(ratios),
-            target=1.6,
-            direction="at least",
-            detail=(
-                f"{statistics.median(pairs):.0f} against {statistics.median(singles):.0f} calls/s "
-                f"on PostgreSQL; {CONCURRENCY} under way at {LATENCY_S * 1000:.0f} ms allow "
-                f"{limit:.0f} a worker"
-            ),
+        TWO.found(
+            max(pairs) / max(singles),
+            f"{max(pairs):.0f} against {max(singles):.0f} calls/s on PostgreSQL, best of {times} "
+            f"in turn; {CONCURRENCY} under way at {LATENCY_S * 1000:.0f} ms allow {limit:.0f} a "
+            "worker",
         )
     ]
