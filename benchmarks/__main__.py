@@ -52,7 +52,9 @@ def main() -> None:
             fresh = {TITLES[name]: section(TITLES[name], found, load)}
             RESULTS.write_text(merged(text, TITLES.values(), fresh))
     print(f"[{time.monotonic() - began:4.0f} s] {summary(figures)}", file=sys.stderr)
-    sys.exit(1 if broken or not all(f.holds for f in figures if f.measured) else 0)
+    # Small sizes show that the code runs, and nothing about speed.
+    missed = not options.quick and any(f.measured and not f.holds for f in figures)
+    sys.exit(1 if broken or missed else 0)
 
 
 def promised(name: str) -> tuple[Target, ...]:
