@@ -24,6 +24,7 @@ STREAMS = (
     ("evaluation", "judge-3", 50, 4, 5),
     ("evaluation", "judge-4", 50, 4, 5),
 )
+DRAWS = 999
 COLUMNS = ("judge", "layer", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold")
 
 
@@ -39,7 +40,7 @@ def run(quick: bool = False):
         table = Path(folder) / "calls.parquet"
         calls = generate(table)
         spent = [spending(table) for _ in range(times)]
-        permuted = min(spending(table, permutations=99)[1] for _ in range(min(times, 2)))
+        permuted = min(spending(table, permutations=DRAWS)[1] for _ in range(min(times, 2)))
         wall, used = min(wall for wall, _ in spent), min(used for _, used in spent)
         figures = [
             SECONDS.found(
@@ -49,9 +50,9 @@ def run(quick: bool = False):
                 f"{times}; {used:.2f} s of processor time",
             ),
             PERMUTED.found(
-                1000 * (permuted - used) / (99 * 2 * len(STREAMS)),
-                "prompts and orders of every stream, averaged over streams; processor time beyond "
-                "that of an analysis without them",
+                1000 * (permuted - used) / (DRAWS * 2 * len(STREAMS)),
+                f"{DRAWS} draws for prompts and orders of every stream; processor time beyond that "
+                "of an analysis without them",
             ),
         ]
         return figures if quick else [*figures, growth(Path(folder) / "ten.parquet", calls, wall)]

@@ -76,7 +76,7 @@ def ours(folder: Path, calls: int, width: int) -> float:
 
 
 def run(quick: bool = False):
-    calls, times = (400, 2) if quick else (4_000, 5)
+    calls, times = (60, 1) if quick else (4_000, 5)
     figures = []
     for width, target in WIDTHS.items():
         limits, speeds = [], []
@@ -91,7 +91,7 @@ def run(quick: bool = False):
                 f"commits of one row, best of {times} in turn",
             )
         )
-    return [*figures, growth(calls, times=2)]
+    return [*figures, growth(calls, times=1 if quick else 2)]
 
 
 def growth(calls: int, *, times: int):
