@@ -1,21 +1,47 @@
 """Reference pages that are read off the program itself, so that they cannot go stale."""
 
+import inspect
 import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_origin
 
 import click
 from click.testing import CliRunner
 
+from judgelaw import worlds
+from judgelaw.acquire.outputs import CALLS, CALLS_COLUMNS, TIMING, TIMING_COLUMNS
+from judgelaw.analysis import analyze, values
+from judgelaw.analysis.encode import SCHEMA
 from judgelaw.cli._main import COMMANDS, cli
+from judgelaw.diagnose.finding import Finding
+from judgelaw.tables import ALIASES
+from judgelaw.tables._columns import CONTRACT, REQUIRED
+from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
+from judgelaw.uncertainty.calls import ErrorSplit
+from judgelaw.uncertainty.permutation import PermutationTest
+from judgelaw.uncertainty.results import Interval
 
 
 def write(folder: Path) -> None:
-    """Write `cli.md` and `study.md` into a folder; unchanged pages keep their time stamps."""
-    for name, text in (("cli.md", commands_page()), ("study.md", study_page())):
+    """Write the generated pages into a folder; unchanged pages keep their time stamps."""
+    for name, text in pages().items():
         page = folder / name
         if not page.exists() or page.read_text() != text:
             page.write_text(text)
+
+
+def pages() -> dict[str, str]:
+    """Return every generated page by its file name."""
+    return {
+        "cli.md": commands_page(),
+        "study.md": study_page(),
+        "tables.md": tables_page(),
+        "analysis.md": analysis_page(),
+    }
 
 
 def commands_page() -> str:
@@ -81,3 +107,166 @@ def _default(field: str, spec: dict[str, Any], required: set[str]) -> str:
         return "required"
     default = spec.get("default")
     return "" if default in (None, [], {}) else f"`{json.dumps(default)}`"
+
+
+MEANING = {
+    "judge": "who was asked; with one judge any word will do",
+    "layer": "which stream of calls, where there are several",
+    "item": "what was judged",
+    "stratum": "the group of the item: bands resample items within it",
+    "prompt": "under which prompt",
+    "order": "in which order the answers were shown, `AB` or `BA`; absent: one order",
+    "repeat": "which of the calls of this cell, counted from 0",
+    "verdict": "what came out, candidates restored to their names",
+    "gold": "the right verdict of the item, where it is known",
+}
+
+
+TABLES = """\
+# Calls tables
+
+One row for each call, as `.csv`, `.csv.gz`, `.parquet` or `.jsonl`, a folder or a glob of Parquet
+files, an `s3://` address, or a frame of pandas, polars, pyarrow or Spark. Other columns are carried
+along and not read. Where a column has another name, those in the last column are found without a
+word; any other is mapped, `VerdictTensor.from_table(path, columns={{"verdict": "won"}})`.
+
+| column | | what it holds | also found as |
+|---|---|---|---|
+{rows}
+
+Verdicts are words. Those of a pairwise judge are {verdicts}; any other alphabet is taken from the
+table, sorted, or given. An empty verdict is an error, not an invalid one, and so are two rows for
+the same judge, layer, item, prompt, order and repeat.
+
+## Tables that a run writes
+
+`{calls}` holds the verdicts, and nothing that tells who asked when: {calls_columns}.
+
+`{timing}` holds what the diagnostics of drift need: {timing_columns}.
+"""
+
+
+def tables_page() -> str:
+    """Return the columns of every table that is read or written."""
+    rows = [
+        f"| `{name}` | {'needed' if name in REQUIRED else ''} | {MEANING[name]} "
+        f"| {_listed(ALIASES[name])} |"
+        for name in CONTRACT
+    ]
+    return TABLES.format(
+        rows="\n".join(rows),
+        verdicts=_listed(DEFAULT_VERDICTS),
+        calls=CALLS,
+        calls_columns=_listed(CALLS_COLUMNS),
+        timing=TIMING,
+        timing_columns=_listed(TIMING_COLUMNS),
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+ANALYSIS = f"""\
+# Analysis JSON
+
+What `judgelaw analyze --json FILE` writes, and `judgelaw audit` into `results/analysis.json`: the
+document `{SCHEMA}`. A number that cannot be had is `null`, never 0; so is the component of a facet
+with one level.
+"""
+
+
+def analysis_page() -> str:
+    """Return every key of the analysis JSON, read off an analysis of a simulated judge."""
+    return "\n".join([ANALYSIS, *(_keys(*section) for section in sections(example()))])
+
+
+def sections(document: dict[str, Any]) -> list[tuple[str, dict[str, Any], type]]:
+    """Return the parts of a document: where they stand, one of them, and the value it encodes."""
+    judge = document["judges"]["a"]
+    component = judge["components"]["call"]
+    return [
+        ("The document", document, values.Analysis),
+        ("settings", document["settings"], values.Settings),
+        ("judges.NAME, layers.LAYER.NAME", judge, values.JudgeAnalysis),
+        ("components.NAME, depths.R.NAME, strata.STRATUM.NAME", component, values.Component),
+        ("permutation.FACET", judge["permutation"]["prompt"], PermutationTest),
+        ("split.NAME", judge["split"]["call"], ErrorSplit),
+        ("lead", judge["lead"], values.LargestComponent),
+        ("item_values", judge["item_values"], values.ItemValues),
+        ("prompt_distances", judge["prompt_distances"], values.PromptDistances),
+        ("order_direction", judge["order_direction"], values.OrderDirection),
+        ("projection", judge["projection"], Interval),
+        ("other_metrics.METRIC", judge["other_metrics"]["jss"], values.OtherMetric),
+        ("identity[]", judge["identity"][0], values.Identity),
+        ("diagnostics[]", document["diagnostics"][0], Finding),
+        ("tables.TABLE", document["tables"]["outcomes"], values.Table),
+    ]
+
+
+def example() -> dict[str, Any]:
+    """Analyse a judge of known law with everything in it: layers, strata, gold, sampled prompts."""
+    world = worlds.World.from_effects(base=[0.4, 0.32, 0.22, 0.06], prompt=0.004, order=0.03)
+    tensors = {
+        (layer, "a"): _displayed(world.tensor(items=8, prompts=4, orders=2, repeats=4, seed=seed))
+        for seed, layer in enumerate(("audit", "control"))
+    }
+    roles = {"audit": "audit", "control": "control"}
+    found = analyze(tensors, design="sampled", draws=200, permutations=9, roles=roles)
+    return found.to_json()
+
+
+def _displayed(tensor: VerdictTensor) -> VerdictTensor:
+    """Name the orders, so that positions are known."""
+    return replace(tensor, orders=("AB", "BA"))
+
+
+JSON_KIND = {
+    bool: "true or false",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    dict: "object",
+    Mapping: "object",
+    list: "list",
+    tuple: "list",
+}
+
+
+def _keys(title: str, value: dict[str, Any], home: type) -> str:
+    told = _attributes(home)
+    declared = {field.name: field.type for field in fields(home)}
+    rows = [
+        f"| `{key}` | {_kind(v, declared.get(key))} | {told.get(key, '')} |"
+        for key, v in value.items()
+    ]
+    about = (inspect.getdoc(home) or "").split("\n\n")[0].replace("\n", " ")
+    return "\n".join(
+        [f"## {title}\n", f"{about}\n", "| key | type | |", "|---|---|---|", *rows, ""]
+    )
+
+
+def _attributes(home: type) -> dict[str, str]:
+    """Read the attributes that a docstring explains, and the first line of each property."""
+    told = {
+        name: (inspect.getdoc(value) or "").split("\n")[0]
+        for name, value in vars(home).items()
+        if isinstance(value, property)
+    }
+    _, _, listed = (inspect.getdoc(home) or "").partition("Attributes:\n")
+    for entry in re.split(r"\n(?=    \w)", listed.split("\n\n")[0]):
+        names, _, text = entry.strip().partition(": ")
+        words = re.sub(r"\b(None|nan)\b", "`null`", " ".join(text.split())).replace("|", r"\|")
+        told |= dict.fromkeys(names.split(", "), words)
+    return told | {"schema": f"`{SCHEMA}`"}
+
+
+def _kind(value: Any, declared: Any) -> str:
+    """Name the type of a value as JSON has it, and say where `null` may stand in its place."""
+    possible = get_args(declared)
+    if value is not None:
+        kind = JSON_KIND[type(value)]
+    else:
+        (python, *_) = [get_origin(each) or each for each in possible if each is not NoneType]
+        kind = JSON_KIND[python]
+    return f"{kind} or `null`" if NoneType in possible else kind

@@ -1,31 +1,39 @@
 """Every Python block of the documentation runs, and prints what the page says."""
 
 import doctest
-import re
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+from judgelaw.acquire import acquire
+from judgelaw.design import load_study
+from judgelaw.render import freeze
+from servers.study import simulated_judge, write_study
+from support.imports import FIXTURES
+from support.pages import PAGES, blocks
+
+PYTHON = {
+    name: found
+    for name, page in PAGES.items()
+    if (found := [block.text for block in blocks(page.read_text()) if block.language == "python"])
+}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_python_blocks_run(page, tmp_path, monkeypatch):
-    text = page.read_text()
-    blocks = "\n".join(BLOCK.findall(text))
-    test = doctest.DocTestParser().get_doctest(blocks, {}, page.name, str(page), 0)
+@pytest.mark.parametrize("name", PYTHON)
+def test_python_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    _write_calls(tmp_path / "calls.csv")
+    PREPARE.get(name, _write_calls)(tmp_path)
+    code = "\n".join(PYTHON[name])
+    test = doctest.DocTestParser().get_doctest(code, {}, name, name, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     report = []
     runner.run(test, out=report.append)
     assert runner.failures == 0, "".join(report)
 
 
-def _write_calls(path):
+def _write_calls(folder: Path) -> None:
     """Write the calls table that the pages read: a simulated judge of known law."""
     from judgelaw.tables import write_calls
     from judgelaw.worlds import World
@@ -41,11 +49,24 @@ def _write_calls(path):
         "repeat": r,
         "verdict": [tensor.verdicts[code] for code in tensor.ranked.ravel()],
     }
-    write_calls(path, columns)
+    write_calls(folder / "calls.csv", columns)
 
 
-def test_no_python_block_is_left_out():
+def _finish_run(folder: Path) -> None:
+    study = write_study(folder, [simulated_judge()], items=12, repeats=4)
+    acquire(freeze(load_study(study), Path("runs/first"))).raise_if_open()
+
+
+def _copy_log(folder: Path) -> None:
+    (folder / "logs").mkdir()
+    shutil.copy(FIXTURES / "inspect-crossed.eval", folder / "logs" / "crossed.eval")
+
+
+PREPARE = {"docs/howto/notebook.md": _finish_run, "docs/howto/ci.md": _copy_log}
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_no_python_block_is_left_out(name):
     """A fenced block without a prompt would not run: it must say another language."""
-    for page in PAGES:
-        for block in BLOCK.findall(page.read_text()):
-            assert block.lstrip().startswith(">>>"), f"{page.name}: {block[:60]!r}"
+    for block in PYTHON[name]:
+        assert block.lstrip().startswith(">>>"), f"{name}: {block[:60]!r}"

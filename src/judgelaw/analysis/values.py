@@ -143,7 +143,12 @@ class ItemValues:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PromptDistances:
-    """Mean unbiased squared distances between the laws of prompts, (prompts, prompts)."""
+    """How far the verdict laws of prompts lie apart.
+
+    Attributes:
+        prompts: labels.
+        squared: mean unbiased squared distances between their laws, (prompts, prompts).
+    """
 
     prompts: tuple[str, ...]
     squared: Floats
@@ -250,7 +255,17 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How the analysis was made: with these and the calls it can be repeated to the last digit."""
+    """How the analysis was made: with these and the calls it can be repeated to the last digit.
+
+    Attributes:
+        design: "census" or "sampled".
+        draws: item resamples of the bands.
+        seed: of every random choice.
+        permutations: shuffles of the permutation tests.
+        level: nominal coverage of bands and intervals.
+        version: of judgelaw.
+        order_weights: by order, None where orders weigh the same.
+    """
 
     design: Design
     draws: int
