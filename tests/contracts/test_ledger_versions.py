@@ -11,27 +11,38 @@ from pathlib import Path
 
 import pytest
 
+from judgelaw.errors import JudgelawError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
-from judgelaw.ledger.sqltext import migrations
+from judgelaw.ledger.sqltext import Migration, migrations
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/ledgers"
 FILES = sorted(FIXTURES.glob("*.sql"))
 
 
 def released(dialect):
-    """The fixtures of a dialect that are not of the present version, and the present one too."""
+    """The fixtures of a dialect, the oldest first."""
     return [file for file in FILES if file.name.startswith(dialect)]
 
 
 @pytest.fixture(params=released("sqlite"), ids=lambda file: file.stem)
-def sqlite_run(request, tmp_path):
+def sqlite_file(request):
+    return request.param
+
+
+@pytest.fixture
+def sqlite_run(sqlite_file, tmp_path):
     with closing(sqlite3.connect(tmp_path / LEDGER_NAME)) as connection:
-        connection.executescript(request.param.read_text())
+        connection.executescript(sqlite_file.read_text())
     return tmp_path
 
 
 @pytest.fixture(params=released("postgres"), ids=lambda file: file.stem)
-def postgres_address(request):
+def postgres_file(request):
+    return request.param
+
+
+@pytest.fixture
+def postgres_address(postgres_file):
     import psycopg
 
     from judgelaw.ledger.postgres_address import read_address
@@ -41,8 +52,16 @@ def postgres_address(request):
     with psycopg.connect(address.url, autocommit=True) as connection:
         connection.execute('CREATE SCHEMA "judgelaw:run"')
         connection.execute('SET search_path TO "judgelaw:run"')
-        connection.execute(request.param.read_bytes())
+        connection.execute(postgres_file.read_bytes())
     return address
+
+
+BATCHES = {1: [], 2: ["ended"]}
+"""The batches that the fixture of a version holds: version 1 knew none."""
+
+
+def version_of(file):
+    return int(file.stem.rpartition("-")[2])
 
 
 def check_rows(view):
@@ -59,30 +78,30 @@ def check_rows(view):
     assert next(s.failures for s in view.summaries())["timeout"] == 1
 
 
-def work_on(ledger):
+def work_on(ledger, batches):
     """Do what only the schema of today can."""
     reserved = asyncio.run(ledger.reserve("chat", after=-1, limit=9))
     assert sorted(r.call.call_id[0] for r in reserved) == ["b", "c"]
     assert {r.number for r in reserved} == {2}
     batch = asyncio.run(ledger.prepare_batch("chat", "uid", reserved))
     asyncio.run(ledger.note_batch(batch, "withdrawn"))
-    assert [b.state for b in ledger.batches()] == ["withdrawn"]
+    assert [b.state for b in ledger.batches()] == [*batches, "withdrawn"]
 
 
-def test_an_old_file_is_read_as_it_is(sqlite_run):
+def test_an_old_file_is_read_as_it_is(sqlite_run, sqlite_file):
     before = (sqlite_run / LEDGER_NAME).read_bytes()
     with SqliteView(sqlite_run / LEDGER_NAME) as view:
         check_rows(view)
-        assert list(view.batches()) == []
+        assert [b.state for b in view.batches()] == BATCHES[version_of(sqlite_file)]
         assert view.check() == []
     assert (sqlite_run / LEDGER_NAME).read_bytes() == before
 
 
-def test_an_old_file_is_brought_to_the_present(sqlite_run):
+def test_an_old_file_is_brought_to_the_present(sqlite_run, sqlite_file):
     with SqliteLedger(sqlite_run) as ledger:
         check_rows(ledger)
         assert ledger.totals().orphaned == 1, "what was under way at the kill may have been sent"
-        work_on(ledger)
+        work_on(ledger, BATCHES[version_of(sqlite_file)])
     with SqliteView(sqlite_run / LEDGER_NAME) as view:
         assert view.check() == [], "every rule is that of a ledger made today"
     with closing(sqlite3.connect(sqlite_run / LEDGER_NAME)) as connection:
@@ -91,14 +110,14 @@ def test_an_old_file_is_brought_to_the_present(sqlite_run):
 
 
 @pytest.mark.postgres
-def test_an_old_schema_is_brought_to_the_present(postgres_address):
+def test_an_old_schema_is_brought_to_the_present(postgres_address, postgres_file):
     from judgelaw.ledger.postgres import PostgresLedger
 
     with PostgresLedger(postgres_address, "run") as ledger:
         check_rows(ledger)
         assert ledger.totals().orphaned == 1, "the session that held it is silent since long"
         assert ledger.check() == []
-        work_on(ledger)
+        work_on(ledger, BATCHES[version_of(postgres_file)])
         assert ledger.check() == []
         versions = [row[0] for row in schema_versions(postgres_address)]
     assert versions == [step.version for step in migrations("postgres")]
@@ -150,6 +169,43 @@ def definition(address, run):
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
-def test_every_version_before_this_one_has_its_fixture(dialect):
-    have = {int(file.stem.rpartition("-")[2]) for file in released(dialect)}
-    assert have >= {step.version for step in migrations(dialect)[:-1]}
+def test_every_version_has_its_fixture(dialect):
+    """The present one too: it is what the next release of judgelaw leaves on people's disks."""
+    have = [version_of(file) for file in released(dialect)]
+    assert have == [step.version for step in migrations(dialect)]
+    assert sorted(BATCHES) == have
+
+
+def with_a_step_that_breaks(monkeypatch, module, dialect):
+    """Add a migration whose first statement works and whose second does not."""
+    steps = migrations(dialect)
+    script = "CREATE TABLE half (id integer);\nINSERT INTO nowhere VALUES (1);"
+    broken = Migration(steps[-1].version + 1, "broken", script)
+    monkeypatch.setattr(module, "migrations", lambda _: (*steps, broken))
+
+
+def test_a_step_that_breaks_leaves_a_file_at_the_version_before_it(sqlite_run, monkeypatch):
+    from judgelaw.ledger import migrate
+
+    with monkeypatch.context() as patch:
+        with_a_step_that_breaks(patch, migrate, "sqlite")
+        with pytest.raises(sqlite3.Error, match="nowhere"):
+            SqliteLedger(sqlite_run)
+    with SqliteView(sqlite_run / LEDGER_NAME) as view:
+        check_rows(view)
+        assert view.check() == [], "nothing of the broken step is there"
+
+
+@pytest.mark.postgres
+def test_a_step_that_breaks_leaves_a_schema_as_it_was(postgres_address, monkeypatch):
+    from judgelaw.ledger import postgres_schema
+    from judgelaw.ledger.postgres import PostgresLedger
+
+    before = definition(postgres_address, "run")
+    with monkeypatch.context() as patch:
+        with_a_step_that_breaks(patch, postgres_schema, "postgres")
+        with pytest.raises(JudgelawError, match="nowhere"):
+            PostgresLedger(postgres_address, "run")
+    assert definition(postgres_address, "run") == before
+    with PostgresLedger(postgres_address, "run") as ledger:
+        check_rows(ledger)
