@@ -50,13 +50,17 @@ def run(quick: bool = False):
     tenth, _ = frozen(items // 10)
     progress(f"a tenth took {tenth:.1f} s")
     seconds, peak = frozen(items)
+    tenth = min(tenth, frozen(items // 10)[0])
     calls = items * CALLS_AN_ITEM
     detail = f"{calls:,} calls with 1.6 kB of text each, distinct seeds and request hashes"
     scaled = f"; {seconds:.1f} s, scaled to a million" if quick else ""
     return [
         SECONDS.found(seconds * CALLS / calls, f"{detail}{scaled}"),
         PEAK.found(peak, detail),
-        GROWTH.found(seconds / tenth, f"from {items // 10 * CALLS_AN_ITEM:,} to {calls:,} calls"),
+        GROWTH.found(
+            seconds / tenth,
+            f"from {items // 10 * CALLS_AN_ITEM:,} to {calls:,} calls, the smaller twice",
+        ),
     ]
 
 
