@@ -1,0 +1,293 @@
+"""Every flag of every command, and every exit code, has a test that sees what it does.
+
+The tables below name those tests. A flag without a row fails here, and so does a row whose test is
+gone, or does not use the flag.
+"""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+
+from judgelaw import errors
+from judgelaw.cli import _main
+from support.pages import PAGES, ROOT
+
+HERE = "tests/docs/test_flag_effects.py"
+CLI = "tests/unit/cli"
+FOLDER = "tests/postgres/test_run_folder.py::TestCommands"
+IMPORT = "tests/unit/importers/test_command.py"
+
+JUDGE = f"{HERE}::test_judge_reads_that_judge_only"
+WHICH = f"{HERE}::test_layer_repeats_and_design_say_which_calls_and_what_they_are"
+INCOMPLETE = f"{HERE}::test_incomplete_items_are_dropped_on_demand"
+DRAWN = f"{HERE}::test_draws_seed_and_permutations_are_those_that_were_asked_for"
+MOVED = f"{HERE}::test_draws_and_seed_move_the_bands_of_a_comparison_and_nothing_else"
+NAMED = f"{HERE}::test_fields_of_a_log_are_named_one_by_one"
+MAPPED = f"{IMPORT}::test_fields_labels_orders_and_choices_come_from_options"
+SIZES = f"{HERE}::test_sizes_and_seeds_of_simulations_are_those_that_were_asked_for"
+PAPER = f"{HERE}::test_the_paper_shows_what_agrees_too_and_takes_a_seed"
+
+READS = {
+    "--judge": JUDGE,
+    "--layer": WHICH,
+    "--repeats": WHICH,
+    "--design": WHICH,
+    "--incomplete": INCOMPLETE,
+}
+SIMULATED = {"--seed": SIZES, "--json": SIZES, "--items": SIZES}
+
+FLAGS = {
+    "": {
+        "--version": f"{HERE}::test_version_and_help",
+        "--help": f"{HERE}::test_version_and_help",
+    },
+    "audit": {"--out": f"{HERE}::test_audit_puts_the_run_where_it_is_told"},
+    "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
+    "init": {
+        "--provider": f"{CLI}/test_study_commands.py"
+        "::test_init_writes_a_study_that_passes_check_and_schema",
+        "--model": f"{CLI}/test_study_commands.py::test_init_takes_the_model_as_it_is",
+        "--out": f"{CLI}/test_study_commands.py"
+        "::test_init_writes_a_study_that_passes_check_and_schema",
+    },
+    "check": {
+        "--probe": f"{HERE}::test_check_shows_json_and_probes_only_when_asked",
+        "--json": f"{HERE}::test_check_shows_json_and_probes_only_when_asked",
+    },
+    "plan": {
+        "--pilot": f"{CLI}/test_plan.py::test_a_sentence_comes_first_and_a_pilot_is_named",
+        "--law": f"{CLI}/test_plan.py::test_widths_are_those_of_the_formula",
+        "--latency": f"{HERE}::test_plan_takes_the_latency_of_a_call",
+        "--json": f"{CLI}/test_plan.py::test_money_and_time_follow_from_the_study",
+    },
+    "run": {
+        "--out": f"{CLI}/test_acquire.py::test_run_then_status_then_verify",
+        "--ledger": f"{FOLDER}::test_freeze_then_work_then_finish",
+        "--freeze-only": f"{FOLDER}::test_freeze_then_work_then_finish",
+        "--cancel-batches": f"{HERE}::test_cancelled_batches_are_not_submitted",
+        "--lease": f"{HERE}::test_the_lease_reaches_the_session",
+    },
+    "worker": {
+        "--ledger": f"{FOLDER}::test_freeze_then_work_then_finish",
+        "--run": f"{FOLDER}::test_a_live_look_counts_what_the_copy_does_not_have_yet",
+        "--lease": f"{HERE}::test_the_lease_reaches_the_session",
+    },
+    "status": {
+        "--json": f"{CLI}/test_acquire.py::test_run_then_status_then_verify",
+        "--ledger": f"{FOLDER}::test_a_live_look_counts_what_the_copy_does_not_have_yet",
+    },
+    "extend": dict.fromkeys(
+        ("--repeats", "--layer", "--prompts"),
+        f"{HERE}::test_extend_raises_one_layer_or_the_prompts_of_a_generator",
+    ),
+    "verify": {
+        "--json": f"{CLI}/test_acquire.py::test_run_then_status_then_verify",
+        "--recompute": f"{CLI}/test_demo.py::test_a_changed_estimate_is_found_by_the_recount",
+    },
+    "reparse": {
+        "--parser": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
+        "--truncated": f"{HERE}::test_another_terminal_rule_reads_what_was_cut",
+        "--judge": f"{CLI}/test_acquire.py::test_reparse_says_what_it_wants",
+        "--out": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
+        "--json": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
+    },
+    "import": {
+        "--from": f"{IMPORT}::test_a_log_becomes_a_table_that_is_analysed",
+        "--out": f"{IMPORT}::test_a_table_that_nobody_named_is_not_written_over",
+        "--parser": f"{IMPORT}::test_a_log_becomes_a_table_that_is_analysed",
+        **dict.fromkeys(
+            (
+                *("--judge", "--layer", "--item", "--prompt", "--order"),
+                *("--repeat", "--stratum", "--gold", "--verdict"),
+            ),
+            NAMED,
+        ),
+        "--text": f"{HERE}::test_the_completion_may_stand_in_a_field_of_its_own",
+        "--label": MAPPED,
+        "--map-order": MAPPED,
+        "--where": MAPPED,
+        **dict.fromkeys(
+            ("--custom-id", "--truncated"),
+            f"{HERE}::test_custom_ids_of_a_batch_are_read_as_described_and_cut_answers_on_demand",
+        ),
+        "--drop-copies": f"{IMPORT}::test_copies_end_with_an_error_unless_one_of_each_is_asked_for",
+        "--json": f"{IMPORT}::test_json_says_the_same",
+    },
+    "analyze": {
+        **READS,
+        **dict.fromkeys(("--draws", "--seed", "--permutations"), DRAWN),
+        "--json": f"{CLI}/test_analyze.py::test_json_to_stdout_is_json_alone",
+        "--tables": f"{CLI}/test_analyze.py::test_json_and_tables_go_to_files",
+    },
+    "report": {
+        **READS,
+        **dict.fromkeys(("--draws", "--seed", "--permutations"), DRAWN),
+        "--output": f"{HERE}::test_a_page_has_the_title_and_the_place_that_were_asked_for",
+        "--title": f"{HERE}::test_a_page_has_the_title_and_the_place_that_were_asked_for",
+        "--figures": f"{CLI}/test_report.py::test_figures_are_written_for_a_paper",
+        "--verify": f"{CLI}/test_report.py"
+        "::test_a_run_becomes_a_page_with_its_replies_and_its_configuration",
+    },
+    "compare": {
+        **READS,
+        **dict.fromkeys(("--draws", "--seed"), MOVED),
+        "--prompt": f"{HERE}::test_prompts_of_a_comparison_are_chosen",
+        "--json": f"{CLI}/test_compare.py::test_one_judge_in_two_tables_is_named_by_its_source",
+    },
+    "gate": {
+        **READS,
+        "--max": f"{CLI}/test_gate.py::test_exit_codes",
+        "--min": f"{CLI}/test_gate.py::test_exit_codes",
+        "--fixed": f"{CLI}/test_gate.py::test_new_items_are_another_question",
+        "--new-items": f"{CLI}/test_gate.py::test_new_items_are_another_question",
+        "--on-inconclusive": f"{CLI}/test_gate.py::test_exit_codes",
+        "--level": f"{HERE}::test_a_gate_of_a_lower_level_has_a_lower_upper_bound",
+        "--junit": f"{CLI}/test_gate.py::test_junit_tells_failed_from_undecided",
+        "--summary": f"{CLI}/test_gate.py::test_the_summary_is_added_to_and_escaped",
+        "--json": f"{CLI}/test_gate.py::test_json_has_verdict_and_limits",
+    },
+    "simulate point": {
+        **SIMULATED,
+        "--figure": f"{CLI}/test_simulate.py::test_point_writes_its_figure",
+        "--html": f"{HERE}::test_the_simulated_figure_stands_on_a_page",
+    },
+    "simulate decision": {
+        **SIMULATED,
+        "--datasets": SIZES,
+        "--prompts": SIZES,
+        "--tau": f"{HERE}::test_a_rule_has_its_threshold",
+    },
+    "simulate panel": {**SIMULATED, "--experiments": SIZES},
+    "simulate sampled": {
+        **SIMULATED,
+        "--datasets": SIZES,
+        "--prompts": SIZES,
+        "--repeats": SIZES,
+        "--truth": f"{HERE}::test_a_simulation_of_sampled_prompts_has_a_truth_and_a_family",
+        "--family": f"{HERE}::test_a_simulation_of_sampled_prompts_has_a_truth_and_a_family",
+    },
+    "simulate custom": SIMULATED,
+    "paper": {
+        **dict.fromkeys(("--items", "--datasets", "--experiments", "--all", "--seed"), PAPER),
+        "--calls": f"{CLI}/test_paper.py::test_calls_are_recomputed_and_differences_shown",
+        "--layer": f"{CLI}/test_paper.py::test_calls_are_recomputed_and_differences_shown",
+        "--json": f"{CLI}/test_paper.py::test_json_carries_every_comparison",
+        "--html": f"{CLI}/test_paper.py::test_every_comparison_stands_on_one_page",
+    },
+    "schema": {"--out": f"{CLI}/test_study_commands.py::test_schema_goes_to_a_file"},
+}
+
+EXIT_CODES = {
+    0: f"{CLI}/test_acquire.py::test_run_then_status_then_verify",
+    1: f"{CLI}/test_gate.py::test_exit_codes",
+    2: f"{CLI}/test_study_commands.py::test_check_lists_problems_with_exit_code_two",
+    3: f"{CLI}/test_acquire.py::test_open_calls_leave_with_three_and_the_same_command_resumes",
+    4: f"{CLI}/test_acquire.py::test_damage_leaves_with_four",
+    5: f"{CLI}/test_acquire.py::test_a_refused_key_leaves_with_five",
+    6: f"{CLI}/test_acquire.py::test_a_used_up_budget_leaves_with_six",
+    7: f"{CLI}/test_gate.py::test_exit_codes",
+    70: f"{CLI}/test_main.py::test_a_bug_says_that_it_is_one",
+    130: f"{CLI}/test_acquire.py::test_ctrl_c_waits_for_replies_under_way_and_saves_them",
+}
+
+
+def options(command: click.Command) -> dict[str, tuple[str, ...]]:
+    """Every flag of a command by its long name, with the other ways to write it."""
+    found = {
+        max(param.opts, key=len): tuple(param.opts)
+        for param in command.params
+        if isinstance(param, click.Option)
+    }
+    return {"--version": ("--version",), "--help": ("--help",)} if command is _main.cli else found
+
+
+def tree(command: click.Command, words: tuple[str, ...] = ()) -> dict[str, click.Command]:
+    if not isinstance(command, click.Group):
+        return {" ".join(words): command}
+    context = click.Context(command)
+    found = {} if words else {"": command}
+    for name in command.list_commands(context):
+        found |= tree(command.get_command(context, name), (*words, name))
+    return found
+
+
+COMMANDS = tree(_main.cli)
+ROWS = [(command, flag) for command, flags in FLAGS.items() for flag in flags]
+
+
+def test_every_flag_of_every_command_has_a_row_and_no_row_is_stale():
+    there = {(name, flag) for name, command in COMMANDS.items() for flag in options(command)}
+    rows = set(ROWS)
+    assert not there - rows, "flags that no test is named for"
+    assert not rows - there, "rows of flags that are gone"
+
+
+@pytest.mark.parametrize(("command", "flag"), ROWS, ids=lambda value: value or "judgelaw")
+def test_the_test_of_a_flag_uses_it(command, flag):
+    source = source_of(FLAGS[command][flag])
+    spellings = options(COMMANDS[command])[flag]
+    assert any(re.search(rf"(?<![\w-]){re.escape(s)}(?![\w-])", source) for s in spellings)
+
+
+def test_the_exit_codes_of_the_page_are_those_of_the_program():
+    told = re.findall(r"^\| (\d+) \|", PAGES["docs/howto/endpoint.md"].read_text(), re.MULTILINE)
+    tree_of_errors = {
+        e.exit_code
+        for e in vars(errors).values()
+        if isinstance(e, type) and issubclass(e, errors.JudgelawError)
+    }
+    from judgelaw.cli import gate
+
+    others = {_main.OK, _main.BUG, _main.INTERRUPTED, gate.PASSED, gate.FAILED, gate.INCONCLUSIVE}
+    assert set(map(int, told)) == tree_of_errors | others == set(EXIT_CODES)
+
+
+@pytest.mark.parametrize("code", EXIT_CODES)
+def test_the_test_of_an_exit_code_expects_it(code):
+    assert re.search(rf"\b{code}\b", source_of(EXIT_CODES[code]))
+
+
+def source_of(node: str) -> str:
+    """The source of a test, with what it uses of its module: fixtures, helpers, constants."""
+    path, *names = node.split("::")
+    lines = (ROOT / path).read_text().splitlines()
+    body, scope = parsed(ROOT / path).body, {}
+    wanted = names[-1]
+    for name in names[:-1]:
+        body = scoped(body)[name].body
+    scope = scoped(parsed(ROOT / path).body) | scoped(body)
+    assert wanted in scope, f"{node}: there is no such test"
+    seen: set[str] = set()
+    waiting = [wanted]
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        used = {n.id for n in ast.walk(scope[name]) if isinstance(n, ast.Name)}
+        used |= {a.arg for a in ast.walk(scope[name]) if isinstance(a, ast.arg)}
+        waiting += [other for other in used & set(scope) if other not in seen]
+    return "\n".join(segment(lines, scope[name]) for name in seen)
+
+
+def scoped(body: list[ast.stmt]) -> dict[str, ast.stmt]:
+    """What a module or class defines, by name."""
+    found = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign):
+            found |= {t.id: node for t in node.targets if isinstance(t, ast.Name)}
+    return found
+
+
+def segment(lines: list[str], node: ast.stmt) -> str:
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+    return "\n".join(lines[first - 1 : node.end_lineno])
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
