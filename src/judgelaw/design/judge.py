@@ -1,6 +1,7 @@
 """One judge: the full configuration whose answers are counted under one name."""
 
 from functools import cached_property
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -22,7 +23,7 @@ PROVIDERS = ("openai-chat", "openai-completions", "anthropic", "embedded", "simu
 Wire = Literal["openai-chat", "openai-completions", "anthropic", "simulated"]
 SeedPolicy = Literal["sent", "logical", "none"]
 
-AMENDABLE = ("base_url", "api_key", "headers", "price", "batch")
+AMENDABLE = ("base_url", "api_key", "headers", "price", "batch", "model_path")
 """Fields that reach a judge without being part of what it is: they may change between sessions."""
 
 
@@ -219,6 +220,9 @@ class JudgeSpec(Model):
         if self.batch is not None:
             # Which interface answers is part of what the judge is; how it is used is not.
             values["batch"] = {"window": self.batch.window}
+        if self.model_path is not None:
+            # The same file in another folder is the same judge.
+            values["model_path"] = PurePath(self.model_path).name
         if self.template is not None:
             values["template"].pop("path", None)
         return values

@@ -1,6 +1,7 @@
 """From a study file to a study, or to every problem with its line."""
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -61,7 +62,7 @@ def load_study(path: FilePath | str) -> LoadedStudy:
     study, found = _validate({**raw, "judges": judges} if "judges" in raw else raw, origins)
     _stop(path, document, [*problems, *found])
     assert study is not None  # noqa: S101 - no problem means that validation succeeded
-    study, problems = _with_templates(study, path.parent, origins)
+    study, problems = _with_templates(_with_models(study, path.parent), path.parent, origins)
     _stop(path, document, [*problems, *study_problems(study, raw, origins)])
     return LoadedStudy(study=study, path=path, source=source, document=document)
 
@@ -134,6 +135,21 @@ def _trim(path: Path, data: Any, kind: str) -> Path:
         elif last and kind == "missing":
             kept.append(part)
     return tuple(kept)
+
+
+def _with_models(study: Study, folder: FilePath) -> Study:
+    """Take the paths of embedded models from the study's folder, as every path of a study."""
+    judges = tuple(
+        judge
+        if judge.model_path is None
+        else judge.model_copy(update={"model_path": _from(folder, judge.model_path)})
+        for judge in study.judges
+    )
+    return study.model_copy(update={"judges": judges})
+
+
+def _from(folder: FilePath, given: str) -> str:
+    return os.path.normpath(folder.absolute() / FilePath(given).expanduser())
 
 
 def _with_templates(

@@ -31,7 +31,10 @@ def locate_model(given: str | None = None) -> Path:
         return _packaged_model()
     path = Path(given).expanduser().absolute()
     if not path.is_file():
-        raise InputError(f"model_path {given}: no file at {path}; name a GGUF file or leave it out")
+        raise InputError(
+            f"model_path {given}: no file at {path}; name a GGUF file (in a study a relative path "
+            "starts at the study's folder), or leave it out"
+        )
     return path
 
 
