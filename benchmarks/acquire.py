@@ -169,33 +169,30 @@ def compare(port: int, concurrency: int, calls: int, times: int):
 
 
 def run(quick: bool = False):
-    calls, times = (1_000, 1) if quick else (10_000, 4)
+    calls, times = (1_000, 1) if quick else (5_000, 4)
     with serving() as server:
         return [
             *compare(server.port, 20, calls, times),
-            *compare(server.port, 200, calls, times),
-            memory(server.port, quick=quick),
-            growth(server.port, calls),
+            *compare(server.port, 200, 2 * calls, times),
+            *large_runs(server.port, *((200, 300, 3_000) if quick else (1_000, 10_000, 100_000))),
         ]
 
 
-def memory(port: int, *, quick: bool):
-    """Compare peak memory at a hundred times the calls (ten times in the quick form)."""
-    few, many = (200, 2_000) if quick else (1_000, 100_000)
-    small, large = (measure("ours", port, 200, calls) for calls in (few, many))
-    return MEMORY.found(
-        large["asking"] - small["asking"],
-        f"most of {many:,} calls ({large['asking']:.0f} MB) less that of {few:,}; "
-        f"peak of the process, a page of the manifest included, {large['rss']:.0f} MB",
-    )
-
-
-def growth(port: int, calls: int):
-    few, many = (measure("ours", port, 200, n) for n in (calls // 2, 5 * calls))
-    return GROWTH.found(
-        many["wall"] / few["wall"],
-        f"from {calls // 2:,} to {5 * calls:,} calls at concurrency 200, once",
-    )
+def large_runs(port: int, few: int, tenth: int, many: int):
+    """Compare runs of very different sizes: what they hold in memory, and how long they take."""
+    progress(f"{few:,}, {tenth:,} and {many:,} calls")
+    small, middle, large = (measure("ours", port, 200, calls) for calls in (few, tenth, many))
+    return [
+        MEMORY.found(
+            large["asking"] - small["asking"],
+            f"most of {many:,} calls ({large['asking']:.0f} MB) less that of {few:,}; "
+            f"peak of the process, a page of the manifest included, {large['rss']:.0f} MB",
+        ),
+        GROWTH.found(
+            large["wall"] / middle["wall"],
+            f"from {tenth:,} to {many:,} calls at concurrency 200, once",
+        ),
+    ]
 
 
 def main(kind: str, folder: Path, port: int, concurrency: int, calls: int) -> None:

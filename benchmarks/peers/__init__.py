@@ -65,9 +65,9 @@ def _clients(*, quick: bool) -> tuple[dict[str, tuple[Client, int, str]], list[F
     clients: dict[str, tuple[Client, int, str]] = {"judgelaw": (_own("ours"), 4_000, "")}
     absent = []
     for name, make, calls in (
-        ("inspect_ai", lambda: _scripted("inspect_ai", "inspect_calls.py", quick=quick), 600),
+        ("inspect_ai", lambda: _scripted("inspect_ai", "inspect_calls.py", quick=quick), 300),
         ("lm_eval", lambda: _scripted("lm_eval", "lm_eval_calls.py", quick=quick), 3_000),
-        ("promptfoo", lambda: _promptfoo(quick=quick), 1_000),
+        ("promptfoo", lambda: _promptfoo(quick=quick), 600),
     ):
         try:
             client, version = make()
