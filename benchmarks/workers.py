@@ -63,7 +63,7 @@ def rate(url: str, port: int, name: str, *, workers: int, calls: int) -> float:
 
 
 def run(quick: bool = False):
-    calls, times = (300, 1) if quick else (1_000, 3)
+    calls, times = (300, 1) if quick else (600, 2)
     singles, pairs = [], []
     with ExitStack() as stack:
         url, server = stack.enter_context(database()), stack.enter_context(serving(LATENCY_S))
