@@ -9,6 +9,7 @@ from typing import NoReturn
 import click
 
 import judgelaw
+from judgelaw.cli._output import say
 from judgelaw.errors import JudgelawError
 
 # name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
@@ -87,7 +88,7 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         click.echo("judgelaw: interrupted; what was acquired is saved", err=True)
         return INTERRUPTED
     except JudgelawError as error:
-        click.echo(f"judgelaw: {error}", err=True)
+        say(f"judgelaw: {error}", err=True)
         return error.exit_code
     except BrokenPipeError:
         # The reader (`| head`) has what it wanted; Python would complain again on closing stdout.

@@ -2,7 +2,9 @@
 
 import json
 import math
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +20,11 @@ _PATIENCE_S = 2.0
 """Shorter work shows no progress."""
 
 _LINE_EVERY_S = 5.0
+
+_UNBOUNDED = 10_000
+
+_SHORT = 20
+"""Longer cells are words, which may be folded."""
 
 
 def plain(value: Any) -> Any:
@@ -45,21 +52,48 @@ def write_json(value: Any, target: str) -> None:
         raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Print words; a terminal gets them folded between words, with their indentation."""
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(_folded(line, width) for line in text.split("\n"))
+    click.echo(text, err=err)
+
+
+def _folded(line: str, width: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.fill(
+        line.strip(),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  " * bool(indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str) -> None:
     """Print a table to stdout; in full, without colour or cutting, where it is no terminal."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     terminal = sys.stdout.isatty()
     console = Console(width=None if terminal else 200, highlight=False)
     table = Table(box=None, pad_edge=False)
     for index, column in enumerate(columns):
         left = index == 0 or not _is_number(rows, index)
-        table.add_column(column, justify="left" if left else "right")
+        # A figure or an interval that is folded cannot be read; names and words can.
+        whole = terminal and index > 0 and all(len(row[index]) <= _SHORT for row in rows)
+        table.add_column(column, justify="left" if left else "right", no_wrap=whole)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell) for cell in row))
+    unbounded = console.options.update(max_width=_UNBOUNDED)
+    if terminal and console.measure(table, options=unbounded).maximum > console.width:
+        table.padding = (0, 1, 0, 0)
     # A title of its own: rich would fold it to the width of the columns.
-    console.print(title, style="bold", soft_wrap=True, markup=False)
+    console.print(title, style="bold", soft_wrap=not terminal, markup=False)
     console.print(table)
 
 

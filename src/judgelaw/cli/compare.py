@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import plain, show_table, write_json
+from judgelaw.cli._output import plain, say, show_table, write_json
 from judgelaw.cli._source import Source, read_source, resampling_options, source_options
 from judgelaw.errors import InputError
 
@@ -103,14 +103,14 @@ def _named(
 
 def _show(c: "Comparison") -> None:
     for line in _sentences(c):
-        click.echo(line)
+        say(line)
     click.echo()
     columns = ["difference", "component", "corrected", "95% item band", "95% call interval"]
     rows = [_row(d) for d in c.differences]
     show_table([*columns, "plug-in"], rows, title=f"{c.items:,} matched items, R = {c.depth}")
     if any(c.lost.values()):
         lost = ", ".join(f"{name} {n}" for name, n in c.lost.items() if n)
-        click.echo(f"  ! items that another judge lacks were left out: {lost}")
+        say(f"  ! items that another judge lacks were left out: {lost}")
 
 
 def _sentences(c: "Comparison") -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import show_table
+from judgelaw.cli._output import say, show_table
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
@@ -113,6 +113,4 @@ def _show_truth(analysis: "Analysis") -> None:
         )
     columns = ["component", "truth", "estimate", "95% call interval", "plug-in", "holds it"]
     show_table(columns, rows, title="The truth, which only a simulation knows, beside the estimate")
-    click.echo(
-        "A 95% interval misses one truth in twenty; the plug-in misses the prompt by design."
-    )
+    say("A 95% interval misses one truth in twenty; the plug-in misses the prompt by design.")

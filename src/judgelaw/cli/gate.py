@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import show_table, write_json
+from judgelaw.cli._output import say, show_table, write_json
 from judgelaw.cli._source import Source, read_source, source_options
 
 if TYPE_CHECKING:
@@ -164,8 +164,9 @@ def _show(report: "GateReport", scope: str) -> None:
 
     kept = sum(d.verdict == "pass" for d in report.limits)
     where = "these items" if scope == "fixed" else "new items"
-    click.echo(f"Gate {report.verdict}: {kept} of {len(report.limits)} limits kept, for {where}.")
+    verdict = {"pass": "passed", "fail": "failed"}.get(report.verdict, report.verdict)
+    say(f"Gate {verdict}: {kept} of {len(report.limits)} limits kept, for {where}.")
     rows = [[d.judge, asked(d), number(d.estimate), bounds(d), d.verdict] for d in report.limits]
     show_table(["judge", "limit", "estimate", "one-sided bounds", "verdict"], rows, title="")
     for reason in reasons(report):
-        click.echo(f"  ! {reason}")
+        say(f"  ! {reason}")

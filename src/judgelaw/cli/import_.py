@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress, write_json
+from judgelaw.cli._output import progress, say, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def command(
         write_json(_document(imported.survey, target), json_file)
     if json_file != "-":
         for line in imported.survey.sentences():
-            click.echo(line)
+            say(line)
 
 
 def _target(out: Path | None) -> Path:

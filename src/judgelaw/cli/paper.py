@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress, show_table, write_json
+from judgelaw.cli._output import progress, say, show_table, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,7 +190,7 @@ def _write_page(findings: "Sequence[Finding]", target: Path) -> None:
 
 
 def _show(findings: "Sequence[Finding]", *, show_all: bool) -> None:
-    click.echo(_sentence(findings) + "\n")
+    say(_sentence(findings) + "\n")
     shown = [f for f in findings if show_all or f.verdict == "differs"]
     if shown:
         columns = ("table", "row", "what", "held", "published", "here", "tolerance", "verdict")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import show_table, write_json
+from judgelaw.cli._output import say, show_table, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _show(
     items: int,
 ) -> None:
     depth = seen.run.study.streams[0].repeats or 0
-    click.echo(_sentence(seen, costs, widths, depth))
+    say(_sentence(seen, costs, widths, depth))
     click.echo()
     rows = [
         [

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import plain, progress, show_table, write_json
+from judgelaw.cli._output import plain, progress, say, show_table, write_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -206,6 +206,6 @@ def _present(name: str, study: Any, columns: Any, sentence: str, json_file: str 
     if json_file is not None:
         write_json({"schema": SCHEMA, "study": name, **plain(study)}, json_file)
     if json_file != "-":
-        click.echo(sentence + "\n")
+        say(sentence + "\n")
         rows = [[show(row) for show in columns.values()] for row in study.rows]
         show_table(list(columns), rows, title=f"simulate {name}, seed {study.seed}")

@@ -2,6 +2,7 @@
 
 import json
 
+import click
 import pytest
 
 from judgelaw.cli import _output
@@ -43,3 +44,42 @@ def test_a_terminal_gets_a_bar(monkeypatch, capsys):
         advance(40)
         advance(40)
     assert "working" in capsys.readouterr().err
+
+
+def narrow(monkeypatch):
+    """Make stdout a terminal of 60 columns."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+
+
+WORDS = "no word of this sentence is cut in two, wherever the line of the terminal ends"
+
+
+def test_a_terminal_gets_words_folded_between_words(monkeypatch, capsys):
+    narrow(monkeypatch)
+    _output.say(f"  ! {WORDS}\nnext")
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) == 3
+    assert max(map(len, shown)) <= 60
+    assert " ".join(line.strip() for line in shown) == f"! {WORDS} next"
+    assert [len(line) - len(line.lstrip()) for line in shown] == [2, 4, 0]
+
+
+def test_a_file_gets_a_sentence_as_one_line(capsys):
+    _output.say(WORDS)
+    assert capsys.readouterr().out == WORDS + "\n"
+
+
+def test_figures_of_a_narrow_table_stay_whole(monkeypatch, capsys):
+    narrow(monkeypatch)
+    columns = ("component", "band", "interval")
+    rows = [["repeat-to-repeat noise of the judge", "[-0.0095, 0.0099]", "[-0.0099, 0.0099]"]]
+    _output.show_table(columns, rows, title="narrow")
+    shown = click.unstyle(capsys.readouterr().out)
+    assert "[-0.0095, 0.0099] [-0.0099, 0.0099]" in shown, "and columns stand close"
+    assert max(map(len, shown.splitlines())) <= 60
+
+
+def test_a_name_in_a_table_is_no_markup(capsys):
+    _output.show_table(("judge",), [["[bold]b[/bold] [link=x]"]], title="names")
+    assert "[bold]b[/bold] [link=x]" in capsys.readouterr().out
