@@ -47,7 +47,7 @@ def test_every_key_of_the_analysis_is_explained(generated, pages):
 
 
 def test_a_real_analysis_has_the_keys_of_the_page(generated, tmp_path, capsys, monkeypatch):
-    """A table without layers, strata, gold and drawn prompts has the same keys, some of them null."""
+    """A census of prompts has the same keys as the example, some of them null."""
     from servers.study import simulated_judge, write_study
 
     monkeypatch.chdir(tmp_path)
