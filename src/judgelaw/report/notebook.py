@@ -23,7 +23,9 @@ def components_svg(analysis: Analysis, judge: str | None = None, *, width: int =
 def answer_html(analysis: Analysis, judge: str | None = None) -> str:
     """Return the sentence of one judge and its components: what `_repr_html_` can show."""
     sentence = escape(visible(_judge(analysis, judge).text("sentence")))
-    return f"<div><p>{sentence}</p>{components_svg(analysis, judge)}</div>"
+    # A notebook's font may be wider than the one that the drawing was measured with.
+    drawing = components_svg(analysis, judge).replace("<svg ", '<svg overflow="visible" ', 1)
+    return f"<div><p>{sentence}</p>{drawing}</div>"
 
 
 def _judge(analysis: Analysis, judge: str | None) -> Source:

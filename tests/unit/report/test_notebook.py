@@ -20,7 +20,7 @@ def test_a_judge_is_drawn_by_name(analysis):
 def test_the_sentence_stands_above_its_drawing(analysis):
     html = answer_html(analysis, "a<b")
     assert analysis.judges["a<b"].sentence.replace("'", "&#x27;") in html
-    assert html.index("<p>") < html.index("<svg")
+    assert html.index("<p>") < html.index('<svg overflow="visible" xmlns=')
 
 
 def test_several_judges_need_a_name(analysis):

@@ -27,7 +27,7 @@ def check_record(frozen: FrozenRun) -> Check:
     if record.prompts != {key: template.sha256 for key, template in frozen.templates.items()}:
         problems.add("the prompts are not those that were frozen")
     return problems.check(
-        "record", f"study, judges ({len(frozen.judges)}) and prompts ({len(frozen.templates)}) match"
+        "record", f"study, judges ({len(frozen.judges)}), prompts ({len(frozen.templates)}) match"
     )
 
 
