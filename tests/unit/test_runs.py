@@ -10,9 +10,11 @@ import pytest
 import judgelaw as jl
 from judgelaw.acquire import acquire
 from judgelaw.cli import _main
+from judgelaw.design import load_study
 from judgelaw.errors import RunError
+from judgelaw.render import freeze
 from servers.provider import Provider, say
-from servers.study import chat_judge, frozen_study, simulated_judge
+from servers.study import chat_judge, frozen_study, simulated_judge, write_study
 from support.reports import HOSTILE
 
 SECRET = "canary-k3y"
@@ -120,14 +122,14 @@ def test_hostile_names_are_text_and_keys_are_nowhere(tmp_path, monkeypatch):
         {"id": text, "text": f"{n} {{instruction}} {{candidate_a}} {{candidate_b}}"}
         for n, text in enumerate(HOSTILE[:2])
     ]
-    with Provider(say("A")) as provider:
+    with Provider(say(HOSTILE[0])) as provider:
         judge = chat_judge(provider.base_url, name=HOSTILE[4], api_key="env:JUDGE_KEY")
-        frozen = frozen_study(
-            tmp_path, [judge], prompts={"policy": "census", "templates": templates}
-        )
+        study = write_study(tmp_path, [judge], prompts={"policy": "census", "templates": templates})
         rows = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
+        hostile = [row | {"id": text} for row, text in zip(rows, HOSTILE, strict=False)]
+        (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in hostile))
+        frozen = freeze(load_study(study), tmp_path / "run")
         assert acquire(frozen).totals.open == 0
-    assert rows
     run = jl.Run(frozen.path)
     shown = run._repr_html_() + repr(run) + run.report(tmp_path / "r.html").read_text()
     assert "<svg onload" not in shown
