@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import pandas as pd
 import polars as pl
@@ -66,6 +67,8 @@ def test_every_way_in_gives_the_slow_count(rows):
             path = Path(folder) / f"calls{suffix}"
             write_calls(path, data)
             assert_same(read_tensor(path), expected, but=("judge",))
+            with mock.patch("judgelaw.tables._read._BIG", 1):
+                assert_same(read_tensor(path), expected, but=("judge",))
 
 
 @given(tables(), st.randoms(use_true_random=False))

@@ -20,15 +20,41 @@ def assemble(parts: Sequence[Part], pair: Pair, *, alphabet: Alphabet, ranks: in
     """Make the tensor of one layer and judge, complete or not, from parts with distinct items."""
     whole = parts[0] if len(parts) == 1 else _joined(parts)
     presence, *planes = whole.masks
-    return VerdictTensor(
+    return labelled(
+        pair,
+        alphabet,
         counts=_counts(presence, planes, len(alphabet.verdicts)),
         ranked=_ranked(presence, planes, ranks),
         items=whole.items,
         prompts=whole.prompts,
         orders=whole.orders,
+        strata=whole.strata,
+        gold=whole.gold,
+    )
+
+
+def labelled(
+    pair: Pair,
+    alphabet: Alphabet,
+    *,
+    counts: NDArray[np.int64],
+    ranked: NDArray[np.int16],
+    items: tuple[str, ...],
+    prompts: tuple[str, ...],
+    orders: tuple[str, ...],
+    strata: tuple[str | None, ...],
+    gold: tuple[str | None, ...],
+) -> VerdictTensor:
+    """Make a tensor of what was counted; strata and gold labels may be missing, some or all."""
+    return VerdictTensor(
+        counts=counts,
+        ranked=ranked,
+        items=items,
+        prompts=prompts,
+        orders=orders,
         verdicts=alphabet.verdicts,
-        strata=tuple(s or UNSTRATIFIED for s in whole.strata) if any(whole.strata) else None,
-        gold=whole.gold if any(whole.gold) else None,
+        strata=tuple(s or UNSTRATIFIED for s in strata) if any(strata) else None,
+        gold=gold if any(gold) else None,
         layer=pair[0],
         judge=pair[1],
         notes=alphabet.notes,

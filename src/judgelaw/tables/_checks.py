@@ -17,6 +17,7 @@ _KEYS = ("layer", "judge", "item", "prompt", "order")
 _NAMED_AT_MOST = 3
 _ROWS_OF_A_CELL = 100_000
 _SPARSE = 8
+_FEW = 2 * WORD
 
 
 def check_cells(con: duckdb.DuckDBPyConnection, calls: Calls, ranks: int) -> None:
@@ -52,16 +53,21 @@ def _refuse_duplicates(con: duckdb.DuckDBPyConnection, calls: Calls) -> None:
     )
 
 
+def are_sparse(ranks: int, most: int) -> bool:
+    """Say whether ranks run far beyond `most`, the calls of the fullest cell."""
+    return ranks > _FEW and ranks > _SPARSE * most
+
+
 def _refuse_sparse_ranks(con: duckdb.DuckDBPyConnection, calls: Calls, ranks: int) -> None:
     """Refuse ranks that run far beyond the number of calls that any cell holds."""
-    if ranks <= 2 * WORD:
+    if ranks <= _FEW:
         return
     keys = ", ".join(f'"{key}"' for key in _KEYS)
     largest = con.execute(
         f"SELECT max(n) FROM (SELECT sum(n)::BIGINT AS n FROM cells GROUP BY {keys})"
     ).fetchone()
     most = largest[0] if largest else 0
-    if ranks > _SPARSE * most:
+    if are_sparse(ranks, most):
         place = place_of(calls, {"repeat": ranks - 1})
         raise TableError(
             f"{place}: repeat {ranks - 1}, but no cell holds more than {most} calls: repeat "

@@ -45,9 +45,9 @@ class DuckCalls:
     def tallies(self) -> list[Tally]:
         """Count calls by layer, judge, verdict and gold, in one pass over short columns."""
         parts = ("layer", "judge", "verdict", "gold")
-        labels = ", ".join(self._label(part) for part in parts)
-        keys = ", ".join(self._label(part) for part in parts if self.layout.has(part))
-        rank = self._rank()
+        labels = ", ".join(self.label(part) for part in parts)
+        keys = ", ".join(self.label(part) for part in parts if self.layout.has(part))
+        rank = self.rank()
         with foreign_errors(self.table):
             rows = self.con.execute(
                 f"SELECT {labels}, count(*), count({rank}), min({rank}), max({rank}) "
@@ -67,12 +67,12 @@ class DuckCalls:
         share: Share = WHOLE,
     ) -> None:
         """Make the table `cells` with one GROUP BY; what is constant is not hashed once a row."""
-        keys = {part: self._label(part) for part in _KEYS}
+        keys = {part: self.label(part) for part in _KEYS}
         varying = [sql for part, sql in keys.items() if self.layout.has(part)]
         if len(pairs) == 1:
             varying = [sql for sql in varying if sql not in (keys["layer"], keys["judge"])]
             keys |= {part: _literal(value) for part, value in zip(_KEYS, pairs[0], strict=False)}
-        rank, word = self._rank(), "0::USMALLINT"
+        rank, word = self.rank(), "0::USMALLINT"
         if ranks > WORD:
             rank, word = f"(({rank}) % {WORD})", f"(({rank}) // {WORD})::USMALLINT"
             varying.append(word)
@@ -84,7 +84,7 @@ class DuckCalls:
                 f"CREATE OR REPLACE TEMP TABLE cells AS SELECT {', '.join(selected)}, "
                 f"{word} AS word, {', '.join(aggregates)}, count(*)::BIGINT AS n "
                 f"FROM {self.source} "
-                f"WHERE {'true' if everything else self._in_pairs(pairs)} AND {in_share} "
+                f"WHERE {'true' if everything else self.in_pairs(pairs)} AND {in_share} "
                 f"GROUP BY {', '.join(varying)}"
             )
 
@@ -93,7 +93,7 @@ class DuckCalls:
         tests = [self._test(part, value) for part, value in where.items()]
         place = self.locator.columns
         parts = tuple(self.layout.columns)
-        columns = ", ".join([*place, *(self._label(part) for part in parts)])
+        columns = ", ".join([*place, *(self.label(part) for part in parts)])
         order = f"ORDER BY {', '.join(place)}" if place else ""
         with foreign_errors(self.table):
             found = self.con.execute(
@@ -107,14 +107,15 @@ class DuckCalls:
         ]
 
     def _masks(self, mark: str, planes: Sequence[Sequence[str]]) -> list[str]:
-        verdict = self._label("verdict")
+        verdict = self.label("verdict")
         return [f"bit_or({mark}) AS presence"] + [
             f"coalesce(bit_or({mark}) FILTER ({verdict} IN ({', '.join(map(text, raw))})), 0)"
             f"::UINTEGER AS plane_{j}"
             for j, raw in enumerate(planes)
         ]
 
-    def _in_pairs(self, pairs: Sequence[Pair]) -> str:
+    def in_pairs(self, pairs: Sequence[Pair]) -> str:
+        """Whether a row belongs to one of the pairs."""
         tests = [
             [self._test(part, value) for part, value in zip(_KEYS, pair, strict=False)]
             for pair in pairs
@@ -122,19 +123,19 @@ class DuckCalls:
         return f"({' OR '.join(f'({a} AND {b})' for a, b in tests)})"
 
     def _test(self, part: str, value: str | int | None) -> str:
-        column = self._rank() if part == "repeat" else self._label(part)
+        column = self.rank() if part == "repeat" else self.label(part)
         if value is None:
             return f"{column} IS NULL"
         return f"{column} = {value if isinstance(value, int) else text(value)}"
 
-    def _label(self, part: str) -> str:
+    def label(self, part: str) -> str:
         """The column as text."""
         if not self.layout.has(part):
             return _literal(ONLY if part == "order" else None)
         column = self.layout.columns[part]
         return name(column) if self.types[column] == "VARCHAR" else f"{name(column)}::VARCHAR"
 
-    def _rank(self) -> str:
+    def rank(self) -> str:
         """The column `repeat` as a whole number, NULL where it is none."""
         column = self.layout.columns["repeat"]
         if self.types[column] in _WHOLE:

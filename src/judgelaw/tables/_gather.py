@@ -89,10 +89,11 @@ def _of_items(
     if len(rows) > len(items):
         _refuse_conflict(calls, rows)
     strata = tuple(stratum for _, stratum, _ in rows)
-    return strata, tuple(_gold(calls, item, raw, alphabet) for item, _, raw in rows)
+    return strata, tuple(gold_of(calls, item, raw, alphabet) for item, _, raw in rows)
 
 
-def _gold(calls: Calls, item: str, raw: str | None, alphabet: Alphabet) -> str | None:
+def gold_of(calls: Calls, item: str, raw: str | None, alphabet: Alphabet) -> str | None:
+    """Return the verdict that an item's gold label names, None where it has none."""
     if raw is None or is_empty(raw):
         return None
     gold = alphabet.name(raw)

@@ -14,11 +14,16 @@ from judgelaw.tables._assemble import assemble
 from judgelaw.tables._calls import Calls, Pair
 from judgelaw.tables._census import Census, choose_judges, choose_pair, take_census
 from judgelaw.tables._checks import check_cells
+from judgelaw.tables._duck import DuckCalls
 from judgelaw.tables._edge import private_connection
 from judgelaw.tables._gather import Part, gather
+from judgelaw.tables._onepass import read_in_one_pass
 from judgelaw.tables._open import open_calls
 from judgelaw.tables._verdicts import check_given
 from judgelaw.tensor import VerdictTensor
+
+_BIG = 1_000_000
+"""Calls from which one pass is faster than a group-by."""
 
 _CELLS_AT_ONCE = 3_000_000
 """Cells that a group-by holds within the memory limit, labels of ordinary length given."""
@@ -105,7 +110,20 @@ def _read(
     pairs: Sequence[Pair],
     repeats: int | None,
 ) -> dict[Pair, VerdictTensor]:
-    """Count the table in as many shares of its items as memory asks for."""
+    tensors = None
+    if isinstance(calls, DuckCalls) and census.calls >= _BIG:
+        tensors = read_in_one_pass(calls, census, pairs)
+    if tensors is None:
+        tensors = _read_by_cells(con, calls, census, pairs)
+    if repeats is None:
+        return tensors
+    return {pair: tensor.prefix(repeats) for pair, tensor in tensors.items()}
+
+
+def _read_by_cells(
+    con: duckdb.DuckDBPyConnection, calls: Calls, census: Census, pairs: Sequence[Pair]
+) -> dict[Pair, VerdictTensor]:
+    """Group the calls by cell, in as many shares of the items as memory asks for."""
     ranks = max(census.ranks[pair] for pair in pairs)
     shares = 1 + census.calls // (ranks * _CELLS_AT_ONCE) if calls.divisible else 1
     while True:
@@ -116,13 +134,10 @@ def _read(
             if shares >= _MOST_SHARES or not calls.divisible:
                 raise
             shares *= 4
-    tensors = {
+    return {
         pair: assemble(parts[pair], pair, alphabet=census.alphabet, ranks=census.ranks[pair])
         for pair in pairs
     }
-    if repeats is None:
-        return tensors
-    return {pair: tensor.prefix(repeats) for pair, tensor in tensors.items()}
 
 
 def _gathered(

@@ -9,6 +9,8 @@ from judgelaw.errors import DuplicateCallsError, InputError, TableError
 from judgelaw.tables import read_tensor, read_tensors, write_calls
 from support.calls import columns, table, write_csv
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 def changed(row: int, **values) -> list[dict]:
     """The usual table with one row changed; row 0 stands on line 2 of a file."""

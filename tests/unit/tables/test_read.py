@@ -15,6 +15,8 @@ from judgelaw.tables._edge import foreign_errors
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
 from support.calls import assert_same, columns, slow, table, write_csv
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".jsonl", ".parquet"])
 def test_every_format_equals_the_slow_count(tmp_path, suffix):
@@ -169,6 +171,7 @@ def test_a_table_counted_in_shares_is_the_same(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(VerdictTensor, "complete", lambda self, _: self)
     whole = read_tensor(path)
     assert_same(whole, slow(rows), but=("judge", "gold", "strata"))
+    monkeypatch.setattr("judgelaw.tables._read._BIG", float("inf"))
     monkeypatch.setattr("judgelaw.tables._read._CELLS_AT_ONCE", 1)
     assert_same(read_tensor(path), whole)
 
@@ -176,6 +179,7 @@ def test_a_table_counted_in_shares_is_the_same(tmp_path, monkeypatch, suffix):
 def test_a_table_that_does_not_fit_is_counted_in_smaller_shares(tmp_path, monkeypatch):
     rows = table(items=30)
     path = write_csv(tmp_path / "calls.csv", rows)
+    monkeypatch.setattr("judgelaw.tables._read._BIG", float("inf"))
     seen = []
     count_cells = DuckCalls.count_cells
 

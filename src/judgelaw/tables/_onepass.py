@@ -1,0 +1,248 @@
+"""Read a big table in one pass: DuckDB scans and codes, every call goes straight to its place.
+
+A group-by of shuffled rows holds a row for almost every call until it has seen them all; it spills,
+and slows down faster than tables grow. Here a call leaves DuckDB as three numbers: a hash of its
+item, its place among the cells and ranks, its verdict. Whatever is not in order (a call twice, an
+empty label, ranks far apart) is left to the group-by, which finds out what it is and says so.
+"""
+
+# ruff: noqa: S608 - names and literals in the SQL below are quoted by _edge.name and _edge.text
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgelaw.arrays import ABSENT, count_ranked
+from judgelaw.tables._arrow import batches
+from judgelaw.tables._assemble import labelled
+from judgelaw.tables._calls import Pair
+from judgelaw.tables._census import Census
+from judgelaw.tables._checks import are_sparse
+from judgelaw.tables._duck import DuckCalls
+from judgelaw.tables._edge import foreign_errors, name, text
+from judgelaw.tables._gather import gold_of
+from judgelaw.tables._grid import EMPTY, Grid, TooSparseError
+from judgelaw.tensor import VerdictTensor
+
+_LABELS_FROM = 10
+"""Labels are looked for in this part of the rows first: items that were asked often are there."""
+
+_ITEMS_AT_ONCE = 4096
+"""A block that stays in the cache while it is spread and counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Axes:
+    """The labels of a table that are few, and which of them each pair has."""
+
+    pairs: tuple[Pair, ...]
+    prompts: tuple[str, ...]
+    orders: tuple[str, ...]
+    ranks: int
+    cells: frozenset[tuple[Pair, str, str]]
+
+    @property
+    def width(self) -> int:
+        return len(self.prompts) * len(self.orders) * self.ranks
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Items:
+    """The items of one pair, sorted: their labels, and their rows in the grid."""
+
+    names: tuple[str, ...]
+    strata: tuple[str | None, ...]
+    gold: tuple[str | None, ...]
+    rows: NDArray[np.int64]
+
+
+def read_in_one_pass(
+    calls: DuckCalls, census: Census, pairs: Sequence[Pair]
+) -> dict[Pair, VerdictTensor] | None:
+    """Read the tensors of the pairs; None where the table is not as one pass needs it."""
+    if len(census.alphabet.verdicts) >= int(EMPTY):
+        return None
+    with foreign_errors(calls.table):
+        axes = _axes(calls, census, pairs)
+        if axes is None:
+            return None
+        grid = Grid(width=axes.width, calls=census.calls)
+        try:
+            taken = _fill(grid, calls, census, axes)
+        except TooSparseError:
+            return None
+        if grid.filled() != taken:
+            return None
+        items = _items(grid, calls, census, axes)
+    if items is None:
+        return None
+    tensors = {pair: _tensor(grid, census, axes, pair, items[pair]) for pair in pairs}
+    most = max(int(tensor.counts.sum(axis=-1).max()) for tensor in tensors.values())
+    return None if are_sparse(axes.ranks, most) else tensors
+
+
+def _axes(calls: DuckCalls, census: Census, pairs: Sequence[Pair]) -> _Axes | None:
+    parts = ("layer", "judge", "prompt", "order")
+    rows = calls.con.execute(
+        f"SELECT DISTINCT {', '.join(map(calls.label, parts))} FROM {calls.source}"
+    ).fetchall()
+    cells = {((layer, judge), p, o) for layer, judge, p, o in rows if (layer, judge) in pairs}
+    prompts: set[str] = {prompt for _, prompt, _ in cells}
+    orders: set[str] = {order for _, _, order in cells}
+    if {None, ""} & (prompts | orders):
+        return None
+    return _Axes(
+        pairs=tuple(pairs),
+        prompts=tuple(sorted(prompts)),
+        orders=tuple(sorted(orders)),
+        ranks=max(census.ranks[pair] for pair in pairs),
+        cells=frozenset(cells),
+    )
+
+
+def _fill(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> int:
+    """Lay down every call of the pairs; return how many there were."""
+    prompt = _code(calls.label("prompt"), axes.prompts)
+    order = _code(calls.label("order"), axes.orders)
+    place = f"({prompt} * {len(axes.orders)} + {order}) * {axes.ranks} + ({calls.rank()})"
+    codes = census.alphabet.codes
+    verdict = _lookup(calls.label("verdict"), codes)
+    query = (
+        f"SELECT {_key(calls)}::UBIGINT, ({place})::UINTEGER, ({verdict})::UTINYINT "
+        f"FROM {calls.source} WHERE {_of(calls, census, axes)}"
+    )
+    taken = 0
+    for items, places, verdicts in batches(calls.con.sql(query), ("u8", "u4", "u1")):
+        grid.add(items, places, verdicts)
+        taken += len(items)
+    grid.flush()
+    return taken
+
+
+def _items(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> dict[Pair, _Items] | None:
+    """Find the labels of every item; None where one is empty, or has two strata or gold labels."""
+    columns = {part: calls.label(part) for part in ("layer", "judge", "item")} | _of_item(calls)
+    there = [part for part in columns if calls.layout.has(part)]
+    source = (
+        f"SELECT {_key(calls)} AS key, {', '.join(f'{columns[p]} AS {name(p)}' for p in there)} "
+        f"FROM {calls.source} WHERE {_of(calls, census, axes)}"
+    )
+    some = max(census.calls // _LABELS_FROM, 1)
+    found = [_columns(calls, f"SELECT DISTINCT * FROM ({source} LIMIT {some})")]
+    missing = np.setdiff1d(grid.items, found[0]["key"])
+    if len(missing):
+        calls.con.register("missing", {"key": missing})
+        wanted = "SELECT key FROM missing"
+        found.append(_columns(calls, f"SELECT DISTINCT * FROM ({source}) WHERE key IN ({wanted})"))
+        calls.con.unregister("missing")
+    labels = {part: np.concatenate([one[part] for one in found]) for part in ("key", *there)}
+    if len(labels["key"]) != len(grid.items):
+        return None
+    return _of_pairs(labels, grid.rows(labels["key"]), calls, census, axes)
+
+
+def _of_pairs(
+    labels: Mapping[str, NDArray[Any]],
+    rows: NDArray[np.int64],
+    calls: DuckCalls,
+    census: Census,
+    axes: _Axes,
+) -> dict[Pair, _Items] | None:
+    found = {}
+    for pair in axes.pairs:
+        here = np.arange(len(rows))
+        if len(axes.pairs) > 1:
+            tests = [
+                labels[p] == value
+                for p, value in zip(("layer", "judge"), pair, strict=True)
+                if p in labels
+            ]
+            here = np.flatnonzero(np.logical_and.reduce(tests))
+        names = labels["item"][here].tolist()
+        if not all(names) or len(set(names)) < len(names):
+            return None
+        here = here[sorted(range(len(names)), key=names.__getitem__)]
+        items = tuple(sorted(names))
+        nothing = (None,) * len(items)
+        raw = labels["gold"][here].tolist() if "gold" in labels else nothing
+        found[pair] = _Items(
+            names=items,
+            strata=tuple(labels["stratum"][here].tolist()) if "stratum" in labels else nothing,
+            gold=tuple(
+                gold_of(calls, item, gold, census.alphabet)
+                for item, gold in zip(items, raw, strict=True)
+            ),
+            rows=rows[here],
+        )
+    return found
+
+
+def _columns(calls: DuckCalls, query: str) -> dict[str, NDArray[Any]]:
+    """Run a query and return its columns, None where a text is missing."""
+    found = calls.con.execute(query).fetchnumpy()
+    return {
+        part: np.array(column.tolist(), dtype=object) if column.dtype == object else column
+        for part, column in found.items()
+    }
+
+
+def _tensor(grid: Grid, census: Census, axes: _Axes, pair: Pair, items: _Items) -> VerdictTensor:
+    """Cut the grid of one pair out of the whole."""
+    prompts = [p for p in axes.prompts if any((pair, p, o) in axes.cells for o in axes.orders)]
+    orders = [o for o in axes.orders if any((pair, p, o) in axes.cells for p in axes.prompts)]
+    ranks, verdicts = census.ranks[pair], len(census.alphabet.verdicts)
+    at_prompts, at_orders = _positions(prompts, axes.prompts), _positions(orders, axes.orders)
+    shape = (len(prompts), len(orders))
+    ranked = np.empty((len(items.rows), *shape, ranks), dtype=np.int16)
+    counts = np.empty((len(items.rows), *shape, verdicts), dtype=np.int64)
+    whole = grid.codes.reshape(-1, len(axes.prompts), len(axes.orders), axes.ranks)
+    for start in range(0, len(items.rows), _ITEMS_AT_ONCE):
+        here = slice(start, start + _ITEMS_AT_ONCE)
+        block = whole[items.rows[here]][:, at_prompts][:, :, at_orders, :ranks]
+        ranked[here] = block
+        ranked[here][block == EMPTY] = ABSENT
+        counts[here] = count_ranked(ranked[here], verdicts)
+    return labelled(
+        pair,
+        census.alphabet,
+        counts=counts,
+        ranked=ranked,
+        items=items.names,
+        prompts=tuple(prompts),
+        orders=tuple(orders),
+        strata=items.strata,
+        gold=items.gold,
+    )
+
+
+def _positions(labels: Iterable[str], axis: Sequence[str]) -> NDArray[np.intp]:
+    return np.array([axis.index(label) for label in labels], dtype=np.intp)
+
+
+def _key(calls: DuckCalls) -> str:
+    """The hash that stands for an item of a pair, its stratum and gold label included."""
+    varying = [calls.label(part) for part in ("layer", "judge", "item") if calls.layout.has(part)]
+    varying += [sql for part, sql in _of_item(calls).items() if calls.layout.has(part)]
+    return f"hash({', '.join(varying)})"
+
+
+def _of_item(calls: DuckCalls) -> dict[str, str]:
+    """What an item has one of: a stratum and a gold label."""
+    return {"stratum": f"nullif({calls.label('stratum')}, '')", "gold": calls.label("gold")}
+
+
+def _of(calls: DuckCalls, census: Census, axes: _Axes) -> str:
+    return "true" if len(axes.pairs) == len(census.ranks) else calls.in_pairs(axes.pairs)
+
+
+def _code(label: str, axis: Sequence[str]) -> str:
+    return _lookup(label, {name: code for code, name in enumerate(axis)})
+
+
+def _lookup(label: str, codes: Mapping[str, int]) -> str:
+    """Look a label up in a constant map: done once for each word of a column's dictionary."""
+    entries = ", ".join(f"{text(word)}: {code}" for word, code in codes.items())
+    return f"(MAP {{{entries}}})[{label}]"
