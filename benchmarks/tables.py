@@ -5,12 +5,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 import judgelaw as jl
-from benchmarks.figure import Figure, at_most, best, in_turn, peak_mb, progress
+from benchmarks.figure import Figure, at_most, best, peak_mb, progress
 
 # ruff: noqa: S608 - numbers and a path of our own
 
@@ -28,55 +29,62 @@ TARGETS = (TIME, BIG_TIME, BIG_MEMORY, GROWTH)
 
 
 def run(quick: bool = False) -> list[Figure]:
-    items, times = (2_000, 2) if quick else (50_000, 5)
-    with tempfile.TemporaryDirectory(prefix="judgelaw-bench-") as folder:
-        table = Path(folder) / "calls.parquet"
-        generate(table, items)
-        source = str(table)
-        bare, whole, read = in_turn(
-            lambda: group_by(source),
-            lambda: components(source),
-            lambda: jl.VerdictTensor.from_table(source),
-            times=times,
-        )
+    items, times = (2_000, 1) if quick else (50_000, 4)
+    small = rounds(items, parts=1, most=times)
     figure = TIME.found(
-        whole / bare,
-        f"{items * CELLS * REPEATS:,} shuffled Parquet rows, {items:,} items: {whole:.2f} s "
-        f"({read:.2f} s of it reading, duplicates checked) against {bare:.2f} s for DuckDB's GROUP "
-        "BY count over judge, item, prompt, order and verdict, left there; best of "
-        f"{times} in turn",
+        small.whole / small.bare,
+        f"{items * CELLS * REPEATS:,} shuffled Parquet rows, {items:,} items: {small.whole:.2f} s, "
+        f"duplicates checked, against {small.bare:.2f} s for DuckDB's GROUP BY count over judge, "
+        f"item, prompt, order and verdict, left there; best of {small.times} in turn",
     )
-    return [figure, *big(items * FILES, whole, bare, quick=quick)]
+    large = rounds(items * FILES, parts=FILES, most=1 if quick else 3)
+    return [
+        figure,
+        *grown(small, large, f"{items * FILES * CELLS * REPEATS:,} rows, {FILES} files"),
+    ]
 
 
-def big(items: int, tenth: float, bare_tenth: float, *, quick: bool) -> list[Figure]:
-    """Measure ten times the rows, each turn in a process of its own: time, memory, growth."""
+@dataclass(frozen=True, kw_only=True)
+class Rounds:
+    """The best of some rounds over one table, in seconds, and the most memory of ours."""
+
+    bare: float
+    whole: float
+    peak: float
+    times: int
+
+
+def rounds(items: int, *, parts: int, most: int) -> Rounds:
+    """Write a table and take turns over it, each in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="judgelaw-bench-") as folder:
-        for part in range(FILES):
-            generate(Path(folder) / f"part-{part}.parquet", items, part, FILES)
+        for part in range(parts):
+            generate(Path(folder) / f"part-{part}.parquet", items, part, parts)
         progress(f"{items * CELLS * REPEATS:,} rows written")
-        rounds, began = [], time.monotonic()
-        while not rounds or (time.monotonic() - began < ENOUGH_S and len(rounds) < 3 and not quick):
-            rounds.append((turn("bare", folder), turn("ours", folder)))
-            (bare, _), (whole, peak) = rounds[-1]
-            progress(f"GROUP BY {bare:.0f} s; to components {whole:.0f} s, {peak:.2f} GB")
-    bare = min(bare for (bare, _), _ in rounds)
-    whole = min(whole for _, (whole, _) in rounds)
-    rows = f"{items * CELLS * REPEATS:,} rows in {FILES} files"
-    how = f"best of {len(rounds)} in turn"
+        turns, began = [], time.monotonic()
+        while not turns or (time.monotonic() - began < ENOUGH_S and len(turns) < most):
+            turns.append((turn("bare", folder), turn("ours", folder)))
+            (bare, _), (whole, peak) = turns[-1]
+            progress(f"GROUP BY {bare:.1f} s; to components {whole:.1f} s, {peak:.2f} GB")
+    return Rounds(
+        bare=min(bare for (bare, _), _ in turns),
+        whole=min(whole for _, (whole, _) in turns),
+        peak=max(peak for _, (_, peak) in turns),
+        times=len(turns),
+    )
+
+
+def grown(small: Rounds, large: Rounds, rows: str) -> list[Figure]:
     return [
         BIG_TIME.found(
-            whole / bare,
-            f"{rows}: {whole:.1f} s against {bare:.1f} s for DuckDB's GROUP BY count, {how}",
+            large.whole / large.bare,
+            f"{rows}: {large.whole:.1f} s against {large.bare:.1f} s for DuckDB's GROUP BY count, "
+            f"best of {large.times} in turn",
         ),
-        BIG_MEMORY.found(
-            max(peak for _, (_, peak) in rounds),
-            f"{rows}: peak resident memory of the process that does it",
-        ),
+        BIG_MEMORY.found(large.peak, f"{rows}: peak resident memory of the process that does it"),
         GROWTH.found(
-            whole / tenth,
-            f"{rows}: {whole:.1f} s against {tenth:.1f} s for a tenth of them; the bare GROUP BY "
-            f"grew {bare / bare_tenth:.1f} times",
+            large.whole / small.whole,
+            f"{rows}: {large.whole:.1f} s against {small.whole:.1f} s for a tenth of them; the "
+            f"bare GROUP BY grew {large.bare / small.bare:.1f} times",
         ),
     ]
 
@@ -109,7 +117,11 @@ def generate(table: Path, items: int, part: int = 0, parts: int = 1) -> None:
 
 
 def group_by(source: str) -> None:
-    """Count in DuckDB and leave the counts there: the least that any reader has to do."""
+    """Count in DuckDB and leave the counts there.
+
+    A reader can do better: verdicts packed in bits leave one group a cell, where this has one for
+    each verdict that a cell has seen.
+    """
     with duckdb.connect() as con:
         con.execute(
             'CREATE TABLE counts AS SELECT judge, item, prompt, "order", verdict, count(*) AS n '
