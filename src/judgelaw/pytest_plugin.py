@@ -172,17 +172,19 @@ def _read(
     design: "Design | None" = None,
     incomplete: Literal["error", "drop"] = "error",
 ) -> Audit:
-    from judgelaw.cli._source import read_source  # noqa: PLC0415 - DuckDB, when it is needed
+    from judgelaw.cli._source import Reading, read_source  # noqa: PLC0415 - DuckDB, when it is needed
 
     place = str(source)
     with _our_errors():
         found = read_source(
             place if "://" in place else str(root / place),
-            judges=() if judge is None else (judge,),
-            layer=layer,
-            repeats=repeats,
-            design=design,
-            incomplete=incomplete,
+            Reading(
+                judges=() if judge is None else (judge,),
+                layer=layer,
+                repeats=repeats,
+                design=design,
+                incomplete=incomplete,
+            ),
         )
     return Audit(source=found)
 

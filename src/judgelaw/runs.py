@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from judgelaw.acquire.outputs import CALLS
 from judgelaw.cli._audit import REPORT
-from judgelaw.cli._source import Source, read_source
+from judgelaw.cli._source import Reading, Source, read_source
 from judgelaw.design import FrozenRun, open_run, write_sums
 from judgelaw.design.manifest import MANIFEST
 from judgelaw.errors import JudgelawError, RunError
@@ -171,7 +171,8 @@ class Run:
 
     def _source(self, *, judge: str | None = None, **options: Any) -> Source:
         self._need_calls()
-        return read_source(str(self.path), judges=() if judge is None else (judge,), **options)
+        judges = () if judge is None else (judge,)
+        return read_source(str(self.path), Reading(judges=judges, **options))
 
     def _need_calls(self) -> None:
         if not (self.path / CALLS).is_file():

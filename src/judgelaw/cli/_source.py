@@ -1,10 +1,11 @@
 """What commands on a run or a table share: their options, and the calls they read."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import click
 
@@ -14,12 +15,27 @@ if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.design import FrozenRun
     from judgelaw.estimate import Design
+    from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ROUNDING = 1e-9
 UNNAMED = "judge"
 """The judge of a table without a judge column."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Which calls of a run or table to read, and how: the options that several commands share."""
+
+    judges: tuple[str, ...] = ()
+    layer: str | None = None
+    repeats: int | None = None
+    design: "Design | None" = None
+    incomplete: Literal["error", "drop"] = "error"
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+    verdicts: tuple[str, ...] = ()
+    engine: "Engine" = "duckdb"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +74,13 @@ class Source:
 
 
 def source_options(command: F) -> F:
-    """Add the options that say which calls to read."""
+    """Add the options that say which calls to read; the command gets them as one `reading`."""
+
+    @wraps(command)
+    def gathered(**options: Any) -> Any:
+        chosen = {one.name: options.pop(one.name) for one in fields(Reading)}
+        return command(reading=Reading(**chosen), **options)
+
     for option in reversed(
         (
             click.option(
@@ -84,10 +106,51 @@ def source_options(command: F) -> F:
                 show_default=True,
                 help="What to do with items that lack two calls in a cell.",
             ),
+            click.option(
+                "--columns",
+                multiple=True,
+                metavar="PART=NAME",
+                callback=_columns,
+                help="The table's own name of a column, as in verdict=winner; PART= leaves an "
+                "optional column out. May be repeated.",
+            ),
+            click.option(
+                "--verdicts",
+                metavar="A,B,...",
+                callback=_verdicts,
+                help="The alphabet. [default: the usual four, or what the table holds]",
+            ),
+            click.option(
+                "--engine",
+                type=click.Choice(["duckdb", "spark"]),
+                default="duckdb",
+                show_default=True,
+                help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
+            ),
         )
     ):
-        command = option(command)
-    return command
+        gathered = option(gathered)
+    return cast("F", gathered)
+
+
+def _columns(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str | None]:
+    del context, option
+    named = {}
+    for pair in given:
+        part, equals, column = pair.partition("=")
+        if not equals or not part:
+            raise InputError(f"--columns {pair}: write PART=NAME, as in --columns verdict=winner")
+        named[part.strip()] = column or None
+    return named
+
+
+def _verdicts(
+    context: click.Context, option: click.Parameter, given: str | None
+) -> tuple[str, ...]:
+    del context, option
+    return () if given is None else tuple(word.strip() for word in given.split(","))
 
 
 def resampling_options(command: F) -> F:
@@ -108,30 +171,30 @@ def resampling_options(command: F) -> F:
     return command
 
 
-def read_source(
-    path: str,
-    *,
-    judges: Sequence[str] = (),
-    layer: str | None = None,
-    repeats: int | None = None,
-    design: "Design | None" = None,
-    incomplete: Literal["error", "drop"] = "error",
-) -> Source:
+def read_source(path: str, reading: Reading | None = None) -> Source:
     """Read the calls of a run folder or a calls table."""
     quieten_blas()
     from judgelaw.tables import read_tensors
 
+    reading = reading or Reading()
     try:
         tensors = read_tensors(
-            path, repeats=repeats, incomplete=incomplete, judges=list(judges) or None
+            path,
+            repeats=reading.repeats,
+            incomplete=reading.incomplete,
+            judges=reading.judges or None,
+            columns=reading.columns or None,
+            verdicts=reading.verdicts or None,
+            engine=reading.engine,
         )
     except IncompleteDesignError as error:
         raise IncompleteDesignError(f"{error} (here: --incomplete drop)") from error
-    chosen = _of_layer({(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}, layer)
+    named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
+    chosen = _of_layer(named, reading.layer)
     run = Path(path) if Path(path).is_dir() and (Path(path) / "study.yaml").is_file() else None
     if run is None:
-        return Source(tensors=chosen, design=design or "census")
-    return _declared(chosen, run, design)
+        return Source(tensors=chosen, design=reading.design or "census")
+    return _declared(chosen, run, reading.design)
 
 
 def quieten_blas() -> None:

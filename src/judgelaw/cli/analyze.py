@@ -4,18 +4,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress, show_table, write_json
-from judgelaw.cli._source import Source, read_source, resampling_options, source_options
+from judgelaw.cli._source import Reading, Source, read_source, resampling_options, source_options
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Component, JudgeAnalysis
-    from judgelaw.estimate import Design
 
 _NEGATIVE = (
     "Negative estimates are printed as they come: the truth is never below 0, so such a component "
@@ -61,11 +60,7 @@ _MARKS = {"problem": "PROBLEM", "notice": "notice"}
 def command(
     *,
     source: str,
-    judges: tuple[str, ...],
-    layer: str | None,
-    repeats: int | None,
-    design: "Design | None",
-    incomplete: Literal["error", "drop"],
+    reading: Reading,
     draws: int,
     seed: int,
     permutations: int,
@@ -77,9 +72,7 @@ def command(
     A table has the columns judge, item, stratum, prompt, order, repeat, verdict, gold (CSV,
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
     """
-    calls = read_source(
-        source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete
-    )
+    calls = read_source(source, reading)
     draws, seed, permutations = as_declared(calls, draws, seed, permutations)
     analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
     if tables_folder is not None:

@@ -2,19 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import plain, say, show_table, write_json
-from judgelaw.cli._source import Source, read_source, resampling_options, source_options
+from judgelaw.cli._source import Reading, Source, read_source, resampling_options, source_options
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
     from judgelaw.analysis.comparison import Comparison, Difference
     from judgelaw.analysis.depths import Declaration
-    from judgelaw.estimate import Design
     from judgelaw.tensor import VerdictTensor
 
 
@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 def command(
     *,
     sources: tuple[str, ...],
-    judges: tuple[str, ...],
-    layer: str | None,
-    repeats: int | None,
-    design: "Design | None",
-    incomplete: Literal["error", "drop"],
+    reading: Reading,
     draws: int,
     seed: int,
     prompts: tuple[str, ...],
@@ -51,11 +47,8 @@ def command(
     """
     from judgelaw.analysis.comparison import compare
 
-    read = [
-        read_source(source, layer=layer, repeats=repeats, design=design, incomplete=incomplete)
-        for source in sources
-    ]
-    named = _named(sources, read, judges)
+    read = [read_source(source, replace(reading, judges=())) for source in sources]
+    named = _named(sources, read, reading.judges)
     if prompts:
         named = {name: t.select(prompts=prompts) for name, t in named.items()}
     comparison = compare(named, declared=_declared(sources, read), draws=draws, seed=seed)

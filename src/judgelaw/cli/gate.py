@@ -8,11 +8,10 @@ import click
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import say, show_table, write_json
-from judgelaw.cli._source import Source, read_source, source_options
+from judgelaw.cli._source import Reading, Source, read_source, source_options
 
 if TYPE_CHECKING:
     from judgelaw.analysis.gating import GateReport, Limit, Scope
-    from judgelaw.estimate import Design
 
 PASSED, FAILED, INCONCLUSIVE = 0, 1, 7
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -74,20 +73,14 @@ def command(
     junit_file: Path | None,
     summary_file: Path | None,
     json_file: str | None,
-    judges: tuple[str, ...],
-    layer: str | None,
-    repeats: int | None,
-    design: "Design | None",
-    incomplete: Literal["error", "drop"],
+    reading: Reading,
 ) -> int:
     """Hold every judge of the main layer against limits.
 
     A limit passes if the one-sided upper bound is below it, fails if the lower bound is above it,
     and is inconclusive in between. Exit codes: 0 passed, 1 failed, 7 inconclusive.
     """
-    calls = read_source(
-        source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete
-    )
+    calls = read_source(source, reading)
     report = check_source(calls, limits_of(calls, maxima, minima), scope=scope, level=level)
     _write(report, junit_file, summary_file, json_file, on_inconclusive)
     if json_file != "-":

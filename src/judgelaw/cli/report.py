@@ -3,18 +3,17 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress
-from judgelaw.cli._source import Source, read_source, resampling_options, source_options
+from judgelaw.cli._source import Reading, Source, read_source, resampling_options, source_options
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
-    from judgelaw.estimate import Design
 
 
 @click.command(
@@ -55,11 +54,7 @@ def command(
     output: Path | None,
     figures_folder: Path | None,
     title: str | None,
-    judges: tuple[str, ...],
-    layer: str | None,
-    repeats: int | None,
-    design: "Design | None",
-    incomplete: Literal["error", "drop"],
+    reading: Reading,
     draws: int,
     seed: int,
     permutations: int,
@@ -69,13 +64,12 @@ def command(
 
     The page needs no network, no server and no JavaScript, and holds everything that it shows.
     """
-    from judgelaw.cli.analyze import analyze_source
+    from judgelaw.cli.analyze import analyze_source, as_declared
 
-    calls = read_source(
-        source, judges=judges, layer=layer, repeats=repeats, design=design, incomplete=incomplete
-    )
+    calls = read_source(source, reading)
     target = output or _default(source, calls)
     _check_folder(target)
+    draws, seed, permutations = as_declared(calls, draws, seed, permutations)
     analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
     write_page(target, report_page(analysis, calls, title=title or Path(source).name, check=check))
     click.echo(str(target))

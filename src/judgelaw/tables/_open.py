@@ -150,9 +150,7 @@ def _open_frame(con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped) ->
                 f"a {type(source).__name__} is no calls table: pass the path of a file, or a "
                 "frame of pandas, polars, pyarrow, DuckDB or Spark"
             ) from error
-        # The names of pandas columns may be anything; those of the contract are text.
-        names = [name for name in frame.collect_schema().names() if isinstance(name, str)]
-    layout = lay_out(names, columns, table=FRAME)
+        layout = laid_out(frame, columns, FRAME)
     if isinstance(frame, nw.LazyFrame):
         return LazyCalls(frame=frame, table=FRAME, layout=layout)
     needed: Sequence[str] = sorted(set(layout.columns.values()))
@@ -167,6 +165,13 @@ def _open_frame(con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped) ->
         types=types,
         locator=Locator(places=lambda rows: [FRAME] * len(rows)),
     )
+
+
+def laid_out(frame: Any, columns: Mapped, table: str) -> Layout:
+    """Lay out the columns of a narwhals frame."""
+    # The names of pandas columns may be anything; those of the contract are text.
+    names = [name for name in frame.collect_schema().names() if isinstance(name, str)]
+    return lay_out(names, columns, table=table)
 
 
 def _types(con: duckdb.DuckDBPyConnection, scan: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from judgelaw.tables._edge import private_connection
 from judgelaw.tables._gather import Part, gather
 from judgelaw.tables._onepass import read_in_one_pass
 from judgelaw.tables._open import open_calls
+from judgelaw.tables._spark import spark_calls
 from judgelaw.tables._verdicts import check_given
 from judgelaw.tensor import VerdictTensor
 
@@ -32,6 +33,9 @@ _MOST_SHARES = 1024
 
 Source = str | PathLike[str] | Any
 
+Engine = Literal["duckdb", "spark"]
+"""What counts the calls of a path; a frame is counted by its own engine."""
+
 
 def read_tensor(
     source: Source,
@@ -42,6 +46,7 @@ def read_tensor(
     columns: Mapping[str, str | None] | None = None,
     verdicts: Sequence[str] | None = None,
     incomplete: Literal["error", "drop"] = "error",
+    engine: Engine = "duckdb",
 ) -> VerdictTensor:
     """Read the calls of one judge and layer.
 
@@ -57,6 +62,7 @@ def read_tensor(
             leaves an optional column out.
         verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
         incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
+        engine: `"spark"` lets Spark read a path and count; only the counts come home.
 
     Raises:
         TableError: the table breaks the contract; the message names the row and the remedy.
@@ -64,7 +70,7 @@ def read_tensor(
         IncompleteDesignError: cells hold no call and `incomplete` is "error".
     """
     _check_arguments(repeats, incomplete)
-    with _opened(source, columns, verdicts) as (con, calls, census):
+    with _opened(source, columns, verdicts, engine) as (con, calls, census):
         pair = choose_pair(census, judge, layer)
         tensor = _read(con, calls, census, [pair], repeats)[pair]
     return tensor.complete(incomplete)
@@ -78,6 +84,7 @@ def read_tensors(
     verdicts: Sequence[str] | None = None,
     incomplete: Literal["error", "drop"] = "error",
     judges: Iterable[str] | None = None,
+    engine: Engine = "duckdb",
 ) -> dict[Pair, VerdictTensor]:
     """Read every judge and layer of a table, or those of the named judges, by (layer, judge).
 
@@ -85,21 +92,28 @@ def read_tensors(
     layer column has the layer None.
     """
     _check_arguments(repeats, incomplete)
-    with _opened(source, columns, verdicts) as (con, calls, census):
+    with _opened(source, columns, verdicts, engine) as (con, calls, census):
         tensors = _read(con, calls, census, choose_judges(census, judges), repeats)
     return {pair: tensor.complete(incomplete) for pair, tensor in tensors.items()}
 
 
 @contextmanager
 def _opened(
-    source: Source, columns: Mapping[str, str | None] | None, verdicts: Sequence[str] | None
+    source: Source,
+    columns: Mapping[str, str | None] | None,
+    verdicts: Sequence[str] | None,
+    engine: Engine,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls, Census]]:
     given = check_given(verdicts)
     with (
         tempfile.TemporaryDirectory(prefix="judgelaw-") as folder,
         private_connection() as con,
+        ExitStack() as jobs,
     ):
-        calls = open_calls(con, source, columns, folder=Path(folder))
+        if engine == "spark":
+            calls: Calls = jobs.enter_context(spark_calls(source, columns))
+        else:
+            calls = open_calls(con, source, columns, folder=Path(folder))
         yield con, calls, take_census(calls, given)
 
 

@@ -107,6 +107,43 @@ def test_judge_layer_and_repeats_choose_calls(tmp_path, capsys):
     assert "z" in err
 
 
+def test_columns_of_other_names_are_named(tmp_path, capsys, table):
+    text = Path(table).read_text().replace("prompt,order,repeat,verdict", "wording,side,n,said", 1)
+    other = tmp_path / "other.csv"
+    other.write_text(text)
+    code, _, err = run(capsys, "analyze", other, "--draws", "20", "--permutations", "0")
+    assert code == 2
+    assert "prompt" in err
+    named = ("prompt=wording", "order=side", "repeat=n", "verdict=said", "stratum=")
+    options = [word for one in named for word in ("--columns", one)]
+    quick = ("--draws", "20", "--permutations", "0", "--json", "-")
+    code, out, _ = run(capsys, "analyze", other, *options, *quick)
+    assert code == 0
+    _, expected, _ = run(capsys, "analyze", table, "--columns", "stratum=", *quick)
+    assert json.loads(out)["judges"] == json.loads(expected)["judges"]
+    code, _, err = run(capsys, "analyze", other, "--columns", "verdict")
+    assert code == 2
+    assert "--columns verdict: write PART=NAME" in err
+
+
+def test_the_alphabet_may_be_declared(tmp_path, capsys):
+    rows = [
+        f"j,i{i},p{k},{r},{'yes' if (i + k + r) % 3 else 'no'}"
+        for i in range(6)
+        for k in range(2)
+        for r in range(2)
+    ]
+    path = tmp_path / "calls.csv"
+    path.write_text("\n".join(["judge,item,prompt,repeat,verdict", *rows]))
+    quick = ("--draws", "20", "--permutations", "0", "--json", "-")
+    code, out, _ = run(capsys, "analyze", path, "--verdicts", "yes, no, abstain", *quick)
+    assert code == 0
+    assert list(json.loads(out)["judges"]["j"]["outcomes"]) == ["yes", "no", "abstain"]
+    code, _, err = run(capsys, "analyze", path, "--verdicts", "yes,abstain", *quick)
+    assert code == 2
+    assert "'no' is not in the alphabet given" in err
+
+
 def test_incomplete_tables_are_refused_with_the_option_that_helps(tmp_path, capsys):
     table = write(tmp_path / "t.csv", drawn(items=5, repeats=2))
     lines = table.read_text(encoding="utf-8").splitlines()

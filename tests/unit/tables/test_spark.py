@@ -1,12 +1,14 @@
 """A Spark frame is counted where it lies, and gives the tensor that a file gives."""
 
+import json
 import shutil
 
 import pytest
 
-from judgelaw.errors import DuplicateCallsError
-from judgelaw.tables import read_tensor, read_tensors
-from support.calls import assert_same, slow, table
+from judgelaw.cli import main
+from judgelaw.errors import DuplicateCallsError, InputError, TableError
+from judgelaw.tables import read_tensor, read_tensors, write_calls
+from support.calls import assert_same, columns, slow, table
 
 sql = pytest.importorskip("pyspark.sql", reason="needs the extra spark")
 pytestmark = [
@@ -49,3 +51,45 @@ def test_a_duplicate_is_named(spark):
     rows = table(items=1, prompts=1, orders=("AB",))
     with pytest.raises(DuplicateCallsError, match="repeat 1 has 2 rows"):
         read_tensor(frame(spark, [*rows, rows[1]]))
+
+
+@pytest.mark.parametrize("name", ["calls.csv.gz", "calls.jsonl", "calls.parquet", "folder"])
+@pytest.mark.usefixtures("spark")
+def test_a_path_counted_by_spark_is_the_same_bit_for_bit(tmp_path, name):
+    rows = table(items=6, prompts=2, repeats=3)
+    rows = [row | {"item": row["item"] + ', "quoted"\nline'} for row in rows]
+    if name == "folder":
+        path = tmp_path / name
+        path.mkdir()
+        for part in range(2):
+            write_calls(path / f"{part}.parquet", columns(rows[part::2]))
+    else:
+        path = tmp_path / name
+        write_calls(path, columns(rows))
+    ours, theirs = (read_tensor(path, engine=engine) for engine in ("duckdb", "spark"))
+    assert_same(theirs, ours)
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_command_line_counts_with_spark(tmp_path, capsys):
+    path = tmp_path / "calls.parquet"
+    write_calls(path, columns(table(items=6, prompts=2, repeats=3)))
+    answers = []
+    for engine in ("duckdb", "spark"):
+        options = ("--engine", engine, "--draws", "20", "--permutations", "0", "--json", "-")
+        with pytest.raises(SystemExit) as stop:
+            main(["analyze", str(path), *options])
+        assert not stop.value.code
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0]["judges"] == answers[1]["judges"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_path_that_spark_cannot_read_is_named(tmp_path):
+    with pytest.raises(TableError, match=r"nothing\.parquet"):
+        read_tensor(tmp_path / "nothing.parquet", engine="spark")
+
+
+def test_spark_reads_paths_only():
+    with pytest.raises(InputError, match="leave engine out"):
+        read_tensor({"item": []}, engine="spark")
