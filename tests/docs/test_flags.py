@@ -37,6 +37,9 @@ READS = {
     "--repeats": WHICH,
     "--design": WHICH,
     "--incomplete": INCOMPLETE,
+    "--columns": f"{CLI}/test_analyze.py::test_columns_of_other_names_are_named",
+    "--verdicts": f"{CLI}/test_analyze.py::test_the_alphabet_may_be_declared",
+    "--engine": "tests/unit/tables/test_spark.py::test_the_command_line_counts_with_spark",
 }
 SIMULATED = {"--seed": SIZES, "--json": SIZES, "--items": SIZES}
 
