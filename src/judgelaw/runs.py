@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from judgelaw.estimate import Design
     from judgelaw.tensor import VerdictTensor
 
-_DRAWS, _PERMUTATIONS, _SEED = 20_000, 999, 0
 _COUNTS = ("planned", "completed", "open", "invalid", "failed", "flagged")
 
 
@@ -145,10 +144,12 @@ class Run:
             seed: of every random choice, 0 by default.
             permutations: shuffles of the permutation tests, 999 by default; 0 leaves them out.
         """
+        from judgelaw.cli.analyze import analyze_source  # noqa: PLC0415 - NumPy and SciPy
+
         calls = self._source(
             judge=judge, layer=layer, repeats=repeats, design=design, incomplete=incomplete
         )
-        return self._analyze(calls, draws=draws, seed=seed, permutations=permutations)
+        return analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
 
     def to_frame(self, library: Library = "pandas") -> Any:
         """Return the calls table, one row for each completed call, in a frame of the library."""
@@ -159,12 +160,13 @@ class Run:
 
     def report(self, path: str | PathLike[str] | None = None) -> Path:
         """Write the HTML report, `report.html` in the run by default; return where it is."""
+        from judgelaw.cli.analyze import analyze_source  # noqa: PLC0415 - NumPy and SciPy
         from judgelaw.cli.report import report_page, write_page  # noqa: PLC0415 - draws charts
 
         calls = self._source()
         target = self.path / REPORT if path is None else Path(path)
-        analysis = self._analyze(calls, draws=None, seed=None, permutations=None)
-        write_page(target, report_page(analysis, calls, title=self.name, check=False))
+        page = report_page(analyze_source(calls), calls, title=self.name, check=False)
+        write_page(target, page)
         if target.resolve().is_relative_to(self.path.resolve()):
             write_sums(self.path, [str(target.resolve().relative_to(self.path.resolve()))])
         return target
@@ -177,23 +179,6 @@ class Run:
     def _need_calls(self) -> None:
         if not (self.path / CALLS).is_file():
             raise RunError(f"{self.path}: no call is answered yet; `judgelaw run` asks them")
-
-    def _analyze(
-        self, calls: Source, *, draws: int | None, seed: int | None, permutations: int | None
-    ) -> "Analysis":
-        from judgelaw.cli.analyze import analyze_source  # noqa: PLC0415 - NumPy and SciPy
-
-        declared = self._frozen.study.analysis
-        if declared is not None:
-            draws = declared.draws if draws is None else draws
-            seed = declared.seeds.get("analysis") if seed is None else seed
-            permutations = declared.permutations if permutations is None else permutations
-        return analyze_source(
-            calls,
-            draws=_DRAWS if draws is None else draws,
-            seed=_SEED if seed is None else seed,
-            permutations=_PERMUTATIONS if permutations is None else permutations,
-        )
 
     def __repr__(self) -> str:
         status = self.status

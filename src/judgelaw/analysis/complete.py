@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import judgelaw
 from judgelaw.analysis.components import Resampling
 from judgelaw.analysis.depths import Declaration
+from judgelaw.analysis.effort import LEAST_PERMUTATIONS, draws_for, permutations_for
 from judgelaw.analysis.judge import Progress, Request, analyze_judge
 from judgelaw.analysis.roles import infer_roles, main_layer
 from judgelaw.analysis.tables import Context, make_tables
@@ -15,8 +16,6 @@ from judgelaw.diagnose.ranking import TAU
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.bands import DRAWS
-from judgelaw.uncertainty.permutation import DRAWS as PERMUTATIONS
 
 STAGES = "analysing"
 """What the stages are called in progress: a stream each, then diagnostics, then tables."""
@@ -27,9 +26,9 @@ def analyze(
     *,
     design: Design = "census",
     order_weights: Mapping[str, float] | None = None,
-    draws: int = DRAWS,
+    draws: int | None = None,
     seed: int = 0,
-    permutations: int = PERMUTATIONS,
+    permutations: int | None = None,
     level: float = 0.95,
     threshold: float = TAU,
     roles: Mapping[str, str] | None = None,
@@ -44,9 +43,10 @@ def analyze(
         tensors: the calls, by (layer or None, judge).
         design: "census" if the prompts are all that matter, "sampled" if a generator drew them.
         order_weights: how often each order is used, by name; equal by default.
-        draws: item resamples of the bands.
+        draws: item resamples of the bands; by default 20,000, fewer for many items.
         seed: seed of every named stream.
-        permutations: shuffles of the permutation tests; 0 leaves them out.
+        permutations: shuffles of the permutation tests; 0 leaves them out. By default 999, fewer
+            for many calls, none beyond ten million.
         level: coverage of bands and intervals.
         threshold: prompt component above which a judge is flagged in the ranking of judges.
         roles: role of each layer, where its name does not say it.
@@ -60,10 +60,13 @@ def analyze(
     """
     if not tensors:
         raise InputError("no calls: an analysis needs the table of one judge or more")
+    shuffles = permutations_for(tensors.values()) if permutations is None else permutations
     request = Request(
         declared=Declaration(design=design, order_weights=order_weights),
-        how=Resampling(draws=draws, seed=seed, level=level),
-        permutations=permutations,
+        how=Resampling(
+            draws=draws_for(tensors.values()) if draws is None else draws, seed=seed, level=level
+        ),
+        permutations=shuffles,
         progress=progress,
     )
     stage = _Stages(total=len(tensors) + 2, progress=progress)
@@ -99,7 +102,7 @@ def analyze(
         diagnostics=diagnosis.findings,
         tables=tables,
         left_out=left_out,
-        warnings=_which_layer(layered),
+        warnings=(*_which_layer(layered), *_no_test(permutations, shuffles)),
     )
 
 
@@ -173,6 +176,13 @@ def _settings(request: Request) -> Settings:
         version=judgelaw.__version__,
         order_weights=request.declared.order_weights,
     )
+
+
+def _no_test(asked: int | None, shuffles: int) -> tuple[str, ...]:
+    if asked is not None or shuffles:
+        return ()
+    left_out = "permutation tests were left out: this many calls take long to shuffle"
+    return (f"{left_out}; ask for them with --permutations {LEAST_PERMUTATIONS}",)
 
 
 def _which_layer(layered: _Layered) -> tuple[str, ...]:

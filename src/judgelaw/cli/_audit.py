@@ -15,8 +15,6 @@ ANALYSIS = f"{RESULTS}/analysis.json"
 TABLES = "tables"
 REPORT = "report.html"
 
-_DRAWS, _PERMUTATIONS, _SEED = 20_000, 999, 0
-
 
 @dataclass(frozen=True, kw_only=True)
 class Audited:
@@ -58,13 +56,7 @@ def _analyse(run: Path) -> "Analysis":
     from judgelaw.report.tables import write_tables
 
     calls = read_source(str(run))
-    declared = calls.frozen.study.analysis if calls.frozen else None
-    analysis = analyze_source(
-        calls,
-        draws=(declared and declared.draws) or _DRAWS,
-        permutations=(declared and declared.permutations) or _PERMUTATIONS,
-        seed=declared.seeds.get("analysis", _SEED) if declared else _SEED,
-    )
+    analysis = analyze_source(calls)
     (run / RESULTS).mkdir(exist_ok=True)
     write_json(analysis.to_json(), str(run / ANALYSIS))
     tables = write_tables(analysis.tables, run / TABLES)

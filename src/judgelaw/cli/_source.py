@@ -160,15 +160,27 @@ def resampling_options(command: F) -> F:
             click.option(
                 "--draws",
                 type=click.IntRange(min=2),
-                default=20_000,
-                show_default=True,
-                help="Item resamples of the bands.",
+                help="Item resamples of the bands. [default: 20,000; fewer for many items]",
             ),
-            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+            click.option(
+                "--seed",
+                type=click.IntRange(min=0),
+                help="Seed of every draw. [default: as the run declares, else 0]",
+            ),
         )
     ):
         command = option(command)
     return command
+
+
+def permutations_option(command: F) -> F:
+    """Add the option of the permutation tests."""
+    return click.option(
+        "--permutations",
+        type=click.IntRange(min=0),
+        help="Shuffles of the permutation tests; 0 leaves them out. "
+        "[default: 999; fewer for many calls]",
+    )(command)
 
 
 def read_source(path: str, reading: Reading | None = None) -> Source:
@@ -194,7 +206,7 @@ def read_source(path: str, reading: Reading | None = None) -> Source:
     run = Path(path) if Path(path).is_dir() and (Path(path) / "study.yaml").is_file() else None
     if run is None:
         return Source(tensors=chosen, design=reading.design or "census")
-    return _declared(chosen, run, reading.design)
+    return _declared(chosen, run, reading)
 
 
 def quieten_blas() -> None:
@@ -219,15 +231,17 @@ def _of_layer(
     return chosen
 
 
-def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, design: "Design | None") -> Source:
-    """Add what the frozen study declares: roles, weights of orders, how prompts came about."""
+def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Reading) -> Source:
+    """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
     from judgelaw.cli._evidence import read_coverage
     from judgelaw.design import open_run
 
     frozen = open_run(run)
     study = frozen.study
     drawn = getattr(study.prompts, "policy", None) == "generator"
-    asked = design or (study.analysis and study.analysis.estimator)
+    asked = reading.design or (study.analysis and study.analysis.estimator)
+    if study.analysis and study.analysis.depth and reading.repeats is None:
+        tensors = {key: _cut(tensor, study.analysis.depth) for key, tensor in tensors.items()}
     total = sum(study.orders.values())
     weights = {str(order): q / total for order, q in study.orders.items()}
     unequal = max(weights.values()) - min(weights.values()) > _ROUNDING
@@ -242,3 +256,8 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, design: "Design
         gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
         coverage=read_coverage(frozen),
     )
+
+
+def _cut(tensor: "VerdictTensor", depth: int) -> "VerdictTensor":
+    """Keep the ranks below the depth that a study analyses, where there are more."""
+    return tensor.prefix(depth) if depth < tensor.depth[1] else tensor

@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress, show_table, write_json
-from judgelaw.cli._source import Reading, Source, read_source, resampling_options, source_options
+from judgelaw.cli._output import progress, say, show_table, write_json
+from judgelaw.cli._source import (
+    Reading,
+    Source,
+    permutations_option,
+    read_source,
+    resampling_options,
+    source_options,
+)
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Component, JudgeAnalysis
@@ -42,13 +48,7 @@ _MARKS = {"problem": "PROBLEM", "notice": "notice"}
 @click.argument("source", metavar="RUN|TABLE")
 @source_options
 @resampling_options
-@click.option(
-    "--permutations",
-    type=click.IntRange(min=0),
-    default=999,
-    show_default=True,
-    help="Shuffles of the permutation tests; 0 leaves them out.",
-)
+@permutations_option
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(
     "--tables",
@@ -61,9 +61,9 @@ def command(
     *,
     source: str,
     reading: Reading,
-    draws: int,
-    seed: int,
-    permutations: int,
+    draws: int | None,
+    seed: int | None,
+    permutations: int | None,
     json_file: str | None,
     tables_folder: Path | None,
 ) -> None:
@@ -73,7 +73,6 @@ def command(
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
     """
     calls = read_source(source, reading)
-    draws, seed, permutations = as_declared(calls, draws, seed, permutations)
     analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
     if tables_folder is not None:
         from judgelaw.report.tables import write_tables
@@ -86,18 +85,34 @@ def command(
         show(analysis)
 
 
-def analyze_source(calls: Source, *, draws: int, seed: int, permutations: int) -> "Analysis":
-    """Analyse what was read, with a bar for the permutations where they take long."""
-    from judgelaw.analysis import analyze
+def analyze_source(
+    calls: Source,
+    *,
+    draws: int | None = None,
+    seed: int | None = None,
+    permutations: int | None = None,
+) -> "Analysis":
+    """Analyse what was read, with a bar where it takes long.
 
+    What is not asked for is as the study declares it; else it is left to the analysis.
+    """
+    from judgelaw.analysis import analyze
+    from judgelaw.analysis.effort import permutations_for
+
+    declared = calls.frozen and calls.frozen.study.analysis
+    if declared:
+        draws = declared.draws if draws is None else draws
+        seed = declared.seeds.get("analysis") if seed is None else seed
+        permutations = declared.permutations if permutations is None else permutations
+    shuffles = permutations_for(calls.tensors.values()) if permutations is None else permutations
     facets = sum((len(t.prompts) > 1) + (len(t.orders) > 1) for t in calls.tensors.values())
-    with _steps(facets * permutations, len(calls.tensors) + 2) as step:
+    with _steps(facets * shuffles, len(calls.tensors) + 2) as step:
         return analyze(
             calls.tensors,
             design=calls.design,
             order_weights=calls.order_weights,
             draws=draws,
-            seed=seed,
+            seed=seed or 0,
             permutations=permutations,
             roles=calls.roles,
             **_of_run(calls),
@@ -120,23 +135,6 @@ def _of_run(calls: Source) -> dict[str, Any]:
     }
 
 
-def as_declared(calls: Source, draws: int, seed: int, permutations: int) -> tuple[int, int, int]:
-    """Return what the study declares, for each option that was not given on the command line."""
-    declared = calls.frozen and calls.frozen.study.analysis
-    if not declared:
-        return draws, seed, permutations
-    given = click.get_current_context().get_parameter_source
-
-    def left(name: str) -> bool:
-        return given(name) is ParameterSource.DEFAULT
-
-    return (
-        declared.draws if declared.draws and left("draws") else draws,
-        declared.seeds.get("analysis", seed) if left("seed") else seed,
-        declared.permutations if declared.permutations and left("permutations") else permutations,
-    )
-
-
 @contextmanager
 def _steps(draws: int, stages: int) -> Iterator[Callable[[str, int, int], None]]:
     """Turn stages and the draws of several tests into one bar."""
@@ -157,16 +155,16 @@ def show(analysis: "Analysis") -> None:
     several = len(analysis.judges) > 1
     negative = False
     for name, judge in analysis.judges.items():
-        click.echo(f"{name}: {judge.sentence}" if several else judge.sentence)
+        say(f"{name}: {judge.sentence}" if several else judge.sentence)
         click.echo()
         show_table(_columns(analysis), _rows(judge), title=_title(judge))
         click.echo()
         for line in _notes(judge):
-            click.echo(line)
+            say(line)
         click.echo()
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
-        click.echo(line)
+        say(line)
 
 
 def _title(judge: "JudgeAnalysis") -> str:

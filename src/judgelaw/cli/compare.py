@@ -35,8 +35,8 @@ def command(
     *,
     sources: tuple[str, ...],
     reading: Reading,
-    draws: int,
-    seed: int,
+    draws: int | None,
+    seed: int | None,
     prompts: tuple[str, ...],
     json_file: str | None,
 ) -> None:
@@ -46,12 +46,18 @@ def command(
     difference is paired by item, at the depth that all judges have.
     """
     from judgelaw.analysis.comparison import compare
+    from judgelaw.analysis.effort import draws_for
 
     read = [read_source(source, replace(reading, judges=())) for source in sources]
     named = _named(sources, read, reading.judges)
     if prompts:
         named = {name: t.select(prompts=prompts) for name, t in named.items()}
-    comparison = compare(named, declared=_declared(sources, read), draws=draws, seed=seed)
+    comparison = compare(
+        named,
+        declared=_declared(sources, read),
+        draws=draws_for(named.values()) if draws is None else draws,
+        seed=seed or 0,
+    )
     if json_file is not None:
         write_json({"schema": "judgelaw.comparison/1", **plain(comparison)}, json_file)
     if json_file != "-":

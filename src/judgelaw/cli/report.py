@@ -9,7 +9,14 @@ import click
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress
-from judgelaw.cli._source import Reading, Source, read_source, resampling_options, source_options
+from judgelaw.cli._source import (
+    Reading,
+    Source,
+    permutations_option,
+    read_source,
+    resampling_options,
+    source_options,
+)
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,13 +47,7 @@ if TYPE_CHECKING:
 @click.option("--title", help="What the page is about. [default: name of the study or file]")
 @source_options
 @resampling_options
-@click.option(
-    "--permutations",
-    type=click.IntRange(min=0),
-    default=999,
-    show_default=True,
-    help="Shuffles of the permutation tests; 0 leaves them out.",
-)
+@permutations_option
 @click.option("--verify", "check", is_flag=True, help="Verify the run first, and show the checks.")
 def command(
     *,
@@ -55,21 +56,20 @@ def command(
     figures_folder: Path | None,
     title: str | None,
     reading: Reading,
-    draws: int,
-    seed: int,
-    permutations: int,
+    draws: int | None,
+    seed: int | None,
+    permutations: int | None,
     check: bool,
 ) -> None:
     """Write one HTML page: the answer, its bands, every item, what to do.
 
     The page needs no network, no server and no JavaScript, and holds everything that it shows.
     """
-    from judgelaw.cli.analyze import analyze_source, as_declared
+    from judgelaw.cli.analyze import analyze_source
 
     calls = read_source(source, reading)
     target = output or _default(source, calls)
     _check_folder(target)
-    draws, seed, permutations = as_declared(calls, draws, seed, permutations)
     analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
     write_page(target, report_page(analysis, calls, title=title or Path(source).name, check=check))
     click.echo(str(target))

@@ -11,8 +11,9 @@ calls of a fixed law have slope 0. Repeats that copy the call before them, or a 
 changes, have a negative one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -27,7 +28,9 @@ _MATERIAL = 0.02
 """Change of agreement over the range of gaps that would matter to a component."""
 _THREE_RANKS = 3
 _BINS = 5
-Gap = Callable[[int, int], Floats]
+_ITEMS_AT_ONCE = 4096
+Gap = Callable[[slice, int, int], Floats]
+"""The gap between two ranks, for every cell of some items."""
 """From two ranks to x of their pair, broadcast over (items, prompts, orders)."""
 
 
@@ -53,8 +56,8 @@ def rank_drift(tensor: VerdictTensor, how: How) -> Drift | None:
         return None
     edges = np.arange(1, ranked.shape[-1] + 1) - 0.5
 
-    def gap(r: int, s: int) -> Floats:
-        return np.full(ranked.shape[:-1], float(s - r))
+    def gap(block: slice, r: int, s: int) -> Floats:
+        return np.broadcast_to(float(s - r), ranked[block].shape[:-1])
 
     return _drift(ranked, gap, edges, tensor, how)
 
@@ -65,11 +68,11 @@ def time_drift(tensor: VerdictTensor, seconds: NDArray[np.float64], how: How) ->
     if ranked is None or ranked.shape[-1] < 2 or not np.isfinite(seconds).any():  # noqa: PLR2004 - a pair
         return None
 
-    def gap(r: int, s: int) -> Floats:
-        return np.asarray(np.log1p(np.abs(seconds[..., s] - seconds[..., r])))
+    def gap(block: slice, r: int, s: int) -> Floats:
+        return np.asarray(np.log1p(np.abs(seconds[block, ..., s] - seconds[block, ..., r])))
 
     pairs = combinations(range(ranked.shape[-1]), 2)
-    x = np.concatenate([gap(r, s).ravel() for r, s in pairs])
+    x = np.concatenate([gap(slice(None), r, s).ravel() for r, s in pairs])
     x = x[np.isfinite(x)]
     if x.size == 0 or np.ptp(x) == 0:
         return None
@@ -112,36 +115,46 @@ def _drift(
 
 
 def _item_sums(ranked: NDArray[np.int16], gap: Gap, edges: Floats) -> tuple[Floats, float, float]:
-    """Return (xy, xx within cells, pairs and agreements per bin...) per item, and x's range."""
+    """Return (xy, xx within cells, pairs and agreements per bin...) per item, and x's range.
+
+    Items go through in blocks: pairs of repeats are many, and what is held for one is an array of
+    all cells.
+    """
+    blocks = [slice(at, at + _ITEMS_AT_ONCE) for at in range(0, len(ranked), _ITEMS_AT_ONCE)]
+    found = [_block_sums(ranked[block], partial(gap, block), edges) for block in blocks]
+    sums, lows, highs = zip(*found, strict=True)
+    return np.concatenate(sums), min(lows), max(highs)
+
+
+def _block_sums(
+    ranked: NDArray[np.int16], gap: Callable[[int, int], Floats], edges: Floats
+) -> tuple[Floats, float, float]:
     bins, axes = len(edges) - 1, (1, 2)
     levels = np.zeros((len(ranked), 2 * bins))
     sums = np.zeros((5, *ranked.shape[:-1]))
     low, high = np.inf, -np.inf
-    for x, y, there in _pairs(ranked, gap):
-        if there.any():
-            low, high = min(low, x[there].min()), max(high, x[there].max())
-        x0, y0 = np.where(there, x, 0.0), np.where(there, y, 0.0)
-        sums += np.stack([there, x0, y0, x0 * y0, x0 * x0])
-        at = np.searchsorted(edges, x0, side="right") - 1
-        for b in range(bins):
-            inside = there & (at == b)
-            levels[:, b] += inside.sum(axis=axes)
-            levels[:, bins + b] += (inside * y0).sum(axis=axes)
+    for r, s in combinations(range(ranked.shape[-1]), 2):
+        a, b, x = ranked[..., r], ranked[..., s], gap(r, s)
+        there = (a != ABSENT) & (b != ABSENT) & np.isfinite(x)
+        if not there.any():
+            continue
+        least, most = x[there].min(), x[there].max()
+        low, high = min(low, least), max(high, most)
+        x0, y0 = np.where(there, x, 0.0), there & (a == b)
+        for i, part in enumerate((there, x0, y0, x0 * y0, x0 * x0)):
+            sums[i] += part
+        first, last = np.searchsorted(edges, (least, most), side="right") - 1
+        at = np.searchsorted(edges, x0, side="right") - 1 if first < last else first
+        for bin_ in range(first, last + 1):
+            inside = there & (at == bin_)
+            levels[:, bin_] += inside.sum(axis=axes)
+            levels[:, bins + bin_] += (inside & y0).sum(axis=axes)
     n, x1, y1, xy, xx = sums
     pairs = np.maximum(n, 1)
     within = np.stack(
         [(xy - x1 * y1 / pairs).sum(axis=axes), (xx - x1 * x1 / pairs).sum(axis=axes)], axis=1
     )
     return np.concatenate([within, levels], axis=1), float(low), float(high)
-
-
-def _pairs(
-    ranked: NDArray[np.int16], gap: Gap
-) -> Iterator[tuple[Floats, Floats, NDArray[np.bool_]]]:
-    for r, s in combinations(range(ranked.shape[-1]), 2):
-        a, b, x = ranked[..., r], ranked[..., s], gap(r, s)
-        there = (a != ABSENT) & (b != ABSENT) & np.isfinite(x)
-        yield x, (a == b).astype(float), there
 
 
 def drift_finding(

@@ -37,9 +37,8 @@ def run(capsys, *argv):
     return stop.value.code or 0, captured.out, captured.err
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    root = tmp_path_factory.mktemp("run")
+def made(root, study):
+    """Freeze and run a study of eight items in a folder."""
     items = [
         {
             "id": f"i{i}",
@@ -52,11 +51,24 @@ def folder(tmp_path_factory):
         for i in range(8)
     ]
     (root / "items.jsonl").write_text("\n".join(map(json.dumps, items)) + "\n", encoding="utf-8")
-    (root / "study.yaml").write_text(STUDY, encoding="utf-8")
+    (root / "study.yaml").write_text(study, encoding="utf-8")
     with pytest.raises(SystemExit) as stop:
         main(["run", str(root / "study.yaml"), "--out", str(root / "run")])
     assert not stop.value.code
     return root / "run"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return made(tmp_path_factory.mktemp("run"), STUDY)
+
+
+def test_the_declared_depth_is_analysed_unless_another_is_asked_for(tmp_path, capsys):
+    folder = made(tmp_path, STUDY.replace("analysis: {", "analysis: {depth: 3, "))
+    capsys.readouterr()
+    for options, depth in (((), 3), (("--repeats", "4"), 4)):
+        _, out, _ = run(capsys, "analyze", folder, *options, "--json", "-")
+        assert json.loads(out)["judges"]["known"]["repeats"] == depth
 
 
 def test_what_was_declared_beforehand_is_used(folder, capsys):
