@@ -6,14 +6,14 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.bands import DRAWS
 from judgelaw.uncertainty.permutation import DRAWS as PERMUTATIONS
 
-_PICKS = 200_000_000
-_LEAST_DRAWS = 2_000
+_PICKS = 100_000_000
+_LEAST_DRAWS = 1_000
 _MOVES = 1_000_000_000
 LEAST_PERMUTATIONS = 99
 
 
 def draws_for(tensors: Iterable[VerdictTensor]) -> int:
-    """Return the item resamples of the bands: fewer for more than ten thousand items.
+    """Return the item resamples of the bands: fewer for more than five thousand items.
 
     The ends of a band over many items are read off as well from a tenth of the draws: their error
     is a share of a width that is itself small.
