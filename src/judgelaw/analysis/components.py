@@ -80,7 +80,7 @@ def of_stratum(s: AtDepth, name: str, level: float) -> dict[str, Component]:
 
     Its bands are t intervals over its items: percentile bands of a handful of items are too narrow.
     """
-    rows = stratum_rows(s.tensor.strata, len(s.tensor.items))[name]
+    rows = stratum_rows(s.strata, len(s.items))[name]
     values = columns_of(s)[rows]
     width = len(COMPONENTS)
     macro = values.mean(axis=0)

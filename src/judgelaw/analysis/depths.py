@@ -15,24 +15,30 @@ _PAIR = 2
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AtDepth:
-    """The calls of one judge at one depth, with their estimates.
+    """What the calls of one judge say at one depth; the calls themselves are not kept.
 
     Attributes:
         depth: the number of ranks kept, the largest number of calls in a cell.
-        tensor: the calls.
+        items: the items that have two calls in every cell.
+        strata: their strata, None where items have none.
+        facets: the numbers of prompts and orders.
+        repeats: the smallest and the largest number of calls in a cell.
         found: estimates of every item.
         errors: exact call errors, None below four calls in a cell.
     """
 
     depth: int
-    tensor: VerdictTensor
+    items: tuple[str, ...]
+    strata: tuple[str, ...] | None
+    facets: tuple[int, int]
+    repeats: tuple[int, int]
     found: Decomposition
     errors: CallErrors | None
 
     @property
     def balanced(self) -> bool:
         """Whether every cell holds the same number of calls."""
-        low, high = self.tensor.depth
+        low, high = self.repeats
         return low == high
 
 
@@ -55,7 +61,15 @@ def at_depth(tensor: VerdictTensor, declared: Declaration) -> AtDepth:
     errors = None
     if low >= MIN_REPEATS:
         errors = call_errors(tensor, design=declared.design, order_weights=declared.order_weights)
-    return AtDepth(depth=high, tensor=tensor, found=found, errors=errors)
+    return AtDepth(
+        depth=high,
+        items=tensor.items,
+        strata=tensor.strata,
+        facets=(len(tensor.prompts), len(tensor.orders)),
+        repeats=(low, high),
+        found=found,
+        errors=errors,
+    )
 
 
 def nested(tensor: VerdictTensor, declared: Declaration) -> Iterator[AtDepth]:

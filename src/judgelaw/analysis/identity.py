@@ -12,7 +12,7 @@ def identity(s: AtDepth, declared: Declaration) -> Identity | None:
     Equal in every sample with R calls in every cell and equal weights (paper, eq.
     crossed-plugin-sample-identity). Sampled prompts multiply the excess by K/(K-1): factor 1/O.
     """
-    K, O = s.tensor.counts.shape[1:3]
+    K, O = s.facets
     if K == 1 or not s.balanced or declared.order_weights is not None:
         return None
     factor = 1 / O if declared.design == "sampled" else (K - 1) / (K * O)

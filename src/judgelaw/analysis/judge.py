@@ -78,13 +78,13 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         prompt_distances=_distances(tensor, request.declared),
         order_direction=order_direction(tensor, request.how.level),
         projection=_projection(tensor, request),
-        other_metrics=other_metrics(full),
+        other_metrics=other_metrics(tensor, full),
         identity=tuple(
             found for s in (*prefixes, full) if (found := identity(s, request.declared)) is not None
         ),
         unanimous_cells=unanimous,
         sentence=sentence(components, overall.lead, unanimous=unanimous == 1),
-        warnings=warnings(full, prefixes, overall, request.declared),
+        warnings=warnings(tensor, full, prefixes, overall, request.declared),
     )
 
 
@@ -92,12 +92,12 @@ def _all_depths(
     full: AtDepth, prefixes: Sequence[AtDepth], how: Resampling
 ) -> tuple[Banded, Mapping[int, Components]]:
     """Band the depths that share the items of the full table together, the others alone."""
-    together = [s for s in prefixes if s.tensor.items == full.tensor.items] + [full]
-    overall = banded(together, full.tensor.strata, how)
+    together = [s for s in prefixes if s.items == full.items] + [full]
+    overall = banded(together, full.strata, how)
     found = {s.depth: c for s, c in zip(together, overall.depths, strict=True)}
     for s in prefixes:
         if s.depth not in found:
-            found[s.depth] = banded([s], s.tensor.strata, how).depths[0]
+            found[s.depth] = banded([s], s.strata, how).depths[0]
     return overall, {depth: found[depth] for depth in sorted(found)}
 
 
@@ -134,7 +134,7 @@ def _splits(full: AtDepth) -> dict[str, ErrorSplit]:
 
 
 def _strata(full: AtDepth, level: float) -> dict[str, Components]:
-    names = sorted(set(full.tensor.strata or ()))
+    names = sorted(set(full.strata or ()))
     return {name: of_stratum(full, name, level) for name in names}
 
 
@@ -143,8 +143,8 @@ def _item_values(full: AtDepth) -> ItemValues:
     if full.errors is not None:
         variance = np.stack([full.errors.variances(name) for name in COMPONENTS], axis=-1)
     return ItemValues(
-        items=full.tensor.items,
-        strata=full.tensor.strata,
+        items=full.items,
+        strata=full.strata,
         estimates=_columns(full.found),
         plugin=_columns(full.found.plugin),
         call_variance=variance,

@@ -16,10 +16,10 @@ from judgelaw.tensor import VerdictTensor
 _PROMPT, _ORDER = 1, 2
 
 
-def other_metrics(s: AtDepth) -> tuple[OtherMetric, ...]:
+def other_metrics(tensor: VerdictTensor, s: AtDepth) -> tuple[OtherMetric, ...]:
     """Return flip rates, JSS, Fleiss' kappa, Krippendorff's alpha and the prompt plug-in."""
     call = float(s.found.call.mean())
-    return (*_flips(s.tensor, call), *_chance_corrected(s.tensor, call), *_plugin(s))
+    return (*_flips(tensor, call), *_chance_corrected(tensor, call), *_plugin(s))
 
 
 def flip_rate(tensor: VerdictTensor, axis: int) -> float:

@@ -8,20 +8,25 @@ from judgelaw.analysis.components import Banded
 from judgelaw.analysis.depths import AtDepth, Declaration
 from judgelaw.analysis.outcomes import unanimous_cells
 from judgelaw.estimate import COMPONENTS
+from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_variance import MIN_REPEATS
 
-_FACETS = (("prompt", 1, "prompt"), ("order", 2, "answer order"))
+_FACETS = (("prompt", "prompt"), ("order", "answer order"))
 
 
 def warnings(
-    full: AtDepth, prefixes: Sequence[AtDepth], overall: Banded, declared: Declaration
+    tensor: VerdictTensor,
+    full: AtDepth,
+    prefixes: Sequence[AtDepth],
+    overall: Banded,
+    declared: Declaration,
 ) -> tuple[str, ...]:
     """Collect what these calls cannot say, and what was left out on the way."""
     return (
-        *full.tensor.notes,
+        *tensor.notes,
         *_facets(full),
-        *_unanimous(full),
-        *_repeats(full),
+        *_unanimous(tensor),
+        *_repeats(tensor),
         *_calls(full),
         *_bands(overall),
         *_prefixes(full, prefixes),
@@ -30,35 +35,35 @@ def warnings(
 
 
 def _facets(full: AtDepth) -> Iterator[str]:
-    for facet, axis, words in _FACETS:
-        if full.tensor.counts.shape[axis] == 1:
+    for (facet, words), levels in zip(_FACETS, full.facets, strict=True):
+        if levels == 1:
             yield (
                 f"the {facet} facet is absent: all calls share one {words}, so its component and "
                 "the interaction are not known (they are not 0)"
             )
 
 
-def _unanimous(full: AtDepth) -> Iterator[str]:
-    if unanimous_cells(full.tensor) == 1:
+def _unanimous(tensor: VerdictTensor) -> Iterator[str]:
+    if unanimous_cells(tensor) == 1:
         yield (
             "near-deterministic: all calls of every cell agree, so corrected and plug-in coincide "
             "and no interval is given for call noise; that it is zero is not shown by these calls"
         )
 
 
-def _repeats(full: AtDepth) -> Iterator[str]:
-    low, high = full.tensor.depth
+def _repeats(tensor: VerdictTensor) -> Iterator[str]:
+    low, high = tensor.depth
     if low != high:
         yield (
             f"cells hold {low} to {high} calls: every estimate stays unbiased, but depths are not "
             "comparable cell by cell"
         )
-    if full.tensor.ranked is None:
+    if tensor.ranked is None:
         yield "repeat ranks are not known: no nested depths, and no diagnostics of repeats"
 
 
 def _calls(full: AtDepth) -> Iterator[str]:
-    low, _ = full.tensor.depth
+    low, _ = full.repeats
     if low < MIN_REPEATS:
         yield (
             f"no call interval: a cell holds {low} calls, and call-sampling variance has no "
@@ -77,10 +82,10 @@ def _bands(overall: Banded) -> Iterator[str]:
 
 def _prefixes(full: AtDepth, prefixes: Sequence[AtDepth]) -> Iterator[str]:
     for s in prefixes:
-        lost = len(full.tensor.items) - len(s.tensor.items)
+        lost = len(full.items) - len(s.items)
         if lost:
             yield (
-                f"depth {s.depth} rests on {len(s.tensor.items)} of {len(full.tensor.items)} "
+                f"depth {s.depth} rests on {len(s.items)} of {len(full.items)} "
                 f"items: {lost} have no two calls in every cell below rank {s.depth}"
             )
 

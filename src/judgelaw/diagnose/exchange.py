@@ -13,6 +13,7 @@ verdicts of every cell, which rank got which is then a random permutation, with 
 
 from dataclasses import dataclass
 from itertools import combinations
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ Floats = NDArray[np.float64]
 
 PROBLEM, NOTICE = 1e-4, 1e-2
 _PAIR = 2
+_CELLS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,66 +69,126 @@ def rank_test(tensor: VerdictTensor) -> RankTest | None:
     if tensor.ranked is None or tensor.ranked.shape[-1] < _PAIR:
         return None
     R = tensor.ranked.shape[-1]
-    z = tensor.ranked.reshape(-1, R)
-    z = z[(z != ABSENT).all(axis=1)]
-    n = count_ranked(z, len(tensor.verdicts)).astype(float)
-    mixed = n.max(axis=1) < R
-    if not mixed.any():
+    found = _sums(tensor.ranked.reshape(-1, R), len(tensor.verdicts))
+    if not found.mixed:
         return None
-    distances, V = _verdict_distances(z, n)
+    distances, V = _verdict_distances(found)
     Q = (R - 1) / R * float(distances.sum())
     df = (R - 1) * int(np.linalg.matrix_rank(V, hermitian=True))
-    agreement, z_agree = _agreements(z, n)
-    copied, z_copy, rate = _closest_pair(z[mixed], n[mixed])
+    copied, z_copy = _closest_pair(found)
     pairs = R * (R - 1) // 2
     return RankTest(
-        cells=len(z),
-        frequencies=count_ranked(z.T, len(tensor.verdicts)) / len(z),
-        agreement=agreement,
+        cells=found.cells,
+        frequencies=found.verdicts / found.cells,
+        agreement=found.agreement / found.cells,
         statistic=Q,
         df=df,
         p_verdicts=float(chdtrc(df, Q)),
-        p_agreement=min(1.0, 2 * R * float(ndtr(-np.abs(z_agree).max()))),
+        p_agreement=min(1.0, 2 * R * float(ndtr(-np.abs(_scores(found)).max()))),
         odd_rank=int(distances.argmax()),
         p_copy=min(1.0, pairs * float(ndtr(-z_copy))),
         copied=copied,
-        copy_rate=rate,
+        copy_rate=float(found.same[copied] / found.mixed),
     )
 
 
-def _verdict_distances(z: NDArray[np.int16], n: Floats) -> tuple[Floats, Floats]:
-    """Return D_r' V^- D_r of every rank, and V."""
+@dataclass(kw_only=True)
+class _Sums:
+    """Sums over cells with all R ranks; what is said of pairs, over those not unanimous.
+
+    Attributes:
+        cells: how many there are.
+        mixed: how many are not unanimous.
+        shares: of each verdict, summed; (C,).
+        products: of the shares, summed; (C, C).
+        verdicts: of each rank, counted; (R, C).
+        agreement: of each rank with the others of its cell; (R,).
+        off: the same less the mean of the cell; (R,).
+        spread: mean square of it.
+        same: how often two ranks agree; (R, R).
+        expected: chance that two calls of a cell agree.
+        variance: of that agreement.
+    """
+
+    cells: int
+    mixed: int
+    shares: Floats
+    products: Floats
+    verdicts: Floats
+    agreement: Floats
+    off: Floats
+    spread: float
+    same: Floats
+    expected: float
+    variance: float
+
+
+def _sums(ranked: NDArray[np.int16], verdicts: int) -> _Sums:
+    """Sum over cells in blocks: what is held for a block is many times as large as its calls."""
+    R, C = ranked.shape[1], verdicts
+    total = _Sums(
+        cells=0,
+        mixed=0,
+        shares=np.zeros(C),
+        products=np.zeros((C, C)),
+        verdicts=np.zeros((R, C)),
+        agreement=np.zeros(R),
+        off=np.zeros(R),
+        spread=0.0,
+        same=np.zeros((R, R)),
+        expected=0.0,
+        variance=0.0,
+    )
+    for start in range(0, len(ranked), _CELLS_AT_ONCE):
+        z = ranked[start : start + _CELLS_AT_ONCE]
+        _add(total, z[(z != ABSENT).all(axis=1)], C)
+    return total
+
+
+def _add(total: _Sums, z: NDArray[np.int16], verdicts: int) -> None:
     R = z.shape[1]
+    n = count_ranked(z, verdicts).astype(float)
+    mixed = n.max(axis=1, initial=0) < R
     p = n / R
-    V = np.diag(p.sum(axis=0)) - p.T @ p
-    D = count_ranked(z.T, n.shape[1]) - p.sum(axis=0)
+    w = (np.take_along_axis(n, z.astype(np.intp), axis=1) - 1) / (R - 1)
+    off = w - w.mean(axis=1, keepdims=True)
+    total.cells += len(z)
+    total.mixed += int(mixed.sum())
+    total.shares += p.sum(axis=0)
+    total.products += p.T @ p
+    total.verdicts += count_ranked(z.T, verdicts)
+    total.agreement += w.sum(axis=0)
+    total.off += off.sum(axis=0)
+    total.spread += float((off**2).mean(axis=1).sum())
+    m = n[mixed]
+    a = (m * (m - 1)).sum(axis=1) / (R * (R - 1))
+    total.expected += float(a.sum())
+    total.variance += float((a * (1 - a)).sum())
+    columns = np.ascontiguousarray(z[mixed].T)
+    for r, s in combinations(range(R), 2):
+        total.same[r, s] += np.count_nonzero(columns[r] == columns[s])
+
+
+def _verdict_distances(found: _Sums) -> tuple[Floats, Floats]:
+    """Return D_r' V^- D_r of every rank, and V."""
+    V = np.diag(found.shares) - found.products
+    D = found.verdicts - found.shares
     inverse = np.linalg.pinv(V, hermitian=True)
     return np.einsum("rc,cd,rd->r", D, inverse, D), V
 
 
-def _agreements(z: NDArray[np.int16], n: Floats) -> tuple[Floats, Floats]:
-    """Return how often each rank agrees with the others of its cell, and its z score."""
-    R = z.shape[1]
-    w = (np.take_along_axis(n, z.astype(np.intp), axis=1) - 1) / (R - 1)
-    off = w - w.mean(axis=1, keepdims=True)
-    spread = np.sqrt((off**2).mean(axis=1).sum())
-    total = off.sum(axis=0)
-    score = total / spread if spread > 0 else np.zeros(R)  # R = 2: both ranks always agree alike
-    return w.mean(axis=0), score
+def _scores(found: _Sums) -> Floats:
+    """Return the z score of how often each rank agrees with the others of its cell."""
+    # R = 2: both ranks always agree alike.
+    return found.off / np.sqrt(found.spread) if found.spread > 0 else np.zeros_like(found.off)
 
 
-def _closest_pair(z: NDArray[np.int16], n: Floats) -> tuple[tuple[int, int], float, float]:
-    """Return the two ranks that agree most, over cells that are not unanimous."""
-    R = z.shape[1]
-    a = (n * (n - 1)).sum(axis=1) / (R * (R - 1))
-    spread = float(np.sqrt((a * (1 - a)).sum()))
-    best, score, rate = (0, 1), -np.inf, 0.0
-    for r, s in combinations(range(R), 2):
-        same = z[:, r] == z[:, s]
-        this = float((same - a).sum()) / spread if spread > 0 else 0.0
-        if this > score:
-            best, score, rate = (r, s), this, float(same.mean())
-    return best, score, rate
+def _closest_pair(found: _Sums) -> tuple[tuple[int, int], float]:
+    """Return the two ranks that agree most, and by how many standard errors too often."""
+    pairs = list(combinations(range(len(found.same)), 2))
+    best = max(pairs, key=lambda pair: found.same[pair])
+    surplus = float(found.same[best]) - found.expected
+    return best, surplus / sqrt(found.variance) if found.variance > 0 else 0.0
 
 
 def exchange_finding(test: RankTest | None, verdicts: tuple[str, ...], *, subject: str) -> Finding:

@@ -68,9 +68,9 @@ class DuckCalls:
     ) -> None:
         """Make the table `cells` with one GROUP BY; what is constant is not hashed once a row."""
         keys = {part: self.label(part) for part in _KEYS}
-        varying = [sql for part, sql in keys.items() if self.layout.has(part)]
-        if len(pairs) == 1:
-            varying = [sql for sql in varying if sql not in (keys["layer"], keys["judge"])]
+        constant = _KEYS[:2] if len(pairs) == 1 else ()
+        varying = [self.label(p) for p in _KEYS if self.layout.has(p) and p not in constant]
+        if constant:
             keys |= {part: _literal(value) for part, value in zip(_KEYS, pairs[0], strict=False)}
         rank, word = self.rank(), "0::USMALLINT"
         if ranks > WORD:
@@ -129,11 +129,13 @@ class DuckCalls:
         return f"{column} = {value if isinstance(value, int) else text(value)}"
 
     def label(self, part: str) -> str:
-        """The column as text."""
+        """The column as text; an empty stratum is none."""
         if not self.layout.has(part):
             return _literal(ONLY if part == "order" else None)
         column = self.layout.columns[part]
-        return name(column) if self.types[column] == "VARCHAR" else f"{name(column)}::VARCHAR"
+        label = name(column) if self.types[column] == "VARCHAR" else f"{name(column)}::VARCHAR"
+        # Told apart from NULL it would split a cell in two, and one half would hide the other.
+        return f"nullif({label}, '')" if part == "stratum" else label
 
     def rank(self) -> str:
         """The column `repeat` as a whole number, NULL where it is none."""

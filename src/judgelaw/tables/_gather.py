@@ -83,7 +83,7 @@ def _of_items(
     if not (calls.layout.has("stratum") or calls.layout.has("gold")):
         return (None,) * len(items), (None,) * len(items)
     rows = con.execute(
-        f"SELECT item, nullif(stratum, ''), gold FROM cells WHERE {_of_pair(pair)} "
+        f"SELECT item, stratum, gold FROM cells WHERE {_of_pair(pair)} "
         "GROUP BY 1, 2, 3 ORDER BY 1, 2 NULLS FIRST, 3 NULLS FIRST"
     ).fetchall()
     if len(rows) > len(items):

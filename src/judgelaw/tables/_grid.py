@@ -12,6 +12,7 @@ EMPTY = np.uint8(255)
 _CHUNK = 1 << 22
 _INDEX = np.uint64(_CHUNK - 1)
 _SPARE = 1 << 26
+_PLACES = 1 << 32
 
 
 class TooSparseError(Exception):
@@ -40,6 +41,7 @@ class Grid:
     _size: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
+        self._refuse_emptiness(items=1)
         self.codes = np.empty((0, self.width), np.uint8)
         self._known = np.empty(0, np.uint64)
         self._rows = np.empty(0, np.int64)
@@ -99,11 +101,14 @@ class Grid:
 
     def _make_room(self) -> None:
         needed, there = len(self._known), len(self.codes)
-        if needed * self.width > 4 * self.calls + _SPARE:
-            raise TooSparseError
+        self._refuse_emptiness(needed)
         if needed > there:
             more = np.full((max(needed - there, there // 2), self.width), EMPTY)
             self.codes = np.concatenate([self.codes, more])
+
+    def _refuse_emptiness(self, items: int) -> None:
+        if items * self.width > 4 * self.calls + _SPARE or self.width > _PLACES:
+            raise TooSparseError
 
 
 def _grouping(items: NDArray[np.uint64]) -> NDArray[np.intp]:

@@ -116,6 +116,9 @@ class LazyCalls:
             for part in CONTRACT
             if self.layout.has(part)
         }
+        if stratum := labels.get("stratum"):
+            # An empty stratum is none: told apart from it, it would split a cell in two.
+            labels["stratum"] = nw.when(stratum != nw.lit("")).then(stratum)
         return self.frame.select(**labels, rank=self._rank())
 
     def _rank(self) -> nw.Expr:

@@ -27,6 +27,8 @@ from judgelaw.tables._gather import gold_of
 from judgelaw.tables._grid import EMPTY, Grid, TooSparseError
 from judgelaw.tensor import VerdictTensor
 
+_OF_ITEM = ("layer", "judge", "item", "stratum", "gold")
+
 _LABELS_FROM = 10
 """Labels are looked for in this part of the rows first: items that were asked often are there."""
 
@@ -69,8 +71,8 @@ def read_in_one_pass(
         axes = _axes(calls, census, pairs)
         if axes is None:
             return None
-        grid = Grid(width=axes.width, calls=census.calls)
         try:
+            grid = Grid(width=axes.width, calls=census.calls)
             taken = _fill(grid, calls, census, axes)
         except TooSparseError:
             return None
@@ -107,7 +109,8 @@ def _fill(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> int:
     """Lay down every call of the pairs; return how many there were."""
     prompt = _code(calls.label("prompt"), axes.prompts)
     order = _code(calls.label("order"), axes.orders)
-    place = f"({prompt} * {len(axes.orders)} + {order}) * {axes.ranks} + ({calls.rank()})"
+    # In 64 bits: places may outnumber what a product of two 32-bit numbers holds.
+    place = f"({prompt} * {len(axes.orders)}::BIGINT + {order}) * {axes.ranks} + ({calls.rank()})"
     codes = census.alphabet.codes
     verdict = _lookup(calls.label("verdict"), codes)
     query = (
@@ -124,10 +127,10 @@ def _fill(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> int:
 
 def _items(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> dict[Pair, _Items] | None:
     """Find the labels of every item; None where one is empty, or has two strata or gold labels."""
-    columns = {part: calls.label(part) for part in ("layer", "judge", "item")} | _of_item(calls)
-    there = [part for part in columns if calls.layout.has(part)]
+    there = [part for part in _OF_ITEM if calls.layout.has(part)]
+    columns = ", ".join(f"{calls.label(part)} AS {name(part)}" for part in there)
     source = (
-        f"SELECT {_key(calls)} AS key, {', '.join(f'{columns[p]} AS {name(p)}' for p in there)} "
+        f"SELECT {_key(calls)} AS key, {columns} "
         f"FROM {calls.source} WHERE {_of(calls, census, axes)}"
     )
     some = max(census.calls // _LABELS_FROM, 1)
@@ -224,14 +227,8 @@ def _positions(labels: Iterable[str], axis: Sequence[str]) -> NDArray[np.intp]:
 
 def _key(calls: DuckCalls) -> str:
     """The hash that stands for an item of a pair, its stratum and gold label included."""
-    varying = [calls.label(part) for part in ("layer", "judge", "item") if calls.layout.has(part)]
-    varying += [sql for part, sql in _of_item(calls).items() if calls.layout.has(part)]
+    varying = [calls.label(part) for part in _OF_ITEM if calls.layout.has(part)]
     return f"hash({', '.join(varying)})"
-
-
-def _of_item(calls: DuckCalls) -> dict[str, str]:
-    """What an item has one of: a stratum and a gold label."""
-    return {"stratum": f"nullif({calls.label('stratum')}, '')", "gold": calls.label("gold")}
 
 
 def _of(calls: DuckCalls, census: Census, axes: _Axes) -> str:

@@ -67,6 +67,16 @@ def test_a_frame_equals_a_file(tmp_path, library):
 
 
 @library
+def test_an_empty_stratum_and_a_missing_one_are_the_same(library):
+    """Rows of one cell may write it either way, and none of its calls is lost."""
+    rows = [row | {"stratum": (None, "")[n % 2]} for n, row in enumerate(table(repeats=4))]
+    rows = [row | ({"stratum": "s"} if row["item"] == "i1" else {}) for row in rows]
+    tensor = read_tensor(LIBRARIES[library](columns(rows)))
+    assert tensor.strata == ("(no stratum)", "s", "(no stratum)")
+    assert_same(tensor, slow(rows), but=("judge", "strata"))
+
+
+@library
 def test_ranks_beyond_a_word(library):
     rows = table(items=2, prompts=1, repeats=70)
     tensor = read_tensor(LIBRARIES[library](columns(rows)))

@@ -4,6 +4,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from judgelaw.errors import TableError
 from judgelaw.tables import _grid, _onepass, _read, read_tensor, read_tensors, write_calls
 from judgelaw.tables._arrow import batches
 from judgelaw.tables._grid import EMPTY, Grid, TooSparseError
@@ -76,6 +77,17 @@ def test_what_is_out_of_order_is_left_to_the_group_by(tmp_path, passes, change):
     path = tmp_path / "calls.csv"
     write_calls(path, columns(rows))
     with pytest.raises(Exception, match=r"calls\.csv"):
+        read_tensor(path)
+    assert passes == [None]
+
+
+def test_more_places_than_32_bits_count_are_left_to_the_group_by(tmp_path, passes):
+    """Ranks that are times, and many prompts: the message is about ranks, not about overflow."""
+    rows = table(items=1, prompts=20_000, orders=("AB", "BA"), repeats=1)
+    rows[-1] |= {"repeat": 60_000}
+    path = tmp_path / "calls.parquet"
+    write_calls(path, columns(rows))
+    with pytest.raises(TableError, match="no cell holds more than 1 calls"):
         read_tensor(path)
     assert passes == [None]
 

@@ -214,6 +214,23 @@ def test_strata_and_gold_belong_to_items(tmp_path):
     assert tensor.strata == ("s", "t", "(no stratum)")
 
 
+def test_an_empty_stratum_and_a_missing_one_are_the_same(tmp_path):
+    """Rows of one cell may write it either way, and none of its calls is lost."""
+    rows = [row | {"stratum": (None, "")[n % 2]} for n, row in enumerate(table(repeats=4))]
+    path = tmp_path / "calls.parquet"
+    write_calls(path, columns(rows))
+    assert_same(read_tensor(path), slow(rows), but=("judge",))
+
+
+def test_a_column_may_play_two_parts(tmp_path):
+    """One item, judged by its own author: the judge is the item."""
+    rows = table(items=1)
+    path = write_csv(tmp_path / "calls.csv", rows)
+    tensor = read_tensor(path, columns={"item": "judge"})
+    assert tensor.items == ("j",)
+    assert_same(tensor, slow(rows), but=("judge", "items"))
+
+
 def test_columns_of_nothing_are_absent(tmp_path):
     rows = [row | {"gold": None, "stratum": None, "layer": None} for row in table()]
     tensor = read_tensor(write_csv(tmp_path / "calls.csv", rows))
