@@ -116,7 +116,7 @@ class LazyCalls:
             for part in CONTRACT
             if self.layout.has(part)
         }
-        if stratum := labels.get("stratum"):
+        if (stratum := labels.get("stratum")) is not None:
             # An empty stratum is none: told apart from it, it would split a cell in two.
             labels["stratum"] = nw.when(stratum != nw.lit("")).then(stratum)
         return self.frame.select(**labels, rank=self._rank())
