@@ -9,6 +9,7 @@ Everything is read when it is asked for, so that a run that is under way may be 
 
 from dataclasses import dataclass
 from functools import cached_property
+from glob import escape as glob_escape
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -154,7 +155,8 @@ class Run:
     def to_frame(self, library: Library = "pandas") -> Any:
         """Return the calls table, one row for each completed call, in a frame of the library."""
         self._need_calls()
-        names, rows = _query("SELECT * FROM read_parquet(?)", self.path / CALLS)
+        everything = "SELECT * FROM read_parquet(?, hive_partitioning=false)"
+        names, rows = _query(everything, self.path / CALLS)
         columns = zip(*rows, strict=True) if rows else ([] for _ in names)
         return frame_of(dict(zip(names, map(list, columns), strict=True)), library)
 
@@ -206,17 +208,20 @@ class Run:
 
 def _planned(frozen: FrozenRun) -> dict[str, int]:
     """Count the frozen calls of each judge, in the order of the study."""
-    counting = "SELECT judge, count(*) FROM read_parquet(?) GROUP BY judge"
+    counting = "SELECT judge, count(*) FROM read_parquet(?, hive_partitioning=false) GROUP BY judge"
     found = dict(_query(counting, frozen.path / MANIFEST)[1])
     return {name: int(found.get(name, 0)) for name in frozen.judges}
 
 
 def _query(sql: str, path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return the names of the columns, and the rows."""
+    """Return the names of the columns, and the rows.
+
+    The path is one file: DuckDB would take brackets for a pattern, and `judge=x` for a column.
+    """
     import duckdb  # noqa: PLC0415 - loads when calls are asked for
 
     with duckdb.connect() as connection:
-        read = connection.execute(sql, [str(path)])
+        read = connection.execute(sql, [glob_escape(str(path))])
         return [column[0] for column in read.description or ()], read.fetchall()
 
 

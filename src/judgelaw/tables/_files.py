@@ -38,6 +38,7 @@ class FileSource:
         format: how it is written.
         gzipped: whether text is compressed.
         store: the file system of an object store, None for this machine's own.
+        single: whether the pattern names one file.
     """
 
     table: str
@@ -45,6 +46,7 @@ class FileSource:
     format: Format
     gzipped: bool = False
     store: Any = None
+    single: bool = False
 
     def local_text(self, folder: Path) -> Path:
         """Give the path of uncompressed text on this machine, in `folder` if it has to be made."""
@@ -170,7 +172,12 @@ def _file(place: str, path: str, store: Any) -> FileSource:
     form = FORMATS[suffix]
     pattern = glob.escape(path) if form == "parquet" and store is None else path
     return FileSource(
-        table=place, pattern=pattern, format=form, gzipped=suffix.endswith(".gz"), store=store
+        table=place,
+        pattern=pattern,
+        format=form,
+        gzipped=suffix.endswith(".gz"),
+        store=store,
+        single=store is None or not glob.has_magic(path),
     )
 
 

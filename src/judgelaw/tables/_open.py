@@ -40,6 +40,11 @@ def _open_parquet(con: duckdb.DuckDBPyConnection, found: FileSource, columns: Ma
     with store_errors(found.table):
         if found.store is not None:
             con.register_filesystem(found.store)
+        if found.single:
+            # DuckDB lets `judge=x` in the path hide the file's own column of that name.
+            plain = f"read_parquet({text(found.pattern)}, hive_partitioning=false)"
+            in_path = {key for key, equals, _ in _parts(found.pattern) if equals}
+            scan = plain if in_path and in_path & set(_types(con, plain)) else scan
         types = _types(con, scan)
 
     def places(rows: list[tuple[Any, ...]]) -> list[str]:
@@ -176,6 +181,11 @@ def laid_out(frame: Any, columns: Mapped, table: str) -> Layout:
 
 def _types(con: duckdb.DuckDBPyConnection, scan: str) -> dict[str, str]:
     return {row[0]: row[1] for row in con.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()}
+
+
+def _parts(pattern: str) -> list[tuple[str, str, str]]:
+    """The folders above a file, each cut at its first equals sign."""
+    return [folder.partition("=") for folder in pattern.split("/")[:-1]]
 
 
 def _literal_path(path: Path) -> str:

@@ -34,6 +34,21 @@ def test_a_partitioned_folder(tmp_path):
     assert_same(read_tensor(tmp_path, judge="7"), slow(table()), but=("judge",))
 
 
+@pytest.mark.parametrize("folder", ["judge=other", "prompt=v2", "item=[7]"])
+def test_what_one_file_says_itself_counts_more_than_its_folder(tmp_path, folder):
+    path = tmp_path / folder / "calls.parquet"
+    write_calls(path, columns(table()))
+    for source in (path, path.parent):
+        assert read_tensor(source).judge == "j"
+        assert_same(read_tensor(source), slow(table()), but=("judge",))
+
+
+def test_one_file_of_a_partitioned_folder(tmp_path):
+    path = tmp_path / "judge=08" / "part.parquet"
+    write_calls(path, columns([{k: v for k, v in r.items() if k != "judge"} for r in table()]))
+    assert read_tensor(path).judge == "08"
+
+
 def test_a_fault_in_a_folder_names_the_file(tmp_path):
     rows = table()
     rows[4]["verdict"] = None
