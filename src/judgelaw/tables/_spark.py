@@ -3,6 +3,7 @@
 import os
 import shutil
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, MissingExtraError
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from judgelaw.tables._lazy import LazyCalls
     from judgelaw.tables._open import Mapped
+
+_INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 @contextmanager
@@ -63,10 +66,23 @@ def _session() -> "Iterator[SparkSession]":
 
 def _frame(spark: "SparkSession", place: str) -> "DataFrame":
     """Read by the ending of the name; a folder, a glob or anything else is Parquet."""
-    plain = place.removesuffix(".gz")
+    plain = place.lower().removesuffix(".gz")
     if plain.endswith(".csv"):
         # Every field as text, as our own reader has it; quotes are doubled, and may hold newlines.
         return spark.read.csv(place, header=True, escape='"', multiLine=True, inferSchema=False)
     if plain.endswith((".jsonl", ".ndjson")):
         return spark.read.json(place, primitivesAsString=True)
-    return spark.read.parquet(place)
+    calls = Path(place) / "calls.parquet"
+    with _text_partitions(spark):
+        return spark.read.parquet(str(calls) if calls.exists() else place)  # a run holds others too
+
+
+@contextmanager
+def _text_partitions(spark: "SparkSession") -> "Iterator[None]":
+    """Keep the labels in names of folders as they are: Spark makes 7 of judge=007."""
+    before = spark.conf.get(_INFERENCE)
+    spark.conf.set(_INFERENCE, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(_INFERENCE, before or "true")

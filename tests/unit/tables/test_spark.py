@@ -8,7 +8,7 @@ import pytest
 from judgelaw.cli import main
 from judgelaw.errors import DuplicateCallsError, InputError, TableError
 from judgelaw.tables import read_tensor, read_tensors, write_calls
-from support.calls import assert_same, columns, slow, table
+from support.calls import assert_same, columns, slow, table, write_csv
 
 sql = pytest.importorskip("pyspark.sql", reason="needs the extra spark")
 pytestmark = [
@@ -68,6 +68,27 @@ def test_a_path_counted_by_spark_is_the_same_bit_for_bit(tmp_path, name):
         write_calls(path, columns(rows))
     ours, theirs = (read_tensor(path, engine=engine) for engine in ("duckdb", "spark"))
     assert_same(theirs, ours)
+
+
+def test_labels_of_a_partitioned_folder_stay_text(spark, tmp_path):
+    """Judges 007 and 7 are two, and the session is left as it was."""
+    inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    before = spark.conf.get(inference)
+    for judge in ("007", "7"):
+        rows = [{k: v for k, v in row.items() if k != "judge"} for row in table()]
+        write_calls(tmp_path / f"judge={judge}" / "part.parquet", columns(rows))
+    theirs = read_tensors(tmp_path, engine="spark")
+    assert list(theirs) == list(read_tensors(tmp_path)) == [(None, "007"), (None, "7")]
+    assert spark.conf.get(inference) == before
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_run_folder_and_capitals_are_read_as_by_duckdb(tmp_path):
+    write_calls(tmp_path / "calls.parquet", columns(table()))
+    write_calls(tmp_path / "manifest.parquet", {"call_id": ["x"]})
+    capitals = write_csv(tmp_path / "CALLS.CSV", table())
+    for source in (tmp_path, capitals):
+        assert_same(read_tensor(source, engine="spark"), read_tensor(source))
 
 
 @pytest.mark.usefixtures("spark")
