@@ -1,7 +1,8 @@
 """What commands on a run or a table share: their options, and the calls they read."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -189,7 +190,7 @@ def read_source(path: str, reading: Reading | None = None) -> Source:
     from judgelaw.tables import read_tensors
 
     reading = reading or Reading()
-    try:
+    with _remedy():
         tensors = read_tensors(
             path,
             repeats=reading.repeats,
@@ -199,14 +200,21 @@ def read_source(path: str, reading: Reading | None = None) -> Source:
             verdicts=reading.verdicts or None,
             engine=reading.engine,
         )
-    except IncompleteDesignError as error:
-        raise IncompleteDesignError(f"{error} (here: --incomplete drop)") from error
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
     chosen = _of_layer(named, reading.layer)
     run = Path(path) if Path(path).is_dir() and (Path(path) / "study.yaml").is_file() else None
     if run is None:
         return Source(tensors=chosen, design=reading.design or "census")
     return _declared(chosen, run, reading)
+
+
+@contextmanager
+def _remedy() -> Iterator[None]:
+    """Name the option that drops what is incomplete."""
+    try:
+        yield
+    except IncompleteDesignError as error:
+        raise IncompleteDesignError(f"{error} (here: --incomplete drop)") from error
 
 
 def quieten_blas() -> None:
@@ -241,7 +249,10 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
     drawn = getattr(study.prompts, "policy", None) == "generator"
     asked = reading.design or (study.analysis and study.analysis.estimator)
     if study.analysis and study.analysis.depth and reading.repeats is None:
-        tensors = {key: _cut(tensor, study.analysis.depth) for key, tensor in tensors.items()}
+        depth = study.analysis.depth
+        with _remedy():
+            # Calls beyond the depth do not make up for those that are missing within it.
+            tensors = {k: _cut(t, depth).complete(reading.incomplete) for k, t in tensors.items()}
     total = sum(study.orders.values())
     weights = {str(order): q / total for order, q in study.orders.items()}
     unequal = max(weights.values()) - min(weights.values()) > _ROUNDING

@@ -2,6 +2,7 @@
 
 import json
 
+import duckdb
 import pytest
 
 from judgelaw.cli import main
@@ -61,6 +62,25 @@ def made(root, study):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return made(tmp_path_factory.mktemp("run"), STUDY)
+
+
+def test_items_are_complete_at_the_declared_depth_or_dropped(tmp_path, capsys):
+    """Calls beyond the depth do not make up for those that are missing within it."""
+    folder = made(tmp_path, STUDY.replace("analysis: {", "analysis: {depth: 2, "))
+    calls = folder / "calls.parquet"
+    kept = tmp_path / "kept.parquet"
+    duckdb.sql(  # noqa: S608 - paths of the test
+        f"COPY (SELECT * FROM '{calls}' WHERE NOT (layer = 'main' AND item = 'i3' "
+        f"AND prompt = 'p1' AND \"order\" = 'AB' AND repeat < 2)) TO '{kept}'"
+    )
+    kept.replace(calls)
+    capsys.readouterr()
+    code, _, err = run(capsys, "analyze", folder, "--json", "-")
+    assert code
+    assert "(here: --incomplete drop)" in err
+    code, out, _ = run(capsys, "analyze", folder, "--incomplete", "drop", "--json", "-")
+    assert code == 0
+    assert json.loads(out)["judges"]["known"]["items"] == 7
 
 
 def test_the_declared_depth_is_analysed_unless_another_is_asked_for(tmp_path, capsys):
