@@ -30,8 +30,7 @@ _THREE_RANKS = 3
 _BINS = 5
 _ITEMS_AT_ONCE = 4096
 Gap = Callable[[slice, int, int], Floats]
-"""The gap between two ranks, for every cell of some items."""
-"""From two ranks to x of their pair, broadcast over (items, prompts, orders)."""
+"""From a block of items and two ranks to x of their pair, by (items, prompts, orders)."""
 
 
 @dataclass(frozen=True, kw_only=True)
