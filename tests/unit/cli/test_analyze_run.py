@@ -2,7 +2,7 @@
 
 import json
 
-import duckdb
+import polars as pl
 import pytest
 
 from judgelaw.cli import main
@@ -68,12 +68,9 @@ def test_items_are_complete_at_the_declared_depth_or_dropped(tmp_path, capsys):
     """Calls beyond the depth do not make up for those that are missing within it."""
     folder = made(tmp_path, STUDY.replace("analysis: {", "analysis: {depth: 2, "))
     calls = folder / "calls.parquet"
-    kept = tmp_path / "kept.parquet"
-    duckdb.sql(  # noqa: S608 - paths of the test
-        f"COPY (SELECT * FROM '{calls}' WHERE NOT (layer = 'main' AND item = 'i3' "
-        f"AND prompt = 'p1' AND \"order\" = 'AB' AND repeat < 2)) TO '{kept}'"
-    )
-    kept.replace(calls)
+    here = (pl.col("layer") == "main") & (pl.col("item") == "i3") & (pl.col("repeat") < 2)
+    cell = (pl.col("prompt") == "p1") & (pl.col("order") == "AB")
+    pl.read_parquet(calls).filter(~(here & cell)).write_parquet(calls)
     capsys.readouterr()
     code, _, err = run(capsys, "analyze", folder, "--json", "-")
     assert code
