@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from judgelaw.estimate import Decomposition, decompose
-    from judgelaw.runs import Run, RunStatus
+    from judgelaw.runs.run import Run, RunStatus
     from judgelaw.tensor import VerdictTensor
 
 _HOME = {
@@ -58,8 +58,8 @@ _HOME = {
     "analyze": "analysis",
     "Decomposition": "estimate",
     "decompose": "estimate",
-    "Run": "runs",
-    "RunStatus": "runs",
+    "Run": "runs.run",
+    "RunStatus": "runs.run",
     "VerdictTensor": "tensor",
 }
 

@@ -24,8 +24,8 @@ from judgelaw.errors import InputError, JudgelawError
 
 if TYPE_CHECKING:
     from judgelaw.analysis.gating import GateReport, Limit
-    from judgelaw.cli._source import Source
     from judgelaw.estimate import Design
+    from judgelaw.runs.source import Source
 
 OnInconclusive = Literal["xfail", "fail", "pass"]
 _NONE: Mapping[str, float] = {}
@@ -61,8 +61,8 @@ class Audit:
             level: confidence of each one-sided bound.
             on_inconclusive: what an undecided limit does: "xfail", "fail" or "pass".
         """
-        from judgelaw.cli._gate_files import said  # noqa: PLC0415 - NumPy, when it is needed
-        from judgelaw.cli.gate import check_source  # noqa: PLC0415 - same
+        from judgelaw.report.gate import said  # noqa: PLC0415 - NumPy, when it is needed
+        from judgelaw.runs.answer import check_source  # noqa: PLC0415 - same
 
         with _our_errors():
             _check_choice(on_inconclusive)
@@ -172,7 +172,7 @@ def _read(
     design: "Design | None" = None,
     incomplete: Literal["error", "drop"] = "error",
 ) -> Audit:
-    from judgelaw.cli._source import Reading, read_source  # noqa: PLC0415 - DuckDB, when it is needed
+    from judgelaw.runs.source import Reading, read_source  # noqa: PLC0415 - DuckDB, when it is needed
 
     place = str(source)
     with _our_errors():

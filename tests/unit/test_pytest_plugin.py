@@ -8,8 +8,8 @@ import sys
 import pytest
 import scipy.stats  # noqa: F401 - an inner pytest forgets what it imported; NumPy loads only once
 
-import judgelaw.cli._gate_files
-import judgelaw.cli.gate  # noqa: F401 - same
+import judgelaw.report.gate
+import judgelaw.runs.answer  # noqa: F401 - same
 from judgelaw.analysis.gating import Limit, check_limits
 from judgelaw.streams import stream
 from judgelaw.tables import read_tensor, write_calls
@@ -167,7 +167,7 @@ def test_loading_it_imports_nothing_heavy():
 def test_unmarked_tests_run_as_if_it_were_not_there(project):
     source = (
         "import sys\n"
-        "def test_plain(): assert 'judgelaw.cli.gate' not in sys.modules\n"
+        "def test_plain(): assert 'judgelaw.runs.answer' not in sys.modules\n"
         "@pytest.mark.xfail\n"
         "def test_xfail(): assert 0\n"
         "def test_fail(): assert 0\n"

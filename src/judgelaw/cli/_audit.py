@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from judgelaw.runs.page import REPORT
+
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition
     from judgelaw.analysis import Analysis
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
 RESULTS = "results"
 ANALYSIS = f"{RESULTS}/analysis.json"
 TABLES = "tables"
-REPORT = "report.html"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,18 +50,19 @@ def _say_done(acquired: "Acquisition") -> None:
 
 def _analyse(run: Path) -> "Analysis":
     from judgelaw.cli._output import write_json
-    from judgelaw.cli._source import read_source
-    from judgelaw.cli.analyze import analyze_source
-    from judgelaw.cli.report import report_page, write_page
+    from judgelaw.cli.analyze import analyse
+    from judgelaw.cli.report import draw
     from judgelaw.design import write_sums
     from judgelaw.report.tables import write_tables
+    from judgelaw.runs.page import write_page
+    from judgelaw.runs.source import read_source
 
     calls = read_source(str(run))
-    analysis = analyze_source(calls)
+    analysis = analyse(calls)
     (run / RESULTS).mkdir(exist_ok=True)
     write_json(analysis.to_json(), str(run / ANALYSIS))
     tables = write_tables(analysis.tables, run / TABLES)
-    write_page(run / REPORT, report_page(analysis, calls, title=run.name, check=False))
+    write_page(run / REPORT, draw(analysis, calls, title=run.name))
     names = [ANALYSIS, REPORT, *(str(path.relative_to(run)) for path in tables)]
     write_sums(run, names)
     return analysis

@@ -1,77 +1,16 @@
-"""What commands on a run or a table share: their options, and the calls they read."""
+"""Options that commands on a run or a table share."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import fields
 from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import click
 
-from judgelaw.errors import IncompleteDesignError, InputError
-
-if TYPE_CHECKING:
-    from judgelaw.analysis import Key
-    from judgelaw.design import FrozenRun
-    from judgelaw.estimate import Design
-    from judgelaw.tables import Engine
-    from judgelaw.tensor import VerdictTensor
+from judgelaw.errors import InputError
+from judgelaw.runs.source import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ROUNDING = 1e-9
-UNNAMED = "judge"
-"""The judge of a table without a judge column."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """Which calls of a run or table to read, and how: the options that several commands share."""
-
-    judges: tuple[str, ...] = ()
-    layer: str | None = None
-    repeats: int | None = None
-    design: "Design | None" = None
-    incomplete: Literal["error", "drop"] = "error"
-    columns: Mapping[str, str | None] = field(default_factory=dict)
-    verdicts: tuple[str, ...] = ()
-    engine: "Engine" = "duckdb"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """The calls of a run or of a table, with what a run declares about them.
-
-    Attributes:
-        tensors: by (layer or None, judge).
-        design: "census" or "sampled", as asked, else as the run declares it.
-        roles: role of each layer, None for a table.
-        order_weights: by order, None where orders weigh the same.
-        run: the run folder, None for a table.
-        frozen: the frozen run, None for a table.
-        threshold: prompt component above which a judge is flagged, None for the usual one.
-        gate: limits that the study declares, by quantity.
-        coverage: share of planned calls that are there, by judge; empty for a table.
-    """
-
-    tensors: "Mapping[Key, VerdictTensor]"
-    design: "Design"
-    roles: Mapping[str, str] | None = None
-    order_weights: Mapping[str, float] | None = None
-    run: Path | None = None
-    frozen: "FrozenRun | None" = None
-    threshold: float | None = None
-    gate: Mapping[str, float] = field(default_factory=dict)
-    coverage: Mapping[str, float] = field(default_factory=dict)
-
-    def main(self) -> "dict[str, VerdictTensor]":
-        """Return the judges of the main layer."""
-        from judgelaw.analysis.roles import infer_roles, main_layer
-
-        named = [layer for layer in dict.fromkeys(key[0] for key in self.tensors) if layer]
-        at = main_layer(infer_roles(named, self.roles)) if named else None
-        return {judge: t for (layer, judge), t in self.tensors.items() if layer == at}
 
 
 def source_options(command: F) -> F:
@@ -182,93 +121,3 @@ def permutations_option(command: F) -> F:
         help="Shuffles of the permutation tests; 0 leaves them out. "
         "[default: 999; fewer for many calls]",
     )(command)
-
-
-def read_source(path: str, reading: Reading | None = None) -> Source:
-    """Read the calls of a run folder or a calls table."""
-    quieten_blas()
-    from judgelaw.tables import read_tensors
-
-    reading = reading or Reading()
-    with _remedy():
-        tensors = read_tensors(
-            path,
-            repeats=reading.repeats,
-            incomplete=reading.incomplete,
-            judges=reading.judges or None,
-            columns=reading.columns or None,
-            verdicts=reading.verdicts or None,
-            engine=reading.engine,
-        )
-    named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
-    chosen = _of_layer(named, reading.layer)
-    run = Path(path) if Path(path).is_dir() and (Path(path) / "study.yaml").is_file() else None
-    if run is None:
-        return Source(tensors=chosen, design=reading.design or "census")
-    return _declared(chosen, run, reading)
-
-
-@contextmanager
-def _remedy() -> Iterator[None]:
-    """Name the option that drops what is incomplete."""
-    try:
-        yield
-    except IncompleteDesignError as error:
-        raise IncompleteDesignError(f"{error} (here: --incomplete drop)") from error
-
-
-def quieten_blas() -> None:
-    """Keep matrix products in one thread: ours are small, and waiting for threads costs more.
-
-    Has an effect only before NumPy is imported; what the user set stays.
-    """
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-
-
-def _of_layer(
-    tensors: "Mapping[Key, VerdictTensor]", layer: str | None
-) -> "Mapping[Key, VerdictTensor]":
-    if layer is None:
-        return tensors
-    chosen = {key: tensor for key, tensor in tensors.items() if key[0] == layer}
-    if not chosen:
-        there = sorted({str(key[0]) for key in tensors if key[0] is not None})
-        listed = f"there are {', '.join(there)}" if there else "the table has no layers"
-        raise InputError(f"no layer is called {layer!r}: {listed}")
-    return chosen
-
-
-def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Reading) -> Source:
-    """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
-    from judgelaw.cli._evidence import read_coverage
-    from judgelaw.design import open_run
-
-    frozen = open_run(run)
-    study = frozen.study
-    drawn = getattr(study.prompts, "policy", None) == "generator"
-    asked = reading.design or (study.analysis and study.analysis.estimator)
-    if study.analysis and study.analysis.depth and reading.repeats is None:
-        depth = study.analysis.depth
-        with _remedy():
-            # Calls beyond the depth do not make up for those that are missing within it.
-            tensors = {k: _cut(t, depth).complete(reading.incomplete) for k, t in tensors.items()}
-    total = sum(study.orders.values())
-    weights = {str(order): q / total for order, q in study.orders.items()}
-    unequal = max(weights.values()) - min(weights.values()) > _ROUNDING
-    return Source(
-        tensors=tensors,
-        design=asked or ("sampled" if drawn else "census"),
-        roles={layer.name: layer.role for layer in study.streams},
-        order_weights=weights if unequal and study.task == "pairwise" else None,
-        run=run,
-        frozen=frozen,
-        threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
-        gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
-        coverage=read_coverage(frozen),
-    )
-
-
-def _cut(tensor: "VerdictTensor", depth: int) -> "VerdictTensor":
-    """Keep the ranks below the depth that a study analyses, where there are more."""
-    return tensor.prefix(depth) if depth < tensor.depth[1] else tensor

@@ -4,20 +4,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress, say, show_table, write_json
-from judgelaw.cli._source import (
-    Reading,
-    Source,
-    permutations_option,
-    read_source,
-    resampling_options,
-    source_options,
-)
+from judgelaw.cli._source import permutations_option, resampling_options, source_options
+from judgelaw.runs.source import Reading, Source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Component, JudgeAnalysis
@@ -33,8 +27,9 @@ _LABELS = {
     "interaction": "prompt x order",
     "total": "total",
 }
-_STAGE = 200
-"""Draws of a permutation test that one stage of the analysis counts for in the bar."""
+_STAGES = "analysing"
+_STAGE = 1000
+"""Parts of the bar that a stage of the analysis takes, or a permutation test."""
 _MARKS = {"problem": "PROBLEM", "notice": "notice"}
 
 
@@ -73,7 +68,7 @@ def command(
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
     """
     calls = read_source(source, reading)
-    analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
+    analysis = analyse(calls, draws=draws, seed=seed, permutations=permutations)
     if tables_folder is not None:
         from judgelaw.report.tables import write_tables
 
@@ -85,67 +80,35 @@ def command(
         show(analysis)
 
 
-def analyze_source(
+def analyse(
     calls: Source,
     *,
     draws: int | None = None,
     seed: int | None = None,
     permutations: int | None = None,
 ) -> "Analysis":
-    """Analyse what was read, with a bar where it takes long.
+    """Analyse what was read, with a bar where it takes long."""
+    from judgelaw.runs.answer import analyze_source
 
-    What is not asked for is as the study declares it; else it is left to the analysis.
-    """
-    from judgelaw.analysis import analyze
-    from judgelaw.analysis.effort import permutations_for
-
-    declared = calls.frozen and calls.frozen.study.analysis
-    if declared:
-        draws = declared.draws if draws is None else draws
-        seed = declared.seeds.get("analysis") if seed is None else seed
-        permutations = declared.permutations if permutations is None else permutations
-    shuffles = permutations_for(calls.tensors.values()) if permutations is None else permutations
     facets = sum((len(t.prompts) > 1) + (len(t.orders) > 1) for t in calls.tensors.values())
-    with _steps(facets * shuffles, len(calls.tensors) + 2) as step:
-        return analyze(
-            calls.tensors,
-            design=calls.design,
-            order_weights=calls.order_weights,
-            draws=draws,
-            seed=seed or 0,
-            permutations=permutations,
-            roles=calls.roles,
-            **_of_run(calls),
-            progress=step,
+    tests = 0 if permutations == 0 else facets
+    with _steps(tests, len(calls.tensors) + 2) as step:
+        return analyze_source(
+            calls, draws=draws, seed=seed, permutations=permutations, progress=step
         )
 
 
-def _of_run(calls: Source) -> dict[str, Any]:
-    """Return what a run folder adds to the analysis of its calls; nothing for a table."""
-    if calls.frozen is None:
-        return {}
-    from judgelaw.cli import _evidence
-
-    declared = {} if calls.threshold is None else {"threshold": calls.threshold}
-    return {
-        **declared,
-        "evidence": _evidence.read_evidence(calls.frozen, calls.tensors),
-        "configurations": _evidence.read_configurations(calls.frozen),
-        "integrity": _evidence.read_integrity(calls.frozen),
-    }
-
-
 @contextmanager
-def _steps(draws: int, stages: int) -> Iterator[Callable[[str, int, int], None]]:
+def _steps(tests: int, stages: int) -> Iterator[Callable[[str, int, int], None]]:
     """Turn stages and the draws of several tests into one bar."""
     done: dict[str, int] = {}
-    with progress("analysing", draws + _STAGE * stages) as advance:
+    with progress(_STAGES, _STAGE * (tests + stages)) as advance:
 
         def step(label: str, now: int, of: int) -> None:
-            del of
-            amount = now - done.get(label, 0)
-            done[label] = now
-            advance(amount * _STAGE if label == "analysing" else amount)
+            # A stage and a test weigh the same; `of` are all stages, or the draws of one test.
+            before = done.get(label, 0)
+            done[label] = _STAGE * now * (stages if label == _STAGES else 1) // of
+            advance(done[label] - before)
 
         yield step
 

@@ -26,8 +26,9 @@ def command(study: Path, out: Path | None) -> None:
     Interrupt it at any time: the same command goes on where it stopped, and takes seconds when
     nothing is left to ask.
     """
-    from judgelaw.cli._audit import REPORT, audit_study
+    from judgelaw.cli._audit import audit_study
     from judgelaw.cli.analyze import show
+    from judgelaw.runs.page import REPORT
 
     audited = audit_study(study, out)
     show(audited.analysis)

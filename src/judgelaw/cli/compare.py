@@ -9,8 +9,9 @@ import click
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import plain, say, show_table, write_json
-from judgelaw.cli._source import Reading, Source, read_source, resampling_options, source_options
+from judgelaw.cli._source import resampling_options, source_options
 from judgelaw.errors import InputError
+from judgelaw.runs.source import Reading, Source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis.comparison import Comparison, Difference

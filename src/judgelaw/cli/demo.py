@@ -59,8 +59,9 @@ def command(out: Path) -> None:
     Everything is real but the judge: study, manifest, ledger, parser, analysis, report. No key, no
     network.
     """
-    from judgelaw.cli._audit import REPORT, audit_study
+    from judgelaw.cli._audit import audit_study
     from judgelaw.cli.analyze import show
+    from judgelaw.runs.page import REPORT
 
     study = _written(out)
     audited = audit_study(study, out / "run")

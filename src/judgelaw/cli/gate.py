@@ -8,7 +8,8 @@ import click
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import say, show_table, write_json
-from judgelaw.cli._source import Reading, Source, read_source, source_options
+from judgelaw.cli._source import source_options
+from judgelaw.runs.source import Reading, Source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis.gating import GateReport, Limit, Scope
@@ -80,6 +81,8 @@ def command(
     A limit passes if the one-sided upper bound is below it, fails if the lower bound is above it,
     and is inconclusive in between. Exit codes: 0 passed, 1 failed, 7 inconclusive.
     """
+    from judgelaw.runs.answer import check_source
+
     calls = read_source(source, reading)
     report = check_source(calls, limits_of(calls, maxima, minima), scope=scope, level=level)
     _write(report, junit_file, summary_file, json_file, on_inconclusive)
@@ -98,25 +101,6 @@ def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "l
     if asked:
         return [_limit(side, text) for side, text in asked]  # type: ignore[arg-type]  # literals
     return [Limit(quantity=name, side="max", value=x) for name, x in calls.gate.items()]
-
-
-def check_source(
-    calls: Source, limits: "Sequence[Limit]", *, scope: "Scope", level: float
-) -> "GateReport":
-    """Check the judges of the main layer."""
-    from judgelaw.analysis.coverage import coverage
-    from judgelaw.analysis.depths import Declaration
-    from judgelaw.analysis.gating import check_limits
-
-    tensors = calls.main()
-    return check_limits(
-        tensors,
-        limits,
-        scope=scope,
-        level=level,
-        declared=Declaration(design=calls.design, order_weights=calls.order_weights),
-        coverage={**{judge: coverage(t) for judge, t in tensors.items()}, **calls.coverage},
-    )
 
 
 def _limit(side: Literal["max", "min"], text: str) -> "Limit":
@@ -139,12 +123,12 @@ def _write(
     json_file: str | None,
     on_inconclusive: str | None,
 ) -> None:
-    from judgelaw.cli import _gate_files
+    from judgelaw.report import gate as files
 
     if junit_file is not None:
-        _gate_files.write(_gate_files.junit(report, on_inconclusive=on_inconclusive), junit_file)
+        files.write(files.junit(report, on_inconclusive=on_inconclusive), junit_file)
     if summary_file is not None:
-        _gate_files.write(_gate_files.markdown(report), summary_file, append=True)
+        files.write(files.markdown(report), summary_file, append=True)
     if json_file is not None:
         write_json(
             {"schema": "judgelaw.gate/1", "verdict": report.verdict, "limits": report.limits},
@@ -153,7 +137,7 @@ def _write(
 
 
 def _show(report: "GateReport", scope: str) -> None:
-    from judgelaw.cli._gate_files import asked, bounds, number, reasons
+    from judgelaw.report.gate import asked, bounds, number, reasons
 
     kept = sum(d.verdict == "pass" for d in report.limits)
     where = "these items" if scope == "fixed" else "new items"

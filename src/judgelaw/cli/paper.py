@@ -170,8 +170,8 @@ def _sentence(findings: "Sequence[Finding]") -> str:
 def _write_page(findings: "Sequence[Finding]", target: Path) -> None:
     """Write one page: a section for each published table, what differs first."""
     from judgelaw.analysis import Table
-    from judgelaw.cli.report import write_page
     from judgelaw.report import page
+    from judgelaw.runs.page import write_page
 
     columns = ("row", "what", "held", "published", "here", "tolerance", "verdict")
     groups: dict[str, list[Finding]] = {}

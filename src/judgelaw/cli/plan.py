@@ -98,7 +98,7 @@ def _forecast(seen: "Preview", pilot: str | None, law: str) -> "Forecast":
     from judgelaw.plan import forecast_from_laws, forecast_from_pilot
 
     if pilot is not None:
-        from judgelaw.cli._source import read_source
+        from judgelaw.runs.source import read_source
 
         source = read_source(pilot)
         judges = source.main()

@@ -9,15 +9,10 @@ import click
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import progress
-from judgelaw.cli._source import (
-    Reading,
-    Source,
-    permutations_option,
-    read_source,
-    resampling_options,
-    source_options,
-)
+from judgelaw.cli._source import permutations_option, resampling_options, source_options
 from judgelaw.errors import InputError
+from judgelaw.runs.page import REPORT, report_page, write_page
+from judgelaw.runs.source import Reading, Source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
@@ -65,13 +60,13 @@ def command(
 
     The page needs no network, no server and no JavaScript, and holds everything that it shows.
     """
-    from judgelaw.cli.analyze import analyze_source
+    from judgelaw.cli.analyze import analyse
 
     calls = read_source(source, reading)
     target = output or _default(source, calls)
     _check_folder(target)
-    analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
-    write_page(target, report_page(analysis, calls, title=title or Path(source).name, check=check))
+    analysis = analyse(calls, draws=draws, seed=seed, permutations=permutations)
+    write_page(target, draw(analysis, calls, title=title or Path(source).name, check=check))
     click.echo(str(target))
     written = [target]
     if figures_folder is not None:
@@ -96,11 +91,11 @@ def _list_sums(run: Path, written: list[Path]) -> None:
 
 def _default(source: str, calls: Source) -> Path:
     if calls.run is not None:
-        return calls.run / "report.html"
+        return calls.run / REPORT
     path = Path(source)
     if path.is_file():
         return path.with_name(path.name.split(".")[0] + ".html")
-    return Path("report.html")
+    return Path(REPORT)
 
 
 def _check_folder(target: Path) -> None:
@@ -109,29 +104,10 @@ def _check_folder(target: Path) -> None:
         raise InputError(f"cannot write {target}: {target.parent} is no folder; make it first")
 
 
-def report_page(analysis: "Analysis", calls: Source, *, title: str, check: bool) -> str:
-    """Return the page of an analysis; a run adds completions, configuration and checks."""
-    from judgelaw.report import build
-
-    if calls.run is None:
-        if check:
-            raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
-        with _steps() as step:
-            return build(analysis, title=title, tensors=calls.tensors, progress=step)
-    from judgelaw.acquire.verify import verify
-    from judgelaw.report.run import read_run
-
-    found = read_run(calls.run, analysis.main_layer, verified=verify(calls.run) if check else None)
+def draw(analysis: "Analysis", calls: Source, *, title: str, check: bool = False) -> str:
+    """Return the page of an analysis, with a bar where drawing takes long."""
     with _steps() as step:
-        return build(
-            analysis,
-            title=found.title,
-            tensors=calls.tensors,
-            completions=found.completions,
-            configuration=found.configuration,
-            integrity=found.integrity,
-            progress=step,
-        )
+        return report_page(analysis, calls, title=title, check=check, progress=step)
 
 
 @contextmanager
@@ -147,13 +123,3 @@ def _steps() -> Iterator[Callable[[int, int], None]]:
             before = now
 
         yield step
-
-
-def write_page(target: Path, page: str) -> None:
-    """Write a page, whole or not at all."""
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        partial.write_text(page, encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error

@@ -186,8 +186,8 @@ def custom(*, world_file: Path, items: int | None, seed: int | None, json_file: 
 
 def _write_page(study: Any, sentence: str, columns: Any, target: Path) -> None:
     from judgelaw.analysis import Table
-    from judgelaw.cli.report import write_page
     from judgelaw.report import figure_view, page
+    from judgelaw.runs.page import write_page
     from judgelaw.simulate import figure
 
     table = Table(

@@ -67,8 +67,8 @@ def _recounted(run: Path) -> "Check":
 
     from judgelaw.acquire.verify import Check
     from judgelaw.cli._audit import ANALYSIS
-    from judgelaw.cli._source import read_source
     from judgelaw.diagnose import check_document
+    from judgelaw.runs.source import read_source
 
     reported = run / ANALYSIS
     if not reported.is_file():

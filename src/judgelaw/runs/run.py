@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from judgelaw.acquire.outputs import CALLS
-from judgelaw.cli._audit import REPORT
-from judgelaw.cli._source import Reading, Source, read_source
 from judgelaw.design import FrozenRun, open_run, write_sums
 from judgelaw.design.manifest import MANIFEST
 from judgelaw.errors import JudgelawError, RunError
@@ -25,6 +23,9 @@ from judgelaw.frames import Library, frame_of, table_html
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 from judgelaw.render import parser_name
 from judgelaw.report.text import visible
+from judgelaw.runs.answer import analyze_source
+from judgelaw.runs.page import REPORT, report_page, write_page
+from judgelaw.runs.source import Reading, Source, read_source
 from judgelaw.tensor import INVALID
 
 if TYPE_CHECKING:
@@ -145,8 +146,6 @@ class Run:
             seed: of every random choice, 0 by default.
             permutations: shuffles of the permutation tests, 999 by default; 0 leaves them out.
         """
-        from judgelaw.cli.analyze import analyze_source  # noqa: PLC0415 - NumPy and SciPy
-
         calls = self._source(
             judge=judge, layer=layer, repeats=repeats, design=design, incomplete=incomplete
         )
@@ -162,12 +161,9 @@ class Run:
 
     def report(self, path: str | PathLike[str] | None = None) -> Path:
         """Write the HTML report, `report.html` in the run by default; return where it is."""
-        from judgelaw.cli.analyze import analyze_source  # noqa: PLC0415 - NumPy and SciPy
-        from judgelaw.cli.report import report_page, write_page  # noqa: PLC0415 - draws charts
-
         calls = self._source()
         target = self.path / REPORT if path is None else Path(path)
-        page = report_page(analyze_source(calls), calls, title=self.name, check=False)
+        page = report_page(analyze_source(calls), calls, title=self.name)
         write_page(target, page)
         if target.resolve().is_relative_to(self.path.resolve()):
             write_sums(self.path, [str(target.resolve().relative_to(self.path.resolve()))])
