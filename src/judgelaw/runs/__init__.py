@@ -1,1 +1,1 @@
-"""A run folder or a calls table, from its path to its answer: what commands, notebooks and tests share."""
+"""From the path of a run or a table to its answer: what commands, notebooks and tests share."""

@@ -191,7 +191,7 @@ class Run:
         return f"<div>{''.join(parts)}</div>"
 
     def _answer_html(self) -> str:
-        from judgelaw.report.notebook import answer_html  # noqa: PLC0415 - draws charts
+        from judgelaw.report.notebook import answer_html
 
         try:
             # Permutation tests take seconds and are no part of what is shown here.
@@ -214,7 +214,7 @@ def _query(sql: str, path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
 
     The path is one file: DuckDB would take brackets for a pattern, and `judge=x` for a column.
     """
-    import duckdb  # noqa: PLC0415 - loads when calls are asked for
+    import duckdb
 
     with duckdb.connect() as connection:
         read = connection.execute(sql, [glob_escape(str(path))])

@@ -127,8 +127,8 @@ def _of_layer(
 
 def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Reading) -> Source:
     """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
-    from judgelaw.runs.evidence import read_coverage
     from judgelaw.design import open_run
+    from judgelaw.runs.evidence import read_coverage
 
     frozen = open_run(run)
     study = frozen.study
