@@ -15,6 +15,7 @@ from judgelaw.estimate import COMPONENTS
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.bands import item_bands
 from judgelaw.uncertainty.contrasts import judge_difference
+from judgelaw.uncertainty.items import item_interval
 
 _NO_WIDTH = 1e-12
 
@@ -27,6 +28,8 @@ class Difference:
         estimate, plugin: corrected and plug-in difference.
         band: item band, paired by item; None where none can be had.
         call_interval: with the items fixed; None below four repeats or without noise.
+        simultaneous: t interval over items that holds together with those of all other differences
+            of the comparison (Bonferroni); None where items do not vary.
     """
 
     a: str
@@ -36,11 +39,17 @@ class Difference:
     plugin: float
     band: Pair | None
     call_interval: Pair | None
+    simultaneous: Pair | None
 
     @property
     def settled(self) -> bool:
-        """Whether the item band leaves out zero."""
-        return self.band is not None and not self.band[0] <= 0 <= self.band[1]
+        """Whether new items would leave its sign, all differences of the comparison considered.
+
+        Percentile bands decide nothing: of two judges of one law, with five components, one band or
+        another leaves out zero in a third of all comparisons.
+        """
+        together = self.simultaneous
+        return together is not None and not together[0] <= 0 <= together[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +128,7 @@ def _differences(
     bands = item_bands(
         values, strata=matched.strata, draws=how.draws, seed=how.seed, level=how.level
     )
+    shared = 1 - (1 - how.level) / len(asked)
     differences = []
     for at, (a, b, c) in enumerate(asked):
         low, high = float(bands.low[at]), float(bands.high[at])
@@ -131,6 +141,9 @@ def _differences(
                 plugin=float(found[a].found.plugin[c].mean() - found[b].found.plugin[c].mean()),
                 band=None if np.isnan(low) or high - low <= _NO_WIDTH else (low, high),
                 call_interval=_calls(found[a], found[b], c, how.level),
+                simultaneous=pair_of(
+                    item_interval(values[:, at], strata=matched.strata, level=shared)
+                ),
             )
         )
     return differences

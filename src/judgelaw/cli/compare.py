@@ -105,9 +105,13 @@ def _show(c: "Comparison") -> None:
     for line in _sentences(c):
         say(line)
     click.echo()
-    columns = ["difference", "component", "corrected", "95% item band", "95% call interval"]
+    columns = ["difference", "component", "corrected", "95% item band", "95% all together"]
     rows = [_row(d) for d in c.differences]
-    show_table([*columns, "plug-in"], rows, title=f"{c.items:,} matched items, R = {c.depth}")
+    show_table(
+        [*columns, "95% call interval", "plug-in"],
+        rows,
+        title=f"{c.items:,} matched items, R = {c.depth}",
+    )
     if any(c.lost.values()):
         lost = ", ".join(f"{name} {n}" for name, n in c.lost.items() if n)
         say(f"  ! items that another judge lacks were left out: {lost}")
@@ -121,7 +125,7 @@ def _sentences(c: "Comparison") -> Iterator[str]:
         said = "; ".join(f"{d.component} of {d.a} and {d.b}" for d in settled)
         yield f"Differences that other items would not undo: {said}."
     else:
-        yield "No difference is settled: every item band holds 0."
+        yield "No difference is settled: taken together, the intervals over items all hold 0."
     for name, ranking in c.rankings.items():
         if ranking.corrected != ranking.plugin:
             yield (
@@ -137,6 +141,7 @@ def _row(d: "Difference") -> list[str]:
         d.component,
         f"{d.estimate:+.4f}",
         _pair(d.band),
+        _pair(d.simultaneous),
         _pair(d.call_interval),
         f"{d.plugin:+.4f}",
     ]

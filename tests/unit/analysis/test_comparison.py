@@ -3,8 +3,9 @@
 import pytest
 
 from judgelaw.analysis.comparison import compare
+from judgelaw.analysis.depths import Declaration
 from judgelaw.estimate import COMPONENTS, decompose
-from judgelaw.uncertainty import call_errors, item_bands, judge_difference
+from judgelaw.uncertainty import call_errors, item_bands, item_interval, judge_difference
 from judgelaw.worlds import World
 from support.streams import drawn, unanimous
 
@@ -23,7 +24,18 @@ def test_differences_are_paired_and_at_the_common_depth():
     assert order.band == pytest.approx((bands.low[0], bands.high[0]))
     exact = judge_difference(call_errors(short), call_errors(B), "order")
     assert order.call_interval == pytest.approx((exact.low, exact.high))
-    assert order.settled
+    # Five components are looked at together.
+    together = item_interval(gap, strata=A.strata, level=0.99)
+    assert order.simultaneous == pytest.approx((together.low, together.high))
+
+
+def test_a_large_difference_is_settled():
+    worlds = (World.from_effects(order=0.07), World.from_effects())
+    judges = {
+        name: world.tensor(items=60, prompts=2, orders=2, repeats=4, seed=seed)
+        for seed, (name, world) in enumerate(zip("ab", worlds, strict=True))
+    }
+    assert "order" in {d.component for d in compare(judges, draws=100).differences if d.settled}
 
 
 def test_every_pair_and_component_is_there():
@@ -48,3 +60,38 @@ def test_absent_facets_are_left_out():
 def test_identical_judges_get_no_band_of_width_zero():
     found = compare({"a": unanimous(), "b": unanimous()}, draws=100)
     assert all(d.band is None and d.call_interval is None for d in found.differences)
+
+
+@pytest.mark.parametrize("items", [12, 60])
+def test_judges_of_one_law_are_told_apart_no_more_often_than_promised(items):
+    """Seeded: 120 pairs of judges that do not differ; one band or another would in a third."""
+    world = World.from_effects(base=[0.5, 0.3, 0.15, 0.05], order=0.02, item_spread=0.2)
+    claims = banded = 0
+    for seed in range(120):
+        x, y = (
+            world.tensor(items=items, prompts=3, orders=2, repeats=4, seed=2 * seed + judge)
+            for judge in range(2)
+        )
+        found = compare({"x": x, "y": y}, draws=100).differences
+        claims += any(d.settled for d in found)
+        banded += any(d.band and not d.band[0] <= 0 <= d.band[1] for d in found)
+    # Ten or more of 120 have a chance of 1 in 30 at a true rate of 5%.
+    assert claims < 10
+    assert banded > 20
+
+
+def test_plugin_differences_have_the_sign_of_the_corrected_ones():
+    found = compare({"a": A, "b": B}, draws=50)
+    (order,) = [d for d in found.differences if d.component == "order"]
+    plugin = decompose(A.prefix(4)).plugin["order"] - decompose(B).plugin["order"]
+    assert order.plugin == pytest.approx(plugin.mean())
+    assert order.plugin > 0
+
+
+def test_rankings_are_weighted_like_the_estimates():
+    weights = {A.orders[0]: 0.9, A.orders[1]: 0.1}
+    declared = Declaration(order_weights=weights)
+    found = compare({"a": A, "b": B}, draws=50, declared=declared)
+    for name in COMPONENTS:
+        estimates = {judge: found.estimates[judge][name] for judge in "ab"}
+        assert found.rankings[name].estimates == pytest.approx(estimates)
