@@ -44,6 +44,10 @@ class RowView(ABC):
             at_risk=at_risk,
         )
 
+    def manifest(self) -> str | None:
+        """Return the hash of the manifest whose calls were all taken in; None before the first."""
+        return next((str(value) for (value,) in self._rows("manifest")), None)
+
     def flagged(self, judge: str | None = None) -> int:
         """Count the completed calls whose reply looks like another model's or an earlier one's."""
         (count,) = self._one("count_flagged", judge)

@@ -17,6 +17,7 @@ from judgelaw.acquire.verify.controls import coincidence_p
 from judgelaw.acquire.verify.files import check_files
 from judgelaw.design import open_run, read_sums, write_sums
 from judgelaw.ledger import LEDGER_NAME
+from judgelaw.render import extend
 from servers.study import frozen_study, simulated_judge
 
 LAYERS = [
@@ -254,6 +255,53 @@ def test_a_removed_ledger_row_is_found(run):
         "DELETE FROM calls WHERE id = 1",
     )
     assert {"join", "calls"} <= wrong(run)
+
+
+WITHOUT_LAST = (
+    "DELETE FROM verdicts WHERE call = (SELECT max(id) FROM calls)",
+    "DELETE FROM completions WHERE call = (SELECT max(id) FROM calls)",
+    "DELETE FROM attempts WHERE call = (SELECT max(id) FROM calls)",
+    "DELETE FROM calls WHERE id = (SELECT max(id) FROM calls)",
+)
+
+
+def test_calls_that_were_added_and_not_asked_yet_are_open(run):
+    before = open_run(run).count
+    after = extend(run, 4).count
+    checks = {check.name: check for check in verify(run).checks}
+    assert [name for name, check in checks.items() if not check.ok] == []
+    assert f"{after - before} calls added, not asked yet" in checks["join"].detail
+    assert f"{before} of {after} calls completed, {after - before} open" in (
+        checks["complete"].detail
+    )
+    acquire(open_run(run)).raise_if_open()
+    checks = {check.name: check for check in verify(run).checks}
+    assert all(check.ok for check in checks.values())
+    assert "added" not in checks["join"].detail
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_a_call_removed_from_the_end_of_the_ledger_is_found(run, extended):
+    """An extension that was asked makes no room for removing what it added."""
+    if extended:
+        acquire(extend(run, 4)).raise_if_open()
+    forge_ledger(run, *WITHOUT_LAST)
+    checks = {check.name: check for check in verify(run).checks}
+    assert not checks["join"].ok
+    assert "only in the manifest" in checks["join"].detail
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("DELETE FROM t WHERE position = 3", "only in the ledger"),
+        ("INSERT INTO t SELECT * FROM t WHERE position = 3", "twice in the manifest"),
+    ],
+)
+def test_the_join_says_which_side_has_a_call_and_how_often(run, change, words):
+    forge(run / "manifest.parquet", change)
+    checks = {check.name: check for check in verify(run).checks}
+    assert words in checks["join"].detail
 
 
 def test_another_parser_in_the_place_of_the_frozen_one_is_found(run):

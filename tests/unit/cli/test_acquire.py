@@ -119,6 +119,29 @@ def test_damage_leaves_with_four(tmp_path, judgelaw):
     assert "see files" in err
 
 
+def test_verify_finds_nothing_wrong_after_any_command(tmp_path, judgelaw):
+    def verified():
+        code, out, _ = judgelaw("verify", run, "--json", "-")
+        assert code == 0, out
+        return {check["name"]: check["detail"] for check in json.loads(out)["checks"]}
+
+    run = tmp_path / "run"
+    study = write_study(tmp_path, [simulated_judge()], budget={"calls": 3})
+    assert judgelaw("run", study, "--out", run)[0] == 6
+    assert "3 of 16 calls completed, 13 open" in verified()["complete"]
+    study = write_study(tmp_path, [simulated_judge()])
+    assert judgelaw("run", study, "--out", run)[0] == 0
+    assert "16 of 16 calls completed, 0 open" in verified()["complete"]
+    assert judgelaw("extend", run, "--repeats", 4)[0] == 0
+    found = verified()
+    assert "16 calls added, not asked yet" in found["join"]
+    assert "16 of 32 calls completed, 16 open" in found["complete"]
+    assert judgelaw("audit", study, "--out", run)[0] == 0
+    assert "32 of 32 calls completed, 0 open" in verified()["complete"]
+    assert judgelaw("extend", run, "--repeats", 5)[0] == 0
+    assert "8 calls added, not asked yet" in verified()["join"]
+
+
 def test_verify_wants_a_folder(tmp_path, judgelaw):
     code, _, err = judgelaw("verify", tmp_path / "nowhere")
     assert code == 3

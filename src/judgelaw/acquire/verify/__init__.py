@@ -15,7 +15,7 @@ from judgelaw.acquire.verify.ledger import (
 )
 from judgelaw.acquire.verify.manifest import ManifestChecks, Tick, check_record
 from judgelaw.acquire.verify.tables import check_tables
-from judgelaw.design.manifest import open_run
+from judgelaw.design.manifest import FrozenRun, open_run
 from judgelaw.errors import JudgelawError
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 
@@ -63,7 +63,7 @@ def _checks(run: Path, tick: Tick) -> Iterator[Check]:
         yield from _each("attempts", lambda: [check_attempts(view)])
         yield from _each("completions", lambda: CompletionChecks(frozen, view).run(tick))
         yield from _each("tables", lambda: check_tables(frozen, view))
-        yield from _each("complete", lambda: [_complete(view)])
+        yield from _each("complete", lambda: [_complete(frozen, view)])
 
 
 def _each(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
@@ -75,9 +75,11 @@ def _each(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
         yield Check(name=name, ok=False, detail=f"cannot be looked at: {said.splitlines()[0]}")
 
 
-def _complete(view: SqliteView) -> Check:
+def _complete(frozen: FrozenRun, view: SqliteView) -> Check:
     """Say how far the run is; an open call is no damage."""
     t = view.totals()
     lost = f", {t.orphaned} orphaned attempts" if t.orphaned else ""
-    detail = f"{t.completed} of {t.planned} calls completed, {t.open} open{lost}"
+    # Planned is what was frozen: the ledger has calls that `extend` added once they are asked.
+    left = frozen.count - t.completed
+    detail = f"{t.completed} of {frozen.count} calls completed, {left} open{lost}"
     return Check(name="complete", ok=True, detail=detail)

@@ -6,7 +6,8 @@ from itertools import zip_longest
 
 from judgelaw.acquire.verify.check import Check, Problems
 from judgelaw.acquire.verify.manifest import Tick
-from judgelaw.design.manifest import FrozenRun
+from judgelaw.design.manifest import MANIFEST, FrozenRun, PlannedCall
+from judgelaw.design.store import file_sha256
 from judgelaw.judges import Answer, Reply, decode
 from judgelaw.ledger import SqliteView, StoredCompletion
 from judgelaw.render import parse, parser_name, restore
@@ -23,18 +24,48 @@ def check_database(view: SqliteView) -> Check:
 
 
 def check_join(frozen: FrozenRun, view: SqliteView) -> Check:
-    """Compare the ledger's calls with the manifest, row by row in schedule order."""
-    problems = Problems()
+    """Compare the ledger's calls with the manifest, row by row in schedule order.
+
+    Calls behind the ledger's last one are open where no session has taken them in yet.
+    """
+    problems, same, before = Problems(), 0, ""
     for planned, stored in zip_longest(frozen.iter_calls(), view.calls()):
         if planned == stored:
-            continue
-        if planned is None or stored is None or planned.position != stored.position:
-            where = "manifest" if stored is None else "ledger"
-            one = stored or planned
-            problems.add(f"call {one and one.call_id}: only in the {where}, or twice")
+            same += 1
+            before = planned.call_id if planned else ""
+        elif stored is None and _awaits_session(frozen, view):
+            break
+        elif planned is None or stored is None or planned.position != stored.position:
+            problems.add(_out_of_step(planned, stored, before))
             break  # everything behind a missing row is out of step
-        problems.add(f"call {planned.call_id}: ledger and manifest differ")
-    return problems.check("join", f"{frozen.count} calls are the same in manifest and ledger")
+        else:
+            problems.add(f"call {planned.call_id}: ledger and manifest differ")
+            before = planned.call_id
+    added = frozen.count - same
+    waiting = f"; {added} calls added, not asked yet" if added else ""
+    return problems.check("join", f"{same} calls are the same in manifest and ledger{waiting}")
+
+
+def _awaits_session(frozen: FrozenRun, view: SqliteView) -> bool:
+    """Whether calls may be missing from the ledger's end: the next session takes them in.
+
+    The ledger names the manifest that it took in last: none where that was cut short, another one
+    where `extend` added calls since.
+    """
+    taken_in = view.manifest()
+    if taken_in is None:
+        return True
+    extended = frozen.record.sessions[-1].kind == "extend"
+    return extended and taken_in != file_sha256(frozen.path / MANIFEST)
+
+
+def _out_of_step(planned: PlannedCall | None, stored: PlannedCall | None, before: str) -> str:
+    """Say which side has a call that the other has not, or has it twice."""
+    ahead = stored is None or (planned is not None and planned.position < stored.position)
+    one, where = (planned, "manifest") if ahead else (stored, "ledger")
+    name = "" if one is None else one.call_id
+    often = "twice" if name == before else "only"
+    return f"call {name}: {often} in the {where}"
 
 
 def check_attempts(view: SqliteView) -> Check:
