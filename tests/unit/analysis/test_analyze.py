@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 
 from judgelaw.analysis import analyze
+from judgelaw.analysis.outcomes import position_choices
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, decompose, prompt_distances
-from judgelaw.uncertainty import call_errors, item_bands, permutation_test, prompt_projection
+from judgelaw.uncertainty import (
+    call_errors,
+    item_bands,
+    item_interval,
+    permutation_test,
+    prompt_projection,
+)
 from judgelaw.worlds import World
 from support.streams import drawn, of_codes, unanimous
 
@@ -311,3 +318,54 @@ def test_the_same_seed_gives_the_same_document_and_another_does_not():
 
     assert document(1) == document(1)
     assert document(1)["judges"]["a"]["components"] != document(2)["judges"]["a"]["components"]
+
+
+def test_the_lead_has_the_call_interval_of_a_difference():
+    tensor = drawn(world=WORLD, repeats=4)
+    lead = one(tensor).lead
+    exact = call_errors(tensor).interval({lead.largest: 1.0, lead.second: -1.0})
+    assert lead.call_interval == pytest.approx((exact.low, exact.high))
+    assert lead.call_interval[0] < lead.by < lead.call_interval[1]
+
+
+def test_bands_of_strata_and_shares_belong_to_their_component():
+    tensor = drawn(world=WORLD)
+    found = one(tensor, seed=5)
+    d = decompose(tensor)
+    stratum = tensor.strata[0]
+    rows = np.array([s == stratum for s in tensor.strata])
+    values = np.stack([d[name] for name in COMPONENTS], axis=-1)
+    bands = item_bands(
+        values,
+        strata=tensor.strata,
+        draws=300,
+        seed=5,
+        statistic=lambda m: m / m[..., -1:],
+    )
+    for c, name in enumerate(COMPONENTS[:-1]):
+        shown = found.strata[stratum][name]
+        for band, items in ((shown.band, d[name]), (shown.plugin_band, d.plugin[name])):
+            exact = item_interval(items[rows])
+            assert band == pytest.approx((exact.low, exact.high))
+        share = found.components[name].share_band
+        assert share == pytest.approx((bands.low[c], bands.high[c]))
+
+
+def test_an_invalid_output_matches_no_gold():
+    """Not even where the gold label says so."""
+    tensor = of_codes(np.full((3, 2, 2, 2), 3))
+    assert one(replace(tensor, gold=("invalid",) * 3)).gold_match == 0
+
+
+def test_the_lean_is_banded_within_strata():
+    """Strata that lean apart: their difference is no error of the mean lean."""
+    rng = np.random.default_rng(2)
+    codes = np.zeros((20, 2, 2, 4), dtype=int)
+    codes[:, :, 1] = np.where(np.arange(20) % 2, 1, 0)[:, None, None]
+    codes = np.where(rng.random(codes.shape) < 0.1, 1 - codes, codes)
+    tensor = replace(of_codes(codes, strata=2), orders=("AB", "BA"))
+    found = one(tensor).order_direction
+    choices = position_choices(tensor)
+    exact = item_interval(choices[:, 0] - choices[:, 1], strata=tensor.strata)
+    assert found.band == pytest.approx((exact.low, exact.high))
+    assert exact.se < 0.7 * item_interval(choices[:, 0] - choices[:, 1]).se

@@ -9,9 +9,11 @@ from scipy.stats import beta, t
 from judgelaw.analysis.coverage import coverage
 from judgelaw.analysis.depths import Declaration
 from judgelaw.analysis.gating import Limit, check_limits, overall
+from judgelaw.arrays import count_ranked
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import decompose
 from judgelaw.uncertainty import call_interval, item_interval, prompt_projection
+from judgelaw.uncertainty.bounds import deviation_bound
 from judgelaw.worlds import World
 from support.streams import drawn, of_codes, unanimous
 
@@ -178,3 +180,54 @@ def test_every_judge_meets_every_limit():
         ("b", "call"),
         ("b", "invalid"),
     ]
+
+
+def test_invalid_outputs_of_new_items_have_stratified_one_sided_bounds():
+    """Strata differ in their rates: the error is that within them, and 5% lie beyond each bound."""
+    rng = np.random.default_rng(4)
+    bad = rng.random((30, 2, 2, 4)) < np.where(np.arange(30) % 2, 0.6, 0.05)[:, None, None, None]
+    tensor = of_codes(np.where(bad, 3, 0), strata=2)
+    (found,) = decide(tensor, maximum("invalid", 0.5), scope="new-items").limits
+    rates = bad.mean(axis=(1, 2, 3))
+    error = item_interval(rates, strata=tensor.strata)
+    assert error.se < 0.7 * item_interval(rates).se
+    half = t.ppf(0.95, error.df) * error.se
+    assert (found.lower, found.upper) == pytest.approx((rates.mean() - half, rates.mean() + half))
+
+
+def test_the_bound_without_any_variation_is_one_sided():
+    tensor = unanimous()
+    (found,) = decide(tensor, maximum("prompt", 0.5)).limits
+    bound = deviation_bound(tensor, "prompt", level=0.9)
+    assert (found.lower, found.upper) == pytest.approx((bound.low, bound.high))
+
+
+def test_one_short_cell_is_enough_for_the_item_error():
+    tensor = drawn(world=WORLD, repeats=5)
+    codes = tensor.ranked.copy()
+    codes[0, 0, 0, 3:] = -1
+    short = replace(tensor, ranked=codes, counts=count_ranked(codes, len(tensor.verdicts)))
+    (found,) = decide(short, maximum("prompt", 0.1)).limits
+    assert found.reason.startswith("R = 3: call error needs 4 repeats")
+
+
+def test_three_drawn_prompts_are_projected_and_two_are_held_fixed():
+    sampled = Declaration(design="sampled")
+    for prompts, projected in ((2, False), (3, True)):
+        tensor = drawn(world=WORLD, prompts=prompts, repeats=4)
+        (found,) = decide(tensor, maximum("prompt", 0.1), declared=sampled).limits
+        drawn_too = prompt_projection(tensor).interval() if projected else None
+        exact = drawn_too or call_interval(tensor, "prompt", design="sampled")
+        assert found.upper == pytest.approx(exact.at_level(0.9).high)
+        assert exact.reason is None
+        assert found.covers == exact.covers
+
+
+def test_order_weights_reach_the_call_error():
+    tensor = drawn(world=WORLD, repeats=4)
+    weights = {tensor.orders[0]: 0.9, tensor.orders[1]: 0.1}
+    declared = Declaration(order_weights=weights)
+    (found,) = decide(tensor, maximum("prompt", 0.1), declared=declared).limits
+    exact = call_interval(tensor, "prompt", order_weights=weights).at_level(0.9)
+    assert (found.estimate, found.upper) == pytest.approx((exact.estimate, exact.high))
+    assert found.upper != pytest.approx(call_interval(tensor, "prompt").at_level(0.9).high)

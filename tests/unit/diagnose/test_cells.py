@@ -40,3 +40,18 @@ def test_independent_cells_are_not_accused(seed):
 def test_one_cell_and_unanimous_cells_are_unknown():
     for untestable in (drawn(prompts=1, orders=1), unanimous()):
         assert cells_finding(untestable, HOW, subject="judge").verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "verdict"),
+    [(0.02, 0.001, "problem"), (0.004, 0.0001, "ok"), (0.02, 0.04, "ok")],
+    ids=["sure and large", "sure and small", "sure at 95% only"],
+)
+def test_an_excess_must_be_both_sure_and_large(monkeypatch, mean, spread, verdict):
+    tensor = drawn(items=30, strata=None)
+    wave = np.linspace(-1, 1, 30)
+    excess = mean + spread * wave / wave.std()
+    monkeypatch.setattr("judgelaw.diagnose.cells.same_rank_excess", lambda _: excess)
+    finding = cells_finding(tensor, HOW, subject="judge")
+    assert finding.figures["low"] > 0
+    assert finding.verdict == verdict

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from judgelaw.diagnose import How, control_finding, diagnose
+from judgelaw.estimate import decompose
 from judgelaw.streams import stream
+from judgelaw.uncertainty import call_interval, item_interval
 from judgelaw.worlds import World
 from support.streams import drawn, of_codes, unanimous
 
@@ -39,3 +41,27 @@ def test_only_layers_of_that_role_are_held_against_zero():
     how = How(draws=50, seed=0)
     found = diagnose(tensors, main="x", how=how, roles={"y": "control"}).findings
     assert [f.subject for f in found if f.name == "control"] == ["a / y"]
+
+
+def test_a_component_below_zero_accuses_the_pipeline_as_well():
+    """Labels answered in rotation agree across labels more than within one."""
+    codes = (np.arange(2) + np.zeros((20, 4, 2, 1), dtype=int)) % 2
+    noise = stream(8, "rotation").random(codes.shape) < 0.05
+    finding = control_finding(of_codes(np.where(noise, 1 - codes, codes)), subject="judge")
+    assert finding.figures["high"] < 0
+    assert finding.verdict == "problem"
+
+
+@pytest.mark.parametrize("repeats", [2, 4])
+def test_the_interval_is_the_one_of_99_percent_within_strata(repeats):
+    tensor = drawn(world=World.from_effects(prompt=0.02), repeats=repeats, items=12)
+    values = decompose(tensor).prompt
+    exact = (
+        call_interval(tensor, "prompt", level=0.99)
+        if repeats == 4
+        else item_interval(values, strata=tensor.strata, level=0.99)
+    )
+    figures = control_finding(tensor, subject="judge").figures
+    assert (figures["low"], figures["high"]) == pytest.approx((exact.low, exact.high))
+    if repeats == 2:
+        assert exact.low != pytest.approx(item_interval(values, level=0.99).low)

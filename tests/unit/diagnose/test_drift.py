@@ -127,3 +127,28 @@ def test_missing_calls_leave_their_pairs_out():
 def test_adjacent_repeats_are_said_to_hide_drift():
     found = drift_finding(rank_drift(drawn(), HOW), kind="rank", subject="", adjacent=True)
     assert "adjacent in time" in found.headline
+
+
+def test_blocks_of_items_change_nothing(monkeypatch):
+    """Times belong to their items, whichever block these are in."""
+    tensor = drawn(items=8, repeats=4)
+    seconds = stream(3, "times").random(tensor.ranked.shape) * 500
+    whole = rank_drift(tensor, HOW), time_drift(tensor, seconds, HOW)
+    monkeypatch.setattr("judgelaw.diagnose.drift._ITEMS_AT_ONCE", 3)
+    parts = rank_drift(tensor, HOW), time_drift(tensor, seconds, HOW)
+    for one, other in zip(whole, parts, strict=True):
+        assert other.slope.estimate == pytest.approx(one.slope.estimate)
+        assert other.slope.band == pytest.approx(one.slope.band)
+        assert other.reach == one.reach
+        assert [level[:3] for level in other.levels] == [level[:3] for level in one.levels]
+
+
+def test_adjacent_repeats_are_still_tested_by_rank():
+    tensor = drawn(items=8, repeats=4)
+    finding = drift_finding(rank_drift(tensor, HOW), kind="rank", subject="judge", adjacent=True)
+    assert finding.verdict == "ok"
+
+
+def test_the_band_that_decides_is_wider_than_the_one_shown():
+    slope = rank_drift(drawn(items=20, repeats=4), HOW).slope
+    assert slope.outer[0] < slope.band[0] < slope.band[1] < slope.outer[1]

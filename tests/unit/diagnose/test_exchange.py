@@ -1,7 +1,10 @@
 """Exchangeable repeats: the test has its size, sees an odd rank, and sees a copied one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from judgelaw.diagnose import exchange_finding, rank_test
 from judgelaw.streams import stream
@@ -68,3 +71,37 @@ def test_a_unanimous_judge_and_unknown_ranks_are_unknown():
     for untestable in (unanimous(), replace(tensor, ranked=None)):
         finding = exchange_finding(rank_test(untestable), tensor.verdicts, subject="judge")
         assert finding.verdict == "unknown"
+
+
+def test_agreement_and_copies_are_z_scores_with_bonferroni():
+    """Both p values from cells written out one by one."""
+    tensor = drawn(world=WORLD, items=12, prompts=2, repeats=3, seed=6)
+    found = rank_test(tensor)
+    cells = tensor.ranked.reshape(-1, 3)
+    agree = np.array([[np.mean(np.delete(z, r) == z[r]) for r in range(3)] for z in cells])
+    off = agree - agree.mean(axis=1, keepdims=True)
+    scores = off.sum(axis=0) / np.sqrt((off**2).mean(axis=1).sum())
+    assert found.p_agreement == pytest.approx(min(1, 2 * 3 * norm.sf(np.abs(scores).max())))
+    mixed = cells[[len(set(z)) > 1 for z in cells]]
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    same = np.array([[z[r] == z[s] for r, s in pairs] for z in mixed])
+    chance = same.mean(axis=1)
+    surplus = (same.sum(axis=0) - chance.sum()) / np.sqrt((chance * (1 - chance)).sum())
+    assert found.p_copy == pytest.approx(min(1, 3 * norm.sf(surplus.max())))
+    assert found.copied == pairs[int(surplus.argmax())]
+
+
+def test_a_copy_alone_is_a_problem():
+    """Neither verdicts nor agreement of single ranks show it, the pair does."""
+    tensor = drawn(world=WORLD, items=20, repeats=5)
+    test = replace(rank_test(tensor), p_copy=1e-6, p_verdicts=0.5, p_agreement=0.5)
+    assert exchange_finding(test, tensor.verdicts, subject="judge").verdict == "problem"
+
+
+def test_blocks_of_cells_add_up(monkeypatch):
+    tensor = drawn(world=WORLD, items=12, repeats=4)
+    whole = rank_test(tensor)
+    monkeypatch.setattr("judgelaw.diagnose.exchange._CELLS_AT_ONCE", 7)
+    parts = rank_test(tensor)
+    for name in ("cells", "statistic", "p_verdicts", "p_agreement", "p_copy", "copied"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name))

@@ -57,3 +57,20 @@ def test_a_benchmark_lost_to_invalid_outputs_is_a_problem():
     assert found.kept == 0
     assert found.if_valid is None
     assert invalid_finding(found, subject="judge").verdict == "problem"
+
+
+def test_changes_are_after_minus_before_on_the_same_items():
+    """Items that are lost are in neither side of the change that leaving out makes."""
+    world = CLEAN.with_invalid([0.5, 0.0, 0.0])
+    tensor = drawn(world=world, items=30, repeats=4)
+    found = invalid_sensitivity(tensor)
+    valid = conditional_on_valid(tensor)
+    kept = decompose(tensor.select(items=valid.kept)).macro()
+    assert 0 < found.kept < found.items
+    assert found.as_outcome_kept["prompt"] == pytest.approx(float(kept.prompt))
+    figures = invalid_finding(found, subject="judge").figures
+    as_tie = {c: found.as_tie[c] - found.as_outcome[c] for c in found.as_tie}
+    if_valid = {c: found.if_valid[c] - found.as_outcome_kept[c] for c in found.if_valid}
+    assert figures["change_as_tie"] == max(as_tie.values(), key=abs)
+    assert figures["change_if_valid"] == max(if_valid.values(), key=abs)
+    assert figures["change_if_valid"] < 0

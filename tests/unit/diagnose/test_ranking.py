@@ -4,7 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from judgelaw.diagnose import match, ordering_finding, rank_stability, top_judge_finding
+from judgelaw.diagnose import (
+    How,
+    diagnose,
+    match,
+    ordering_finding,
+    rank_stability,
+    top_judge_finding,
+)
 from judgelaw.errors import InputError
 from judgelaw.estimate import decompose
 from judgelaw.worlds import World
@@ -77,3 +84,27 @@ def test_different_cells_and_no_common_items_are_refused():
         match({"a": a, "b": replace(a, items=tuple(f"x{i}" for i in range(40)))})
     with pytest.raises(InputError, match="two or more"):
         match({"a": a})
+
+
+def test_flags_and_changes_of_the_top_are_told_by_estimator():
+    """The plug-in flags the noisy judge; the corrected top is held against itself."""
+    found = rank_stability(match(judges()), draws=400, seed=1, threshold=0.02)
+    above = {name for name, value in found.plugins.items() if value > 0.02}
+    assert set(found.plugin_flagged) == above
+    assert "noisy" in above
+    assert "noisy" not in found.flagged
+    assert found.top_changes < 0.05
+
+
+def test_judges_are_matched_cell_by_cell_whatever_the_order_of_labels():
+    one, two = judges().values()
+    turned = two.select(prompts=two.prompts[::-1], orders=two.orders[::-1])
+    matched = match({"a": one, "b": turned})
+    assert matched.tensors["b"].prompts == one.prompts
+    assert (matched.tensors["b"].counts == two.counts).all()
+
+
+def test_only_judges_of_the_main_layer_are_ranked():
+    tensors = {(layer, name): t for layer, (name, t) in zip("xy", judges().items(), strict=True)}
+    found = diagnose(tensors, main="x", how=How(draws=50, seed=0)).findings
+    assert not [f for f in found if f.name in ("ordering", "top_judge")]

@@ -1,0 +1,72 @@
+"""What charts draw is what the analysis says: each value in its own place, with its own sign."""
+
+import numpy as np
+import pytest
+
+from judgelaw.analysis import analyze
+from judgelaw.report import prepare
+from judgelaw.report.source import Source
+from judgelaw.worlds import World
+from support.streams import drawn, of_codes
+
+TENSOR = drawn(world=World.from_effects(prompt=0.02, order=0.01), repeats=4, items=12)
+
+
+@pytest.fixture(scope="module")
+def document():
+    return analyze({(None, "a"): TENSOR}, draws=50, permutations=0).to_json()
+
+
+def test_marks_hold_corrected_and_plugin_apart(document):
+    judge = document["judges"]["a"]
+    for mark in prepare.component_marks(Source.of(judge)):
+        shown = judge["components"][mark.component]
+        assert (mark.estimate, mark.plugin) == (shown["estimate"], shown["plugin"])
+        assert [mark.low, mark.high] == list(shown["band"])
+
+
+def test_distances_are_those_of_their_pair(document):
+    judge = document["judges"]["a"]
+    squared = np.array(judge["prompt_distances"]["squared"])
+    found = [d.value for d in prepare.distances(Source.of(judge))]
+    assert found == squared.ravel().tolist()
+    assert len(set(found)) > 3
+
+
+def test_a_judge_that_takes_what_is_shown_first_leans_to_it():
+    codes = np.zeros((5, 2, 2, 3), dtype=int)
+    codes[:, :, 1] = 1  # the first shown in order BA is candidate 2
+    assert prepare.item_leans(of_codes(codes)).tolist() == [1.0] * 5
+
+
+def test_outcome_shares_add_up_to_one_in_every_row():
+    rows = prepare.outcome_rows(TENSOR)
+    by_row = {row.row: 0.0 for row in rows}
+    for row in rows:
+        by_row[row.row] += row.share
+    assert len(by_row) == 6
+    assert list(by_row.values()) == pytest.approx([1.0] * 6)
+
+
+def test_reference_figures_come_from_their_columns():
+    tables = {
+        "matched_reference": {
+            "columns": ["judge", "R", "plug_in", "debiased"],
+            "rows": [["b", 2, 0.9, 0.8], ["a", 2, 0.03, 0.01]],
+        },
+        "reference_split_half": {
+            "columns": [
+                "judge",
+                "split",
+                "half_to_half_mae",
+                "half_to_half_mae_low",
+                "half_to_half_mae_high",
+            ],
+            "rows": [["a", "halves", 0.5, 0.4, 0.6], ["a", "interleaved", 0.02, 0.01, 0.03]],
+        },
+    }
+    source = Source.of({"tables": tables})
+    (found,) = prepare.discrepancies(source, "a")
+    assert (found.repeats, found.plugin, found.corrected) == (2, 0.03, 0.01)
+    floor = prepare.reference_floor(source, "a")
+    assert (floor.value, floor.low, floor.high) == (0.02, 0.01, 0.03)
