@@ -23,7 +23,8 @@ from judgelaw.report.html import render
 from judgelaw.report.sections.answer import About, answer, negative
 from judgelaw.report.sections.compare import comparison
 from judgelaw.report.sections.depth import depth
-from judgelaw.report.sections.diagnostics import diagnostics, drift
+from judgelaw.report.sections.diagnostics import diagnostics
+from judgelaw.report.sections.drift import drift
 from judgelaw.report.sections.facets import order, prompts
 from judgelaw.report.sections.generic import table_view
 from judgelaw.report.sections.laws import laws

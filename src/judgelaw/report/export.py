@@ -17,7 +17,7 @@ from judgelaw.report.figures.outcomes import outcome_bars
 from judgelaw.report.figures.reference import discrepancies
 from judgelaw.report.figures.simplex import corners_of
 from judgelaw.report.figures.theme import Spec
-from judgelaw.report.sections.diagnostics import DRIFT, streams
+from judgelaw.report.sections.drift import DRIFT, streams
 from judgelaw.report.sections.laws import overview
 from judgelaw.report.source import Source
 from judgelaw.report.text import visible
