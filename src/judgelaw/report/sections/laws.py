@@ -44,9 +44,10 @@ def laws(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section:
         narrow=draw(_gallery(tensor, corners, chosen, columns=2), label=_few_label(tensor, chosen)),
     )
     said = paragraph(
-        "Every cell (item, prompt, order) has its own verdict law, a point of this figure. "
-        "Call noise is how far a point lies from a corner; prompt and order effects are how far "
-        "the points of one item lie from each other."
+        "Every cell (item, prompt, order) has its own verdict law. In the first figure a point is "
+        "one item, the mean of the laws of its cells; in the small ones a point is one cell. "
+        "Call noise is how far the law of a cell lies from a corner; prompt and order effects are "
+        "how far the cells of one item lie from each other."
     )
     return Section(
         id=f"{prefix}laws",
