@@ -21,7 +21,7 @@ from judgelaw.analysis.values import (
 from judgelaw.analysis.warn import warnings
 from judgelaw.estimate import COMPONENTS, prompt_distances
 from judgelaw.estimate.weights import weights_of
-from judgelaw.tensor import VerdictTensor
+from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.calls import ErrorSplit
 from judgelaw.uncertainty.permutation import PermutationTest, permutation_test
 from judgelaw.uncertainty.projection import prompt_projection
@@ -56,6 +56,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
     unanimous = unanimous_cells(tensor)
+    seen, calls = outcomes(tensor), int(tensor.counts.sum())
     low, high = tensor.depth
     n, k, o, _ = tensor.counts.shape
     return JudgeAnalysis(
@@ -65,10 +66,10 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         prompts=k,
         orders=o,
         repeats=low if low == high else (low, high),
-        calls=int(tensor.counts.sum()),
+        calls=calls,
         components=components,
         depths=depths,
-        outcomes=outcomes(tensor),
+        outcomes=seen,
         gold_match=gold_match(tensor),
         permutation=_permutations(name, tensor, request),
         split=_splits(full),
@@ -83,7 +84,12 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
             found for s in (*prefixes, full) if (found := identity(s, request.declared)) is not None
         ),
         unanimous_cells=unanimous,
-        sentence=sentence(components, overall.lead, unanimous=unanimous == 1),
+        sentence=sentence(
+            components,
+            overall.lead,
+            unanimous=unanimous == 1,
+            invalid=seen.get(INVALID, 0) / calls,
+        ),
         warnings=warnings(tensor, full, prefixes, overall, request.declared),
     )
 

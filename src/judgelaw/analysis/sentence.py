@@ -1,6 +1,6 @@
 """The answer in one plain sentence: what the disagreement is made of, and what would help."""
 
-from judgelaw.analysis.values import Components, LargestComponent
+from judgelaw.analysis.values import Component, Components, LargestComponent
 
 _WORDS = {
     "call": "repeat-to-repeat noise",
@@ -14,16 +14,42 @@ _ADVICE = {
     "order": "ask in both orders and average, more repeats alone will not help",
     "interaction": "average over prompts and orders together, changing one of them will not do",
 }
+_TOO = {
+    "prompt": "averaging over prompts",
+    "order": "asking in both orders",
+    "interaction": "averaging over prompts and orders together",
+}
 _FACETS = {"prompt": "the prompt", "order": "the answer order"}
+_VISIBLE = 0.005
+"""A share below it, negative ones included, is too small for the sentence; tables show it raw."""
+_WORTH = 0.05
+"""A share from which a component that is told from zero deserves advice of its own."""
+_MANY_INVALID = 0.1
 
 
-def sentence(components: Components, lead: LargestComponent | None, *, unanimous: bool) -> str:
+def sentence(
+    components: Components,
+    lead: LargestComponent | None,
+    *,
+    unanimous: bool,
+    invalid: float = 0.0,
+) -> str:
     """Say what the disagreement of one judge is made of, and what to do about it.
 
-    Shares are raw, so one may be negative and another may pass 100%.
+    Args:
+        components: of the judge.
+        lead: its largest component, None where there is one only.
+        unanimous: whether all calls of every cell agree.
+        invalid: share of calls without a verdict; if it is large, that comes first.
     """
     fixed = [words for name, words in _FACETS.items() if components[name].absent]
-    return f"{_finding(components, lead, unanimous=unanimous)}{_unknown(fixed)}."
+    found = _finding(components, lead, unanimous=unanimous)
+    if invalid >= _MANY_INVALID:
+        found = (
+            f"{_percent(invalid)} of this judge's calls gave no verdict: repair the prompt or the "
+            f"parser first. As it is, {found[0].lower()}{found[1:]}"
+        )
+    return f"{found}{_unknown(fixed)}."
 
 
 def _finding(components: Components, lead: LargestComponent | None, *, unanimous: bool) -> str:
@@ -48,15 +74,32 @@ def _finding(components: Components, lead: LargestComponent | None, *, unanimous
             f"This judge repeated itself in every cell, so {_shares(components)}: "
             f"{_ADVICE[lead.largest]}"
         )
-    return f"{_shares(components)}: {_advice(components, lead)}"
+    shares = _shares(components)
+    return f"{shares[0].upper()}{shares[1:]}: {_advice(components, lead)}"
 
 
 def _shares(components: Components) -> str:
     present = [name for name in _WORDS if not components[name].absent]
     ranked = sorted(present, key=lambda name: -components[name].share)
-    first, *others = (f"{_percent(components[name].share)} {_WORDS[name]}" for name in ranked)
-    size, words = first.split(" ", maxsplit=1)
-    return ", ".join([f"{size} of this judge's disagreement is {words}", *others])
+    small = [_WORDS[name] for name in ranked if components[name].share < _VISIBLE]
+    (first, size), *others = (
+        (_WORDS[name], components[name].share)
+        for name in ranked
+        if components[name].share >= _VISIBLE
+    )
+    how_much = _percent(size) if size < 1 - _VISIBLE else "all"
+    said = [f"{how_much} of this judge's disagreement is {first}"]
+    said += [f"{_percent(share)} {words}" for words, share in others]
+    if not small:
+        return ", ".join(said)
+    return (
+        f"{', '.join(said)}; {_listed(small)} {'is' if len(small) == 1 else 'are'} too small to see"
+    )
+
+
+def _listed(words: list[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _percent(share: float) -> str:
@@ -69,9 +112,19 @@ def _advice(components: Components, lead: LargestComponent) -> str:
         return f"whether {first} or {second} is larger is open on these items"
     if lead.largest != "call":
         return _ADVICE[lead.largest]
-    if not components["prompt"].absent:
-        return f"{_ADVICE['call']}, rewording will not"
-    return f"{_ADVICE['call']}, changing the answer order does little"
+    too = [words for name, words in _TOO.items() if _counts(components[name])]
+    rewording = not components["prompt"].absent and not _counts(components["prompt"])
+    advice = _ADVICE["call"] + (", rewording will not" if rewording else "")
+    if too:
+        return f"{advice}; {_listed(too)} {'helps' if len(too) == 1 else 'help'} too"
+    if components["prompt"].absent:
+        return f"{advice}, changing the answer order does little"
+    return advice
+
+
+def _counts(c: Component) -> bool:
+    """Whether a component is told from zero, and large enough to do something about."""
+    return c.share >= _WORTH and c.band is not None and c.band[0] > 0
 
 
 def _unknown(fixed: list[str]) -> str:

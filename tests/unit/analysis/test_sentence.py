@@ -13,7 +13,8 @@ GPT_OSS = (0.08028, -0.00123, 0.00935, 0.00228)
 GEMMA = (0.01500, 0.01774, 0.11017, 0.01733)
 
 
-def components(values):
+def components(values, told=()):
+    """Return components of these values; those that are told from zero have a band above it."""
     nan = float("nan")
     total = sum(v for v in values if not isnan(v))
     names = ("call", "prompt", "order", "interaction", "total")
@@ -21,7 +22,7 @@ def components(values):
         name: Component(
             estimate=v,
             plugin=v,
-            band=None,
+            band=(v / 2, 2 * v) if name in told else None,
             plugin_band=None,
             call_se=None,
             call_interval=None,
@@ -45,10 +46,46 @@ def test_a_judge_whose_dice_lead():
     )
 
 
-def test_a_negative_share_is_printed_as_it_is():
+def test_what_cannot_be_seen_has_no_share_in_the_sentence():
     said = sentence(components(GPT_OSS), lead("call", "order"), unanimous=False)
-    assert "89% of this judge's" in said
-    assert "-1% the prompt wrapper" in said
+    assert said.startswith(
+        "89% of this judge's disagreement is repeat-to-repeat noise, 10% answer order, 3% prompt "
+        "and order together; the prompt wrapper is too small to see: more repeats help"
+    )
+    alone = sentence(
+        components((0.5, -0.002, -0.001, -0.003)), lead("call", "prompt"), unanimous=False
+    )
+    assert alone == (
+        "All of this judge's disagreement is repeat-to-repeat noise; answer order, the prompt "
+        "wrapper and prompt and order together are too small to see: more repeats help, rewording "
+        "will not."
+    )
+
+
+def test_other_components_that_are_told_from_zero_have_their_advice():
+    said = sentence(components(QWEN, told=("order",)), lead("call", "order"), unanimous=False)
+    assert said.endswith(
+        ": more repeats help, rewording will not; asking in both orders helps too."
+    )
+    values = (0.5, 0.1, 0.1, 0.001)
+    said = sentence(
+        components(values, told=("prompt", "order", "interaction")),
+        lead("call", "order"),
+        unanimous=False,
+    )
+    assert said.endswith(
+        "more repeats help; averaging over prompts and asking in both orders help too."
+    )
+
+
+def test_a_judge_that_gives_no_verdicts_is_repaired_first():
+    said = sentence(components(QWEN), lead("call", "order"), unanimous=False, invalid=0.505)
+    assert said.startswith(
+        "50% of this judge's calls gave no verdict: repair the prompt or the parser first. As it "
+        "is, 76% of this judge's disagreement is repeat-to-repeat noise"
+    )
+    few = sentence(components(QWEN), lead("call", "order"), unanimous=False, invalid=0.09)
+    assert "no verdict" not in few
 
 
 def test_a_judge_whose_order_leads_is_told_to_swap():
