@@ -23,7 +23,7 @@ from judgelaw.report.html import render
 from judgelaw.report.sections.answer import About, answer, negative
 from judgelaw.report.sections.compare import comparison
 from judgelaw.report.sections.depth import depth
-from judgelaw.report.sections.diagnostics import diagnostics
+from judgelaw.report.sections.diagnostics import alarms, diagnostics
 from judgelaw.report.sections.drift import drift
 from judgelaw.report.sections.facets import order, prompts
 from judgelaw.report.sections.generic import table_view
@@ -115,6 +115,7 @@ def compose(
         sections=tuple(_made(parts, progress)),
         payload=pack(document),
         version=document["settings"]["version"],
+        alarms=alarms(source),
     )
 
 

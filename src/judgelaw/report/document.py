@@ -173,6 +173,7 @@ class Document:
         sections: the rest, in reading order.
         payload: the analysis JSON as base64 of gzip, or None.
         version: of the software.
+        alarms: diagnostics that found a problem, shown right under the answer.
     """
 
     title: str
@@ -182,6 +183,7 @@ class Document:
     sections: tuple[Section, ...]
     payload: str | None
     version: str
+    alarms: tuple[FindingView, ...] = ()
 
     @property
     def explorer(self) -> ExplorerView | None:

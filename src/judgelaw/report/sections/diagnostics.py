@@ -39,6 +39,13 @@ def diagnostics(source: Source) -> Section | None:
     return Section(id="diagnostics", title="Can it be trusted?", blocks=tuple(blocks))
 
 
+def alarms(source: Source) -> tuple[FindingView, ...]:
+    """Return the diagnostics that found a problem: the answer is not to be read without them."""
+    found = source.at("diagnostics")
+    parts = [found.at(i) for i in range(len(found.document or []))]
+    return tuple(finding_view(p, evidence=False) for p in parts if p.value("verdict") == "problem")
+
+
 def _listed(views: tuple[FindingView, ...]) -> list[Block]:
     """Show what needs reading; fold what found nothing or could not be tested."""
     blocks: list[Block] = []
