@@ -96,6 +96,20 @@ def test_the_explorer_keeps_to_a_stratum_and_changes_judges(study, open_page):
     assert rows(page)[0] == top
 
 
+def test_no_negative_estimate_is_called_clear_of_noise(study, open_page):
+    page = open_page(study[0]).ready()
+    page.click("#explorer thead >> text=Prompt ↓")
+    shown = page.evaluate(
+        "[...document.querySelectorAll('#explorer .items > tbody > tr')].map(r =>"
+        " [Number(r.querySelector('td.n:not(.off) data').value),"
+        " r.querySelector('.belief').textContent])"
+    )
+    assert [value for value, _ in shown] == sorted(value for value, _ in shown)
+    negative = {words for value, words in shown if value < 0}
+    assert negative
+    assert "clear of call noise" not in negative
+
+
 def test_an_item_opens_to_its_counts_and_a_cell_to_its_replies(study, open_page):
     _, _, tensors = study
     calls = tensors[None, "one"]

@@ -15,6 +15,7 @@ from judgelaw.report.document import (
     Inline,
     Lede,
     Section,
+    note,
     paragraph,
 )
 from judgelaw.report.explorer import Completions, explorer, pack
@@ -238,7 +239,8 @@ def _items(
     completions: Completions | None,
 ) -> Section:
     explored = explorer(judges, tensors, completions)
-    return Section(id="items", title="Item by item", blocks=(_about_items(judges), explored))
+    blocks = (_about_items(judges), *_belief_legend(judges), explored)
+    return Section(id="items", title="Item by item", blocks=blocks)
 
 
 def _ledes(judges: Mapping[str, Source]) -> list[Lede]:
@@ -288,8 +290,26 @@ def _about_items(judges: Mapping[str, Source]) -> Block:
             "items rest on few calls"
         )
     ]
-    for name in ("prompt", "order"):
-        found = judge.at("split", name)
-        if found.value("reliability") is not None:
-            parts += [f"; reliability of {name} ", found.decimal("reliability", digits=2)]
+    known = [n for n in ("prompt", "order") if judge.value("split", n, "reliability") is not None]
+    for name in known:
+        parts += [
+            f"; reliability of {name} ",
+            judge.decimal("split", name, "reliability", digits=2),
+        ]
+    if any(judge.value("split", name, "reliability") < 0 for name in known):
+        parts.append(". Below 0 means that no difference between items was seen")
     return paragraph(*parts, ". Near 0 a ranking is noise, near 1 it would come out again.")
+
+
+def _belief_legend(judges: Mapping[str, Source]) -> tuple[Block, ...]:
+    """Say what the last column means; nothing where no item has a call error."""
+    if not any(judge.at("item_values", "call_variance").known for judge in judges.values()):
+        return ()
+    return (
+        note(
+            "Clear of call noise: the estimate is at least two call errors above 0. No true "
+            "component is below 0, so a negative estimate is never clear. Error not known: the "
+            "unbiased estimate of the error's square came out at 0 or below, as it can with so "
+            "few calls, and has no root."
+        ),
+    )

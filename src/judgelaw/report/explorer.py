@@ -37,7 +37,7 @@ LISTED = 500
 _CHUNK = 24
 _CUTS = (CUT, 500, 250, 120, 60)
 _CLEAR = 2.0
-"""An estimate this many call errors from zero is taken as more than call noise."""
+"""An estimate this many call errors above zero is taken as more than call noise."""
 
 
 def pack(value: Any) -> str:
@@ -135,14 +135,15 @@ def _listed(judge: Source, tensor: VerdictTensor) -> Iterator[ItemView]:
 
 
 def belief(estimate: float | None, variance: float | None, *, has_errors: bool) -> str:
-    """Say how far the estimate of a single item can be believed."""
+    """Say how far the estimate of a single item can be believed.
+
+    No component can be below 0, so a negative estimate is noise however small its error looks.
+    """
     if not has_errors:
         return "no error below four repeats"
     if estimate is None or variance is None or variance <= 0:
         return "error not known"
-    return (
-        "clear of call noise" if abs(estimate) >= _CLEAR * sqrt(variance) else "within call noise"
-    )
+    return "clear of call noise" if estimate >= _CLEAR * sqrt(variance) else "within call noise"
 
 
 @dataclass(frozen=True, kw_only=True)

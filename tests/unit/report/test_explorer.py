@@ -83,7 +83,7 @@ def test_replies_are_cut_further_where_the_page_would_grow_too_large(monkeypatch
     ("estimate", "variance", "has_errors", "words"),
     [
         (0.1, 0.0001, True, "clear of call noise"),
-        (-0.1, 0.0001, True, "clear of call noise"),
+        (-0.1, 0.0001, True, "within call noise"),
         (0.01, 0.0001, True, "within call noise"),
         (0.01, -0.0001, True, "error not known"),
         (None, 0.1, True, "error not known"),

@@ -52,7 +52,7 @@
     if (!values.call_variance) return "no error below four repeats";
     const value = values.estimates[name][i], e = error(name, i);
     if (value === null || e === null) return "error not known";
-    return Math.abs(value) >= CLEAR * e ? "clear of call noise" : "within call noise";
+    return value >= CLEAR * e ? "clear of call noise" : "within call noise";
   };
   const focus = () => (sort === "item" ? grid.ranked : sort);
   const rows = () => {

@@ -249,11 +249,14 @@ def _split(judge: Source) -> Sequence[Block]:
     table = TableView(
         columns=columns, rows=rows, caption="Variance of each average, by where it comes from"
     )
-    return (
-        table,
-        note(
-            "More repeats shrink the part from calls, more items the part from items. The "
-            "reliability of single items is the share of true differences in the spread of "
-            "item estimates: near 0, a ranking of items is noise."
-        ),
+    said = (
+        "More repeats shrink the part from calls, more items the part from items. The "
+        "reliability of single items is the share of true differences in the spread of "
+        "item estimates: near 0, a ranking of items is noise."
     )
+    if any((split.value(name, "reliability") or 0) < 0 for name in names):
+        said += (
+            " It is negative where item estimates spread less than their call errors alone would "
+            "make them: printed raw, it says that no difference between items was seen."
+        )
+    return (table, note(said))
