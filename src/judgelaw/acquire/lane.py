@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from judgelaw.acquire.backlog import Backlog
@@ -13,7 +14,15 @@ from judgelaw.acquire.feed import Feed
 from judgelaw.acquire.halt import Halt, Reason, Sleep
 from judgelaw.acquire.limiter import Limiter
 from judgelaw.acquire.requests import Requests
-from judgelaw.acquire.retry import Again, LeaveOpen, RetryPolicy, StopJudge, StopRun, decide
+from judgelaw.acquire.retry import (
+    Again,
+    LeaveOpen,
+    RetryPolicy,
+    StopJudge,
+    StopRun,
+    bearable,
+    decide,
+)
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import FrozenRun
 from judgelaw.judges import Answer, Failure, FailureKind, Judge, Reply
@@ -28,8 +37,6 @@ from judgelaw.ledger import (
 from judgelaw.render import parse
 from judgelaw.render.completion import Verdict
 
-_HOPELESS = 100
-"""Calls in a row that used up their attempts, with no answer between, before a judge is left."""
 _SETTLING_S = 0.5
 """How often to ask again for a budget that others have set aside."""
 
@@ -93,6 +100,7 @@ class Lane:
         self._run_halt = run_halt
         self._effects = effects
         self._hopeless = 0
+        self._answers = False
         self._deadlines = Deadlines(rules.timeout_s)
         self.halt = Halt(above=run_halt)
         self._feed = Feed(ledger, spec.name, width=rules.concurrency, halt=self.halt)
@@ -224,6 +232,7 @@ class Lane:
             )
         )
         self._hopeless = 0
+        self._answers = True
         self._limiter.slots.answered()
         self._settle(sent.cost, spent, completed=True)
         if spent is None and self._purse.needs_usage:
@@ -250,8 +259,9 @@ class Lane:
                 return delay
             case LeaveOpen():
                 self._hopeless += 1
-                if self._hopeless >= _HOPELESS:
-                    words = f"{_HOPELESS} calls in a row used up their attempts; last, {said}"
+                most = self._bearable(failure.kind)
+                if self._hopeless >= most:
+                    words = f"{self._hopeless} calls in a row used up their attempts; last, {said}"
                     self.halt.call(Reason.POSTPONED, words)
             case StopJudge(refused=refused):
                 self.halt.call(Reason.REJECTED if refused else Reason.POSTPONED, said)
@@ -261,6 +271,15 @@ class Lane:
 
     def _record_failure(self, failure: Failure, sent: Sent) -> None:
         self._record(failed(failure, sent.reservation, sent.at, self._effects.clock()))
+
+    def _bearable(self, kind: FailureKind) -> int:
+        ever = self._answers or self._answered_before
+        return bearable(kind, answered=self._answers, ever=ever)
+
+    @cached_property
+    def _answered_before(self) -> bool:
+        """Whether an earlier session has answers; counted only where this one has none."""
+        return self._ledger.totals(self._spec.name).completed > 0
 
     async def _sleep(self, seconds: float) -> bool:
         """Sleep unless nothing may start any more; return whether to go on."""

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Protocol, Self, TextIO
 
 from judgelaw.acquire.budget import usd
 from judgelaw.design.judge import JudgeSpec
+from judgelaw.judges.text import words
 from judgelaw.ledger import Completed, Ending, Failed, Totals
 
 _LINE_EVERY_S = 5.0
 _INVALID = "invalid"
+_WHY = 60
 
 
 @dataclass
@@ -24,6 +27,7 @@ class Tally:
     invalid: int = 0
     failed: int = 0
     usd: float = 0.0
+    last_failure: str = ""
 
     @classmethod
     def starting_from(
@@ -57,6 +61,7 @@ class Tally:
                 self.usd += self._price(ending)
             elif isinstance(ending, Failed):
                 self.failed += 1
+                self.last_failure = ending.detail
 
     def rate(self, now: float) -> float:
         """Calls a second in this session."""
@@ -75,13 +80,20 @@ class Tally:
             f"{self.done}/{self.planned} calls",
             f"{self.rate(now):.1f}/s",
             f"{clock(left)} left" if left is not None else "no answer yet",
-            f"{self.failed} failed",
+            f"{self.failed} failed{self._why()}",
         ]
         if self.answered:
             parts.append(f"{self.invalid / self.answered:.1%} invalid")
         if any(spec.price is not None for spec in self.judges.values()):
             parts.append(f"{self.usd:.4f} USD")
         return ", ".join(parts)
+
+    def _why(self) -> str:
+        """Return the last failure, cut to its place in a line: its details are in the ledger."""
+        if not self.last_failure:
+            return ""
+        # Judges come from other packages too: one line, and nothing that moves the cursor.
+        return f": {shorten(words(self.last_failure), _WHY, placeholder=' ...')}"
 
     def _price(self, ending: Completed) -> float:
         price, receipt = self.judges[ending.reservation.call.judge].price, ending.receipt
@@ -130,18 +142,18 @@ class PlainLines:
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._last: tuple[float, int] | None = None
+        self._last: tuple[float, tuple[int, int]] | None = None
 
     def show(self, tally: Tally, now: float) -> None:
         """Write a line if it is time for one, or if everything is done."""
-        finished = tally.done >= tally.planned
+        finished, counted = tally.done >= tally.planned, (tally.done, tally.failed)
         if self._last is not None:
-            last_at, last_done = self._last
-            if tally.done == last_done or (now - last_at < _LINE_EVERY_S and not finished):
+            last_at, last_counted = self._last
+            if counted == last_counted or (now - last_at < _LINE_EVERY_S and not finished):
                 return
         elif not finished and now - tally.started_at < _LINE_EVERY_S:
             return
-        self._last = (now, tally.done)
+        self._last = (now, counted)
         print(tally.words(now), file=self._file, flush=True)
 
 
@@ -155,7 +167,8 @@ class Bar:
         self._progress = Progress(
             BarColumn(bar_width=None),
             TextColumn("{task.percentage:3.0f}%"),
-            TextColumn("{task.description}"),
+            # No markup: a provider's words may hold brackets.
+            TextColumn("{task.description}", markup=False),
             console=Console(file=file),
             expand=True,  # the bar takes what the words leave
         )

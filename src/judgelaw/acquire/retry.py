@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 
-from judgelaw.judges import Consequence, Failure
+from judgelaw.judges import Consequence, Failure, FailureKind
 
 PATIENCE_S = 3600.0
 """A provider that asks to wait longer than this is left alone until the run is resumed."""
+
+_UNREACHABLE = 3
+_SILENT = 10
+_HOPELESS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,24 @@ class StopRun:
 
 
 Decision = Again | LeaveOpen | StopJudge | StopRun
+
+
+def bearable(kind: FailureKind, *, answered: bool, ever: bool) -> int:
+    """Return how many calls in a row may use up their attempts before a judge is left for now.
+
+    A few where nobody is there; some more where a judge has never answered, since calls that
+    nobody could answer may stand first in the schedule; many behind an answer.
+
+    Args:
+        kind: how the last one failed.
+        answered: whether the judge answered in this session.
+        ever: whether it answered in an earlier one.
+    """
+    if answered:
+        return _HOPELESS
+    if kind is FailureKind.NO_CONNECTION:
+        return _UNREACHABLE
+    return _HOPELESS if ever else _SILENT
 
 
 def decide(failure: Failure, *, tried: int, policy: RetryPolicy, jitter: float) -> Decision:

@@ -1,5 +1,7 @@
 """A judge behind HTTP: one POST, no redirects, no retries, no cookies, nothing unasked for."""
 
+import errno
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -84,7 +86,10 @@ class HttpJudge:
                 content = await _read(response)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             failure = failure_of(error)
-            return replace(failure, detail=redact_text(failure.detail, secrets))
+            detail = failure.detail
+            if failure.kind is FailureKind.NO_CONNECTION:
+                detail = words(f"cannot connect to {self._peer}: {_cause(error)}")
+            return replace(failure, detail=redact_text(detail, secrets))
         if content is None:
             detail = f"more than {LARGEST_REPLY} bytes"
             return Failure(kind=FailureKind.TOO_LARGE, status=response.status, detail=detail)
@@ -93,6 +98,10 @@ class HttpJudge:
             content = redact(content, secrets)
             answered = {n.lower(): redact_text(v, secrets) for n, v in answered.items()}
         return Reply(status=response.status, body=content, headers=answered)
+
+    @property
+    def _peer(self) -> str:
+        return f"{self._url.host}:{self._url.port}"
 
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read a reply, without effects."""
@@ -118,6 +127,16 @@ async def _read(response: aiohttp.ClientResponse) -> bytes | None:
             response.close()
             return None
     return b"".join(chunks)
+
+
+def _cause(error: BaseException) -> str:
+    """Say why nobody was reached, in the words of the system where it has some."""
+    if isinstance(error, aiohttp.ClientConnectorError):
+        number = error.os_error.errno
+        if number is not None and number in errno.errorcode:
+            return os.strerror(number)
+        return error.os_error.strerror or str(error.os_error)
+    return str(error)
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -150,10 +150,34 @@ def test_no_connection_is_a_failed_attempt(tmp_path):
         pass
     frozen = frozen_study(tmp_path, [chat_judge(gone.base_url)], items=1, repeats=1)
     done = acquire(frozen, effects=FakeTime().effects)
-    assert (done.totals.failed, done.totals.completed) == (5 * CALLS, 0)
-    assert done.totals.at_risk == 0
+    assert 5 * 3 <= done.totals.failed <= 5 * CALLS
+    assert (done.totals.completed, done.totals.at_risk) == (0, 0)
     with pytest.raises(IncompleteRunError, match="4 open: the same command resumes"):
         done.raise_if_open()
+
+
+def test_where_nobody_is_there_a_few_calls_are_enough_to_say_so(tmp_path):
+    with Provider() as gone:
+        pass
+    transport = {"concurrency": 2}
+    frozen = frozen_study(tmp_path, [chat_judge(gone.base_url)], items=40, transport=transport)
+    done = acquire(frozen, effects=FakeTime().effects)
+    assert done.totals.failed <= 5 * 4
+    peer = gone.base_url.removeprefix("http://").removesuffix("/v1")
+    said = f"3 calls in a row used up their attempts; last, judge chat: cannot connect to {peer}: "
+    with pytest.raises(IncompleteRunError, match=said):
+        done.raise_if_open()
+
+
+def test_a_judge_that_answered_before_is_given_more_time(tmp_path):
+    """What is left open may be what nobody can answer: other calls stand behind it."""
+
+    async def act(seen, request):
+        return await (say() if seen.total <= 20 else reply(503))(seen, request)
+
+    done, provider, _, _, _ = run(tmp_path, act, repeats=60, attempts=1)
+    assert done.totals.completed == 20
+    assert 120 <= len(provider.seen) <= 122
 
 
 def test_attempts_used_up_leave_the_call_open_and_a_later_session_asks_again(tmp_path):
@@ -179,9 +203,9 @@ def test_a_provider_that_asks_for_hours_is_left_alone_and_resumed_later(tmp_path
 
 def test_a_server_that_never_answers_is_given_up_for_now(tmp_path):
     done, provider, _, _, _ = run(tmp_path, reply(503), repeats=60, attempts=1)
-    assert 100 <= len(provider.seen) <= 102
+    assert 10 <= len(provider.seen) <= 12
     assert done.totals.open == 240
-    with pytest.raises(IncompleteRunError, match="100 calls in a row used up their attempts"):
+    with pytest.raises(IncompleteRunError, match="10 calls in a row used up their attempts"):
         done.raise_if_open()
 
 

@@ -2,7 +2,15 @@
 
 import pytest
 
-from judgelaw.acquire.retry import Again, LeaveOpen, RetryPolicy, StopJudge, StopRun, decide
+from judgelaw.acquire.retry import (
+    Again,
+    LeaveOpen,
+    RetryPolicy,
+    StopJudge,
+    StopRun,
+    bearable,
+    decide,
+)
 from judgelaw.judges import Consequence, Failure, FailureKind
 
 POLICY = RetryPolicy(attempts=5, backoff_s=0.5, max_backoff_s=8.0)
@@ -21,6 +29,21 @@ def test_each_kind_has_its_consequence(kind):
         Consequence.STOP_RUN: StopRun,
     }
     assert isinstance(decision, expected[kind.consequence])
+
+
+@pytest.mark.parametrize(
+    ("kind", "answered", "ever", "most"),
+    [
+        (FailureKind.NO_CONNECTION, False, False, 3),
+        (FailureKind.NO_CONNECTION, False, True, 3),
+        (FailureKind.NO_CONNECTION, True, False, 100),
+        (FailureKind.TIMEOUT, False, False, 10),
+        (FailureKind.TIMEOUT, False, True, 100),
+        (FailureKind.TIMEOUT, True, True, 100),
+    ],
+)
+def test_silence_is_borne_longer_behind_an_answer(kind, answered, ever, most):
+    assert bearable(kind, answered=answered, ever=ever) == most
 
 
 def test_pauses_double_up_to_the_cap():

@@ -323,6 +323,24 @@ def test_progress_says_rate_time_cost_failures_and_invalid_share(capsys):
     assert [line.split()[0] for line in said] == ["53/100", "100/100"]
 
 
+def test_progress_says_how_the_last_attempt_failed(capsys):
+    tally = Tally(judges={}, planned=9, done=0, started_at=0.0)
+    lines = PlainLines(sys.stderr)
+    for failed in (36, 37):
+        tally.failed = failed
+        tally.last_failure = "cannot connect to [::1]:8998:\n\x1b[2J" + " refused" * 40
+        lines.show(tally, 6.0 * (failed - 35))
+    one, other = capsys.readouterr().err.splitlines()
+    assert "36 failed" in one
+    assert "no answer yet, 37 failed: cannot connect to [::1]:8998: [2J refused" in other
+    assert "\x1b" not in other
+    assert len(other) < 110
+    screen = io.StringIO()
+    with Bar(screen) as bar:
+        bar.show(tally, 1.0)
+    assert "[::1]:8998" in " ".join(screen.getvalue().split())
+
+
 def test_a_terminal_gets_a_bar(tmp_path):
     screen = io.StringIO()
     frozen = frozen_study(tmp_path, [simulated_judge(price=PRICE)])
