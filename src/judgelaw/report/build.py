@@ -35,6 +35,7 @@ from judgelaw.report.sections.record import configuration, glossary, integrity, 
 from judgelaw.report.source import Source
 from judgelaw.report.svg import draw
 from judgelaw.report.text import visible
+from judgelaw.report.wording import openings
 from judgelaw.tensor import VerdictTensor
 
 Part = Callable[[], Section | None]
@@ -97,7 +98,7 @@ def compose(
     settings = source.at("settings")
     parts: list[Part] = [
         *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
-        *_of_judges(judges, main, settings, frozen=frozen is not None),
+        *_of_judges(judges, main, settings, frozen),
         partial(layers, source, analysis.main_layer),
         partial(invalid_section, source),
         partial(drift, source),
@@ -192,15 +193,19 @@ def _of_judges(
     judges: Mapping[str, Source],
     tensors: Mapping[str, VerdictTensor],
     settings: Source,
-    *,
-    frozen: bool,
+    frozen: Mapping[str, Any] | None,
 ) -> list[Part]:
     several = len(judges) > 1
     first_negative = next((name for name, judge in judges.items() if negative(judge)), None)
     parts: list[Part] = []
     for j, (name, judge) in enumerate(judges.items()):
         prefix = f"judge-{j + 1}-" if several else ""
-        about = About(settings=settings, frozen=frozen, explain_negative=name == first_negative)
+        about = About(
+            settings=settings,
+            frozen=frozen is not None,
+            explain_negative=name == first_negative,
+            openings=openings(frozen),
+        )
         if several:
             parts.append(partial(_opening, prefix, name, judge))
         parts += [
@@ -226,7 +231,7 @@ def _of_judge(judge: Source, tensor: VerdictTensor, about: About, prefix: str) -
         partial(depth, judge, prefix=prefix),
         partial(laws, judge, tensor, prefix=prefix),
         partial(order, judge, tensor, prefix=prefix),
-        partial(prompts, judge, prefix=prefix),
+        partial(prompts, judge, about.openings, prefix=prefix),
         partial(outcomes, judge, tensor, prefix=prefix),
         partial(strata, judge, prefix=prefix),
         partial(metrics, judge, prefix=prefix),

@@ -75,7 +75,9 @@ def _of_judge(judge: Source, tensor: VerdictTensor, width: int) -> dict[str, Spe
     if items is not None and judge.at("order_direction").known:
         found["order"] = leans(items, prepare.mean_lean(judge), width=width)
     if judge.at("prompt_distances").known:
-        found["prompts"] = distance_map(prepare.distances(judge), width=width)
+        found["prompts"] = distance_map(
+            prepare.distances(judge), width=width, pale=not prepare.told_apart(judge)
+        )
     return found
 
 

@@ -21,6 +21,7 @@ from judgelaw.tensor import VerdictTensor
 PARTS = tuple(name for name in COMPONENTS if name != "total")
 _NAME_LENGTH = 26
 _ROWS_AT_MOST = 24
+_REJECTED = 0.05
 
 
 def present(components: Source, names: Sequence[str] = COMPONENTS) -> list[str]:
@@ -132,6 +133,12 @@ def distances(judge: Source) -> list[Distance]:
         for i, one in enumerate(names)
         for j, other in enumerate(names)
     ]
+
+
+def told_apart(judge: Source) -> bool:
+    """Whether the shuffling test tells prompts apart, or was not made and so denies nothing."""
+    p = judge.value("permutation", "prompt", "p")
+    return p is None or p <= _REJECTED
 
 
 def mean_lean(judge: Source) -> Lean:

@@ -10,6 +10,7 @@ from judgelaw.design import FrozenRun, open_run
 from judgelaw.ledger import LEDGER_NAME, SqliteView, Totals
 from judgelaw.render.completion import Completion
 from judgelaw.report.explorer import CUT, Place
+from judgelaw.report.wording import OPENS, PART, opening
 
 _SECRET = ("api_key", "headers")
 
@@ -93,8 +94,15 @@ def _configuration(frozen: FrozenRun) -> dict[str, Any]:
     for name, judge in frozen.judges.items():
         values = judge.model_dump(mode="json", exclude_none=True, exclude=set(_SECRET))
         parts[f"Judge {name}"] = {"sha256": record.judges.get(name), **values}
-    parts["Prompts"] = {f"{name} sha256": digest for name, digest in record.prompts.items()}
+    parts[PART] = {name: _prompt(frozen, name) for name in record.prompts}
     if record.amendments:
         parts["Changed since"] = {str(i + 1): change for i, change in enumerate(record.amendments)}
     parts["Versions"] = record.versions
     return parts
+
+
+def _prompt(frozen: FrozenRun, name: str) -> dict[str, str]:
+    found = {"sha256": frozen.record.prompts[name]}
+    if name in frozen.templates:
+        found[OPENS] = opening(frozen.templates[name].text)
+    return found

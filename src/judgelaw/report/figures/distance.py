@@ -11,6 +11,8 @@ _LETTERED = 9
 """Up to so many prompts the figures fit into their squares."""
 _SQUARE = 60
 _LETTER = 6.4
+_STRONG, _PALE = 0.8, 0.14
+"""Opacity of the largest distance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +26,13 @@ class Distance:
     label: str
 
 
-def distance_map(distances: Sequence[Distance], *, width: int) -> Spec:
-    """Draw a map of prompts: the darker a square, the further apart the two laws."""
+def distance_map(distances: Sequence[Distance], *, width: int, pale: bool = False) -> Spec:
+    """Draw a map of prompts: the darker a square, the further apart the two laws.
+
+    Distances that may all be noise are drawn pale: the eye must not find a pattern in them.
+    """
     prompts = list(dict.fromkeys(d.one for d in distances))
-    rows = _rows(distances)
+    rows = _rows(distances, _PALE if pale else _STRONG)
     lettered = len(prompts) <= _LETTERED
     plot = min(width - theme.room_for(prompts) - 4, _SQUARE * len(prompts))
     square = plot / len(prompts)
@@ -63,7 +68,7 @@ def distance_map(distances: Sequence[Distance], *, width: int) -> Spec:
     return theme.chart(theme.layer(layers, width=plot, height=height))
 
 
-def _rows(distances: Sequence[Distance]) -> list[Spec]:
+def _rows(distances: Sequence[Distance], strongest: float) -> list[Spec]:
     largest = max((d.value for d in distances), default=0.0)
     return [
         {
@@ -71,7 +76,7 @@ def _rows(distances: Sequence[Distance]) -> list[Spec]:
             "other": d.other,
             "text": d.text,
             "label": d.label,
-            "strength": 0.0 if largest <= 0 else max(0.0, d.value) / largest * 0.8,
+            "strength": 0.0 if largest <= 0 else max(0.0, d.value) / largest * strongest,
         }
         for d in distances
         if d.one != d.other

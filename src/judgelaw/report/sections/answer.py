@@ -1,7 +1,7 @@
 """What the disagreement is made of: shares, components with bands, where their error comes from."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from judgelaw.estimate import COMPONENTS
 from judgelaw.report import prepare
@@ -33,11 +33,13 @@ class About:
         settings: how the analysis was made.
         frozen: whether the calls come from a run, whose design was frozen beforehand.
         explain_negative: whether this is the first judge with a negative estimate.
+        openings: first words of the prompts, by id, where the study is known.
     """
 
     settings: Source
     frozen: bool
     explain_negative: bool
+    openings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[tuple[str, str], ...]:

@@ -1,13 +1,28 @@
 """The order effect with its direction, and the map of prompts."""
 
+from collections.abc import Mapping
+
 from judgelaw.report import prepare
-from judgelaw.report.document import FigureView, Inline, Prose, Section, note, paragraph
+from judgelaw.report.document import (
+    Block,
+    FigureView,
+    Folded,
+    Inline,
+    Prose,
+    Section,
+    TableView,
+    note,
+    paragraph,
+)
 from judgelaw.report.figures import theme
 from judgelaw.report.figures.distance import distance_map
 from judgelaw.report.figures.order import leans
 from judgelaw.report.source import Source
 from judgelaw.report.svg import draw
+from judgelaw.report.text import visible
 from judgelaw.tensor import VerdictTensor
+
+_LISTED = 12
 
 
 def order(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section | None:
@@ -65,13 +80,20 @@ def _direction(found: Source) -> Inline:
     )
 
 
-def prompts(judge: Source, *, prefix: str = "") -> Section | None:
-    """Return which prompts answer alike; None with one prompt."""
+def prompts(
+    judge: Source, openings: Mapping[str, str] | None = None, *, prefix: str = ""
+) -> Section | None:
+    """Return which prompts answer alike, and how each begins; None with one prompt."""
     if not judge.at("prompt_distances").known:
         return None
     found = prepare.distances(judge)
     names = {d.one for d in found}
     label = f"Squared distances between the laws of {len(names)} prompts"
+    pale = not prepare.told_apart(judge)
+    wide, narrow = (
+        draw(distance_map(found, width=w, pale=pale), label=label)
+        for w in (theme.WIDE, theme.NARROW)
+    )
     figure = FigureView(
         name="prompts",
         caption=(
@@ -81,14 +103,36 @@ def prompts(judge: Source, *, prefix: str = "") -> Section | None:
                 "tell."
             ),
         ),
-        wide=draw(distance_map(found, width=theme.WIDE), label=label),
-        narrow=draw(distance_map(found, width=theme.NARROW), label=label),
+        wide=wide,
+        narrow=narrow,
     )
+    said = _not_told_apart(judge) if pale else _furthest(judge)
     return Section(
         id=f"{prefix}prompts",
         title="Which prompts answer alike",
-        blocks=(_furthest(judge), figure),
+        blocks=(said, figure, *_wording(judge, openings or {})),
     )
+
+
+def _not_told_apart(judge: Source) -> Prose:
+    return paragraph(
+        "No pair is told apart from the others by these calls: shuffling calls between prompts "
+        "gives distances as large as these by chance (p = ",
+        judge.p_value("permutation", "prompt", "p"),
+        "). Do not read a pattern into the map.",
+    )
+
+
+def _wording(judge: Source, openings: Mapping[str, str]) -> tuple[Block, ...]:
+    """Show how each prompt begins, where the study is known; many of them closed."""
+    names = [n for n in judge.value("prompt_distances", "prompts") if n in openings]
+    if not names:
+        return ()
+    rows = tuple(((visible(name),), (visible(openings[name]),)) for name in names)
+    table = TableView(columns=("Prompt", "First words"), rows=rows, name="prompts")
+    if len(rows) <= _LISTED:
+        return (table,)
+    return (Folded(summary=f"How {len(rows)} prompts begin", blocks=(table,)),)
 
 
 def _furthest(judge: Source) -> Prose:
