@@ -8,14 +8,14 @@ empty label, ranks far apart) is left to the group-by, which finds out what it i
 
 # ruff: noqa: S608 - names and literals in the SQL below are quoted by _edge.name and _edge.text
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.arrays import ABSENT, count_ranked
+from judgelaw.arrays import ABSENT, count_ranked, positions
 from judgelaw.tables._arrow import batches
 from judgelaw.tables._assemble import labelled
 from judgelaw.tables._calls import Pair
@@ -197,7 +197,8 @@ def _tensor(grid: Grid, census: Census, axes: _Axes, pair: Pair, items: _Items) 
     prompts = [p for p in axes.prompts if any((pair, p, o) in axes.cells for o in axes.orders)]
     orders = [o for o in axes.orders if any((pair, p, o) in axes.cells for p in axes.prompts)]
     ranks, verdicts = census.ranks[pair], len(census.alphabet.verdicts)
-    at_prompts, at_orders = _positions(prompts, axes.prompts), _positions(orders, axes.orders)
+    at_prompts = positions("prompt", axes.prompts, prompts)
+    at_orders = positions("order", axes.orders, orders)
     shape = (len(prompts), len(orders))
     ranked = np.empty((len(items.rows), *shape, ranks), dtype=np.int16)
     counts = np.empty((len(items.rows), *shape, verdicts), dtype=np.int64)
@@ -219,10 +220,6 @@ def _tensor(grid: Grid, census: Census, axes: _Axes, pair: Pair, items: _Items) 
         strata=items.strata,
         gold=items.gold,
     )
-
-
-def _positions(labels: Iterable[str], axis: Sequence[str]) -> NDArray[np.intp]:
-    return np.array([axis.index(label) for label in labels], dtype=np.intp)
 
 
 def _key(calls: DuckCalls) -> str:
