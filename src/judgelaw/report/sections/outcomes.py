@@ -1,7 +1,15 @@
 """What came back: verdicts by prompt and order, invalid outputs, agreement with gold labels."""
 
 from judgelaw.report import palette, prepare
-from judgelaw.report.document import Block, FigureView, Inline, Section, TableView, paragraph
+from judgelaw.report.document import (
+    Block,
+    FigureView,
+    Inline,
+    Prose,
+    Section,
+    TableView,
+    paragraph,
+)
 from judgelaw.report.figures import theme
 from judgelaw.report.figures.outcomes import outcome_bars
 from judgelaw.report.numbers import percent
@@ -71,7 +79,7 @@ def _counts(judge: Source) -> TableView:
 
 
 def invalid_section(source: Source) -> Section | None:
-    """Return what other treatments of invalid outputs would have said."""
+    """Return what other treatments of invalid outputs would have said; one line if none is."""
     names = [
         name
         for name in ("invalid_sensitivity", "complete_case")
@@ -79,12 +87,39 @@ def invalid_section(source: Source) -> Section | None:
     ]
     if not names:
         return None
-    said = paragraph(
+    blocks: tuple[Block, ...]
+    if _nothing_invalid(source):
+        blocks = (
+            paragraph(
+                "No output was invalid and no item is lost, so every treatment of invalid outputs "
+                "gives the same estimates."
+            ),
+        )
+    else:
+        blocks = (_treatments(), *(_captioned(source, name) for name in names))
+    return Section(id="invalid", title="Invalid outputs", blocks=blocks)
+
+
+def _nothing_invalid(source: Source) -> bool:
+    """Whether no table has an invalid output or an item that would be lost to one."""
+    rates = _column(source, "invalid_sensitivity", "invalid_rate")
+    lost = _column(source, "complete_case", "lost")
+    return bool(rates) and all(figure == 0 for figure in (*rates, *lost))
+
+
+def _column(source: Source, table: str, name: str) -> list[float]:
+    found = source.value("tables", table) or {"columns": [name], "rows": []}
+    at = found["columns"].index(name)
+    return [row[at] for row in found["rows"]]
+
+
+def _treatments() -> Prose:
+    return paragraph(
         "What the estimates would be if invalid outputs were merged into ties, and how many items "
         "would survive if only items with two valid calls in every cell were kept."
     )
-    tables = [
-        table_view(found := source.at("tables", name), name=name, caption=found.text("title"))
-        for name in names
-    ]
-    return Section(id="invalid", title="Invalid outputs", blocks=(said, *tables))
+
+
+def _captioned(source: Source, name: str) -> TableView:
+    found = source.at("tables", name)
+    return table_view(found, name=name, caption=found.text("title"))
