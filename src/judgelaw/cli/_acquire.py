@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
-    from judgelaw.design import FrozenRun
+    from judgelaw.design import FrozenRun, LoadedStudy
 
 
 def acquire_study(
@@ -70,11 +70,16 @@ def freeze_study(study: Path, out: Path | None) -> "FrozenRun":
     from judgelaw.render import freeze
 
     loaded = load_study(study)
-    run = out or loaded.folder / "runs" / loaded.study.name
+    run = run_folder(loaded, out)
     # Items are read twice for a new run; that buys a bar that knows its end.
     total = 1 if run.exists() else sum(block.count for block in blocks(survey(loaded)))
     with progress("freezing calls", total) as advance:
         return freeze(loaded, run, tick=advance)
+
+
+def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:
+    """Return where the run of a study is: `runs/NAME` beside it unless said otherwise."""
+    return out or loaded.folder / "runs" / loaded.study.name
 
 
 def observer(stack: ExitStack) -> "Observer":

@@ -32,13 +32,44 @@ def audit_study(study: Path, out: Path | None) -> Audited:
 
     Raises:
         IncompleteRunError: calls are open; the same command resumes.
+        InputError: one repeat, which no analysis takes; nothing was frozen or asked.
     """
     from judgelaw.cli._acquire import acquire_study
 
+    _refuse_one_repeat(study, out)
     acquired = acquire_study(study, out)
     acquired.raise_if_open()
     _say_done(acquired)
     return Audited(run=acquired.path, analysis=_analyse(acquired.path))
+
+
+def _refuse_one_repeat(study: Path, out: Path | None) -> None:
+    """Refuse before the first call what could not be analysed after the last."""
+    from judgelaw.cli._acquire import run_folder
+    from judgelaw.design import load_study, open_run
+    from judgelaw.design.record import RECORD
+    from judgelaw.errors import InputError
+
+    loaded = load_study(study)
+    run = run_folder(loaded, out)
+    rule = "1, an analysis needs 2 repeats or more to tell a judge's dice from its prompts"
+    if (run / RECORD).exists():
+        # The depth in force counts: `extend` may have raised what the study says.
+        for name, repeats in open_run(run).study.depth.items():
+            if repeats == 1:
+                raise InputError(
+                    f"{run}: repeats of layer {name}: {rule}; add calls with `judgelaw extend "
+                    f"{run} --repeats 4`, then the same command goes on"
+                )
+        return
+    for place, layer in enumerate(loaded.study.streams):
+        if layer.repeats == 1:
+            own = bool(loaded.study.layers) and loaded.study.layers[place].repeats is not None
+            raise loaded.error(
+                ("layers", place, "repeats") if own else ("repeats",),
+                f"{rule}; set 2 or more, 4 for intervals, or ask without an analysis: "
+                f"`judgelaw run {study}`",
+            )
 
 
 def _say_done(acquired: "Acquisition") -> None:
