@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from judgelaw.errors import IncompleteDesignError, InputError
+from judgelaw.errors import IncompleteDesignError, InputError, TableError
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
@@ -96,11 +96,15 @@ def read_source(path: str, reading: Reading | None = None) -> Source:
 
 @contextmanager
 def _remedy() -> Iterator[None]:
-    """Name the option that drops what is incomplete."""
+    """Name the options of the command line where a message speaks Python."""
     try:
         yield
     except IncompleteDesignError as error:
         raise IncompleteDesignError(f"{error} (here: --incomplete drop)") from error
+    except TableError as error:
+        if "columns={" not in str(error):
+            raise
+        raise type(error)(f"{error} (here: --columns PART=NAME)") from error
 
 
 def quieten_blas() -> None:

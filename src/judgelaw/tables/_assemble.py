@@ -12,6 +12,12 @@ from judgelaw.tables._gather import Masks, Part
 from judgelaw.tables._verdicts import Alphabet
 from judgelaw.tensor import VerdictTensor
 
+_POSITIONS = (
+    "the verdicts are letters, and answers were shown in several orders: if A means the answer "
+    "shown first, a judge that likes a position looks steady here and a steady one does not; "
+    "write candidate_1 and candidate_2 (`judgelaw import --from csv` turns letters back)"
+)
+
 UNSTRATIFIED = "(no stratum)"
 """The stratum of items without one, where other items have one."""
 
@@ -57,8 +63,13 @@ def labelled(
         gold=gold if any(gold) else None,
         layer=pair[0],
         judge=pair[1],
-        notes=alphabet.notes,
+        notes=(*alphabet.notes, *_of_letters(alphabet, orders)),
     )
+
+
+def _of_letters(alphabet: Alphabet, orders: Sequence[str]) -> tuple[str, ...]:
+    """Warn of verdicts that may name positions: then swapping the answers swaps their meaning."""
+    return (_POSITIONS,) if alphabet.letters and len(orders) > 1 else ()
 
 
 def _joined(parts: Sequence[Part]) -> Part:

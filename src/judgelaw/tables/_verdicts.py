@@ -16,17 +16,26 @@ _SYNONYMS = {"bot": INVALID, "⊥": INVALID}
 _GOLD = {"1": DEFAULT_VERDICTS[0], "2": DEFAULT_VERDICTS[1]}
 """Gold labels that name a candidate by its number, as LLMBar does."""
 
+_LETTERS = frozenset("ab")
 _CANDIDATES = frozenset(DEFAULT_VERDICTS[:2])
 _EMPTY = frozenset({"", "nan", "<na>", "null"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alphabet:
-    """The verdicts in the order of their codes, and the code of every spelling in the table."""
+    """The verdicts in the order of their codes, and the code of every spelling in the table.
+
+    Attributes:
+        verdicts: by code.
+        codes: by spelling.
+        notes: what was taken for what, in words.
+        letters: whether A and B were found, and nobody declared them.
+    """
 
     verdicts: tuple[str, ...]
     codes: Mapping[str, int]
     notes: tuple[str, ...] = ()
+    letters: bool = False
 
     @property
     def planes(self) -> tuple[tuple[str, ...], ...]:
@@ -100,7 +109,11 @@ def choose_alphabet(
         return _usual(found, gold, given or DEFAULT_VERDICTS)
     words = _sorted({*found, *(g for g in gold if not is_empty(g))})
     _refuse_twins(words, table)
-    return Alphabet(verdicts=words, codes={raw: code for code, raw in enumerate(words)})
+    return Alphabet(
+        verdicts=words,
+        codes={raw: code for code, raw in enumerate(words)},
+        letters={_fold(word) for word in words} >= _LETTERS,
+    )
 
 
 def _usual(found: Collection[str], gold: Collection[str], verdicts: tuple[str, ...]) -> Alphabet:
