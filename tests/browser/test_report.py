@@ -199,6 +199,29 @@ def test_nothing_sticks_out_at_any_width(study, open_page, width):
     assert overflow(page) <= 0
 
 
+def test_a_shadow_says_that_a_wide_table_goes_on(study, open_page):
+    """The right edge is darker than paper until the table is scrolled to its end."""
+    page = open_page(study[0]).ready()
+    page.set_viewport_size({"width": 500, "height": 844})
+    table = page.locator(".scroll:has([data-table=judges])").first
+    reach = table.evaluate("t => t.scrollWidth - t.clientWidth")
+    assert reach > 0, "the table is chosen because it does not fit"
+    box = table.bounding_box()
+
+    def edge() -> bytes:
+        """Return the picture of the blank strip above the headings, at the right edge."""
+        table.scroll_into_view_if_needed()
+        at = table.bounding_box()
+        clip = {"x": at["x"] + box["width"] - 2, "y": at["y"] + 2, "width": 2, "height": 2}
+        return page.screenshot(clip=clip)
+
+    before = edge()
+    table.evaluate("t => { t.scrollLeft = t.scrollWidth; }")
+    assert edge() != before
+    table.evaluate("t => { t.scrollLeft = 0; }")
+    assert edge() == before
+
+
 def test_it_prints_in_full_width_in_ink_on_paper(study, open_page):
     page = open_page(study[0], color_scheme="dark").ready()
     page.emulate_media(media="print")
