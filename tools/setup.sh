@@ -9,6 +9,7 @@ purpose=$2
 python=${PYTHON:-python3}
 missing=""
 
+echo "setup: installing into $venv, once; this takes a minute or two" >&2
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 pip="$venv/bin/python -m pip --disable-pip-version-check"
 case $purpose in

@@ -1,10 +1,12 @@
 """Every Python block of the documentation runs, and prints what the page says."""
 
 import doctest
+import gzip
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from judgelaw.acquire import acquire
@@ -14,6 +16,7 @@ from servers.study import simulated_judge, write_study
 from support.imports import FIXTURES
 from support.pages import PAGES, blocks
 
+ROOT = Path(__file__).parents[2]
 PYTHON = {
     name: found
     for name, page in PAGES.items()
@@ -24,7 +27,7 @@ PYTHON = {
 @pytest.mark.parametrize("name", PYTHON)
 def test_python_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    PREPARE.get(name, _write_calls)(tmp_path)
+    PREPARE.get(name, _copy_calls)(tmp_path)
     code = "\n".join(PYTHON[name])
     test = doctest.DocTestParser().get_doctest(code, {}, name, name, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
@@ -33,23 +36,17 @@ def test_python_blocks_run(name, tmp_path, monkeypatch):
     assert runner.failures == 0, "".join(report)
 
 
-def _write_calls(folder: Path) -> None:
-    """Write the calls table that the pages read: a simulated judge of known law."""
-    from judgelaw.tables import write_calls
-    from judgelaw.worlds import World
+def _copy_calls(folder: Path) -> None:
+    (folder / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "calls.csv.gz", folder / "examples")
 
-    world = World.from_effects(base=[0.4, 0.32, 0.22, 0.06], prompt=0.004, order=0.03)
-    tensor = world.tensor(items=200, prompts=6, orders=2, repeats=4, seed=1)
-    i, k, o, r = np.indices(tensor.ranked.shape).reshape(4, -1)
-    columns = {
-        "judge": ["known-law"] * i.size,
-        "item": [tensor.items[j] for j in i],
-        "prompt": [tensor.prompts[j] for j in k],
-        "order": [tensor.orders[j] for j in o],
-        "repeat": r,
-        "verdict": [tensor.verdicts[code] for code in tensor.ranked.ravel()],
-    }
-    write_calls(folder / "calls.csv", columns)
+
+def test_the_example_table_is_what_its_script_writes(tmp_path):
+    again = tmp_path / "calls.csv.gz"
+    command = [sys.executable, str(ROOT / "examples" / "make_calls.py"), str(again)]
+    subprocess.run(command, check=True)
+    shipped = ROOT / "examples" / "calls.csv.gz"
+    assert gzip.decompress(again.read_bytes()) == gzip.decompress(shipped.read_bytes())
 
 
 def _finish_run(folder: Path) -> None:

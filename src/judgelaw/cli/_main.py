@@ -85,7 +85,9 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("judgelaw: interrupted; what was acquired is saved", err=True)
+        click.echo(
+            "judgelaw: interrupted; what was acquired is saved, the same command goes on", err=True
+        )
         return INTERRUPTED
     except JudgelawError as error:
         say(f"judgelaw: {error}", err=True)
