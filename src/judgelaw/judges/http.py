@@ -27,6 +27,7 @@ PATHS = {
     "anthropic": "v1/messages",
 }
 ANTHROPIC_VERSION = {"anthropic-version": "2023-06-01"}
+_NOT_FOUND = 404
 LARGEST_REPLY = 64 * 2**20
 
 # The first match counts, so the more specific kinds come first.
@@ -105,9 +106,21 @@ class HttpJudge:
 
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read a reply, without effects."""
-        return decode(
+        answer = decode(
             self._wire, reply, content_filter=self._spec.content_filter, now=self._clock()
         )
+        if isinstance(answer, Failure) and answer.status == _NOT_FOUND:
+            return replace(answer, detail=f"{answer.detail} ({self._asked()})")
+        return answer
+
+    def _asked(self) -> str:
+        """Name the address that nothing was found at, without credentials and query."""
+        _, secrets = headers_for(self._spec, self._wire, self._fixed)
+        bare = self._url.with_user(None).with_query(None).with_fragment(None)
+        asked = f"asked {redact_text(str(bare), secrets)}"
+        if self._wire == "anthropic" or bare.path == f"/v1/{PATHS[self._wire]}":
+            return f"{asked}; check base_url and model"
+        return f"{asked}; base_url usually ends in /v1"
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes | None:

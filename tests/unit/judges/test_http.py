@@ -7,8 +7,8 @@ import pytest
 
 from judgelaw.design import JudgeSpec
 from judgelaw.errors import InputError
-from judgelaw.judges import FailureKind
-from judgelaw.judges.http import failure_of
+from judgelaw.judges import FailureKind, Reply, Surroundings
+from judgelaw.judges.http import HttpJudge, failure_of
 from judgelaw.judges.secrets import check_secrets, headers_for, redact
 
 CLIENT_ERRORS = [
@@ -92,6 +92,28 @@ def test_no_key_means_no_header():
 
 def test_what_a_server_repeats_is_masked():
     assert redact(b"a sk-1234 b sk-1234", [b"sk-1234"]) == b"a [redacted] b [redacted]"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "said"),
+    [
+        ("http://h:8000", "asked http://h:8000/chat/completions; base_url usually ends in /v1"),
+        ("http://h:8000/v1", "asked http://h:8000/v1/chat/completions; check base_url and model"),
+        ("http://h/sk-secret-1", "asked http://h/[redacted]/chat/completions; base_url usually"),
+    ],
+)
+def test_a_404_names_the_address_without_secrets(monkeypatch, base_url, said):
+    monkeypatch.setenv("SOME_KEY", "sk-secret-1")
+    judge = HttpJudge(
+        spec(api_key="env:SOME_KEY"),
+        Surroundings(frozen=None, session=None, clock=lambda: 0.0),
+        base_url=base_url,
+    )
+    failure = judge.decode(Reply(status=404, body=b'{"detail": "Not Found"}'))
+    assert failure.kind is FailureKind.REJECTED
+    assert "Not Found" in failure.detail
+    assert said in failure.detail
+    assert "asked" not in judge.decode(Reply(status=400, body=b"{}")).detail
 
 
 def test_a_response_error_never_shows_the_request():
