@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse
-from judgelaw.acquire.halt import Halt, Reason
+from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse, exhausted
+from judgelaw.acquire.halt import Halt
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.requests import Requests
 from judgelaw.design.judge import JudgeSpec
@@ -156,5 +156,5 @@ class BatchCalls:
             return True
         self.lacking = under_way > 0
         if not self.lacking:
-            self._run_halt.call(Reason.BUDGET, f"the budget of {lacks} is used up")
+            exhausted(self._run_halt, lacks)
         return False

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from judgelaw.acquire.halt import Bell
+from judgelaw.acquire.halt import Bell, Halt, Reason
 from judgelaw.design.judge import JudgeSpec, Price
 from judgelaw.design.study import Budget
 from judgelaw.errors import InputError
@@ -124,6 +124,13 @@ class Purse:
     def needs_usage(self) -> bool:
         """Whether a reply without usage makes the budget impossible to keep."""
         return self.budget.tokens is not None or self.budget.usd is not None
+
+
+def exhausted(halt: Halt, limit: str) -> None:
+    """Stop for a limit such as `30 calls` or `5 USD (4.9990 used)`, and name its key."""
+    key = limit.split()[1].lower()
+    remedy = f"raise budget.{key} in the study"
+    halt.call(Reason.BUDGET, f"the budget of {limit} is used up", remedy=remedy)
 
 
 def open_purse(

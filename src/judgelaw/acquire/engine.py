@@ -31,10 +31,11 @@ _TICK_S = 0.25
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
-    """Why calls were left open, in words."""
+    """Why calls were left open, in words, and what to change where resuming alone is no help."""
 
     reason: Reason
     words: str
+    remedy: str = ""
 
 
 def real_effects() -> Effects:
@@ -258,7 +259,11 @@ class Engine:
 
     def _stops(self) -> tuple[Stop, ...]:
         halts = [self._halt, *(lane.halt for lane in self._lanes)]
-        stops = [Stop(reason=h.reason, words=h.words) for h in halts if h.reason is not None]
+        stops = [
+            Stop(reason=h.reason, words=h.words, remedy=h.remedy)
+            for h in halts
+            if h.reason is not None
+        ]
         return tuple(sorted(stops, key=lambda stop: -stop.reason))
 
 

@@ -33,6 +33,7 @@ class Halt:
         self._listeners: list[Callable[[], None]] = []
         self.reason: Reason | None = None
         self.words = ""
+        self.remedy = ""
         self.error: Exception | None = None
         if above is not None:
             above.on_call(self._event.set)
@@ -42,10 +43,10 @@ class Halt:
         """Whether nothing new may start."""
         return self._event.is_set()
 
-    def call(self, reason: Reason, words: str) -> None:
-        """Stop; the first reason stays."""
+    def call(self, reason: Reason, words: str, *, remedy: str = "") -> None:
+        """Stop; the first reason stays. `remedy` says what to change before the run is resumed."""
         if self.reason is None:
-            self.reason, self.words = reason, words
+            self.reason, self.words, self.remedy = reason, words, remedy
         self._event.set()
         for listener in self._listeners:
             listener()

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from judgelaw.acquire.backlog import Backlog
-from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse
+from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse, exhausted
 from judgelaw.acquire.deadlines import Deadlines
 from judgelaw.acquire.endings import failed, receipt_of, unmetered
 from judgelaw.acquire.feed import Feed
@@ -152,7 +152,7 @@ class Lane:
             cost = self._meter.estimate(body) if self._metered else NOTHING
             if (limit := self._purse.lacks(cost)) is not None:
                 if self._purse.under_way == 0:
-                    self._run_halt.call(Reason.BUDGET, f"the budget of {limit} is used up")
+                    exhausted(self._run_halt, limit)
                     return None
                 await self.halt.unless_called(self._purse.settled.heard())
             elif not slots.free:
@@ -181,8 +181,7 @@ class Lane:
             if booking.lacks is None:
                 return booking
             if booking.under_way == 0:
-                words = f"the budget of {booking.lacks} is used up"
-                self._run_halt.call(Reason.BUDGET, words)
+                exhausted(self._run_halt, booking.lacks)
             else:  # what others have set aside may turn out to be less
                 await self._sleep(_SETTLING_S)
         return None

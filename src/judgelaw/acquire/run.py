@@ -30,6 +30,12 @@ _ERRORS: dict[Reason, type[JudgelawError]] = {
     Reason.REFUSED: ProviderRefusedError,
 }
 
+_REMEDIES = {
+    Reason.REJECTED: "correct base_url or api_key in the study (another model or decoding is "
+    "another run: --out)",
+    Reason.REFUSED: "correct api_key, the account behind it, or base_url",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Acquisition:
@@ -67,10 +73,16 @@ class Acquisition:
         done = f"{t.completed} of {t.planned} calls are done, {t.open} open"
         worst = self.stops[0]
         words = "; ".join(dict.fromkeys(stop.words for stop in self.stops))
-        message = f"{words}. {done}: the same command resumes"
+        remedy = worst.remedy or _REMEDIES.get(worst.reason)
+        message = f"{words}. {done}: {_resuming(remedy)}"
         if worst.reason is Reason.INTERRUPTED:
             raise KeyboardInterrupt(message)
         raise _ERRORS[worst.reason](message)
+
+
+def _resuming(remedy: str | None) -> str:
+    """Say how a run goes on: by itself, or once something was corrected."""
+    return f"{remedy}, then the same command goes on" if remedy else "the same command resumes"
 
 
 def acquire(

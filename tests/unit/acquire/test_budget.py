@@ -2,7 +2,8 @@
 
 import pytest
 
-from judgelaw.acquire.budget import Cost, Meter, Purse, open_purse, usd
+from judgelaw.acquire.budget import Cost, Meter, Purse, exhausted, open_purse, usd
+from judgelaw.acquire.halt import Halt
 from judgelaw.design import Budget, Decoding, JudgeSpec, Price
 from judgelaw.errors import InputError
 from judgelaw.ledger import Receipt, Totals
@@ -83,3 +84,14 @@ def test_a_purse_starts_from_the_rows_and_counts_lost_answers():
 def test_dollars_without_a_price_are_refused():
     with pytest.raises(InputError, match="judge j has no price"):
         open_purse(Budget(usd=5), {"j": judge()}, {"j": totals()})
+
+
+@pytest.mark.parametrize(
+    ("budget", "key"),
+    [({"calls": 1}, "calls"), ({"tokens": 1}, "tokens"), ({"usd": 0.5}, "usd")],
+)
+def test_a_limit_that_is_reached_names_its_key(budget, key):
+    purse = Purse(Budget(**budget), calls=1)
+    halt = Halt()
+    exhausted(halt, purse.lacks(Cost(tokens=2, usd=1.0)))
+    assert halt.remedy == f"raise budget.{key} in the study"

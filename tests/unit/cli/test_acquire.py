@@ -95,6 +95,7 @@ def test_a_refused_key_leaves_with_five(tmp_path, judgelaw):
         code, _, err = judgelaw("run", study, "--out", tmp_path / "run")
     assert code == 5
     assert "no such key" in err
+    assert "16 open: correct api_key, the account behind it, or base_url, then the same" in err
     found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
     assert (found["failed"], found["completed"]) == (0, 0)
 
@@ -103,7 +104,25 @@ def test_a_used_up_budget_leaves_with_six(tmp_path, judgelaw):
     study = write_study(tmp_path, [simulated_judge()], budget={"calls": 3})
     code, _, err = judgelaw("run", study, "--out", tmp_path / "run")
     assert code == 6
-    assert "the budget of 3 calls is used up. 3 of 16 calls are done" in err
+    assert "the budget of 3 calls is used up. 3 of 16 calls are done, 13 open: " in err
+    assert "raise budget.calls in the study, then the same command goes on" in err
+
+
+def test_a_wrong_address_is_named_and_corrected(tmp_path, judgelaw):
+    async def act(seen, request):
+        found = request.path.startswith("/v1/")
+        return await (say() if found else reply(404, {"detail": "Not Found"}))(seen, request)
+
+    run = tmp_path / "run"
+    with Provider(act) as provider:
+        base = provider.base_url.removesuffix("/v1")
+        study = write_study(tmp_path, [chat_judge(base)])
+        code, _, err = judgelaw("run", study, "--out", run)
+        assert code == 5
+        assert f"asked {base}/chat/completions; base_url usually ends in /v1" in err
+        assert "correct base_url or api_key in the study" in err
+        study = write_study(tmp_path, [chat_judge(provider.base_url)])
+        assert judgelaw("run", study, "--out", run)[0] == 0
 
 
 def test_damage_leaves_with_four(tmp_path, judgelaw):
