@@ -8,7 +8,7 @@ from judgelaw.report.text import ELLIPSIS
 PART = "Prompts"
 """The part of a frozen configuration that names the prompts."""
 OPENS = "opens with"
-_LENGTH = 90
+_LENGTH = 72
 
 
 def opening(text: str) -> str:

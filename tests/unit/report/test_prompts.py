@@ -79,7 +79,7 @@ def test_without_texts_there_is_no_table_and_with_many_it_is_closed():
 def test_an_opening_is_one_line_of_whole_words():
     assert opening(" Say\n\nA or  B ") == "Say A or B"
     cut = opening("word " * 40)
-    assert len(cut) <= 92
+    assert len(cut) <= 74
     assert set(cut.split()) == {"word", "…"}
 
 

@@ -43,7 +43,12 @@ def drift(source: Source) -> Section | None:
     blocks: list[Block] = [*_cannot(untestable), *_said(tested), *_drift_figures(source)]
     if slopes.value("rows"):
         blocks.append(_slopes(slopes, untestable=bool(untestable)))
-    blocks += _notes(tested)
+    if tested:
+        blocks.append(
+            note(
+                "A level line does not prove that calls are independent: that stays an assumption."
+            )
+        )
     return Section(id="drift", title="Does it drift?", blocks=tuple(blocks))
 
 
@@ -82,6 +87,7 @@ def _said(tested: list[Source]) -> list[Block]:
             "far apart. A slope beyond chance would mean that the judge, or the service behind it, "
             "changed meanwhile. The checks say:"
         ),
+        _why_wider(),
         Findings(findings=tuple(finding_view(part, evidence=False) for part in tested)),
     ]
 
@@ -94,17 +100,12 @@ def _slopes(slopes: Source, *, untestable: bool) -> Block:
     return Folded(summary="Slopes as computed, also where they test nothing", blocks=(table,))
 
 
-def _notes(tested: list[Source]) -> list[Block]:
-    if not tested:
-        return []
-    return [
-        note(
-            "Why can a 95% band leave out 0 and the check find nothing? One in twenty such bands "
-            "misses 0 by chance, and many slopes are looked at. A check therefore speaks only "
-            f"where the wider {ALARM:.0%} band leaves out 0 as well."
-        ),
-        note("A level line does not prove that calls are independent: that stays an assumption."),
-    ]
+def _why_wider() -> Prose:
+    return note(
+        "Why can a 95% band leave out 0 and the check find nothing? One in twenty such bands "
+        "misses 0 by chance, and many slopes are looked at. A check therefore speaks only "
+        f"where the wider {ALARM:.0%} band leaves out 0 as well."
+    )
 
 
 def streams(source: Source, name: str) -> list[Stream]:
