@@ -1,5 +1,7 @@
 """Whether the figures can be trusted: diagnostics with advice, and warnings."""
 
+from dataclasses import replace
+
 from judgelaw.report.document import (
     Block,
     Findings,
@@ -40,10 +42,23 @@ def diagnostics(source: Source) -> Section | None:
 
 
 def alarms(source: Source) -> tuple[FindingView, ...]:
-    """Return the diagnostics that found a problem: the answer is not to be read without them."""
+    """Return the problems that were found, one of each kind: no answer is read without them.
+
+    Where streams share a kind, the first speaks and the others are counted, so that no kind is
+    crowded off the first screen by another.
+    """
     found = source.at("diagnostics")
     parts = [found.at(i) for i in range(len(found.document or []))]
-    return tuple(finding_view(p, evidence=False) for p in parts if p.value("verdict") == "problem")
+    kinds: dict[str, list[Source]] = {}
+    for part in parts:
+        if part.value("verdict") == "problem":
+            kinds.setdefault(part.text("name"), []).append(part)
+    return tuple(_alarm(first, more=len(rest)) for first, *rest in kinds.values())
+
+
+def _alarm(first: Source, *, more: int) -> FindingView:
+    view = finding_view(first, evidence=False)
+    return replace(view, subject=f"{view.subject} (and {more} more)") if more else view
 
 
 def _listed(views: tuple[FindingView, ...]) -> list[Block]:
