@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import aiohttp
 
-    from judgelaw.design import PlannedCall
+    from judgelaw.design import JudgeSpec, PlannedCall
+    from judgelaw.render import Verdict
     from judgelaw.render.preview import Preview
+
+_UNREAD = ("no label", "unknown label", "empty")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +23,7 @@ class Probe:
         judge: its name.
         ok: whether a completion came back.
         verdict: what it counts as.
+        why: why it counts as invalid, and what the parser wants; None where it does not.
         said: the completion's text, or the failure in words.
         model: the model that the provider names.
         seconds: how long it took.
@@ -33,6 +37,7 @@ class Probe:
     model: str | None
     seconds: float
     exit_code: int = 0
+    why: str | None = None
 
 
 def probe(preview: "Preview") -> list[Probe]:
@@ -71,6 +76,7 @@ async def _one(
             said=answer.completion.text or answer.completion.refusal or "",
             model=answer.model,
             seconds=seconds,
+            why=_why(spec, verdict),
         )
     retried = answer.kind.consequence is Consequence.RETRY
     return Probe(
@@ -81,4 +87,19 @@ async def _one(
         model=None,
         seconds=seconds,
         exit_code=RunError.exit_code if retried else ProviderRefusedError.exit_code,
+    )
+
+
+def _why(spec: "JudgeSpec", verdict: "Verdict") -> str | None:
+    """Say why a reply counts as invalid, in the words of whoever would correct it."""
+    from judgelaw.render.parsers import wanted
+    from judgelaw.tensor import INVALID
+
+    if verdict.verdict != INVALID:
+        return None
+    if verdict.reason not in _UNREAD:
+        return f"it counts as invalid ({verdict.reason})"
+    return (
+        f"it counts as invalid ({verdict.reason}): {wanted(spec)}; see parser of judge "
+        f"{spec.name} in the study"
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from judgelaw.render.preview import Preview
 
 _FEWEST_FOR_ERRORS = 4
-_SHOWN = 200
+_SHOWN = 1000
 
 
 @click.command(epilog=examples("judgelaw check study.yaml", "judgelaw check study.yaml --probe"))
@@ -108,6 +108,14 @@ def notes(seen: "Preview") -> list[str]:
     return found
 
 
+def visible(said: str) -> str:
+    """Return the beginning of a judge's words, with control characters written out."""
+    shown = said[:_SHOWN]
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    cut = f"... ({len(said)} characters)" if len(said) > _SHOWN else ""
+    return (text or "(nothing)") + cut
+
+
 def _show(study: Path, seen: "Preview", probes: "list[Probe]") -> None:
     facts = summary(seen, probes)
     strata = ", ".join(f"{name or '(none)'} {count}" for name, count in facts["strata"].items())
@@ -124,6 +132,8 @@ def _show(study: Path, seen: "Preview", probes: "list[Probe]") -> None:
         click.echo(body.decode())
     for each in probes:
         word = f"{each.verdict} in {each.seconds:.1f} s" if each.ok else "FAILED"
-        click.echo(f"\nprobe {each.judge}: {word}: {each.said[:_SHOWN]!r}")
+        click.echo(f"\nprobe {each.judge}: {word}: {visible(each.said)}")
+        if each.why is not None:
+            click.echo(f"  {each.why}")
     for note in facts["notes"]:
         click.echo(f"note: {note}", err=True)

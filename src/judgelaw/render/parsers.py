@@ -48,6 +48,25 @@ def kind(judge: JudgeSpec) -> str:
     return f"{name}/{VERSIONS[name]}"
 
 
+def wanted(judge: JudgeSpec) -> str:
+    """Say in words what the parser of a judge looks for."""
+    spec = judge.parser
+    if isinstance(spec, RegexParser):
+        return f"regex wants a match of {spec.regex}{_among(spec.labels)}"
+    if isinstance(spec, JsonParser):
+        return f"json wants an object with the field {spec.field}{_among(spec.labels)}"
+    if isinstance(spec, ScoreParser):
+        s = spec.score
+        return f"score wants a number from {s.min:g} to {s.max:g} in steps of {s.step:g}"
+    if spec == "first-line":
+        return "first-line wants exactly A, B or TIE in the first line"
+    return f"{spec} found no label in it"
+
+
+def _among(labels: dict[str, str] | None) -> str:
+    return f" that reads {', '.join(labels)}" if labels else ""
+
+
 def first_line(text: str) -> str | None:
     """Read the first non-empty line if it is exactly A, B or TIE (the paper's rule).
 

@@ -11,6 +11,7 @@ from judgelaw.cli._study_text import PROVIDERS
 from judgelaw.design import load_study, open_run
 from judgelaw.design.yaml_lines import read_yaml
 from judgelaw.render import freeze
+from servers.provider import Provider, say
 
 QUICKSTART = Path(__file__).parents[3] / "examples/quickstart/study.yaml"
 
@@ -133,6 +134,27 @@ def test_probe_asks_every_judge_once(capsys, known):
     assert (probe["ok"], probe["verdict"], probe["said"]) == (True, "candidate_1", "A")
     code, out, _ = run(capsys, "check", str(known), "--probe")
     assert "probe known: candidate_1 in" in out
+
+
+PARSERS = {
+    "first-line": ("first-line", "first-line wants exactly A, B or TIE in the first line"),
+    "regex": ("{regex: '(A|C)'}", "regex wants a match of (A|C)"),
+    "json": ("{json: winner, labels: {x: A, y: B}}", "the field winner that reads x, y"),
+}
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+def test_probe_says_why_a_reply_counts_as_invalid(capsys, known, kind):
+    parser, wants = PARSERS[kind]
+    with Provider(say("**B**\n\x1b[2J")) as provider:
+        judge = f"provider: openai-chat\n    base_url: {provider.base_url}\n    parser: {parser}"
+        text = SIMULATED.replace("provider: simulated", judge)
+        known.write_text(text[: text.index("    law:")])
+        code, out, _ = run(capsys, "check", str(known), "--probe")
+    assert code == 0
+    assert "s: **B**\\n\\x1b[2J\n  it counts as invalid (no label): " in out
+    assert f"{wants}; see parser of judge known in the study" in out
+    assert "\x1b" not in out
 
 
 def test_probe_of_a_server_that_is_not_there_exits_with_three(capsys, known):
