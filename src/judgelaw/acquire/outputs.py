@@ -10,6 +10,7 @@ from judgelaw.design.manifest import LABELS, FrozenRun
 from judgelaw.design.manifest_file import reading
 from judgelaw.errors import IntegrityError
 from judgelaw.ledger import Judged, LedgerView
+from judgelaw.parquet import one_file
 from judgelaw.render import parser_name
 from judgelaw.tables import write_calls
 
@@ -95,8 +96,8 @@ def read_labels(frozen: FrozenRun) -> dict[str, str]:
     if not path.exists():
         return {}
     with reading() as connection:
-        query = "SELECT call_id, label FROM read_parquet(?)"
-        return dict(connection.execute(query, [str(path)]).fetchall())
+        query = f"SELECT call_id, label FROM {one_file(path)}"  # noqa: S608 - the path is quoted
+        return dict(connection.execute(query).fetchall())
 
 
 def calls_row(judged: Judged) -> Row:

@@ -10,6 +10,8 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from judgelaw.parquet import one_file
+
 Columns = Mapping[str, NDArray[Any]]
 
 COLUMNS = {
@@ -78,8 +80,7 @@ class TableWriter:
         """Append the rows of a file as they are."""
         chosen = ", ".join(f'"{name}"' for name in self._columns)
         self._connection.execute(
-            f"INSERT INTO rows SELECT {chosen} FROM read_parquet(?)",  # noqa: S608 - column names are ours
-            [str(path)],
+            f"INSERT INTO rows SELECT {chosen} FROM {one_file(path)}"  # noqa: S608 - column names are ours
         )
 
     def write(self, path: Path, *, sort: str | None = None) -> None:
@@ -102,17 +103,17 @@ def pages(path: Path, *, after: int, judge: str | None = None) -> Iterator[list[
     """Yield rows behind a position, in sequence, one row group at a time."""
     condition = "" if judge is None else " AND judge = $judge"
     query = (
-        f"SELECT {_QUOTED} FROM read_parquet($path) "  # noqa: S608 - column names are ours
+        f"SELECT {_QUOTED} FROM {one_file(path)} "  # noqa: S608 - column names are ours
         f"WHERE position > $after AND position <= $until{condition} ORDER BY position"
     )
     with reading() as connection:
         last = connection.execute(
-            "SELECT max(position) FROM read_parquet(?)", [str(path)]
+            f"SELECT max(position) FROM {one_file(path)}"  # noqa: S608 - the path is quoted
         ).fetchall()[0][0]
         while last is not None and after < last:
             # Pages end where row groups end, so that each is read once.
             until = (after + 1) // PAGE * PAGE + PAGE - 1
-            values: dict[str, Any] = {"path": str(path), "after": after, "until": until}
+            values: dict[str, Any] = {"after": after, "until": until}
             if judge is not None:
                 values["judge"] = judge
             yield connection.execute(query, values).fetchall()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import StudyError
+from judgelaw.parquet import one_file
 
 Record = tuple[str, dict[str, Any]]
 """Where a record stands (`file:line`) and its fields under the file's own names."""
@@ -16,8 +17,6 @@ Record = tuple[str, dict[str, Any]]
 
 def records(source: str, path: Path) -> Iterator[Record]:
     """Yield the records of an item file, or of a folder of LLMBar files."""
-    if not path.exists():
-        raise StudyError(f"{path}: no such file or folder; paths are relative to the study file")
     yield from _READERS[source](path)
 
 
@@ -84,7 +83,7 @@ def _parquet(path: Path) -> Iterator[Record]:
 
     with duckdb.connect() as connection:
         try:
-            found = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
+            found = connection.execute(f"SELECT * FROM {one_file(path)}")  # noqa: S608 - the path is quoted
         except duckdb.Error as error:
             raise StudyError(f"{path}: no Parquet file ({error}); check the file") from None
         names = [column[0] for column in found.description or []]

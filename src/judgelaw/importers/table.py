@@ -10,6 +10,7 @@ from judgelaw.errors import TableError
 from judgelaw.importers.fields import scalars
 from judgelaw.importers.files import file_errors, read_json_lines
 from judgelaw.importers.values import PARTS, Entry, Tick
+from judgelaw.parquet import one_file
 from judgelaw.tables import ALIASES
 
 ADVICE = "leave the copied rows out where the table is made"
@@ -61,7 +62,7 @@ def _parquet_rows(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]
     with file_errors(path), duckdb.connect() as connection:
         path.stat()
         try:
-            found = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
+            found = connection.execute(f"SELECT * FROM {one_file(path)}")  # noqa: S608 - the path is quoted
             names = [column[0] for column in found.description or ()]
             number = 0
             while row := found.fetchone():

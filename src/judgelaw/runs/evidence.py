@@ -6,6 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from judgelaw.parquet import one_file
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -44,11 +46,11 @@ def read_seconds(
     import numpy as np
 
     query = (
-        'SELECT layer, judge, item, prompt, "order", repeat, started_s FROM read_parquet(?) '
-        "WHERE started_s IS NOT NULL"
+        'SELECT layer, judge, item, prompt, "order", repeat, started_s '  # noqa: S608 - quoted
+        f"FROM {one_file(path)} WHERE started_s IS NOT NULL"
     )
     with duckdb.connect() as connection:
-        rows = connection.execute(query, [str(path)]).fetchall()
+        rows = connection.execute(query).fetchall()
     places = {
         key: [{n: i for i, n in enumerate(axis)} for axis in (t.items, t.prompts, t.orders)]
         for key, t in tensors.items()

@@ -9,7 +9,6 @@ Everything is read when it is asked for, so that a run that is under way may be 
 
 from dataclasses import dataclass
 from functools import cached_property
-from glob import escape as glob_escape
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -21,6 +20,7 @@ from judgelaw.design.manifest import MANIFEST
 from judgelaw.errors import JudgelawError, RunError
 from judgelaw.frames import Library, frame_of, table_html
 from judgelaw.ledger import LEDGER_NAME, SqliteView
+from judgelaw.parquet import one_file
 from judgelaw.render import parser_name
 from judgelaw.report.text import visible
 from judgelaw.runs.answer import analyze_source
@@ -154,8 +154,7 @@ class Run:
     def to_frame(self, library: Library = "pandas") -> Any:
         """Return the calls table, one row for each completed call, in a frame of the library."""
         self._need_calls()
-        everything = "SELECT * FROM read_parquet(?, hive_partitioning=false)"
-        names, rows = _query(everything, self.path / CALLS)
+        names, rows = _query(f"SELECT * FROM {one_file(self.path / CALLS)}")  # noqa: S608 - quoted
         columns = zip(*rows, strict=True) if rows else ([] for _ in names)
         return frame_of(dict(zip(names, map(list, columns), strict=True)), library)
 
@@ -204,20 +203,17 @@ class Run:
 
 def _planned(frozen: FrozenRun) -> dict[str, int]:
     """Count the frozen calls of each judge, in the order of the study."""
-    counting = "SELECT judge, count(*) FROM read_parquet(?, hive_partitioning=false) GROUP BY judge"
-    found = dict(_query(counting, frozen.path / MANIFEST)[1])
+    manifest = one_file(frozen.path / MANIFEST)
+    found = dict(_query(f"SELECT judge, count(*) FROM {manifest} GROUP BY judge")[1])  # noqa: S608 - quoted
     return {name: int(found.get(name, 0)) for name in frozen.judges}
 
 
-def _query(sql: str, path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return the names of the columns, and the rows.
-
-    The path is one file: DuckDB would take brackets for a pattern, and `judge=x` for a column.
-    """
+def _query(sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the names of the columns, and the rows."""
     import duckdb
 
     with duckdb.connect() as connection:
-        read = connection.execute(sql, [glob_escape(str(path))])
+        read = connection.execute(sql)
         return [column[0] for column in read.description or ()], read.fetchall()
 
 

@@ -51,15 +51,14 @@ def test_a_frozen_run_shows_what_is_planned(tmp_path):
 @pytest.mark.parametrize("name", ["a[1]", "judge=other", "prompt=v2"])
 def test_the_name_of_a_folder_is_only_a_name(tmp_path, name):
     """Brackets are no pattern for the run beside it, and an equals sign makes no column."""
-    frozen = frozen_study(tmp_path / "plain", [simulated_judge()])
+    acquire(frozen_study(tmp_path / "a1", [simulated_judge()], items=3)).raise_if_open()
+    frozen = frozen_study(tmp_path / name, [simulated_judge()])
+    assert jl.Run(frozen.path).status.planned == 16
     acquire(frozen).raise_if_open()
-    beside = frozen_study(tmp_path / "a1", [simulated_judge()], items=3)
-    acquire(beside).raise_if_open()
-    (tmp_path / "plain").rename(tmp_path / name)
-    run = jl.Run(tmp_path / name / frozen.path.relative_to(tmp_path / "plain"))
+    run = jl.Run(frozen.path)
     assert run.status.completed == run.status.planned == len(run.to_frame()) == 16
-    assert set(run.to_frame()["judge"]) == {judge for _, judge in run.tensors()} == {"sim"}
-    assert run.to_frame()["prompt"].nunique() == 2
+    assert set(run.to_frame()["judge"]) == set(run.analysis(permutations=0).judges) == {"sim"}
+    assert _main._run(["verify", str(run.path)]) == 0
 
 
 def test_a_run_under_way_shows_progress_and_no_answer(half):

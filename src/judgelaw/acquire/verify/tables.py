@@ -20,6 +20,7 @@ from judgelaw.acquire.verify.check import Check, Problems
 from judgelaw.design.manifest import FrozenRun
 from judgelaw.design.manifest_file import reading
 from judgelaw.ledger import LedgerView
+from judgelaw.parquet import one_file
 
 _FETCH = 10_000
 
@@ -54,8 +55,8 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     with reading() as connection:
         try:
             # Rows in the sequence of the file, which is part of what is compared.
-            query = f"SELECT {quoted} FROM read_parquet(?)"  # noqa: S608 - column names are ours
-            cursor = connection.execute(query, [str(path)])
+            query = f"SELECT {quoted} FROM {one_file(path)}"  # noqa: S608 - column names are ours
+            cursor = connection.execute(query)
             while rows := cursor.fetchmany(_FETCH):
                 yield from rows
         except duckdb.Error as error:
