@@ -82,6 +82,14 @@ def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:
     return out or loaded.folder / "runs" / loaded.study.name
 
 
+def require_folder(run: Path) -> None:
+    """Refuse a run folder that is not there, before anything is looked for in it."""
+    from judgelaw.errors import InputError
+
+    if not run.is_dir():
+        raise InputError(f"{run}: no such folder; name the run folder that `judgelaw run` wrote")
+
+
 def observer(stack: ExitStack) -> "Observer":
     """Return who shows progress: a bar on a terminal, plain lines elsewhere."""
     from judgelaw.acquire import Bar, PlainLines

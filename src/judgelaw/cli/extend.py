@@ -24,9 +24,11 @@ def command(run: Path, repeats: int | None, layer: str | None, prompts: int | No
     """
     if repeats is None and prompts is None:
         raise click.UsageError("say what to add: --repeats N, or --prompts N for a generator")
+    from judgelaw.cli._acquire import require_folder
     from judgelaw.design import open_run
     from judgelaw.render import extend
 
+    require_folder(run)
     before = open_run(run).count
     with progress("freezing", before) as tick:
         after = extend(run, repeats, layer=layer, prompts=prompts, tick=tick).count

@@ -40,8 +40,10 @@ def command(run: Path, json_file: str | None, ledger: str | None) -> None:
 
     Reads only; the run may be under way meanwhile.
     """
+    from judgelaw.cli._acquire import require_folder
     from judgelaw.design import open_run
 
+    require_folder(run)
     frozen = open_run(run)
     with _view(frozen, ledger) as view:
         found = status(frozen, view)

@@ -44,9 +44,9 @@ def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
     Reads only, sends nothing.
     """
     from judgelaw.acquire.verify import verify
+    from judgelaw.cli._acquire import require_folder
 
-    if not run.is_dir():
-        raise RunError(f"{run} is no folder: name the run folder that `judgelaw run` wrote")
+    require_folder(run)
     with progress("verifying rows", _rows(run)) as advance:
         checks = list(verify(run, tick=advance).checks)
     if recompute:

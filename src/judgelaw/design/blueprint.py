@@ -67,9 +67,7 @@ class Block:
 def survey(loaded: LoadedStudy) -> Blueprint:
     """Read the files that a study names and select the items of every layer."""
     study = loaded.study
-    everything = read_items(
-        study.items.source, loaded.folder / study.items.path, study.items.fields, study.task
-    )
+    everything = _read_items(loaded)
     templates = templates_of(loaded)
     selections = {SAMPLE: study.items.sample or Selection(), **study.items.selections}
     members: dict[str, tuple[str, ...]] = {}
@@ -85,6 +83,20 @@ def survey(loaded: LoadedStudy) -> Blueprint:
     used = {item for ids in members.values() for item in ids}
     items = tuple(item for item in everything if item.id in used)
     return Blueprint(study=study, items=items, templates=templates, members=members)
+
+
+def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
+    """Read the items; a path that leads nowhere is a problem of the study's line."""
+    items = loaded.study.items
+    path = loaded.folder / items.path
+    if not path.exists():
+        text = f"{path}, no such file or folder; paths are relative to the study file"
+        raise loaded.error(("items", "path"), text)
+    try:
+        return read_items(items.source, path, items.fields, loaded.study.task)
+    except OSError as error:
+        text = f"{path}, cannot be read ({error.strerror}); check path and source"
+        raise loaded.error(("items", "path"), text) from None
 
 
 def _check_control(

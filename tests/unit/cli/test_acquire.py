@@ -186,10 +186,23 @@ def test_verify_finds_nothing_wrong_after_any_command(tmp_path, judgelaw):
     assert "8 calls added, not asked yet" in verified()["join"]
 
 
-def test_verify_wants_a_folder(tmp_path, judgelaw):
-    code, _, err = judgelaw("verify", tmp_path / "nowhere")
-    assert code == 3
-    assert "is no folder" in err
+@pytest.mark.parametrize("arguments", [["status"], ["verify"], ["extend", "--repeats", "4"]])
+def test_a_run_folder_that_is_not_there_is_named(tmp_path, judgelaw, arguments):
+    code, _, err = judgelaw(*arguments, tmp_path / "nope")
+    assert code == 2
+    assert f"{tmp_path / 'nope'}: no such folder; name the run folder" in err
+
+
+@pytest.mark.parametrize(("path", "said"), [("none.jsonl", "no such file"), (".", "Is a dir")])
+def test_items_that_cannot_be_read_are_a_problem_of_the_studys_line(tmp_path, judgelaw, path, said):
+    study = write_study(tmp_path, [simulated_judge()], items=1)
+    study.write_text(study.read_text().replace("items.jsonl", path))
+    line = study.read_text().splitlines().index(f'  "path": "{path}"') + 1
+    for command in ("check", "run", "audit"):
+        code, _, err = judgelaw(command, study)
+        assert code == 2
+        assert f"{study}:{line}: items.path: " in err
+        assert said in err
 
 
 def test_reparse_keeps_both_and_says_what_changed(tmp_path, judgelaw):
