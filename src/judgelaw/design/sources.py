@@ -17,6 +17,8 @@ Record = tuple[str, dict[str, Any]]
 
 def records(source: str, path: Path) -> Iterator[Record]:
     """Yield the records of an item file, or of a folder of LLMBar files."""
+    if not path.exists():
+        raise StudyError(f"{path}: no such file or folder; paths are relative to the study file")
     yield from _READERS[source](path)
 
 
