@@ -1,6 +1,6 @@
 """`judgelaw status`: how far a run is, counted from its rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from judgelaw.ledger import JudgeSummary, LedgerView
 
 SCHEMA = "judgelaw.status/1"
+_RARE = ("refused", "in_flight")
+_ATTEMPTS = ("failed", "orphaned", *_RARE)
 BATCH = ("judge", "state", "calls", "provider_id", "detail")
 
 
@@ -68,9 +70,7 @@ def _view(frozen: "FrozenRun", ledger: str | None) -> "AbstractContextManager[Le
 
 def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
     """Return what the command shows, as plain data."""
-    counts = dict.fromkeys(
-        ("completed", "attempts", "failed", "orphaned", "flagged", "refused", "in_flight"), 0
-    )
+    counts = dict.fromkeys((*_ATTEMPTS, "completed", "attempts", "flagged", "unsent"), 0)
     judges: dict[str, Any] = {}
     batches: list[Any] = []
     if view is not None:
@@ -102,8 +102,13 @@ def _judge(summary: "JudgeSummary", frozen: "FrozenRun") -> dict[str, Any]:
 
 
 def _show(run: Path, found: Mapping[str, Any]) -> None:
-    names = ("planned", "completed", "open", "attempts", "failed", "orphaned", "flagged")
-    show_table(names, [[str(found[name]) for name in names]], title=str(run))
+    # Completed calls and these add up to the attempts; rare ones show where there are any.
+    rare = [name for name in _RARE if found[name]]
+    names = ["planned", "completed", "open", "attempts", "failed", "orphaned", *rare, "flagged"]
+    heads = [name.replace("_", " ") for name in names]
+    show_table(heads, [[str(found[name]) for name in names]], title=str(run))
+    for note in _notes(found):
+        click.echo(f"note: {note}", err=True)
     columns = ("judge", "completed", "retried", "truncated", "stop reasons", "failures", "flags")
     rows = [
         [
@@ -122,6 +127,16 @@ def _show(run: Path, found: Mapping[str, Any]) -> None:
         click.echo()
         listed_batches = [[str(batch[name] or "") for name in BATCH] for batch in found["batches"]]
         show_table(BATCH, listed_batches, title="Batches at providers")
+
+
+def _notes(found: Mapping[str, Any]) -> Iterator[str]:
+    if found["in_flight"]:
+        yield (
+            f"{found['in_flight']} attempts in flight: reserved, and perhaps sent; where no "
+            "session is at work any more, the next one finds out which were"
+        )
+    if found["unsent"]:
+        yield f"{found['unsent']} more were reserved and never sent, which is no attempt"
 
 
 def listed(counts: Mapping[str, int]) -> str:

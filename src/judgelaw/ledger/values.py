@@ -138,7 +138,8 @@ class Totals:
 
     Attributes:
         planned, completed: calls in the manifest, and those with a completion.
-        in_flight, failed, orphaned, refused, unsent: attempts by state.
+        in_flight, failed, orphaned, refused, unsent: attempts by state; `in_flight` are reserved
+            and perhaps sent, `unsent` were reserved ahead and never sent.
         input_tokens, output_tokens, cached_tokens: as reported by the provider.
         unmetered: completions whose provider reported no usage.
         at_risk: attempts that may have been answered and paid for, and whose answer is lost.
@@ -164,7 +165,7 @@ class Totals:
 
     @property
     def attempts(self) -> int:
-        """Attempts that were, or may have been, sent."""
+        """Attempts that were, or may have been, sent: all but those known to be unsent."""
         return self.completed + self.failed + self.orphaned + self.refused + self.in_flight
 
 

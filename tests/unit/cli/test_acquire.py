@@ -282,9 +282,30 @@ def test_ctrl_c_waits_for_replies_under_way_and_saves_them(tmp_path, judgelaw):
         found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
         assert found["completed"] == found["attempts"] == asked < found["planned"]
         assert (found["failed"], found["orphaned"]) == (0, 0)
-        assert judgelaw("verify", tmp_path / "run")[0] == 0
+        assert found["unsent"] > 0, "calls are reserved ahead"
+        code, out, _ = judgelaw("verify", tmp_path / "run", "--json", "-")
+        assert code == 0
+        (said,) = [c["detail"] for c in json.loads(out)["checks"] if c["name"] == "attempts"]
+        assert said.startswith(f"{found['attempts']} attempts, ")
+        assert said.endswith(f"; {found['unsent']} more reserved and never sent")
     finally:
         stop_server(server)
+
+
+def test_after_a_kill_every_attempt_stands_in_a_column(tmp_path, judgelaw):
+    server, run, _ = start_slow_run(tmp_path, 3.0)
+    try:
+        os.kill(run.pid, signal.SIGKILL)
+        run.communicate(timeout=60)
+    finally:
+        stop_server(server)
+    found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
+    parts = ("completed", "failed", "orphaned", "refused", "in_flight")
+    assert found["attempts"] == sum(found[name] for name in parts) > 0
+    code, out, err = judgelaw("status", tmp_path / "run")
+    assert code == 0
+    assert "in flight" in out
+    assert f"{found['in_flight']} attempts in flight: reserved, and perhaps sent" in err
 
 
 def test_a_second_ctrl_c_does_not_wait_and_says_what_may_be_lost(tmp_path, judgelaw):

@@ -1,5 +1,6 @@
 """The ledger against the manifest, against itself, and against the bodies that it keeps."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -72,9 +73,9 @@ def check_attempts(view: SqliteView) -> Check:
     """Check that attempts are numbered, ended, and end with the completion of their call."""
     problems = Problems()
     last: dict[str, tuple[int, str]] = {}
-    count = 0
+    states: Counter[str] = Counter()
     for a in view.attempts():
-        count += 1
+        states[a.state] += 1
         number, state = last.get(a.call_id, (0, ""))
         if a.number != number + 1:
             problems.add(f"call {a.call_id}: attempt {a.number} follows attempt {number}")
@@ -89,8 +90,12 @@ def check_attempts(view: SqliteView) -> Check:
             problems.add(f"call {c.call.call_id} has a completion without a completed attempt")
     if answered != len(completed):
         problems.add(f"{len(completed)} completed attempts, {answered} completions")
+    # As `Totals.attempts` has it: what was reserved ahead and never sent is no attempt.
+    unsent = states.pop("unsent", 0)
+    rest = f"; {unsent} more reserved and never sent" if unsent else ""
     return problems.check(
-        "attempts", f"{count} attempts, {answered} completions, none requested again"
+        "attempts",
+        f"{states.total()} attempts, {answered} completions, none requested again{rest}",
     )
 
 
