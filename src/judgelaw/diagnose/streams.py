@@ -25,6 +25,8 @@ from judgelaw.tensor import VerdictTensor
 
 Key = tuple[str | None, str]
 _SEVERITY = {"problem": 0, "notice": 1, "unknown": 2, "ok": 3}
+_WORST = ("copied_streams", "replay", "invalid_outputs")
+"""What makes every other finding doubtful: repeats that are none, and calls without a verdict."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +94,7 @@ def diagnose(
     findings.append(copies_finding({stream_name(key): t for key, t in tensors.items()}))
     judges = {judge: t for (layer, judge), t in tensors.items() if layer == main}
     findings += _ranking(judges, how, declared, threshold)
-    findings.sort(key=lambda f: _SEVERITY[f.verdict])
+    findings.sort(key=lambda f: (_SEVERITY[f.verdict], f.name not in _WORST))
     return Diagnosis(findings=tuple(findings), drift=drift)
 
 

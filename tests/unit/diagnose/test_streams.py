@@ -3,6 +3,7 @@
 import numpy as np
 
 from judgelaw.diagnose import Evidence, How, ReplyFacts, diagnose
+from judgelaw.tensor import VerdictTensor
 from support.streams import drawn, reused_seeds
 
 HOW = How(draws=200, seed=1)
@@ -37,6 +38,18 @@ def test_problems_come_first():
     severities = [rank[f.verdict] for f in found]
     assert severities == sorted(severities)
     assert any(f.name == "cell_dependence" and f.subject == "bad" for f in found[:3])
+
+
+def test_what_makes_the_rest_doubtful_leads_the_problems():
+    """Seeds used again break independence, and half of the calls say nothing: that comes first."""
+    bad = reused_seeds(strata=2)
+    ranked = bad.ranked.copy()
+    ranked[..., ::2] = bad.verdicts.index("invalid")
+    half = VerdictTensor.from_ranked(ranked, verdicts=bad.verdicts, strata=bad.strata)
+    found = diagnose({(None, "bad"): half}, main=None, how=HOW).findings
+    problems = [f.name for f in found if f.verdict == "problem"]
+    assert len(problems) > 1
+    assert problems[0] == "invalid_outputs"
 
 
 def test_evidence_of_a_run_is_used():
