@@ -222,8 +222,10 @@ def _files(word: str) -> list[str]:
 
 def run_make(command: Command) -> int:
     """Run what make would run; its set-up is that of the environment that the tests run in."""
+    # Under `make test` another make is above this one, and would have it name its folder.
+    dry = [shutil.which("make"), "-n", "--no-print-directory", "-o", ".venv/.can-run"]
     shown = subprocess.run(
-        [shutil.which("make"), "-n", "-o", ".venv/.can-run", *command.words[1:]],
+        [*dry, *command.words[1:]],
         capture_output=True,
         text=True,
         check=True,

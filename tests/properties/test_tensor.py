@@ -61,14 +61,14 @@ def test_every_way_in_gives_the_slow_count(rows):
     expected = slow(rows, alphabet_of(rows))
     data = columns(rows)
     for frame in (pd.DataFrame(data), pl.DataFrame(data), pl.LazyFrame(data), pa.table(data)):
-        assert_same(read_tensor(frame), expected, but=("judge",))
+        assert_same(read_tensor(frame), expected, but=("judge", "notes"))
     with tempfile.TemporaryDirectory() as folder:
         for suffix in (".csv", ".csv.gz", ".jsonl", ".parquet"):
             path = Path(folder) / f"calls{suffix}"
             write_calls(path, data)
-            assert_same(read_tensor(path), expected, but=("judge",))
+            assert_same(read_tensor(path), expected, but=("judge", "notes"))
             with mock.patch("judgelaw.tables._read._BIG", 1):
-                assert_same(read_tensor(path), expected, but=("judge",))
+                assert_same(read_tensor(path), expected, but=("judge", "notes"))
 
 
 @given(tables(), st.randoms(use_true_random=False))
