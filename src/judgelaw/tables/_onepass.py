@@ -114,7 +114,7 @@ def _fill(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> int:
     codes = census.alphabet.codes
     verdict = _lookup(calls.label("verdict"), codes)
     query = (
-        f"SELECT {_key(calls)}::UBIGINT, ({place})::UINTEGER, ({verdict})::UTINYINT "
+        f"SELECT {_key(calls, axes)}::UBIGINT, ({place})::UINTEGER, ({verdict})::UTINYINT "
         f"FROM {calls.source} WHERE {_of(calls, census, axes)}"
     )
     taken = 0
@@ -127,14 +127,15 @@ def _fill(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> int:
 
 def _items(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> dict[Pair, _Items] | None:
     """Find the labels of every item; None where one is empty, or has two strata or gold labels."""
-    there = [part for part in _OF_ITEM if calls.layout.has(part)]
+    there = _parts(calls, axes)
     columns = ", ".join(f"{calls.label(part)} AS {name(part)}" for part in there)
     source = (
-        f"SELECT {_key(calls)} AS key, {columns} "
+        f"SELECT {_key(calls, axes)} AS key, {columns} "
         f"FROM {calls.source} WHERE {_of(calls, census, axes)}"
     )
     some = max(census.calls // _LABELS_FROM, 1)
-    found = [_columns(calls, f"SELECT DISTINCT * FROM ({source} LIMIT {some})")]
+    # Sorted there, in parallel; sorting again what is sorted costs next to nothing.
+    found = [_columns(calls, f"SELECT DISTINCT * FROM ({source} LIMIT {some}) ORDER BY item")]
     missing = np.setdiff1d(grid.items, found[0]["key"])
     if len(missing):
         calls.con.register("missing", {"key": missing})
@@ -167,16 +168,17 @@ def _of_pairs(
         names = labels["item"][here].tolist()
         if not all(names) or len(set(names)) < len(names):
             return None
-        here = here[sorted(range(len(names)), key=names.__getitem__)]
-        items = tuple(sorted(names))
+        order = sorted(range(len(names)), key=names.__getitem__)
+        here, items = here[order], tuple(names[i] for i in order)
         nothing = (None,) * len(items)
-        raw = labels["gold"][here].tolist() if "gold" in labels else nothing
         found[pair] = _Items(
             names=items,
             strata=tuple(labels["stratum"][here].tolist()) if "stratum" in labels else nothing,
-            gold=tuple(
+            gold=nothing
+            if "gold" not in labels
+            else tuple(
                 gold_of(calls, item, gold, census.alphabet)
-                for item, gold in zip(items, raw, strict=True)
+                for item, gold in zip(items, labels["gold"][here].tolist(), strict=True)
             ),
             rows=rows[here],
         )
@@ -222,10 +224,15 @@ def _tensor(grid: Grid, census: Census, axes: _Axes, pair: Pair, items: _Items) 
     )
 
 
-def _key(calls: DuckCalls) -> str:
+def _key(calls: DuckCalls, axes: _Axes) -> str:
     """The hash that stands for an item of a pair, its stratum and gold label included."""
-    varying = [calls.label(part) for part in _OF_ITEM if calls.layout.has(part)]
-    return f"hash({', '.join(varying)})"
+    return f"hash({', '.join(map(calls.label, _parts(calls, axes)))})"
+
+
+def _parts(calls: DuckCalls, axes: _Axes) -> list[str]:
+    """The columns that tell items apart; of one pair, its name does not."""
+    known = () if len(axes.pairs) > 1 else ("layer", "judge")
+    return [part for part in _OF_ITEM if calls.layout.has(part) and part not in known]
 
 
 def _of(calls: DuckCalls, census: Census, axes: _Axes) -> str:
