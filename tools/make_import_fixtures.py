@@ -236,8 +236,8 @@ def lm_eval(folder: Path, tools: Path, url: str) -> None:
     """Run lm-evaluation-harness: one task a prompt, both orders as documents."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    docs = [c for c in cells() if c["id"].split("-")[1] == "plain"]  # type: ignore[attr-defined]
-    lines = [{**c["vars"], "gold": c["target"]} for c in docs]  # type: ignore[dict-item]
+    docs = [c for c in cells() if c["id"].split("-")[1] == "plain"]  # type: ignore[attr-defined] # JSON
+    lines = [{**c["vars"], "gold": c["target"]} for c in docs]  # type: ignore[dict-item] # JSON
     (folder / "docs.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     for prompt, text in PROMPTS.items():
         task = LM_EVAL.format(prompt=prompt, text=text, epochs=EPOCHS)
@@ -297,7 +297,7 @@ def batches() -> None:
     for cell in cells():
         for repeat in range(EPOCHS):
             body = Judge.answer(str(cell["text"]))
-            word = body["choices"][0]["message"]["content"]  # type: ignore[index]
+            word = body["choices"][0]["message"]["content"]  # type: ignore[index] # JSON
             name = str(cell["id"])
             openai.append(
                 {

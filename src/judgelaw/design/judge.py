@@ -199,7 +199,7 @@ class JudgeSpec(Model):
             return self.wire
         if self.provider == "embedded":
             return "openai-chat"
-        return self.provider if self.provider in PROVIDERS else None  # type: ignore[return-value]
+        return self.provider if self.provider in PROVIDERS else None  # type: ignore[return-value] # PROVIDERS are wires
 
     @property
     def api_key_variable(self) -> str | None:

@@ -170,7 +170,7 @@ def _law(law: Law | None, task: str) -> Found:
         return
     tables = [(("law", "verdicts"), law.verdicts or {})]
     for place, cell in enumerate(law.cells):
-        tables.append((("law", "cells", place, "verdicts"), cell.verdicts))  # type: ignore[arg-type]
+        tables.append((("law", "cells", place, "verdicts"), cell.verdicts))  # type: ignore[arg-type] # places are of any depth
         if cell.order not in (None, *ORDERS, SINGLE):
             yield ("law", "cells", place, "order"), f"{cell.order!r}, must be AB or BA"
     for path, verdicts in tables:

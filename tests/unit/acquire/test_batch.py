@@ -364,9 +364,10 @@ def late():
 @pytest.mark.parametrize("how", ["drop after", "drop", 500])
 def test_a_submission_without_an_answer_is_looked_up_before_it_is_repeated(tmp_path, wire, how):
     trouble = iter([how])
-    refuse = lambda method, path: (  # noqa: E731
-        next(trouble, None) if (method, path) == ("POST", "/v1/batches") else None
-    )
+
+    def refuse(method, path):
+        return next(trouble, None) if (method, path) == ("POST", "/v1/batches") else None
+
     with BatchProvider(refuse=refuse) as at:
         frozen = freeze(tmp_path, at, wire)
         done = run(frozen)
