@@ -1,15 +1,31 @@
 """What commands that acquire share: freezing with progress, then asking with progress."""
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.design import FrozenRun, LoadedStudy
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def lease_option(words: str) -> Callable[[F], F]:
+    """Add the option of how long a worker holds its calls, with the command's own words."""
+    return click.option(
+        "--lease",
+        "lease_s",
+        metavar="SECONDS",
+        type=click.FloatRange(min=1),
+        default=60.0,
+        show_default=True,
+        help=words,
+    )
 
 
 def acquire_study(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from judgelaw.cli._acquire import lease_option
 from judgelaw.cli._help import examples
 
 
@@ -37,15 +38,7 @@ from judgelaw.cli._help import examples
     is_flag=True,
     help="Cancel what waits in batches at providers, collect what they answered, submit no more.",
 )
-@click.option(
-    "--lease",
-    "lease_s",
-    metavar="SECONDS",
-    type=click.FloatRange(min=1),
-    default=60.0,
-    show_default=True,
-    help="With --ledger: how long a worker may be silent before others take its calls.",
-)
+@lease_option("With --ledger: how long a worker may be silent before others take its calls.")
 def command(
     study: Path,
     out: Path | None,

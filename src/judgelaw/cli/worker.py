@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from judgelaw.cli._acquire import lease_option
 from judgelaw.cli._help import examples
 
 if TYPE_CHECKING:
@@ -27,15 +28,7 @@ if TYPE_CHECKING:
     help="postgresql://USER:PASSWORD@HOST/DB, or env:NAME for a variable that holds it.",
 )
 @click.option("--run", metavar="NAME", help="Only this run; by default each in turn, oldest first.")
-@click.option(
-    "--lease",
-    "lease_s",
-    metavar="SECONDS",
-    type=click.FloatRange(min=1),
-    default=60.0,
-    show_default=True,
-    help="How long this worker may be silent before others take its calls.",
-)
+@lease_option("How long this worker may be silent before others take its calls.")
 def command(ledger: str, run: str | None, lease_s: float) -> None:
     """Ask open calls of runs that `judgelaw run STUDY --ledger URL` froze into a database.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from judgelaw import __version__
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.errors import InputError
+from judgelaw.judges.body import read_body
 from judgelaw.judges.decode import decode
 from judgelaw.judges.protocol import Surroundings
 from judgelaw.judges.reply import Answer, Failure, FailureKind, Reply
@@ -162,7 +163,7 @@ class BatchHttp:
                 headers=headers,
                 allow_redirects=False,
             ) as response:
-                content = await _read(response)
+                content = await read_body(response, most=LARGEST_RESULTS)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             failure = failure_of(error)
             return replace(failure, detail=redact_text(failure.detail, secrets))
@@ -204,17 +205,6 @@ def text_of(value: dict[str, Any], key: str, what: str) -> str | Failure:
     if isinstance(found, str) and found:
         return found
     return Failure(kind=FailureKind.NO_COMPLETION, detail=words(f"{what} without {key}: {value}"))
-
-
-async def _read(response: "aiohttp.ClientResponse") -> bytes | None:
-    chunks, size = [], 0
-    async for chunk in response.content.iter_any():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > LARGEST_RESULTS:
-            response.close()
-            return None
-    return b"".join(chunks)
 
 
 def open_batch_client(spec: JudgeSpec, around: Surroundings) -> BatchClient:

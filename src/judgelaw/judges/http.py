@@ -12,6 +12,7 @@ from judgelaw import __version__
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import PlannedCall
 from judgelaw.errors import InputError
+from judgelaw.judges.body import read_body
 from judgelaw.judges.decode import decode
 from judgelaw.judges.protocol import Surroundings
 from judgelaw.judges.reply import Answer, Failure, FailureKind, Reply
@@ -84,7 +85,7 @@ class HttpJudge:
             async with self._session.post(
                 self._url, data=body, headers=headers, allow_redirects=False
             ) as response:
-                content = await _read(response)
+                content = await read_body(response, most=LARGEST_REPLY)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             failure = failure_of(error)
             detail = failure.detail
@@ -121,25 +122,6 @@ class HttpJudge:
         if self._wire == "anthropic" or bare.path == f"/v1/{PATHS[self._wire]}":
             return f"{asked}; check base_url and model"
         return f"{asked}; base_url usually ends in /v1"
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes | None:
-    """Return the body, None where it is larger than any reply may be."""
-    length = response.content_length
-    if (
-        length is not None
-        and length <= LARGEST_REPLY
-        and not response.headers.get("Content-Encoding")
-    ):
-        return await response.read()
-    chunks, size = [], 0
-    async for chunk in response.content.iter_any():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > LARGEST_REPLY:
-            response.close()
-            return None
-    return b"".join(chunks)
 
 
 def _cause(error: BaseException) -> str:
