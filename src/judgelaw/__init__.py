@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from judgelaw.estimate import Decomposition, decompose
+    from judgelaw.runs.answer import gate
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.tensor import VerdictTensor
 
@@ -58,6 +59,7 @@ _HOME = {
     "analyze": "analysis",
     "Decomposition": "estimate",
     "decompose": "estimate",
+    "gate": "runs.answer",
     "Run": "runs.run",
     "RunStatus": "runs.run",
     "VerdictTensor": "tensor",
@@ -86,6 +88,7 @@ __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estima
     "analyze",
     "Decomposition",
     "decompose",
+    "gate",
     "Run",
     "RunStatus",
     "VerdictTensor",

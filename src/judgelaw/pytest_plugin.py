@@ -23,17 +23,18 @@ import pytest
 from judgelaw.errors import InputError, JudgelawError
 
 if TYPE_CHECKING:
-    from judgelaw.analysis.gating import GateReport, Limit
     from judgelaw.estimate import Design
     from judgelaw.runs.source import Source
+    from judgelaw.uncertainty.gate import Gate, Limit
 
 OnInconclusive = Literal["xfail", "fail", "pass"]
 _NONE: Mapping[str, float] = {}
 _MARKER = (
-    "judgelaw(source, max={}, min={}, new_items=False, level=0.95, on_inconclusive='xfail', "
-    "judge=None, layer=None, repeats=None, design=None, incomplete='error'): "
-    "fail where a judge breaks a limit on call, prompt, order, interaction, total, invalid "
-    "or coverage; without limits, those of the run's study."
+    "judgelaw(source, max={}, min={}, new_items=False, strict=False, level=0.95, "
+    "on_inconclusive='xfail', judge=None, layer=None, repeats=None, design=None, "
+    "incomplete='error'): "
+    "fail where a judge breaks a limit on call, prompt, order, interaction, total, invalid, "
+    "coverage or gold; without limits, those of the run's study."
 )
 
 
@@ -49,16 +50,19 @@ class Audit:
         max: Mapping[str, float] = _NONE,  # noqa: A002 - as in the marker and the command
         min: Mapping[str, float] = _NONE,  # noqa: A002 - same
         new_items: bool = False,
+        strict: bool = False,
         level: float = 0.95,
         on_inconclusive: OnInconclusive = "xfail",
-    ) -> "GateReport":
+    ) -> "Gate":
         """Fail the test where a limit is broken; say so where these calls cannot decide it.
 
         Args:
             max: largest values by quantity; without any limit, those of the run's study hold.
-            min: least values, for `coverage`.
-            new_items: decide for new items of the same strata, not for these very items.
-            level: confidence of each one-sided bound.
+            min: least values, for `coverage` and `gold`.
+            new_items: decide for new items like these, not for these very items.
+            strict: for new items, suppose one unseen item at the end of its range throughout.
+            level: confidence of each bound that decides a pass; those that decide a failure are
+                adjusted for the number of limits and judges.
             on_inconclusive: what an undecided limit does: "xfail", "fail" or "pass".
         """
         from judgelaw.report.gate import said  # noqa: PLC0415 - NumPy, when it is needed
@@ -69,8 +73,9 @@ class Audit:
             report = check_source(
                 self.source,
                 self._limits(max, min),
-                scope="new-items" if new_items else "fixed",
+                scope="new" if new_items else "fixed",
                 level=level,
+                strict=strict,
             )
         counted = {"fail"} | ({"inconclusive"} if on_inconclusive == "fail" else set())
         if broken := [said(d) for d in report.limits if d.verdict in counted]:
@@ -94,7 +99,7 @@ class Audit:
         return {component: float(found[component]) for component in COMPONENTS}
 
     def _limits(self, largest: Mapping[str, float], least: Mapping[str, float]) -> "list[Limit]":
-        from judgelaw.analysis.gating import Limit  # noqa: PLC0415 - NumPy, when it is needed
+        from judgelaw.uncertainty.gate import Limit  # noqa: PLC0415 - NumPy, when it is needed
 
         if not largest and not least:
             largest = self.source.gate
@@ -113,6 +118,7 @@ class _Marked:
     max: Mapping[str, float] = field(default_factory=dict)
     min: Mapping[str, float] = field(default_factory=dict)
     new_items: bool = False
+    strict: bool = False
     level: float = 0.95
     on_inconclusive: OnInconclusive = "xfail"
     judge: str | None = None
@@ -157,6 +163,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
             max=asked.max,
             min=asked.min,
             new_items=asked.new_items,
+            strict=asked.strict,
             level=asked.level,
             on_inconclusive=asked.on_inconclusive,
         )

@@ -52,6 +52,8 @@ class VerdictTensor:
         judge, layer: where the calls come from, if known.
         notes: what was left out on the way here, in words.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
+        letters: whether the verdicts are letters that nobody declared, under several orders: they
+            may name positions, whose meaning changes with the order.
     """
 
     counts: NDArray[np.int64]
@@ -66,6 +68,7 @@ class VerdictTensor:
     layer: str | None = None
     notes: tuple[str, ...] = ()
     pooled: bool = False
+    letters: bool = False
 
     def __post_init__(self) -> None:
         """Refuse labels that do not fit the axes, and negative counts."""

@@ -2,7 +2,6 @@
 
 from judgelaw.analysis.comparison import Comparison, Difference, compare
 from judgelaw.analysis.complete import analyze
-from judgelaw.analysis.gating import GateReport, Limit, LimitDecision, check_limits
 from judgelaw.analysis.values import (
     Analysis,
     Component,
@@ -15,6 +14,7 @@ from judgelaw.analysis.values import (
     OrderDirection,
     OtherMetric,
     PromptDistances,
+    PromptLean,
     Settings,
     Table,
 )
@@ -25,20 +25,17 @@ __all__ = [
     "Component",
     "Components",
     "Difference",
-    "GateReport",
     "Identity",
     "ItemValues",
     "JudgeAnalysis",
     "Key",
     "LargestComponent",
-    "Limit",
-    "LimitDecision",
     "OrderDirection",
     "OtherMetric",
     "PromptDistances",
+    "PromptLean",
     "Settings",
     "Table",
     "analyze",
-    "check_limits",
     "compare",
 ]

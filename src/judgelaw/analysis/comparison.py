@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judgelaw.analysis.components import Resampling
+from judgelaw.analysis.components import Resampling, inferences
 from judgelaw.analysis.depths import AtDepth, Declaration, at_depth
 from judgelaw.analysis.values import Floats, Pair, pair_of
 from judgelaw.diagnose.matching import Matched, match
@@ -15,7 +15,7 @@ from judgelaw.estimate import COMPONENTS
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.bands import item_bands
 from judgelaw.uncertainty.contrasts import judge_difference
-from judgelaw.uncertainty.items import item_interval
+from judgelaw.uncertainty.new_items import item_difference
 
 _NO_WIDTH = 1e-12
 
@@ -27,9 +27,10 @@ class Difference:
     Attributes:
         estimate, plugin: corrected and plug-in difference.
         band: item band, paired by item; None where none can be had.
-        call_interval: with the items fixed; None below four repeats or without noise.
-        simultaneous: t interval over items that holds together with those of all other differences
-            of the comparison (Bonferroni); None where items do not vary.
+        call_interval: with the items fixed, for this difference alone.
+        simultaneous: interval for new items that holds together with those of all other
+            differences of the comparison (Bonferroni); None with one item.
+        call_simultaneous: the same with the items fixed.
     """
 
     a: str
@@ -40,6 +41,7 @@ class Difference:
     band: Pair | None
     call_interval: Pair | None
     simultaneous: Pair | None
+    call_simultaneous: Pair | None
 
     @property
     def settled(self) -> bool:
@@ -48,8 +50,12 @@ class Difference:
         Percentile bands decide nothing: of two judges of one law, with five components, one band or
         another leaves out zero in a third of all comparisons.
         """
-        together = self.simultaneous
-        return together is not None and not together[0] <= 0 <= together[1]
+        return _leaves_out_zero(self.simultaneous)
+
+    @property
+    def settled_here(self) -> bool:
+        """Whether asking the same items again would leave its sign, all considered."""
+        return _leaves_out_zero(self.call_simultaneous)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +134,8 @@ def _differences(
     bands = item_bands(
         values, strata=matched.strata, draws=how.draws, seed=how.seed, level=how.level
     )
-    shared = 1 - (1 - how.level) / len(asked)
+    shared = 1 - (1 - how.level) / 2 / len(asked)
+    bounds = {name: inferences([s])[0] for name, s in found.items()}
     differences = []
     for at, (a, b, c) in enumerate(asked):
         low, high = float(bands.low[at]), float(bands.high[at])
@@ -140,9 +147,14 @@ def _differences(
                 estimate=float(bands.estimate[at]),
                 plugin=float(found[a].found.plugin[c].mean() - found[b].found.plugin[c].mean()),
                 band=None if np.isnan(low) or high - low <= _NO_WIDTH else (low, high),
-                call_interval=_calls(found[a], found[b], c, how.level),
+                call_interval=pair_of(
+                    judge_difference(found[a].errors, found[b].errors, c, level=how.level)
+                ),
                 simultaneous=pair_of(
-                    item_interval(values[:, at], strata=matched.strata, level=shared)
+                    item_difference(bounds[a].items, bounds[b].items, c, p=shared)
+                ),
+                call_simultaneous=pair_of(
+                    judge_difference(found[a].errors, found[b].errors, c, p=shared)
                 ),
             )
         )
@@ -153,7 +165,5 @@ def _paired(a: AtDepth, b: AtDepth, component: str) -> Floats:
     return np.asarray(a.found[component] - b.found[component])
 
 
-def _calls(a: AtDepth, b: AtDepth, component: str, level: float) -> Pair | None:
-    if a.errors is None or b.errors is None:
-        return None
-    return pair_of(judge_difference(a.errors, b.errors, component, level=level))
+def _leaves_out_zero(pair: Pair | None) -> bool:
+    return pair is not None and not pair[0] <= 0 <= pair[1]

@@ -1,22 +1,25 @@
 """Components with their bands: every depth of a judge from the same resampled items."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgelaw.analysis.depths import AtDepth
 from judgelaw.analysis.values import Component, Floats, LargestComponent, Pair, pair_of
 from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty.bands import Bands, item_bands, stratum_rows
-from judgelaw.uncertainty.calls import CallErrors
-from judgelaw.uncertainty.contrasts import component_share
+from judgelaw.uncertainty.inference import Inference
 from judgelaw.uncertainty.items import item_interval
+from judgelaw.uncertainty.new_items import NewItems, new_items
+from judgelaw.uncertainty.projection import Scope
 from judgelaw.uncertainty.results import Interval
 
 _PARTS = COMPONENTS[:-1]
 _TOTAL = COMPONENTS.index("total")
+CLAIM = 0.95
+"""Level of each one-sided bound behind a claim in words."""
+SCOPES: tuple[Scope, Scope] = ("fixed", "new")
 _NO_WIDTH = 1e-12
 """Items that all have one value give a band of rounding width: no band, and none invented."""
 
@@ -38,11 +41,13 @@ class Banded:
         depths: components by depth, in the order given.
         lead: of the last depth given; None where the design has one component.
         reason: why there is no band at all, or None.
+        inference: the bounds of the last depth given.
     """
 
     depths: tuple[Mapping[str, Component], ...]
     lead: LargestComponent | None
     reason: str | None
+    inference: Inference
 
 
 def banded(slices: Sequence[AtDepth], strata: Sequence[str] | None, how: Resampling) -> Banded:
@@ -76,42 +81,45 @@ def columns_of(s: AtDepth) -> Floats:
 
 
 def of_stratum(s: AtDepth, name: str, level: float) -> dict[str, Component]:
-    """Return the components of one stratum.
-
-    Its bands are t intervals over its items: percentile bands of a handful of items are too narrow.
-    """
+    """Return the components of one stratum, with intervals from its own items."""
     rows = stratum_rows(s.strata, len(s.items))[name]
     values = columns_of(s)[rows]
     width = len(COMPONENTS)
     macro = values.mean(axis=0)
     shares = _shares(macro[:width])
-    errors = None if s.errors is None else rows_of(s.errors, rows)
+    errors = s.errors.rows(rows)
+    items = _new_items([s], [values[:, :width]])[0]
     found = {}
     for c, component in enumerate(COMPONENTS):
-        call = None if errors is None else errors.interval(component, level=level)
+        interval = pair_of(items.interval(component, level=level))
+        call = errors.interval(component, level=level)
         found[component] = Component(
             estimate=float(macro[c]),
             plugin=float(macro[width + c]),
-            band=pair_of(item_interval(values[:, c], level=level)),
+            interval=interval,
+            band=interval,
             plugin_band=pair_of(item_interval(values[:, width + c], level=level)),
             call_se=_se(call),
-            call_interval=None if call is None else pair_of(call),
+            call_interval=pair_of(call),
             share=float(shares[c]),
             share_band=None,
             share_interval=None,
+            share_item_interval=None,
         )
     return found
 
 
-def rows_of(errors: CallErrors, rows: NDArray[np.intp]) -> CallErrors:
-    """Keep the call errors of some items."""
-    return replace(
-        errors,
-        estimates=errors.estimates[rows],
-        covariance=errors.covariance[rows],
-        unanimous=errors.unanimous[rows],
-        items=None if errors.items is None else tuple(errors.items[i] for i in rows),
-    )
+def inferences(slices: Sequence[AtDepth]) -> list[Inference]:
+    """Return the bounds of depths that share their items, from the same draws."""
+    items = _new_items(slices, [s.errors.estimates for s in slices])
+    return [
+        Inference(calls=s.errors, items=bounds, drawn=s.drawn)
+        for s, bounds in zip(slices, items, strict=True)
+    ]
+
+
+def _new_items(slices: Sequence[AtDepth], values: Sequence[Floats]) -> list[NewItems]:
+    return new_items(values, verdicts=slices[0].verdicts, facets=slices[0].facets)
 
 
 def _shares(components: Floats) -> Floats:
@@ -139,11 +147,12 @@ def _assembled(
     slices: Sequence[AtDepth], bands: Bands, leading: tuple[int, int] | None, level: float
 ) -> Banded:
     width = len(COMPONENTS)
+    known = inferences(slices)
     depths = []
-    for d, s in enumerate(slices):
-        last = d == len(slices) - 1
+    for d, inference in enumerate(known):
         start = 2 * width * d
         shares = _shares(bands.estimate[start : start + width])
+        last = d == len(slices) - 1
         depths.append(
             {
                 name: _component(
@@ -153,7 +162,7 @@ def _assembled(
                         plugin=start + width + c,
                         share=2 * width * len(slices) + c if last and name != "total" else None,
                     ),
-                    errors=s.errors,
+                    inference=inference,
                     name=name,
                     share=float(shares[c]),
                     level=level,
@@ -164,8 +173,9 @@ def _assembled(
     call = COMPONENTS.index("call")  # present in every design
     return Banded(
         depths=tuple(depths),
-        lead=None if leading is None else _lead(bands, leading, slices[-1].errors, level),
+        lead=None if leading is None else _lead(bands, leading, known[-1], level),
         reason=bands.reasons[call],
+        inference=known[-1],
     )
 
 
@@ -182,46 +192,58 @@ def _component(
     bands: Bands,
     at: Columns,
     *,
-    errors: CallErrors | None,
+    inference: Inference,
     name: str,
     share: float,
     level: float,
 ) -> Component:
-    call = None if errors is None else errors.interval(name, level=level)
-    part = None
-    if errors is not None and at.share is not None:
-        part = pair_of(component_share(errors, name, level=level))
+    call = inference.interval(name, level=level, scope="fixed")
     return Component(
         estimate=float(bands.estimate[at.estimate]),
         plugin=float(bands.estimate[at.plugin]),
+        interval=pair_of(inference.interval(name, level=level, scope="new")),
         band=_pair(bands, at.estimate),
         plugin_band=_pair(bands, at.plugin),
         call_se=_se(call),
-        call_interval=None if call is None else pair_of(call),
+        call_interval=pair_of(call),
         share=share,
         share_band=None if at.share is None else _pair(bands, at.share),
-        share_interval=part,
+        share_interval=None if at.share is None else _share(inference, name, level, "fixed"),
+        share_item_interval=None if at.share is None else _share(inference, name, level, "new"),
     )
 
 
-def _se(found: Interval | None) -> float | None:
-    return None if found is None or np.isnan(found.se) else found.se
+def _share(inference: Inference, name: str, level: float, scope: Scope) -> Pair | None:
+    low, high = inference.share(name, (1 + level) / 2, scope)
+    return (low, high) if low < high else None
+
+
+def _se(found: Interval) -> float | None:
+    return None if np.isnan(found.se) else found.se
 
 
 def _lead(
-    bands: Bands, leading: tuple[int, int], errors: CallErrors | None, level: float
+    bands: Bands, leading: tuple[int, int], inference: Inference, level: float
 ) -> LargestComponent:
     largest, second = (_PARTS[i] for i in leading)
-    call = None
-    if errors is not None:
-        call = pair_of(errors.interval({largest: 1.0, second: -1.0}, level=level))
+    others = [name for name in _PARTS if name != largest and _present(inference, name)]
+    here, new = (
+        all(inference.leads(largest, other, CLAIM, scope) for other in others) for scope in SCOPES
+    )
     return LargestComponent(
         largest=largest,
         second=second,
         by=float(bands.estimate[-1]),
+        interval=pair_of(inference.items.lead(largest, second, level=level)),
         band=_pair(bands, -1),
-        call_interval=call,
+        call_interval=pair_of(inference.calls.interval({largest: 1.0, second: -1.0}, level=level)),
+        settled=new,
+        settled_here=here,
     )
+
+
+def _present(inference: Inference, name: str) -> bool:
+    return inference.calls.refusal(name) is None
 
 
 def _pair(bands: Bands, at: int) -> Pair | None:

@@ -7,8 +7,9 @@ import numpy as np
 
 from judgelaw.estimate import Decomposition, Design, decompose
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.call_variance import MIN_REPEATS
 from judgelaw.uncertainty.calls import CallErrors, call_errors
+from judgelaw.uncertainty.inference import drawing
+from judgelaw.uncertainty.projection import DrawnPrompts
 
 _PAIR = 2
 
@@ -24,7 +25,9 @@ class AtDepth:
         facets: the numbers of prompts and orders.
         repeats: the smallest and the largest number of calls in a cell.
         found: estimates of every item.
-        errors: exact call errors, None below four calls in a cell.
+        verdicts: size of the alphabet.
+        errors: errors of the same items asked again.
+        drawn: what the drawing of prompts adds, None for a census.
     """
 
     depth: int
@@ -32,8 +35,10 @@ class AtDepth:
     strata: tuple[str, ...] | None
     facets: tuple[int, int]
     repeats: tuple[int, int]
+    verdicts: int
     found: Decomposition
-    errors: CallErrors | None
+    errors: CallErrors
+    drawn: DrawnPrompts | None
 
     @property
     def balanced(self) -> bool:
@@ -51,24 +56,23 @@ class Declaration:
 
 
 def at_depth(tensor: VerdictTensor, declared: Declaration) -> AtDepth:
-    """Estimate all components of every item, with exact call errors where four repeats allow.
+    """Estimate all components of every item, with their call errors.
 
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
     found = decompose(tensor, design=declared.design, order_weights=declared.order_weights)
-    low, high = tensor.depth
-    errors = None
-    if low >= MIN_REPEATS:
-        errors = call_errors(tensor, design=declared.design, order_weights=declared.order_weights)
+    errors = call_errors(tensor, design=declared.design, order_weights=declared.order_weights)
     return AtDepth(
-        depth=high,
+        depth=tensor.depth[1],
         items=tensor.items,
         strata=tensor.strata,
         facets=(len(tensor.prompts), len(tensor.orders)),
-        repeats=(low, high),
+        repeats=tensor.depth,
+        verdicts=len(tensor.verdicts),
         found=found,
         errors=errors,
+        drawn=drawing(tensor, errors, declared.order_weights),
     )
 
 

@@ -65,6 +65,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "item_values": _item_values(j.item_values),
         "prompt_distances": j.prompt_distances and asdict(j.prompt_distances),
         "order_direction": j.order_direction and asdict(j.order_direction),
+        "prompt_leans": [{**asdict(x), "shown": x.shown} for x in j.prompt_leans],
         "projection": j.projection and asdict(j.projection),
         "other_metrics": {m.name: asdict(m) for m in j.other_metrics},
         "identity": [asdict(i) for i in j.identity],
@@ -88,7 +89,7 @@ def _test(test: PermutationTest | None) -> dict[str, Any] | None:
 
 
 def _lead(lead: LargestComponent | None) -> dict[str, Any] | None:
-    return None if lead is None else {**asdict(lead), "settled": lead.settled}
+    return None if lead is None else asdict(lead)
 
 
 def _item_values(values: ItemValues) -> dict[str, Any]:

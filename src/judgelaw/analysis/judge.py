@@ -9,7 +9,13 @@ from judgelaw.analysis.components import Banded, Resampling, banded, of_stratum
 from judgelaw.analysis.depths import AtDepth, Declaration, at_depth, nested
 from judgelaw.analysis.identity import identity
 from judgelaw.analysis.metrics import other_metrics
-from judgelaw.analysis.outcomes import gold_match, order_direction, outcomes, unanimous_cells
+from judgelaw.analysis.outcomes import (
+    gold_match,
+    order_direction,
+    outcomes,
+    prompt_leans,
+    unanimous_cells,
+)
 from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.values import (
     Components,
@@ -24,7 +30,7 @@ from judgelaw.estimate.weights import weights_of
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.calls import ErrorSplit
 from judgelaw.uncertainty.permutation import PermutationTest, permutation_test
-from judgelaw.uncertainty.projection import prompt_projection
+from judgelaw.uncertainty.projection import MIN_PROMPTS, prompt_projection
 from judgelaw.uncertainty.results import Interval
 from judgelaw.uncertainty.shuffle import Facet
 
@@ -32,7 +38,6 @@ Progress = Callable[[str, int, int], None]
 """Called with what is going on, the steps done, and all steps."""
 
 _FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
-_PROJECTED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     prefixes = tuple(nested(tensor, request.declared))
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
-    unanimous = unanimous_cells(tensor)
+    leans = prompt_leans(tensor, request.how.level)
     seen, calls = outcomes(tensor), int(tensor.counts.sum())
     low, high = tensor.depth
     n, k, o, _ = tensor.counts.shape
@@ -78,16 +83,18 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         item_values=_item_values(full),
         prompt_distances=_distances(tensor, request.declared),
         order_direction=order_direction(tensor, request.how.level),
+        prompt_leans=leans,
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
         identity=tuple(
             found for s in (*prefixes, full) if (found := identity(s, request.declared)) is not None
         ),
-        unanimous_cells=unanimous,
+        unanimous_cells=unanimous_cells(tensor),
         sentence=sentence(
             components,
+            overall.inference,
             overall.lead,
-            unanimous=unanimous == 1,
+            leans=leans,
             invalid=seen.get(INVALID, 0) / calls,
         ),
         warnings=warnings(tensor, full, prefixes, overall, request.declared),
@@ -134,7 +141,7 @@ def _label(name: str, tensor: VerdictTensor) -> str:
 
 
 def _splits(full: AtDepth) -> dict[str, ErrorSplit]:
-    if full.errors is None:
+    if not full.errors.exact:
         return {}
     return {name: full.errors.split(name) for name in COMPONENTS}
 
@@ -146,7 +153,7 @@ def _strata(full: AtDepth, level: float) -> dict[str, Components]:
 
 def _item_values(full: AtDepth) -> ItemValues:
     variance = None
-    if full.errors is not None:
+    if full.errors.exact:
         variance = np.stack([full.errors.variances(name) for name in COMPONENTS], axis=-1)
     return ItemValues(
         items=full.items,
@@ -171,7 +178,7 @@ def _distances(tensor: VerdictTensor, declared: Declaration) -> PromptDistances 
 
 def _projection(tensor: VerdictTensor, request: Request) -> Interval | None:
     """Return the interval that covers the drawing of prompts, where prompts were drawn."""
-    if request.declared.design != "sampled" or len(tensor.prompts) < _PROJECTED:
+    if request.declared.design != "sampled" or len(tensor.prompts) < MIN_PROMPTS:
         return None
     found = prompt_projection(tensor, order_weights=request.declared.order_weights)
     return found.interval(level=request.how.level)

@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from judgelaw.analysis.values import Floats, OrderDirection, pair_of
+from judgelaw.analysis.values import Floats, OrderDirection, PromptLean, pair_of
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty.items import item_interval
+from judgelaw.uncertainty.calls import smoothed_laws, spread_of
+from judgelaw.uncertainty.new_items import signed_interval
+from judgelaw.uncertainty.results import t_quantile
 
 _CANDIDATES = ("candidate_1", "candidate_2")
 
@@ -41,15 +43,61 @@ def position_choices(tensor: VerdictTensor) -> Floats | None:
 
     Averaged over prompts and equally over AB and BA, so that the better answer favours neither.
     """
+    shown = _shown_first(tensor)
+    if shown is None:
+        return None
+    (ab, ba), (one, two) = shown
+    p = (tensor.counts / tensor.repeats[..., None]).mean(axis=1)
+    first = (p[:, ab, one] + p[:, ba, two]) / 2
+    second = (p[:, ab, two] + p[:, ba, one]) / 2
+    return np.stack([first, second], axis=-1)
+
+
+def _shown_first(tensor: VerdictTensor) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Return where AB and BA are among the orders, and candidates 1 and 2 among the verdicts."""
     names = [name.lower() for name in tensor.orders]
     if sorted(names) != ["ab", "ba"] or not set(_CANDIDATES) <= set(tensor.verdicts):
         return None
     one, two = (tensor.verdicts.index(name) for name in _CANDIDATES)
-    p = (tensor.counts / tensor.repeats[..., None]).mean(axis=1)
-    ab, ba = names.index("ab"), names.index("ba")
-    first = (p[:, ab, one] + p[:, ba, two]) / 2
-    second = (p[:, ab, two] + p[:, ba, one]) / 2
-    return np.stack([first, second], axis=-1)
+    return (names.index("ab"), names.index("ba")), (one, two)
+
+
+def prompt_leans(tensor: VerdictTensor, level: float) -> tuple[PromptLean, ...]:
+    """Return how far each prompt leans to the answer shown first, on the items that were asked.
+
+    lean = 1/2 [(p_AB(c1) - p_AB(c2)) - (p_BA(c1) - p_BA(c2))], a mean over items; AB shows c1
+    first. Its variance is that of independent calls, at smoothed laws where cells are settled. The
+    intervals hold for all prompts together (Bonferroni).
+    """
+    shown = _shown_first(tensor)
+    if shown is None:
+        return ()
+    (ab, ba), (one, two) = shown
+    N, K, O, C = tensor.counts.shape
+    score = np.zeros((O, C))
+    score[ab, [one, two]] = 1.0, -1.0
+    score[ba, [one, two]] = -1.0, 1.0
+    R = tensor.repeats
+    p = tensor.counts / R[..., None]
+    smoothed = smoothed_laws(tensor.counts.reshape(N, K * O, C)).reshape(p.shape)
+    leans = (p * score).sum(axis=(-1, -2)).mean(axis=0) / 2
+    seen, supposed = _variance(p, score) / (R - 1), _variance(smoothed, score) / R
+    tail = (1 - level) / 2 / K
+    found = []
+    for k, name in enumerate(tensor.prompts):
+        spreads = [spread_of(v[:, k].sum(axis=-1) / (2 * N) ** 2) for v in (seen, supposed)]
+        widest = max(spreads, key=lambda s: s.variance)
+        df = min(s.df for s in spreads if s.variance > 0)
+        half = t_quantile(1 - tail, df) * float(np.sqrt(widest.variance))
+        lean = float(leans[k])
+        found.append(PromptLean(prompt=name, lean=lean, interval=(lean - half, lean + half)))
+    return tuple(found)
+
+
+def _variance(p: Floats, score: Floats) -> Floats:
+    """Return the variance of a score under laws (..., orders, verdicts)."""
+    mean = (p * score).sum(axis=-1)
+    return np.asarray((p * score**2).sum(axis=-1) - mean**2)
 
 
 def order_direction(tensor: VerdictTensor, level: float) -> OrderDirection | None:
@@ -58,7 +106,7 @@ def order_direction(tensor: VerdictTensor, level: float) -> OrderDirection | Non
     if choices is None:
         return None
     first, second = (float(x) for x in choices.mean(axis=0))
-    lean = item_interval(choices[:, 0] - choices[:, 1], strata=tensor.strata, level=level)
+    lean = signed_interval(choices[:, 0] - choices[:, 1], level=level)
     band = pair_of(lean)
     favoured = "neither"
     if band is not None and not band[0] <= 0 <= band[1]:

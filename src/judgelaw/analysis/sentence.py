@@ -1,10 +1,29 @@
-"""The answer in one plain sentence: what the disagreement is made of, and what would help."""
+"""The answer in plain words: only what the bounds carry, for the items asked and for others.
 
-from judgelaw.analysis.values import Component, Components, LargestComponent
+A claim is a statistical statement. Each rests on one-sided 95% bounds of a share of the total:
+
+    nearly all of it is dice    the share of call is above 90%
+    X is the largest part       its share is above half, or it is shown to exceed every other part
+    rewording will not help     the share of prompt is below 5%
+    X matters little            its share is below 5%, or it is below .02 itself
+    X helps too                 its share is above 5%, and it does not matter little
+
+Where a bound does not carry a claim, the sentence says what can be told: at most, or at least.
+The first part speaks of the items that were asked, the last one of items like them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from judgelaw.analysis.components import CLAIM
+from judgelaw.analysis.values import Component, Components, LargestComponent, Pair, PromptLean
+from judgelaw.estimate import COMPONENTS
+from judgelaw.uncertainty.inference import Inference
+from judgelaw.uncertainty.projection import Scope
 
 _WORDS = {
     "call": "repeat-to-repeat noise",
-    "prompt": "the prompt wrapper",
+    "prompt": "the prompt",
     "order": "answer order",
     "interaction": "prompt and order together",
 }
@@ -20,111 +39,231 @@ _TOO = {
     "interaction": "averaging over prompts and orders together",
 }
 _FACETS = {"prompt": "the prompt", "order": "the answer order"}
-_VISIBLE = 0.005
-"""A share below it, negative ones included, is too small for the sentence; tables show it raw."""
-_WORTH = 0.05
-"""A share from which a component that is told from zero deserves advice of its own."""
+NEARLY_ALL = 0.9
+MOST = 0.5
+LITTLE = 0.05
+LITTLE_ITSELF = 0.02
 _MANY_INVALID = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claims:
+    """What the bounds carry for one target: the items asked, or items like them.
+
+    Attributes:
+        shares: smallest and largest share of each part, each at the level of a claim.
+        highest: upper bound of each part itself.
+        nearly_all_call: whether nearly all disagreement is between repeated calls.
+        largest: the part that is shown to be larger than every other, or None.
+        no_rewording: whether rewording is shown not to help.
+        little: parts shown to be too small to matter.
+        worth: facets shown to be large enough to do something about.
+    """
+
+    shares: Mapping[str, Pair]
+    highest: Mapping[str, float]
+    nearly_all_call: bool
+    largest: str | None
+    no_rewording: bool
+    little: tuple[str, ...]
+    worth: tuple[str, ...]
+
+
+def claims_of(inference: Inference, scope: Scope) -> Claims:
+    """Return what the bounds of one judge carry."""
+    parts = [c for c in COMPONENTS[:-1] if inference.calls.refusal(c) is None]
+    shares = {c: inference.share(c, CLAIM, scope) for c in parts}
+    highest = {c: inference.bounds(c, CLAIM, scope)[1] for c in parts}
+    facets = [c for c in parts if c != "call"]
+    little = tuple(c for c in facets if shares[c][1] < LITTLE or highest[c] < LITTLE_ITSELF)
+    return Claims(
+        shares=shares,
+        highest=highest,
+        nearly_all_call=shares["call"][0] > NEARLY_ALL,
+        largest=_largest(inference, shares, scope),
+        no_rewording="prompt" in shares and shares["prompt"][1] < LITTLE,
+        little=little,
+        worth=tuple(c for c in facets if shares[c][0] > LITTLE and c not in little),
+    )
+
+
+def _largest(inference: Inference, shares: Mapping[str, Pair], scope: Scope) -> str | None:
+    if len(shares) == 1:
+        return None
+    first = max(shares, key=inference.estimate)
+    if shares[first][0] > MOST:
+        return first
+    others = [c for c in shares if c != first]
+    return first if all(inference.leads(first, c, CLAIM, scope) for c in others) else None
 
 
 def sentence(
     components: Components,
+    inference: Inference,
     lead: LargestComponent | None,
     *,
-    unanimous: bool,
+    leans: Sequence[PromptLean] = (),
     invalid: float = 0.0,
 ) -> str:
     """Say what the disagreement of one judge is made of, and what to do about it.
 
     Args:
         components: of the judge.
+        inference: its bounds.
         lead: its largest component, None where there is one only.
-        unanimous: whether all calls of every cell agree.
+        leans: how far each prompt leans to a position.
         invalid: share of calls without a verdict; if it is large, that comes first.
     """
     fixed = [words for name, words in _FACETS.items() if components[name].absent]
-    found = _finding(components, lead, unanimous=unanimous)
+    found = _finding(components["total"], inference, lead)
     if invalid >= _MANY_INVALID:
         found = (
-            f"{_percent(invalid)} of this judge's calls gave no verdict: repair the prompt or the "
-            f"parser first. As it is, {found[0].lower()}{found[1:]}"
+            f"{round(100 * invalid)}% of this judge's calls gave no verdict: repair the prompt or "
+            f"the parser first. As it is, {found[0].lower()}{found[1:]}"
         )
-    return f"{found}{_unknown(fixed)}."
+    return f"{found}{_unknown(fixed)}.{_leaning(leans)}"
 
 
-def _finding(components: Components, lead: LargestComponent | None, *, unanimous: bool) -> str:
-    total = components["total"].estimate
-    if unanimous and total == 0:
+def _finding(total: Component, inference: Inference, lead: LargestComponent | None) -> str:
+    n = len(inference.items.values)
+    here = f"on {'this item' if n == 1 else f'these {n:,} items'}"
+    least, most = inference.bounds("total", CLAIM, "fixed")
+    if inference.calls.shown.unanimous and total.estimate == 0:
         return (
-            "This judge gave one verdict to each item in every call, whatever the prompt and order "
-            "asked here: there is no disagreement to split"
+            f"This judge gave one verdict to each item in every call {here}, whatever the prompt "
+            f"and order asked here; at most {_of_100(most)} pairs of calls would differ"
         )
     if lead is None:
         return (
-            f"Two calls of this judge on the same item disagree {100 * total:.1f}% of the time, "
-            "and repeat-to-repeat noise is all that was measured"
+            f"Two calls of this judge on the same item disagree in {_of_100(total.estimate)} cases "
+            f"{here} ({_number(least)} to {_number(most)}), and repeat-to-repeat noise is all that "
+            "was measured"
         )
-    if total <= 0:
+    if least <= 0:
         return (
-            f"The total disagreement of this judge came out at {total:.4f}, too small for these "
-            "calls to see, so it has no shares"
+            f"Too little disagreement to split {here}: at most {_of_100(most)} pairs of calls "
+            "differ, and these calls cannot tell what that little is made of"
         )
-    if unanimous:
-        return (
-            f"This judge repeated itself in every cell, so {_shares(components)}: "
-            f"{_ADVICE[lead.largest]}"
-        )
-    shares = _shares(components)
-    return f"{shares[0].upper()}{shares[1:]}: {_advice(components, lead)}"
+    asked = claims_of(inference, "fixed")
+    return f"{here[0].upper()}{here[1:]}, {_said(asked)}{_elsewhere(asked, inference)}"
 
 
-def _shares(components: Components) -> str:
-    present = [name for name in _WORDS if not components[name].absent]
-    ranked = sorted(present, key=lambda name: -components[name].share)
-    small = [_WORDS[name] for name in ranked if components[name].share < _VISIBLE]
-    (first, size), *others = (
-        (_WORDS[name], components[name].share)
-        for name in ranked
-        if components[name].share >= _VISIBLE
-    )
-    how_much = _percent(size) if size < 1 - _VISIBLE else "all"
-    said = [f"{how_much} of this judge's disagreement is {first}"]
-    said += [f"{_percent(share)} {words}" for words, share in others]
-    if not small:
-        return ", ".join(said)
+def _said(claims: Claims) -> str:
+    """Say what holds for one target: the largest part, advice, and what is small or open."""
+    text = f"{_headline(claims)}: {_advice(claims)}" if claims.largest else _headline(claims)
+    parts = [text]
+    if claims.little:
+        parts.append(f"{_with_most(claims, claims.little)} {_verb(claims.little)} little")
+    said = {claims.largest, *claims.little, *claims.worth}
+    left = [c for c in claims.shares if c not in said]
+    if claims.largest and left:
+        parts.append(f"how much is {_with_most(claims, left)} cannot be told")
+    return "; ".join(parts)
+
+
+def _headline(claims: Claims) -> str:
+    if claims.nearly_all_call:
+        least = claims.shares["call"][0]
+        return (
+            f"nearly all of this judge's disagreement is {_WORDS['call']} (at least {_down(least)})"
+        )
+    if claims.largest is not None:
+        low, high = claims.shares[claims.largest]
+        return (
+            f"{_WORDS[claims.largest]} is the largest part of this judge's disagreement "
+            f"({_down(low)} to {_up(high)})"
+        )
+    ranges = [
+        f"{_WORDS[c]} {_down(low)} to {_up(high)}"
+        for c, (low, high) in claims.shares.items()
+        if c not in claims.little
+    ]
     return (
-        f"{', '.join(said)}; {_listed(small)} {'is' if len(small) == 1 else 'are'} too small to see"
+        "which part of this judge's disagreement is largest cannot be told from these calls "
+        f"({_listed(ranges)})"
     )
 
 
-def _listed(words: list[str]) -> str:
+def _advice(claims: Claims) -> str:
+    if claims.largest != "call":
+        return _ADVICE[str(claims.largest)]
+    advice = _ADVICE["call"] + (", rewording will not" if claims.no_rewording else "")
+    too = [_TOO[c] for c in claims.worth]
+    if too:
+        return f"{advice}; {_listed(too)} {'helps' if len(too) == 1 else 'help'} too"
+    return advice
+
+
+def _elsewhere(asked: Claims, inference: Inference) -> str:
+    """Say whether the headline holds for items like these as well."""
+    if inference.refusal("total", "new") is not None:
+        return "; what holds for other items cannot be told from these"
+    other = claims_of(inference, "new")
+    if asked.nearly_all_call and other.nearly_all_call:
+        return "; the same holds for other items like these"
+    if asked.largest is not None and other.largest == asked.largest:
+        return f"; {_WORDS[asked.largest]} is the largest part for other items like these too"
+    return "; whether this holds for other items like these cannot be told"
+
+
+def _leaning(leans: Sequence[PromptLean]) -> str:
+    """Name the prompts whose lean to a position is told from zero, the strongest first."""
+    shown = sorted((x for x in leans if x.shown), key=lambda x: -abs(x.lean))
+    if not shown:
+        return ""
+    first = shown[0]
+    low, high = sorted(abs(end) for end in first.interval)
+    side = "first" if first.lean > 0 else "second"
+    others = len(shown) - 1
+    more = f"; so {'does' if others == 1 else 'do'} {others} more" if others else ""
+    same = all((x.lean > 0) == (first.lean > 0) for x in shown)
+    if others and not same:
+        more = f"; {others} more {'leans' if others == 1 else 'lean'} to one side or the other"
+    points = round(100 * abs(first.lean))
+    return (
+        f" Prompt {first.prompt!r} leans to the answer shown {side} by {points} points of 100 "
+        f"({100 * low:.0f} to {100 * high:.0f}){more}."
+    )
+
+
+def _with_most(claims: Claims, parts: Sequence[str]) -> str:
+    return _listed([f"{_WORDS[c]} ({_at_most(claims, c)})" for c in parts])
+
+
+def _at_most(claims: Claims, part: str) -> str:
+    """Say how large a part can be, in points of 100 where only that is small."""
+    share = claims.shares[part][1]
+    if part in claims.little and share >= LITTLE:
+        return f"at most {_number(claims.highest[part])} points of 100"
+    return f"at most {_up(share)}"
+
+
+def _verb(parts: Sequence[str]) -> str:
+    return "matters" if len(parts) == 1 else "matter"
+
+
+def _listed(words: Sequence[str]) -> str:
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _percent(share: float) -> str:
-    return f"{round(100 * share)}%"
+def _down(share: float) -> str:
+    """Write a lower bound in percent, never rounded up."""
+    return f"{int(100 * share + 1e-9)}%"
 
 
-def _advice(components: Components, lead: LargestComponent) -> str:
-    if not lead.settled:
-        first, second = _WORDS[lead.largest], _WORDS[lead.second]
-        return f"whether {first} or {second} is larger is open on these items"
-    if lead.largest != "call":
-        return _ADVICE[lead.largest]
-    too = [words for name, words in _TOO.items() if _counts(components[name])]
-    rewording = not components["prompt"].absent and not _counts(components["prompt"])
-    advice = _ADVICE["call"] + (", rewording will not" if rewording else "")
-    if too:
-        return f"{advice}; {_listed(too)} {'helps' if len(too) == 1 else 'help'} too"
-    if components["prompt"].absent:
-        return f"{advice}, changing the answer order does little"
-    return advice
+def _up(share: float) -> str:
+    """Write an upper bound in percent, never rounded down."""
+    return f"{-int(-100 * share // 1)}%"
 
 
-def _counts(c: Component) -> bool:
-    """Whether a component is told from zero, and large enough to do something about."""
-    return c.share >= _WORTH and c.band is not None and c.band[0] > 0
+def _of_100(share: float) -> str:
+    return f"{_number(share)} of 100"
+
+
+def _number(share: float) -> str:
+    value = 100 * max(share, 0.0)
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"  # noqa: PLR2004 - two digits
 
 
 def _unknown(fixed: list[str]) -> str:

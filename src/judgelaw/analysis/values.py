@@ -26,17 +26,19 @@ class Component:
     Attributes:
         estimate: corrected, raw; nan where the facet has one level.
         plugin: the same from relative frequencies taken as laws, biased by finite repeats.
-        band: whole-item percentile band of the estimate, None where none can be had.
+        interval: for new items like these: the claim. None where none can be had.
+        band: whole-item percentile band of the estimate, too narrow where few items flip.
         plugin_band: that of the plug-in.
-        call_se, call_interval: call-sampling error with items fixed; None below four repeats, or
-            where calls show no noise.
+        call_se, call_interval: call-sampling error with items fixed.
         share: estimate over total; nan where the total is zero or the facet absent.
         share_band: item band of the share, at the full depth.
-        share_interval: call-sampling interval of the share (Fieller), at the full depth.
+        share_interval: shares that the calls allow with items fixed, at the full depth.
+        share_item_interval: shares that new items like these allow, at the full depth.
     """
 
     estimate: float
     plugin: float
+    interval: Pair | None
     band: Pair | None
     plugin_band: Pair | None
     call_se: float | None
@@ -44,6 +46,7 @@ class Component:
     share: float
     share_band: Pair | None
     share_interval: Pair | None
+    share_item_interval: Pair | None
 
     @property
     def absent(self) -> bool:
@@ -67,20 +70,21 @@ class LargestComponent:
     Attributes:
         largest, second: component names.
         by: largest minus second.
+        interval: of the lead, for new items like these; None where none can be had.
         band: item band of the lead, None where none can be had.
-        call_interval: call-sampling interval of the lead, None below four repeats.
+        call_interval: interval of the lead with items fixed.
+        settled: whether the largest is shown to be larger than every other, for new items.
+        settled_here: the same for the items that were asked.
     """
 
     largest: str
     second: str
     by: float
+    interval: Pair | None
     band: Pair | None
     call_interval: Pair | None
-
-    @property
-    def settled(self) -> bool:
-        """Whether the item band of the lead leaves out zero."""
-        return self.band is not None and self.band[0] > 0
+    settled: bool
+    settled_here: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +113,7 @@ class OrderDirection:
     Attributes:
         first, second: share of calls that chose the answer displayed first, or second.
         lean: first minus second.
-        band: t interval of the lean over items, None where none can be had.
+        band: interval of the lean for new items, None where none can be had.
         favoured: "first", "second" or "neither" (the band holds zero).
     """
 
@@ -118,6 +122,26 @@ class OrderDirection:
     lean: float
     band: Pair | None
     favoured: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptLean:
+    """How far one prompt leans to the answer shown first, on the items that were asked.
+
+    Attributes:
+        prompt: its name.
+        lean: share of calls for the answer shown first, less that for the one shown second.
+        interval: of the lean, together with those of all other prompts.
+    """
+
+    prompt: str
+    lean: float
+    interval: Pair
+
+    @property
+    def shown(self) -> bool:
+        """Whether the lean is told from zero."""
+        return not self.interval[0] <= 0 <= self.interval[1]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -193,10 +217,11 @@ class JudgeAnalysis:
         split: where the error of each macroaverage comes from, calls or items; empty below four
             repeats.
         lead: the largest component; None where the design has one component.
-        strata: components of each stratum, by name; their bands are t intervals over its items.
+        strata: components of each stratum, by name; their bands are their intervals.
         item_values: estimates of single items.
         prompt_distances: None with one prompt.
         order_direction: None where positions are not known.
+        prompt_leans: the same for every prompt, on the items asked; empty where not known.
         projection: prompt component with the error of drawing prompts; sampled designs only.
         other_metrics: flip rate, kappa, ... on the same calls.
         identity: the live identity check at each depth with equal repeats.
@@ -223,6 +248,7 @@ class JudgeAnalysis:
     item_values: ItemValues
     prompt_distances: PromptDistances | None
     order_direction: OrderDirection | None
+    prompt_leans: tuple[PromptLean, ...]
     projection: Interval | None
     other_metrics: tuple[OtherMetric, ...]
     identity: tuple[Identity, ...]

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from judgelaw.analysis.components import Banded
 from judgelaw.analysis.depths import AtDepth, Declaration
 from judgelaw.analysis.outcomes import unanimous_cells
-from judgelaw.estimate import COMPONENTS
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_variance import MIN_REPEATS
 
@@ -29,6 +26,7 @@ def warnings(
         *_repeats(tensor),
         *_calls(full),
         *_bands(overall),
+        *_few_items(overall),
         *_prefixes(full, prefixes),
         *_sampled(full, declared),
     )
@@ -46,8 +44,9 @@ def _facets(full: AtDepth) -> Iterator[str]:
 def _unanimous(tensor: VerdictTensor) -> Iterator[str]:
     if unanimous_cells(tensor) == 1:
         yield (
-            "near-deterministic: all calls of every cell agree, so corrected and plug-in coincide "
-            "and no interval is given for call noise; that it is zero is not shown by these calls"
+            "near-deterministic: all calls of every cell agree, so corrected and plug-in coincide; "
+            "that call noise is zero is not shown by these calls, and its interval says how much "
+            "there may be"
         )
 
 
@@ -66,13 +65,15 @@ def _calls(full: AtDepth) -> Iterator[str]:
     low, _ = full.repeats
     if low < MIN_REPEATS:
         yield (
-            f"no call interval: a cell holds {low} calls, and call-sampling variance has no "
-            f"unbiased estimate below {MIN_REPEATS}; the band contains call noise"
+            f"a cell holds {low} calls: below {MIN_REPEATS} the call variance has no unbiased "
+            "estimate, and call intervals at a nominal 95% were measured to hold in 91% of cases "
+            "or more"
         )
-    elif full.errors is not None:
-        present = [name for name in COMPONENTS if not np.isnan(full.errors.values(name)).any()]
-        reasons = (full.errors.interval(name).reason for name in present)
-        yield from (f"no call interval: {r}" for r in dict.fromkeys(reasons) if r is not None)
+
+
+def _few_items(overall: Banded) -> Iterator[str]:
+    if (reason := overall.inference.refusal("total", "new")) is not None:
+        yield f"no interval for new items: {reason}"
 
 
 def _bands(overall: Banded) -> Iterator[str]:
@@ -91,8 +92,8 @@ def _prefixes(full: AtDepth, prefixes: Sequence[AtDepth]) -> Iterator[str]:
 
 
 def _sampled(full: AtDepth, declared: Declaration) -> Iterator[str]:
-    if declared.design == "sampled" and full.errors is not None:
+    if declared.design == "sampled" and full.drawn is not None:
         yield (
-            "call intervals hold the drawn prompts fixed; the error from drawing them is in "
-            "the prompt interval of the sampled design"
+            "prompts were drawn: intervals cover the drawing of prompts too, bands hold the drawn "
+            "prompts fixed"
         )

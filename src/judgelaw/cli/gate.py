@@ -12,7 +12,8 @@ from judgelaw.cli._source import source_options
 from judgelaw.runs.source import Reading, Source, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.analysis.gating import GateReport, Limit, Scope
+    from judgelaw.uncertainty.gate import Gate, Limit
+    from judgelaw.uncertainty.projection import Scope
 
 PASSED, FAILED, INCONCLUSIVE = 0, 1, 7
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -33,7 +34,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Largest call, prompt, order, interaction, total or invalid; may be repeated.",
 )
 @click.option(
-    "--min", "minima", multiple=True, metavar="coverage=X", help="Least share of planned calls."
+    "--min",
+    "minima",
+    multiple=True,
+    metavar="NAME=X",
+    help="Least coverage (planned calls that are there) or gold (right verdicts); may be repeated.",
 )
 @click.option(
     "--fixed",
@@ -42,8 +47,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     default="fixed",
     help="Decide for these very items asked again.  [default]",
 )
+@click.option("--new-items", "scope", flag_value="new", help="Decide for new items like these.")
 @click.option(
-    "--new-items", "scope", flag_value="new-items", help="Decide for new items of the same strata."
+    "--strict",
+    is_flag=True,
+    help="For new items: suppose one unseen item as bad as an item can be, always.",
 )
 @click.option(
     "--on-inconclusive",
@@ -55,7 +63,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Confidence of each one-sided bound.",
+    help="Confidence of each bound that decides a pass; those that decide a failure are adjusted "
+    "for the number of limits and judges.",
 )
 @click.option("--junit", "junit_file", type=_FILE, metavar="FILE", help="Write JUnit XML.")
 @click.option(
@@ -71,6 +80,7 @@ def command(
     scope: "Scope",
     on_inconclusive: Literal["fail", "pass"] | None,
     level: float,
+    strict: bool,
     junit_file: Path | None,
     summary_file: Path | None,
     json_file: str | None,
@@ -79,15 +89,18 @@ def command(
     """Hold every judge of the main layer against limits.
 
     A limit passes if the one-sided upper bound is below it, fails if the lower bound is above it,
-    and is inconclusive in between. Exit codes: 0 passed, 1 failed, 7 inconclusive.
+    and is inconclusive in between. All limits must pass, so each is passed at the level itself; a
+    judge that keeps all of them fails by chance in 5 of 100 cases at most, however many they are.
+    Exit codes: 0 passed, 1 failed, 7 inconclusive.
     """
     from judgelaw.runs.answer import check_source
 
     calls = read_source(source, reading)
-    report = check_source(calls, limits_of(calls, maxima, minima), scope=scope, level=level)
+    limits = limits_of(calls, maxima, minima)
+    report = check_source(calls, limits, scope=scope, level=level, strict=strict)
     _write(report, junit_file, summary_file, json_file, on_inconclusive)
     if json_file != "-":
-        _show(report, scope)
+        _show(report)
     if report.verdict == "inconclusive":
         return {"fail": FAILED, "pass": PASSED, None: INCONCLUSIVE}[on_inconclusive]
     return PASSED if report.verdict == "pass" else FAILED
@@ -95,7 +108,7 @@ def command(
 
 def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "list[Limit]":
     """Return the limits asked for, or those of the study where none are."""
-    from judgelaw.analysis.gating import Limit
+    from judgelaw.uncertainty.gate import Limit
 
     asked = [("max", text) for text in maxima] + [("min", text) for text in minima]
     if asked:
@@ -104,7 +117,7 @@ def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "l
 
 
 def _limit(side: Literal["max", "min"], text: str) -> "Limit":
-    from judgelaw.analysis.gating import Limit
+    from judgelaw.uncertainty.gate import Limit
 
     name, equals, number = text.partition("=")
     try:
@@ -117,7 +130,7 @@ def _limit(side: Literal["max", "min"], text: str) -> "Limit":
 
 
 def _write(
-    report: "GateReport",
+    report: "Gate",
     junit_file: Path | None,
     summary_file: Path | None,
     json_file: str | None,
@@ -130,19 +143,20 @@ def _write(
     if summary_file is not None:
         files.write(files.markdown(report), summary_file, append=True)
     if json_file is not None:
-        write_json(
-            {"schema": "judgelaw.gate/1", "verdict": report.verdict, "limits": report.limits},
-            json_file,
-        )
+        write_json(report.to_json(), json_file)
 
 
-def _show(report: "GateReport", scope: str) -> None:
+def _show(report: "Gate") -> None:
     from judgelaw.report.gate import asked, bounds, number, reasons
 
     kept = sum(d.verdict == "pass" for d in report.limits)
-    where = "these items" if scope == "fixed" else "new items"
+    where = "these items" if report.items == "fixed" else "new items like these"
     verdict = {"pass": "passed", "fail": "failed"}.get(report.verdict, report.verdict)
     say(f"Gate {verdict}: {kept} of {len(report.limits)} limits kept, for {where}.")
+    say(
+        f"Passing bounds hold at {report.level:.4g} each, failing ones at {report.fail_level:.4g}: "
+        f"together {report.level:.4g}."
+    )
     rows = [[d.judge, asked(d), number(d.estimate), bounds(d), d.verdict] for d in report.limits]
     show_table(["judge", "limit", "estimate", "one-sided bounds", "verdict"], rows, title="")
     for reason in reasons(report):

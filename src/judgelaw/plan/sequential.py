@@ -13,7 +13,7 @@ from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, Design
 from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import GateDecision, call_interval, gate
+from judgelaw.uncertainty import Limit, LimitDecision, check_limits
 from judgelaw.uncertainty.call_variance import MIN_REPEATS
 from judgelaw.worlds.checks import check_at_least, check_number
 
@@ -63,7 +63,7 @@ class Look:
     action: Literal["stop", "continue", "exhausted"]
     depth: int
     next_depth: int | None
-    decision: GateDecision
+    decision: LimitDecision
 
 
 def look(
@@ -73,21 +73,19 @@ def look(
     depth: int,
     design: Design = "census",
     order_weights: Weights = None,
-    prompt_weights: Weights = None,
 ) -> Look:
     """Look at the frozen prefix of one declared depth."""
     if depth not in plan.depths:
         raise InputError(f"depth {depth} was not declared; the looks are at {list(plan.depths)}")
-    found = call_interval(
-        tensor.prefix(depth),
-        plan.component,
+    (decision,) = check_limits(
+        {tensor.judge or "judge": tensor.prefix(depth)},
+        [Limit(quantity=plan.component, side="max", value=plan.limit)],
+        level=plan.level,
         design=design,
         order_weights=order_weights,
-        prompt_weights=prompt_weights,
-    )
-    decision = gate(found, plan.limit, level=plan.level)
+    ).limits
     later = [d for d in plan.depths if d > depth]
-    if decision.decision != "inconclusive":
+    if decision.verdict != "inconclusive":
         return Look(action="stop", depth=depth, next_depth=None, decision=decision)
     if not later:
         return Look(action="exhausted", depth=depth, next_depth=None, decision=decision)

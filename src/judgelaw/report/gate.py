@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
-    from judgelaw.analysis.gating import GateReport, LimitDecision
+    from judgelaw.uncertainty.gate import Gate, LimitDecision
 
 _WORDS = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive"}
 
@@ -20,7 +20,7 @@ def said(d: "LimitDecision") -> str:
     return text + between + ("" if d.reason is None else f" ({d.reason})")
 
 
-def reasons(report: "GateReport") -> list[str]:
+def reasons(report: "Gate") -> list[str]:
     """Return what there is to know about the bounds, each reason once with its limits."""
     about: dict[str, list[str]] = {}
     for d in report.limits:
@@ -46,7 +46,7 @@ def number(x: float) -> str:
     return "-" if isnan(x) else f"{x:.4f}"
 
 
-def junit(report: "GateReport", *, on_inconclusive: str | None) -> str:
+def junit(report: "Gate", *, on_inconclusive: str | None) -> str:
     """Return JUnit XML: one test case for each judge and limit.
 
     An inconclusive limit is a failure, or skipped where it was asked to pass.
@@ -74,7 +74,7 @@ def junit(report: "GateReport", *, on_inconclusive: str | None) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
 
-def markdown(report: "GateReport") -> str:
+def markdown(report: "Gate") -> str:
     """Return a Markdown summary: the verdict, then a table of limits."""
     lines = [
         f"### judgelaw gate: {_WORDS[report.verdict]}",

@@ -1,13 +1,17 @@
 """What was read, analysed or held against limits, with what a run declares about it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.runs.source import Source
+from judgelaw.runs.source import UNNAMED, Reading, Source, of_tensors, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.analysis import Analysis
-    from judgelaw.analysis.gating import GateReport, Limit, Scope
+    from judgelaw.analysis import Analysis, Key
+    from judgelaw.estimate import Design
+    from judgelaw.uncertainty.gate import Gate, Limit
+    from judgelaw.uncertainty.projection import Scope
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, the steps done, and all steps."""
@@ -60,13 +64,90 @@ def _of_run(calls: Source) -> dict[str, Any]:
     }
 
 
+def gate(
+    x: Any,
+    limits: "Mapping[str, float]",
+    *,
+    items: "Scope" = "fixed",
+    level: float = 0.95,
+    strict: bool = False,
+    judge: "str | Sequence[str] | None" = None,
+    layer: str | None = None,
+    design: "Design | None" = None,
+    order_weights: "Mapping[str, float] | None" = None,
+) -> "Gate":
+    """Hold judges against limits: each is passed, failed, or not decided by these calls.
+
+    Args:
+        x: a tensor, a mapping of tensors by judge, a run, a frame, or the path of a run or table.
+        limits: largest values of call, prompt, order, interaction, total or invalid, and least
+            values of coverage or gold: `{"prompt": 0.02, "gold": 0.8}`.
+        items: "fixed" for the items that were asked, "new" for items like them.
+        level: confidence of each bound that decides a pass; all limits must pass. Those that decide
+            a failure are at 1 - (1 - level) / m for m limits and judges together.
+        strict: for new items, suppose one unseen item at the end of its range throughout.
+        judge: these judges only.
+        layer: this layer only.
+        design: "census" or "sampled"; by default as the run declares it.
+        order_weights: how often each order is used; by default as the run declares it.
+
+    >>> import numpy as np, judgelaw as jl
+    >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 6, 2))
+    >>> jl.gate(jl.VerdictTensor.from_counts(counts), {"prompt": 0.05}).verdict
+    'pass'
+    """
+    from judgelaw.uncertainty.gate import limits_of
+
+    calls = source_of(x, judge=judge, layer=layer, design=design)
+    if order_weights is not None:
+        calls = replace(calls, order_weights=order_weights)
+    asked = limits_of(limits or calls.gate)
+    return check_source(calls, asked, scope=items, level=level, strict=strict)
+
+
+def source_of(
+    x: Any,
+    *,
+    judge: "str | Sequence[str] | None" = None,
+    layer: str | None = None,
+    design: "Design | None" = None,
+) -> Source:
+    """Return the calls behind anything that holds calls."""
+    from judgelaw.tables import read_tensors
+    from judgelaw.tensor import VerdictTensor
+
+    judges = () if judge is None else (judge,) if isinstance(judge, str) else tuple(judge)
+    place = getattr(x, "path", x)  # a Run names its folder
+    if isinstance(place, str | PathLike):
+        return read_source(str(place), Reading(judges=judges, layer=layer, design=design))
+    if isinstance(x, VerdictTensor):
+        found = {(x.layer, x.judge or UNNAMED): x}
+    elif isinstance(x, Mapping):
+        found = {_key(name): tensor for name, tensor in x.items()}
+    else:
+        read = read_tensors(x)
+        found = {(at, name or UNNAMED): tensor for (at, name), tensor in read.items()}
+    return of_tensors(found, judges=judges, layer=layer, design=design)
+
+
+def _key(name: Any) -> "Key":
+    if isinstance(name, str):
+        return None, name
+    layer, judge = name
+    return layer, judge
+
+
 def check_source(
-    calls: Source, limits: "Sequence[Limit]", *, scope: "Scope", level: float
-) -> "GateReport":
+    calls: Source,
+    limits: "Sequence[Limit]",
+    *,
+    scope: "Scope",
+    level: float,
+    strict: bool = False,
+) -> "Gate":
     """Check the judges of the main layer."""
     from judgelaw.analysis.coverage import coverage
-    from judgelaw.analysis.depths import Declaration
-    from judgelaw.analysis.gating import check_limits
+    from judgelaw.uncertainty.gate import check_limits
 
     tensors = calls.main()
     return check_limits(
@@ -74,6 +155,8 @@ def check_source(
         limits,
         scope=scope,
         level=level,
-        declared=Declaration(design=calls.design, order_weights=calls.order_weights),
+        design=calls.design,
+        order_weights=calls.order_weights,
         coverage={**{judge: coverage(t) for judge, t in tensors.items()}, **calls.coverage},
+        strict=strict,
     )

@@ -94,6 +94,24 @@ def read_source(path: str, reading: Reading | None = None) -> Source:
     return _declared(chosen, run, reading)
 
 
+def of_tensors(
+    tensors: "Mapping[Key, VerdictTensor]",
+    *,
+    judges: tuple[str, ...] = (),
+    layer: str | None = None,
+    design: "Design | None" = None,
+) -> Source:
+    """Return tensors that are there already as a source, some judges of one layer if asked."""
+    if not tensors:
+        raise InputError("no calls: give a tensor, or a mapping of tensors by judge")
+    chosen = _of_layer(tensors, layer)
+    there = sorted({judge for _, judge in chosen})
+    if unknown := [judge for judge in judges if judge not in there]:
+        raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(there)}")
+    kept = {key: t for key, t in chosen.items() if not judges or key[1] in judges}
+    return Source(tensors=kept, design=design or "census")
+
+
 @contextmanager
 def _remedy() -> Iterator[None]:
     """Name the options of the command line where a message speaks Python."""

@@ -51,7 +51,11 @@ def labelled(
     strata: tuple[str | None, ...],
     gold: tuple[str | None, ...],
 ) -> VerdictTensor:
-    """Make a tensor of what was counted; strata and gold labels may be missing, some or all."""
+    """Make a tensor of what was counted; strata and gold labels may be missing, some or all.
+
+    Letters under several orders may name positions: then swapping the answers swaps their meaning.
+    """
+    letters = alphabet.letters and len(orders) > 1
     return VerdictTensor(
         counts=counts,
         ranked=ranked,
@@ -63,13 +67,9 @@ def labelled(
         gold=gold if any(gold) else None,
         layer=pair[0],
         judge=pair[1],
-        notes=(*alphabet.notes, *_of_letters(alphabet, orders)),
+        notes=(*alphabet.notes, *((_POSITIONS,) if letters else ())),
+        letters=letters,
     )
-
-
-def _of_letters(alphabet: Alphabet, orders: Sequence[str]) -> tuple[str, ...]:
-    """Warn of verdicts that may name positions: then swapping the answers swaps their meaning."""
-    return (_POSITIONS,) if alphabet.letters and len(orders) > 1 else ()
 
 
 def _joined(parts: Sequence[Part]) -> Part:

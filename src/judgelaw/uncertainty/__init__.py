@@ -1,8 +1,9 @@
 """How far an estimate can be off: items, calls, prompts, and what cannot be known.
 
-Whole-item bands (`item_bands`) and item errors (`item_interval`) speak of new items. Call errors
-(`call_errors`, `call_interval`), the panel interval and the deviation bound speak of the same items
-asked again, `prompt_projection` of new prompts from the same generator. `permutation_test` asks
+`infer` prepares every bound of one judge: for the items asked, and for items like them; gates,
+sentences and printed intervals use these. Whole-item bands (`item_bands`) and t errors over items
+(`item_interval`) remain for comparison: where most items are settled they are too narrow. The panel
+interval and the deviation bound speak of the same items asked again. `permutation_test` asks
 whether there is an effect at all. What cannot be had is nan with a reason, or NotIdentifiedError.
 """
 
@@ -23,8 +24,10 @@ from judgelaw.uncertainty.contrasts import (
     judge_difference,
 )
 from judgelaw.uncertainty.forms import Contrast, component_map, concentration_forms, form_of
-from judgelaw.uncertainty.gates import GateDecision, gate
+from judgelaw.uncertainty.gate import Gate, Limit, LimitDecision, check_limits
+from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.items import item_interval
+from judgelaw.uncertainty.new_items import NewItems, item_difference, new_items
 from judgelaw.uncertainty.panel import panel_interval
 from judgelaw.uncertainty.permutation import PermutationTest, permutation_test
 from judgelaw.uncertainty.projection import Projection, item_projections, prompt_projection
@@ -36,9 +39,13 @@ __all__ = [
     "Contrast",
     "DeviationBound",
     "ErrorSplit",
-    "GateDecision",
+    "Gate",
+    "Inference",
     "Interval",
     "Lead",
+    "Limit",
+    "LimitDecision",
+    "NewItems",
     "PermutationTest",
     "Projection",
     "VarianceParts",
@@ -46,17 +53,20 @@ __all__ = [
     "call_covariance",
     "call_errors",
     "call_interval",
+    "check_limits",
     "component_lead",
     "component_map",
     "component_share",
     "concentration_forms",
     "deviation_bound",
     "form_of",
-    "gate",
+    "infer",
     "item_bands",
+    "item_difference",
     "item_interval",
     "item_projections",
     "judge_difference",
+    "new_items",
     "panel_interval",
     "permutation_test",
     "prompt_projection",

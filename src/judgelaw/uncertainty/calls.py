@@ -1,16 +1,32 @@
-"""Call-sampling error of the complete estimator: intervals, their split, item reliability.
+"""Call-sampling error of the complete estimator: the same items asked again.
 
-Items, prompts and orders are fixed; only the judge's dice are random. For N items,
+Items, prompts and orders are fixed; only the judge's dice are random. For N items the variance of
+the macroaverage is V = sum_i V_i / N^2, with nu = 2 (sum V_i)^2 / sum V_i^2 degrees of freedom. Two
+estimates of V_i are kept (module `call_variance`):
 
-    variance of the macroaverage = sum_i V_i / N^2,     interval with a t quantile of
-    nu = 2 (sum_i V_i)^2 / sum_i V_i^2 degrees,         V_i unbiased (module `call_variance`)
+    V_B   unbiased from four repeats on; with two or three, the formula at plug-in laws
+    V_S   the formula at smoothed laws (n_u + m_i) / (R_u + 1), m_i the profile of the benchmark
+
+Where most cells are settled, V_B rests on a few calls and may be zero or negative; V_S supposes
+that cells hide as much noise as the benchmark shows on average. An interval at level p per side:
+
+    R >= 4    V_B if it is positive and nu_B >= 25 (kappa = 5);  else max(V_S, V_B), the smaller nu
+              (kappa = 3)
+    R = 2, 3  max(V_S, V_B), the smaller nu, kappa = 3; the call component's V is at least that of
+              the agreements over all cells
+    lower     e - t_nu sqrt V
+    upper     e + z^2 a/2 + t_nu sqrt(V + z^2 a^2/4),     a = V / max(|e|, kappa sqrt V)
+
+and where five calls or fewer leave the mode of their cell, an exact binomial bound on how often
+calls do so holds the upper ends up. Contrasts take max(V_S, V_B) always.
 
 Resampling items already contains this noise: E[s^2 / N] = V_call + S_U^2 / N, with s^2 the variance
 of item estimates and S_U^2 that of the true item values. Show the split, never add the two.
 """
 
-from dataclasses import dataclass
-from math import nan
+from dataclasses import dataclass, replace
+from math import nan, sqrt
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,19 +34,22 @@ from numpy.typing import ArrayLike, NDArray
 from judgelaw.estimate import COMPONENTS, Design
 from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.call_variance import call_covariance
-from judgelaw.uncertainty.declared import declare, require_four
+from judgelaw.uncertainty.call_variance import (
+    MIN_REPEATS,
+    call_covariance,
+    true_call_covariance,
+)
+from judgelaw.uncertainty.declared import Declared, declare
 from judgelaw.uncertainty.forms import (
     Contrast,
     absent_component,
     absent_reason,
     component_map,
     concentration_forms,
-    contrast_name,
     contrast_row,
     contrast_vector,
 )
-from judgelaw.uncertainty.results import Interval, check_level, is_constant, no_interval, t_interval
+from judgelaw.uncertainty.results import Interval, check_level, is_constant, no_interval, t_quantile
 
 Floats = NDArray[np.float64]
 
@@ -39,10 +58,14 @@ _COVERS: dict[Design, str] = {
     "sampled": "call sampling, with the items and the drawn prompts fixed; "
     "not the drawing of prompts (see prompt_projection)",
 }
-
-_CANCELLED = (
-    "the items' unbiased variances nearly cancel, so the error has less than one degree of "
-    "freedom: acquire more items or repeats, or use the item error"
+_SETTLED_DF: Final = 25.0
+_FEW_EVENTS: Final = 5
+_AGREEING: Final = 0.85
+_PRIOR: Final = (0.0, 2.0, 0.3)
+"""Calls added to the most frequent, the second and every later verdict of the profile."""
+_EXACT_ONLY = (
+    "the split needs the unbiased variance, which does not exist below four calls in a cell: "
+    "acquire four repeats"
 )
 
 
@@ -67,24 +90,76 @@ class ErrorSplit:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Shown:
+    """What the calls show besides their variance, for judges that are settled nearly everywhere.
+
+    Attributes:
+        agreement: agreement of distinct calls in every cell, (items, cells).
+        weights: weight of every cell, (cells,).
+        off_mode: calls of every item that differ from the most frequent verdict of their cell.
+        calls: calls of every item.
+        fewest: smallest number of calls in a cell of every item.
+        facets: numbers of prompts and orders.
+    """
+
+    agreement: Floats
+    weights: Floats
+    off_mode: NDArray[np.int64]
+    calls: NDArray[np.int64]
+    fewest: NDArray[np.int64]
+    facets: tuple[int, int]
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether all calls of every cell agree."""
+        return not self.off_mode.any()
+
+    def rows(self, rows: NDArray[np.intp]) -> Self:
+        """Keep some items."""
+        return replace(
+            self,
+            agreement=self.agreement[rows],
+            off_mode=self.off_mode[rows],
+            calls=self.calls[rows],
+            fewest=self.fewest[rows],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """A variance with the degrees of freedom that its estimate has."""
+
+    variance: float
+    df: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CallErrors:
-    """Item estimates with their exact call-sampling covariance.
+    """Item estimates with the covariance of their call-sampling error.
 
     Attributes:
         estimates: (items, components), in the order of COMPONENTS.
-        covariance: unbiased covariance of H_XO, H_X, H_O and H_0, (items, 4, 4).
+        covariance: of H_XO, H_X, H_O and H_0, (items, 4, 4): unbiased if `exact`, else the formula
+            at plug-in laws.
+        smoothed: the same by the formula at smoothed laws.
         components: the components in terms of the four H, (5, 4); nan where a facet has one level.
-        unanimous: whether all calls of an item agree within every cell, (items,).
+        shown: agreements and the few calls that differ.
         design: "census" or "sampled".
         items: labels of the items, or None.
     """
 
     estimates: Floats
     covariance: Floats
+    smoothed: Floats
     components: Floats
-    unanimous: NDArray[np.bool_]
+    shown: Shown
     design: Design
     items: tuple[str, ...] | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether every cell holds the four calls that an unbiased variance takes."""
+        return bool(self.shown.fewest.min() >= MIN_REPEATS)
 
     @property
     def covers(self) -> str:
@@ -98,30 +173,65 @@ class CallErrors:
         return np.asarray(self.estimates[:, used] @ ell[used])
 
     def variances(self, contrast: Contrast = "prompt") -> Floats:
-        """Return the unbiased call-sampling variance V_i of every item; it may be negative."""
-        if absent_component(contrast, self.components) is not None:
-            return np.full(len(self.estimates), np.nan)
-        row = contrast_row(contrast, self.components)
-        return np.asarray(np.einsum("a,nab,b->n", row, self.covariance, row))
+        """Return the call-sampling variance V_i of every item; where unbiased, maybe negative."""
+        return self._variances(self.covariance, contrast)
+
+    def bounds(self, contrast: Contrast, p: float) -> tuple[float, float]:
+        """Return lower and upper bounds of a component or contrast, each at level p."""
+        if self.refusal(contrast) is not None:
+            return nan, nan
+        e = float(self.values(contrast).mean())
+        if not isinstance(contrast, str):
+            spread = self.wide_spread(contrast)
+            return -shifted_upper(-e, spread, p), shifted_upper(e, spread, p)
+        spread, kappa = self.spread(contrast)
+        upper = shifted_upper(e, spread, p, kappa=kappa)
+        lower = e - t_quantile(p, spread.df) * sqrt(spread.variance)
+        return lower, max(upper, self._rare_events(contrast, e, p))
 
     def interval(self, contrast: Contrast = "prompt", *, level: float = 0.95) -> Interval:
-        """Return the macroaverage with its call-sampling t interval."""
+        """Return the macroaverage with its interval for the same items asked again."""
         check_level(level)
+        e = float(self.values(contrast).mean())
         reason = self.refusal(contrast)
-        return interval_of_sums(
-            estimate=float(self.values(contrast).mean()),
-            variances=self.variances(contrast) / len(self.estimates) ** 2,
+        if reason is not None:
+            return no_interval(estimate=e, level=level, covers=self.covers, reason=reason)
+        if isinstance(contrast, str):
+            spread, _ = self.spread(contrast)
+        else:
+            spread = self.wide_spread(contrast)
+        low, high = self.bounds(contrast, (1 + level) / 2)
+        return Interval(
+            estimate=e,
+            se=sqrt(spread.variance),
+            low=low,
+            high=high,
+            df=spread.df,
             level=level,
             covers=self.covers,
-            name=contrast_name(contrast),
-            reason=reason,
+            inverted=True,
         )
+
+    def spread(self, component: str) -> tuple[Spread, float]:
+        """Return the variance that bounds of one component use, and kappa."""
+        B, S = (self._spread(V) for V in self._both(component))
+        if self.exact and B.variance > 0 and B.df >= _SETTLED_DF:
+            return B, 5.0
+        wide = _wider(B, S)
+        if not self.exact and self._floored(component):
+            wide = self._at_least_agreements(wide)
+        return wide, 3.0
+
+    def wide_spread(self, contrast: Contrast) -> Spread:
+        """Return the larger variance and the smaller degrees of freedom, as contrasts use them."""
+        B, S = (self._spread(V) for V in self._both(contrast))
+        return _wider(B, S)
 
     def split(self, contrast: Contrast = "prompt") -> ErrorSplit:
         """Return the call part, the item part and the total of the macroaverage's variance."""
         values, V = self.values(contrast), self.variances(contrast)
         N = len(values)
-        reason = self.refusal(contrast)
+        reason = self.refusal(contrast) or self._no_split()
         call = float(V.sum()) / N**2 if reason is None else nan
         if N < 2:  # noqa: PLR2004 - a variance over items
             reason = reason or "one item has no variance over items: the split needs two or more"
@@ -142,12 +252,77 @@ class CallErrors:
         """Say why these calls give no error for the contrast, or None."""
         if (absent := absent_component(contrast, self.components)) is not None:
             return absent_reason(absent)
-        if self.unanimous.all():
+        return None
+
+    def rows(self, rows: NDArray[np.intp]) -> Self:
+        """Keep some items."""
+        return replace(
+            self,
+            estimates=self.estimates[rows],
+            covariance=self.covariance[rows],
+            smoothed=self.smoothed[rows],
+            shown=self.shown.rows(rows),
+            items=None if self.items is None else tuple(self.items[i] for i in rows),
+        )
+
+    def _variances(self, covariance: Floats, contrast: Contrast) -> Floats:
+        if absent_component(contrast, self.components) is not None:
+            return np.full(len(self.estimates), np.nan)
+        row = contrast_row(contrast, self.components)
+        return np.asarray(np.einsum("a,nab,b->n", row, covariance, row))
+
+    def _both(self, contrast: Contrast) -> tuple[Floats, Floats]:
+        """Return V_B and V_S of every item."""
+        return self.variances(contrast), self._variances(self.smoothed, contrast)
+
+    def _spread(self, V: Floats) -> Spread:
+        return spread_of(V / len(self.estimates) ** 2)
+
+    def _no_split(self) -> str | None:
+        if not self.exact:
+            return _EXACT_ONLY
+        if self.shown.unanimous:
             return (
                 "every cell is unanimous, so these calls say nothing about call noise: it may be "
-                "small, and it is not known to be zero; acquire more repeats, or use the item error"
+                "small, and it is not known to be zero; acquire more repeats"
             )
         return None
+
+    def _floored(self, component: str) -> bool:
+        if component == "call":
+            return True
+        return component == "total" and float(self.shown.agreement.mean()) >= _AGREEING
+
+    def _at_least_agreements(self, spread: Spread) -> Spread:
+        """Hold the variance up by that of the agreements over all cells, V_J."""
+        a = self.shown.agreement
+        if a.size < 2:  # noqa: PLR2004 - to vary
+            return spread
+        floor = float(a.var(ddof=1)) / a.size
+        if floor <= spread.variance:
+            return spread
+        C = (self.shown.weights**2 * (1 - a) ** 2).sum(axis=1)
+        df = 2 * float(C.sum()) ** 2 / float((C**2).sum())
+        return Spread(variance=floor, df=max(1.0, min(spread.df, df)))
+
+    def _rare_events(self, component: str, e: float, p: float) -> float:
+        """Return the least upper end where hardly any call differs from the others of its cell.
+
+        Two calls of a cell differ at most twice as often as one leaves the mode. Where no call
+        does, a single item may still hide noise in one prompt, one order or one cell.
+        """
+        shown, found = self.shown, -np.inf
+        Q, calls = int(shown.off_mode.sum()), int(shown.calls.sum())
+        if Q <= _FEW_EVENTS and component in {"call", "total"}:
+            from scipy.special import betaincinv  # noqa: PLC0415 - scipy loads when it is needed
+
+            most = 1.0 if calls == Q else float(betaincinv(Q + 1, calls - Q, p))
+            heaviest = float(shown.weights.max()) * len(shown.weights)
+            call = float(self.values("call").mean())
+            found = e + max(0.0, min(1.0, 2 * most * heaviest) - call)
+        if Q == 0 and component in {"prompt", "order", "interaction"}:
+            found = e + _hidden(component, shown, p) / len(self.estimates)
+        return float(found)
 
 
 def call_errors(
@@ -158,12 +333,13 @@ def call_errors(
     prompt_weights: Weights = None,
     dissimilarity: ArrayLike | str | None = None,
 ) -> CallErrors:
-    """Return item estimates with the exact unbiased covariance of their call-sampling error.
+    """Return item estimates with the covariance of their call-sampling error.
 
-    Condition: independent calls, four or more in every cell. Arguments as in `decompose`.
+    Condition: independent calls, two or more in every cell; from four on the covariance is exactly
+    unbiased. Arguments as in `decompose`.
 
     Raises:
-        NotIdentifiedError: a cell holds fewer than four calls.
+        NotIdentifiedError: a cell holds one call.
     """
     known = declare(
         x,
@@ -172,14 +348,21 @@ def call_errors(
         prompt_weights=prompt_weights,
         dissimilarity=dissimilarity,
     )
-    require_four(known)
     found = known.decompose()
     K, O = known.n.shape[1:3]
+    c, n = concentration_forms(known.w, known.q), known.cells
+    R = n.sum(axis=-1)
+    exact = int(R.min()) >= MIN_REPEATS
     return CallErrors(
         estimates=np.stack([found[name] for name in COMPONENTS], axis=-1),
-        covariance=call_covariance(known.cells, concentration_forms(known.w, known.q), known.M),
+        covariance=(
+            call_covariance(n, c, known.M)
+            if exact
+            else true_call_covariance(n / R[..., None], R, c, known.M)
+        ),
+        smoothed=true_call_covariance(smoothed_laws(n), R, c, known.M),
         components=component_map(K, O, design),
-        unanimous=(known.cells.max(axis=-1) == known.cells.sum(axis=-1)).all(axis=-1),
+        shown=_shown(known),
         design=design,
         items=known.items,
     )
@@ -195,7 +378,7 @@ def call_interval(
     prompt_weights: Weights = None,
     dissimilarity: ArrayLike | str | None = None,
 ) -> Interval:
-    """Return the macroaverage of a component or contrast with its call-sampling t interval.
+    """Return the macroaverage of a component or contrast with its interval for the same items.
 
     >>> import numpy as np
     >>> counts = np.random.default_rng(1).multinomial(8, [0.4, 0.3, 0.2, 0.1], size=(50, 6, 2))
@@ -213,29 +396,67 @@ def call_interval(
     return errors.interval(contrast, level=level)
 
 
-def interval_of_sums(
-    *,
-    estimate: float,
-    variances: Floats,
-    level: float,
-    covers: str,
-    name: str,
-    reason: str | None = None,
-    warning: str | None = None,
-) -> Interval:
-    """Return the interval of a sum of independent terms whose variances were estimated apart."""
-    total = float(variances.sum())
-    if reason is None and not total > 0:
-        reason = (
-            f"the unbiased call-sampling variance of {name} came out at {total:.3g}, and what is "
-            "not positive gives no interval: call noise is too small for these repeats to see; "
-            "acquire more repeats, or use the item error"
-        )
-    if reason is not None:
-        return no_interval(estimate=estimate, level=level, covers=covers, reason=reason)
-    nu = 2 * total**2 / float((variances**2).sum())
-    if nu < 1:
-        return no_interval(estimate=estimate, level=level, covers=covers, reason=_CANCELLED)
-    return t_interval(
-        estimate=estimate, variance=total, df=nu, level=level, covers=covers, warning=warning
+def smoothed_laws(n: NDArray[np.int64]) -> Floats:
+    """Return (n_u + m_i) / (R_u + 1) for counts (items, cells, verdicts).
+
+    m_i gives an item's most frequent verdict the share that the most frequent one has over the
+    benchmark, its second the second share, and so on; ties go by the order of the alphabet.
+    """
+    pooled = n.sum(axis=1)
+    ranking = np.argsort(-pooled, axis=-1, kind="stable")
+    profile = np.take_along_axis(pooled, ranking, axis=-1).sum(axis=0).astype(float)
+    C = len(profile)
+    profile += np.array([*_PRIOR[:2], *[_PRIOR[2]] * max(0, C - 2)])[:C]
+    m = np.empty(pooled.shape)
+    np.put_along_axis(m, ranking, np.broadcast_to(profile / profile.sum(), m.shape), axis=-1)
+    R = n.sum(axis=-1, keepdims=True)
+    return np.asarray((n + m[:, None]) / (R + 1))
+
+
+def spread_of(V: Floats) -> Spread:
+    """Return the sum of independent terms' variances with its degrees of freedom, one or more."""
+    total, squares = float(V.sum()), float((V**2).sum())
+    return Spread(variance=total, df=max(1.0, 2 * total**2 / squares) if squares > 0 else 1.0)
+
+
+def shifted_upper(e: float, spread: Spread, p: float, *, kappa: float = 3.0) -> float:
+    """Return the upper end: a variance that grows with the estimate moves it outwards."""
+    V = spread.variance
+    if V <= 0:
+        return e
+    z, t = t_quantile(p, np.inf), t_quantile(p, spread.df)
+    a = V / max(abs(e), kappa * sqrt(V))
+    return e + z**2 * a / 2 + t * sqrt(V + z**2 * a**2 / 4)
+
+
+def _wider(B: Spread, S: Spread) -> Spread:
+    if B.variance <= 0:
+        return S
+    return Spread(variance=max(B.variance, S.variance), df=min(B.df, S.df))
+
+
+def _hidden(component: str, shown: Shown, p: float) -> float:
+    """Return what one item may hide where every cell is unanimous: 2 eps^2 f."""
+    K, O = shown.facets
+    R = int(shown.fewest.min())
+    f, calls = {
+        "prompt": ((K - 1) / K**2, R * O),
+        "order": ((O - 1) / O**2, R * K),
+        "interaction": ((K - 1) * (O - 1) / (K * O) ** 2, R),
+    }[component]
+    return 2 * float(1 - (1 - p) ** (1 / calls)) ** 2 * f
+
+
+def _shown(known: Declared) -> Shown:
+    n = known.cells
+    R = n.sum(axis=-1)
+    p = n / R[..., None]
+    together = (p * p).sum(axis=-1) if known.M is None else ((p @ known.M) * p).sum(axis=-1)
+    return Shown(
+        agreement=(R * together - 1) / (R - 1),
+        weights=np.outer(known.w, known.q).ravel(),
+        off_mode=(R - n.max(axis=-1)).sum(axis=-1),
+        calls=R.sum(axis=-1),
+        fewest=R.min(axis=-1),
+        facets=(known.n.shape[1], known.n.shape[2]),
     )

@@ -1,5 +1,10 @@
-"""Contrasts of components: the lead of the largest, shares of the total, differences of judges."""
+"""Contrasts of components on fixed items: the lead, shares of the total, differences of judges.
 
+A contrast takes the larger of the two variances that `calls` keeps, and the smaller degrees of
+freedom. A share rho of the total is allowed where zero lies between the bounds of g - rho T.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import nan, sqrt
 
@@ -7,8 +12,9 @@ import numpy as np
 
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS
-from judgelaw.uncertainty.calls import CallErrors, interval_of_sums
-from judgelaw.uncertainty.forms import Contrast, absent_component, contrast_name, contrast_row
+from judgelaw.uncertainty.calls import CallErrors, Spread, shifted_upper
+from judgelaw.uncertainty.forms import Contrast
+from judgelaw.uncertainty.new_items import largest_allowed
 from judgelaw.uncertainty.results import (
     Interval,
     check_level,
@@ -17,10 +23,8 @@ from judgelaw.uncertainty.results import (
 )
 
 _PARTS = COMPONENTS[:-1]
-_ONE_SILENT = (
-    "every cell of one judge is unanimous: its call noise is taken as estimated, that is zero, so "
-    "the interval may be too narrow"
-)
+_ROUNDING = 1e-12
+_NO_TOTAL = "the total is zero: nothing has a share in it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,56 +62,108 @@ def component_lead(errors: CallErrors, *, level: float = 0.95) -> Lead:
     )
 
 
-def component_share(
-    errors: CallErrors, component: Contrast = "prompt", *, level: float = 0.95
-) -> Interval:
-    """Return the share of a component in the total, with the interval by inversion.
+def share_upper(errors: CallErrors, component: str, p: float) -> float:
+    """Return the largest share of the total that the calls allow at level p, in [0, 1]."""
+    return largest_allowed(_upper_allows(errors, component, p))
 
-    All shares rho with |g - rho total| <= t se(c_g - rho c_total) are in the interval (Fieller); t
-    has the degrees of freedom of the contrast at the estimated share. Dividing the ends of two
-    bands would ignore that both move together. `se` is that of the linearised share.
+
+def share_lower(errors: CallErrors, component: str, p: float) -> float:
+    """Return the smallest share of the total that the calls allow at level p, in [0, 1]."""
+    upper = _upper_allows(errors, component, p, sign=-1.0)
+    return 1 - largest_allowed(lambda rest: upper(1 - rest))
+
+
+def component_share(
+    errors: CallErrors, component: str = "prompt", *, level: float = 0.95
+) -> Interval:
+    """Return the share of a component in the total, with the shares that the calls allow.
+
+    Dividing the ends of two intervals would ignore that both move together. `se` is that of the
+    linearised share.
     """
     check_level(level)
     g, total = (float(errors.values(name).mean()) for name in (component, "total"))
-    if total == 0:
-        reason = "the total is zero: nothing has a share in it"
-        return no_interval(estimate=nan, level=level, covers=errors.covers, reason=reason)
-    rho = g / total
-    if np.isnan(rho):
-        reason = errors.refusal(component) or "the component is nan"
-        return no_interval(estimate=nan, level=level, covers=errors.covers, reason=reason)
-    at_rho = errors.interval(_less(component, rho), level=level)
-    if at_rho.reason is not None:
-        return no_interval(estimate=rho, level=level, covers=errors.covers, reason=at_rho.reason)
-    t = t_quantile((1 + level) / 2, at_rho.df)
-    ends = _inverted(g, total, t, _second_moments(errors, component))
-    if ends is None:
+    covers = errors.covers
+    reason = errors.refusal(component) or (_NO_TOTAL if abs(total) <= _ROUNDING else None)
+    if reason is not None:
+        return no_interval(estimate=nan, level=level, covers=covers, reason=reason)
+    p = (1 + level) / 2
+    low, high = share_lower(errors, component, p), share_upper(errors, component, p)
+    if low >= high:
         reason = (
-            "the total is not distinguishable from zero at this level, so any share of it is "
-            "possible: acquire more calls"
+            f"the share came out at {g / total:.4f}, and no share between 0 and 1 fits these calls "
+            "at this level: chance, or calls that are not independent"
         )
-        return no_interval(estimate=rho, level=level, covers=errors.covers, reason=reason)
+        return no_interval(estimate=g / total, level=level, covers=covers, reason=reason)
+    spread = errors.wide_spread(_less(component, g / total))
     return Interval(
-        estimate=rho,
-        se=at_rho.se / abs(total),
-        low=ends[0],
-        high=ends[1],
-        df=at_rho.df,
+        estimate=g / total,
+        se=sqrt(spread.variance) / abs(total),
+        low=low,
+        high=high,
+        df=spread.df,
         level=level,
-        covers=errors.covers,
+        covers=covers,
         inverted=True,
     )
 
 
 def judge_difference(
-    a: CallErrors, b: CallErrors, contrast: Contrast = "prompt", *, level: float = 0.95
+    a: CallErrors,
+    b: CallErrors,
+    contrast: Contrast = "prompt",
+    *,
+    level: float = 0.95,
+    p: float | None = None,
 ) -> Interval:
     """Return A minus B of two judges on the same fixed items: variance V_A + V_B.
 
     Calls of different judges are independent, so variances add; items are fixed, so no pairing
-    gain is involved (`item_bands` pairs items instead).
+    gain is involved (`item_difference` pairs items instead).
+
+    Args:
+        a: one judge.
+        b: the other.
+        contrast: a component or a contrast of components.
+        level: nominal coverage.
+        p: level of each end, in place of (1 + level) / 2; for several intervals together.
     """
     check_level(level)
+    _check_alike(a, b)
+    e = float(a.values(contrast).mean() - b.values(contrast).mean())
+    reason = a.refusal(contrast) or b.refusal(contrast)
+    if reason is not None:
+        return no_interval(estimate=e, level=level, covers=a.covers, reason=reason)
+    spread = _summed([errors.wide_spread(contrast) for errors in (a, b)])
+    side = (1 + level) / 2 if p is None else p
+    return Interval(
+        estimate=e,
+        se=sqrt(spread.variance),
+        low=-shifted_upper(-e, spread, side),
+        high=shifted_upper(e, spread, side),
+        df=spread.df,
+        level=level,
+        covers=a.covers,
+        inverted=True,
+    )
+
+
+def _upper_allows(
+    errors: CallErrors, component: str, p: float, *, sign: float = 1.0
+) -> Callable[[float], bool]:
+    """Return whether the upper bound of sign (g - rho T) reaches zero, as a function of rho."""
+    g, total = (float(errors.values(name).mean()) for name in (component, "total"))
+
+    def allowed(rho: float) -> bool:
+        e, spread = sign * (g - rho * total), errors.wide_spread(_less(component, rho))
+        if errors.exact:
+            return e + t_quantile(p, spread.df) * sqrt(spread.variance) >= -_ROUNDING
+        return shifted_upper(e, spread, p) >= -_ROUNDING
+
+    return allowed
+
+
+def _check_alike(a: CallErrors, b: CallErrors) -> None:
     if a.items is not None and b.items is not None and a.items != b.items:
         raise InputError(
             "the judges were not asked about the same items in the same order: select the common "
@@ -123,24 +179,15 @@ def judge_difference(
             f"the judges' designs are {a.design!r} and {b.design!r}, which estimate different "
             "quantities: declare the prompts alike in both"
         )
-    silent = [e.refusal(contrast) for e in (a, b)]
-    reason = silent[0] if None not in silent or _absent(a, contrast) else None
-    if _absent(b, contrast):
-        reason = silent[1]
-    terms = [e.variances(contrast) / len(e.estimates) ** 2 for e in (a, b)]
-    return interval_of_sums(
-        estimate=float(a.values(contrast).mean() - b.values(contrast).mean()),
-        variances=np.concatenate(terms),
-        level=level,
-        covers=a.covers,
-        name=f"the difference of judges in {contrast_name(contrast)}",
-        reason=reason,
-        warning=None if silent == [None, None] else _ONE_SILENT,
-    )
 
 
-def _absent(errors: CallErrors, contrast: Contrast) -> bool:
-    return absent_component(contrast, errors.components) is not None
+def _summed(spreads: list[Spread]) -> Spread:
+    """Add independent variances; their degrees of freedom by Satterthwaite."""
+    V = np.array([s.variance for s in spreads])
+    df = np.array([s.df for s in spreads])
+    total = float(V.sum())
+    parts = float((V**2 / df).sum())
+    return Spread(variance=total, df=total**2 / parts if parts > 0 else 1.0)
 
 
 def _less(component: Contrast, rho: float) -> dict[str, float]:
@@ -148,27 +195,3 @@ def _less(component: Contrast, rho: float) -> dict[str, float]:
     found = {component: 1.0} if isinstance(component, str) else dict(component)
     found["total"] = found.get("total", 0.0) - rho
     return found
-
-
-def _second_moments(errors: CallErrors, component: Contrast) -> tuple[float, float, float]:
-    """Return V of the component, its covariance with the total, and V of the total (macro)."""
-    covariance = errors.covariance.sum(axis=0) / len(errors.estimates) ** 2
-    row, all_of_it = (contrast_row(name, errors.components) for name in (component, "total"))
-    return (
-        float(row @ covariance @ row),
-        float(row @ covariance @ all_of_it),
-        float(all_of_it @ covariance @ all_of_it),
-    )
-
-
-def _inverted(
-    g: float, total: float, t: float, moments: tuple[float, float, float]
-) -> tuple[float, float] | None:
-    """Solve (g - rho T)^2 = t^2 (V_gg - 2 rho V_gT + rho^2 V_TT) for rho; None if unbounded."""
-    Vgg, Vgt, Vtt = moments
-    a, b, c = total**2 - t**2 * Vtt, g * total - t**2 * Vgt, g**2 - t**2 * Vgg
-    if a <= 0:
-        return None
-    # At the estimate the left side is 0 and the right side positive, so both roots are real.
-    root = sqrt(b * b - a * c)
-    return (b - root) / a, (b + root) / a

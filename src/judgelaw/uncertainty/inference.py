@@ -1,0 +1,175 @@
+"""The one place where a claim gets its bounds: for the items asked, and for items like them.
+
+Two targets, never mixed. "fixed" is the items that were asked, asked again: only the dice are
+random. "new" is other items like them. Where prompts were drawn from a generator, both also cover
+the drawing of prompts.
+"""
+
+from dataclasses import dataclass, replace
+from math import isnan, nan
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judgelaw.estimate import Design
+from judgelaw.estimate.weights import Weights
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty.calls import CallErrors, call_errors
+from judgelaw.uncertainty.contrasts import share_lower, share_upper
+from judgelaw.uncertainty.declared import declare
+from judgelaw.uncertainty.new_items import DRAWS, NewItems, new_items
+from judgelaw.uncertainty.projection import MIN_PROMPTS, DrawnPrompts, Scope, drawn_prompts
+from judgelaw.uncertainty.results import Interval, check_level
+
+_TOO_FEW_DRAWN = (
+    f"fewer than {MIN_PROMPTS} prompts were drawn, so the error of drawing them cannot be had: "
+    "draw more prompts, or declare them a census"
+)
+_DRAWING = "; the drawing of prompts is covered too"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Inference:
+    """Bounds, intervals, shares and leads of the components of one judge.
+
+    Attributes:
+        calls: errors of the same items asked again.
+        items: bounds for items like these.
+        drawn: what the drawing of prompts adds; None for a census, or where too few were drawn.
+    """
+
+    calls: CallErrors
+    items: NewItems
+    drawn: DrawnPrompts | None = None
+
+    @property
+    def design(self) -> Design:
+        """Whether the prompts are all that matter, or were drawn."""
+        return self.calls.design
+
+    def refusal(self, component: str, scope: Scope) -> str | None:
+        """Say why there are no bounds, or None."""
+        if (reason := self.calls.refusal(component)) is not None:
+            return reason
+        if scope == "new" and (reason := self.items.refusal(component)) is not None:
+            return reason
+        if self.design == "sampled" and self.drawn is None:
+            return _TOO_FEW_DRAWN
+        return None
+
+    def estimate(self, component: str) -> float:
+        """Return the mean over items."""
+        return float(self.calls.values(component).mean())
+
+    def bounds(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
+        """Return lower and upper bounds, each at level p; nan where `refusal` says why."""
+        if self.refusal(component, scope) is not None:
+            return nan, nan
+        of = self.items if scope == "new" else self.calls
+        low, high = of.bounds(component, p)
+        if self.drawn is None:
+            return low, high
+        drawn_low, drawn_high = self.drawn.bounds(component, p, scope)
+        return float(np.fmin(low, drawn_low)), float(np.fmax(high, drawn_high))
+
+    def interval(self, component: str, *, level: float = 0.95, scope: Scope = "new") -> Interval:
+        """Return a component with its two-sided interval."""
+        check_level(level)
+        of = self.items if scope == "new" else self.calls
+        plain = of.interval(component, level=level)
+        reason = self.refusal(component, scope)
+        if reason is not None:
+            return replace(plain, se=nan, low=nan, high=nan, df=nan, reason=reason)
+        low, high = self.bounds(component, (1 + level) / 2, scope)
+        covers = plain.covers if self.drawn is None else plain.covers + _DRAWING
+        return replace(plain, low=low, high=high, covers=covers)
+
+    def share(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
+        """Return the smallest and the largest share of the total, each at level p, in [0, 1].
+
+        nan where there are no bounds. Where prompts were drawn, the bounds of the component are
+        divided by those of the total, each at half the error.
+        """
+        if self.refusal(component, scope) is not None or self.refusal("total", scope) is not None:
+            return nan, nan
+        if self.drawn is not None:
+            return self._share_of_bounds(component, p, scope)
+        if scope == "new":
+            of = self.items
+            return of.share_lower(component, p), of.share_upper(component, p)
+        return share_lower(self.calls, component, p), share_upper(self.calls, component, p)
+
+    def leads(self, first: str, second: str, p: float, scope: Scope) -> bool:
+        """Whether the first component is shown to be larger than the second, at level p."""
+        if any(self.refusal(c, scope) is not None for c in (first, second)):
+            return False
+        if self.drawn is not None:
+            half = (1 + p) / 2
+            low, _ = self.bounds(first, half, scope)
+            _, high = self.bounds(second, half, scope)
+            return low > high
+        if scope == "new":
+            return self.items.lead(first, second, level=2 * p - 1).low > 0
+        return self.calls.bounds({first: 1.0, second: -1.0}, p)[0] > 0
+
+    def _share_of_bounds(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
+        half = (1 + p) / 2
+        low, high = self.bounds(component, half, scope)
+        least, most = self.bounds("total", half, scope)
+        if isnan(least) or least <= 0:
+            return 0.0, 1.0
+        return max(0.0, low / most), min(1.0, max(0.0, high / least))
+
+
+def infer(
+    x: VerdictTensor | ArrayLike,
+    *,
+    design: Design = "census",
+    order_weights: Weights = None,
+    prompt_weights: Weights = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    strict: bool = False,
+) -> Inference:
+    """Prepare every bound of one judge.
+
+    Args:
+        x: a VerdictTensor, or counts (items, prompts, orders, verdicts).
+        design: as for `decompose`.
+        order_weights: as for `decompose`.
+        prompt_weights: as for `decompose`.
+        draws: random weightings behind the bounds for new items.
+        seed: of their named streams.
+        strict: whether to suppose an unseen item at the end of its range throughout.
+
+    Raises:
+        NotIdentifiedError: a cell holds one call.
+    """
+    calls = call_errors(
+        x, design=design, order_weights=order_weights, prompt_weights=prompt_weights
+    )
+    known = declare(x, design=design, order_weights=order_weights, prompt_weights=prompt_weights)
+    K, O, C = known.n.shape[1:]
+    items = new_items(
+        [calls.estimates], verdicts=C, facets=(K, O), draws=draws, seed=seed, strict=strict
+    )[0]
+    return Inference(
+        calls=calls,
+        items=items,
+        drawn=drawing(known.n, calls, known.given_q, draws=draws, seed=seed),
+    )
+
+
+def drawing(
+    counts: VerdictTensor | ArrayLike,
+    calls: CallErrors,
+    order_weights: Weights,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> DrawnPrompts | None:
+    """Return what the drawing of prompts adds, None for a census or too few prompts."""
+    K, _ = calls.shown.facets
+    if calls.design != "sampled" or K < MIN_PROMPTS:
+        return None
+    return drawn_prompts(counts, order_weights=order_weights, draws=draws, seed=seed)

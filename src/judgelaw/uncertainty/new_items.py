@@ -1,0 +1,448 @@
+"""Bounds for items like these, where most items are settled and a few are not.
+
+Item values x_i, i = 1..N, have mean m, standard deviation s and se = s / sqrt N. A t bound assumes
+that the sample shows the tail of its own population. Judges that are settled on most items do not:
+the items that flip are rare, and a sample may hold none of them. Three upper bounds at level p are
+therefore combined:
+
+    t       m + t_{N-1,p} se
+    Hall    m - 3 se [cbrt(1 + A (y - A/6)) - 1] / A,     A = skewness / sqrt N,  y = t_{N-1,1-p}
+    Gaffke  G(b) = p-quantile of sum_i W_i x_i + W_{N+1} b,     W uniform on the simplex
+
+Gaffke's bound adds one item that nobody saw, with the largest value b that an item can have. How
+many items carry the sum is n_eff = (sum x^2)^2 / sum x^4.
+
+    upper, call and total:   max(t, G(B))
+    upper, a facet:          max(t, G(B)) if n_eff < 8, else max(t, Hall, G(min(B, 2 x1 - x2)))
+    lower:                   min(t, -G(-x; max(0, -min x))) for N < 50,
+                             else min(t, -Hall(-x), -G(-x; -min x))
+
+with B the range of the component and x1, x2 the two largest values. Strata are ignored: the target
+is the same, and t errors of small strata cover far too little.
+
+All bounds of one set of items come from the same draws of W, so the draws are one matrix product.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf, nan, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgelaw.errors import InputError
+from judgelaw.estimate import COMPONENTS
+from judgelaw.streams import stream
+from judgelaw.uncertainty.forms import Contrast, absent_reason, contrast_vector
+from judgelaw.uncertainty.results import Interval, check_level, no_interval, t_quantile
+
+Floats = NDArray[np.float64]
+
+DRAWS = 20_000
+COVERS = "new items like these, call sampling included"
+_BLOCK = 1 << 21
+"""Random numbers in a block of draws: 16 MB."""
+_KEPT = 1 << 24
+"""Draws up to this many numbers are kept for the next judge with as many items: 128 MB."""
+_MOST_NUMBERS = 100_000_000
+_LEAST_DRAWS = 1_000
+_FEW = 8.0
+_MANY_ITEMS = 50
+_SMALL = 1e-6
+_ROUNDING = 1e-12
+_ONE_ITEM = "one item says nothing about other items: a bound for new items needs two or more"
+_STEPS = 4
+_HALVINGS = 8
+
+
+def ranges(prompts: int, orders: int, verdicts: int) -> dict[str, float]:
+    """Return the largest value that each component of a single item can have, for a census."""
+
+    def of(levels: int) -> float:
+        return 1 - 1 / levels
+
+    return {
+        "call": of(verdicts),
+        "prompt": of(min(prompts, verdicts)),
+        "order": of(min(orders, verdicts)),
+        "interaction": of(verdicts),
+        "total": of(verdicts),
+    }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Draws:
+    """Values of items in random weights: sum_i W_i x_i of every draw, and the weight left over.
+
+    Attributes:
+        sums: (draws,) for one quantity, (draws, quantities) for several.
+        last: W_{N+1} of every draw.
+    """
+
+    sums: Floats
+    last: Floats
+
+    def quantile(self, p: float, unseen: float) -> float:
+        """Return G(unseen): the p-quantile with an unseen item of this value."""
+        values = self.sums + self.last * unseen
+        at = p * (len(values) - 1)
+        below = min(int(at), len(values) - 2)
+        # Two order statistics are enough; np.quantile takes twice as long to find them.
+        low, high = np.partition(values, (below, below + 1))[below : below + 2]
+        return float(low + (at - below) * (high - low))
+
+
+def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
+    """Return the random weightings of quantities (items, quantities), all from the same weights."""
+    N = len(values)
+    if draws * (N + 1) <= _KEPT:
+        W = _weights(seed, draws, N)
+        return Draws(sums=W[:, :N] @ values, last=W[:, N])
+    rng = stream(seed, "new items", N)
+    sums, last = np.empty((draws, values.shape[1])), np.empty(draws)
+    size = max(1, _BLOCK // (N + 1))
+    for first in range(0, draws, size):
+        part = slice(first, min(first + size, draws))
+        W = _simplex(rng, part.stop - first, N)
+        sums[part], last[part] = W[:, :N] @ values, W[:, N]
+    return Draws(sums=sums, last=last)
+
+
+@lru_cache(maxsize=1)
+def _weights(seed: int, draws: int, N: int) -> Floats:
+    return _simplex(stream(seed, "new items", N), draws, N)
+
+
+def _simplex(rng: np.random.Generator, draws: int, N: int) -> Floats:
+    W = rng.standard_exponential((draws, N + 1))
+    W /= W.sum(axis=1, keepdims=True)
+    return W
+
+
+def effective_items(x: Floats) -> float:
+    """Return how many items carry the sum of squares, (sum x^2)^2 / sum x^4; 0 if all are zero."""
+    fourth = float((x**4).sum())
+    return float((x**2).sum()) ** 2 / fourth if fourth > 0 else 0.0
+
+
+def upper_bound(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> float:
+    """Return the upper bound of a mean at level p.
+
+    Args:
+        x: item values, two or more.
+        drawn: their random weightings.
+        p: level of the bound.
+        top: largest value that an item can have; never taken below the largest one seen.
+        careful: whether to suppose an unseen item at `top`, whatever was seen.
+    """
+    m, se = float(x.mean()), _standard_error(x)
+    t = m + t_quantile(p, len(x) - 1) * se
+    gaffke = drawn.quantile(p, _unseen(x, top, careful=careful))
+    return max(t, gaffke) if careful else max(t, gaffke, _hall(x, m, se, p))
+
+
+def may_be_positive(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> bool:
+    """Whether the upper bound of a mean reaches zero: many times faster than the bound itself."""
+    m, se = float(x.mean()), _standard_error(x)
+    if m + t_quantile(p, len(x) - 1) * se >= -_ROUNDING:
+        return True
+    if not careful and _hall(x, m, se, p) >= -_ROUNDING:
+        return True
+    values = drawn.sums + drawn.last * _unseen(x, top, careful=careful)
+    return bool(np.count_nonzero(values >= -_ROUNDING) > (1 - p) * len(values))
+
+
+def _unseen(x: Floats, top: float, *, careful: bool) -> float:
+    """Return the value of the item that nobody saw."""
+    ceiling = max(top, float(x.max()))
+    if careful:
+        return ceiling
+    second, first = np.partition(x, -2)[-2:]
+    return min(ceiling, float(2 * first - second))
+
+
+def lower_bound(x: Floats, drawn: Draws, p: float) -> float:
+    """Return the lower bound of the mean of a component at level p."""
+    m, se = float(x.mean()), _standard_error(x)
+    t = m - t_quantile(p, len(x) - 1) * se
+    mirrored = Draws(sums=-drawn.sums, last=drawn.last)
+    least = -float(x.min())
+    if len(x) < _MANY_ITEMS:
+        return min(t, -mirrored.quantile(p, max(0.0, least)))
+    return min(t, -_hall(-x, -m, se, p), -mirrored.quantile(p, least))
+
+
+def rate_bounds(x: Floats, p: float, *, draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
+    """Return lower and upper bounds of a mean of shares in [0, 1], each at level p.
+
+    Gaffke's bounds alone, with an unseen item at 1 above and at 0 below: they grow with every
+    value, so that one more invalid output never makes a gate pass.
+    """
+    drawn = weigh(x[:, None], draws=draws, seed=seed)
+    one = Draws(sums=drawn.sums[:, 0], last=drawn.last)
+    mirrored = Draws(sums=-one.sums, last=one.last)
+    low = 0.0 if not x.any() else -mirrored.quantile(p, 0.0)
+    high = 1.0 if (x == 1).all() else one.quantile(p, 1.0)
+    return low, high
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NewItems:
+    """The components of every item, ready for bounds on items like them.
+
+    Attributes:
+        values: (items, components), in the order of COMPONENTS; nan for absent facets.
+        top: range of each component, by name.
+        drawn: random weightings of the components.
+        strict: whether to suppose an unseen item at the end of the range always; otherwise a
+            facet that many items carry is spared that, and a kind of item that is rare and was
+            never seen is left out of account.
+    """
+
+    values: Floats
+    top: Mapping[str, float]
+    drawn: Draws
+    strict: bool = False
+
+    def of(self, contrast: Contrast) -> Floats:
+        """Return the contrast of every item."""
+        ell = contrast_vector(contrast)
+        used = ell != 0
+        return np.asarray(self.values[:, used] @ ell[used])
+
+    def drawn_of(self, contrast: Contrast) -> Draws:
+        """Return the random weightings of a contrast."""
+        ell = contrast_vector(contrast)
+        used = ell != 0
+        return Draws(sums=self.drawn.sums[:, used] @ ell[used], last=self.drawn.last)
+
+    def refusal(self, *components: str) -> str | None:
+        """Say why these items give no bound for the components, or None."""
+        absent = [c for c in components if np.isnan(self.values[:, COMPONENTS.index(c)]).any()]
+        if absent:
+            return absent_reason(absent[0])
+        return _ONE_ITEM if len(self.values) == 1 else None
+
+    def bounds(self, component: str, p: float) -> tuple[float, float]:
+        """Return lower and upper bounds of a component, each at level p; nan where there are none.
+
+        With one item they are nan; `refusal` says why.
+        """
+        if self.refusal(component) is not None:
+            return nan, nan
+        x, drawn = self.of(component), self.drawn_of(component)
+        careful = self._careful(component in {"call", "total"}, x)
+        upper = upper_bound(x, drawn, p, top=self.top[component], careful=careful)
+        return lower_bound(x, drawn, p), upper
+
+    def interval(self, component: str, *, level: float = 0.95) -> Interval:
+        """Return the mean of a component with its interval for new items."""
+        check_level(level)
+        x = self.of(component)
+        reason = self.refusal(component)
+        if reason is not None:
+            estimate = float(x.mean())
+            return no_interval(estimate=estimate, level=level, covers=COVERS, reason=reason)
+        low, high = self.bounds(component, (1 + level) / 2)
+        return _interval(x, low, high, level)
+
+    def lead(self, first: str, second: str, *, level: float = 0.95) -> Interval:
+        """Return the first component minus the second, with its interval for new items."""
+        check_level(level)
+        contrast = {first: 1.0, second: -1.0}
+        y = self.of(contrast)
+        reason = self.refusal(first, second)
+        if reason is not None:
+            return no_interval(estimate=float(y.mean()), level=level, covers=COVERS, reason=reason)
+        careful = self._careful(False, y)
+        low, high = _both_sides(
+            y, self.drawn_of(contrast), (1 + level) / 2, top=self.top["total"], careful=careful
+        )
+        return _interval(y, low, high, level)
+
+    def share_upper(self, component: str, p: float) -> float:
+        """Return the largest share of the total that the items allow at level p, in [0, 1]."""
+        if self.refusal(component, "total") is not None:
+            return nan
+        careful = self._careful(False, self.of(component))
+
+        def allowed(rho: float) -> bool:
+            y, drawn = self._less(component, rho)
+            top = (1 - rho) * self.top[component]
+            return may_be_positive(y, drawn, p, top=top, careful=careful or self._few(y))
+
+        return largest_allowed(allowed)
+
+    def share_lower(self, component: str, p: float) -> float:
+        """Return the smallest share of the total that the items allow at level p, in [0, 1]."""
+        if self.refusal(component, "total") is not None:
+            return nan
+        careful = self._careful(False, self.of({"total": 1.0, component: -1.0}))
+
+        def allowed(rest: float) -> bool:
+            y, drawn = self._less(component, 1 - rest)
+            top = (1 - rest) * self.top["total"]
+            mirrored = Draws(sums=-drawn.sums, last=drawn.last)
+            return may_be_positive(-y, mirrored, p, top=top, careful=careful or self._few(y))
+
+        return 1 - largest_allowed(allowed)
+
+    def _less(self, component: str, rho: float) -> tuple[Floats, Draws]:
+        """Return y_i = g_i - rho T_i and its random weightings."""
+        contrast = {component: 1.0, "total": -rho} if rho else {component: 1.0}
+        return self.of(contrast), self.drawn_of(contrast)
+
+    def _careful(self, always: bool, x: Floats) -> bool:  # noqa: FBT001 - one word reads better
+        return always or self.strict or self._few(x)
+
+    @staticmethod
+    def _few(x: Floats) -> bool:
+        return effective_items(x) < _FEW
+
+
+def new_items(
+    estimates: Sequence[Floats],
+    *,
+    verdicts: int,
+    facets: tuple[int, int],
+    draws: int = DRAWS,
+    seed: int = 0,
+    strict: bool = False,
+) -> list[NewItems]:
+    """Prepare the bounds of all components for items like these.
+
+    Args:
+        estimates: components (items, components) of the same items, at several depths maybe.
+        verdicts: size of the alphabet.
+        facets: numbers of prompts and orders.
+        draws: random weightings, fewer where there are very many items.
+        seed: of their named stream.
+        strict: whether to suppose an unseen item at the end of the range throughout.
+    """
+    N = len(estimates[0])
+    drawn = weigh(np.concatenate(estimates, axis=1), draws=draws_for(N, draws), seed=seed)
+    width = len(COMPONENTS)
+    return [
+        NewItems(
+            values=values,
+            top=ranges(*facets, verdicts),
+            drawn=Draws(sums=drawn.sums[:, d * width : (d + 1) * width], last=drawn.last),
+            strict=strict,
+        )
+        for d, values in enumerate(estimates)
+    ]
+
+
+def draws_for(items: int, draws: int = DRAWS) -> int:
+    """Return how many weightings so many items get: their bounds then hang on no single item."""
+    return min(draws, max(_LEAST_DRAWS, _MOST_NUMBERS // items))
+
+
+def item_difference(
+    a: NewItems, b: NewItems, component: str, *, level: float = 0.95, p: float | None = None
+) -> Interval:
+    """Return A minus B of two judges, paired by item, with its interval for new items.
+
+    Args:
+        a: one judge.
+        b: the other, on the same items in the same order, from the same draws.
+        component: which component.
+        level: nominal coverage.
+        p: level of each end, in place of (1 + level) / 2; for several intervals together.
+    """
+    check_level(level)
+    if a.values.shape != b.values.shape:
+        raise InputError(
+            f"the judges were asked about {len(a.values)} and {len(b.values)} items: a difference "
+            "is of the same items; select the common ones in both"
+        )
+    one, other = a.of(component), b.of(component)
+    y = one - other
+    reason = a.refusal(component) or b.refusal(component)
+    if reason is not None:
+        return no_interval(estimate=float(y.mean()), level=level, covers=COVERS, reason=reason)
+    drawn = Draws(sums=a.drawn_of(component).sums - b.drawn_of(component).sums, last=a.drawn.last)
+    careful = a.strict or any(effective_items(x) < _FEW for x in (one, other))
+    side = (1 + level) / 2 if p is None else p
+    top = max(a.top[component], b.top[component])
+    low, high = _both_sides(y, drawn, side, top=top, careful=careful)
+    return _interval(y, low, high, level)
+
+
+def signed_interval(y: Floats, *, top: float = 1.0, level: float = 0.95) -> Interval:
+    """Return the mean of signed item values in [-top, top], with its interval for new items."""
+    check_level(level)
+    if len(y) == 1:
+        return no_interval(estimate=float(y[0]), level=level, covers=COVERS, reason=_ONE_ITEM)
+    drawn = weigh(y[:, None], draws=draws_for(len(y)))
+    one = Draws(sums=drawn.sums[:, 0], last=drawn.last)
+    careful = effective_items(y) < _FEW
+    low, high = _both_sides(y, one, (1 + level) / 2, top=top, careful=careful)
+    return _interval(y, low, high, level)
+
+
+def largest_allowed(allowed: Callable[[float], bool]) -> float:
+    """Return the largest number in [0, 1] that is allowed, 0 if none is.
+
+    Looked for from above in steps, then by halving, since what is allowed need not be an interval.
+    """
+    refused = inf
+    for step in range(_STEPS, -1, -1):
+        rho = step / _STEPS
+        if allowed(rho):
+            break
+        refused = rho
+    else:
+        return 0.0
+    if refused is inf:
+        return 1.0
+    for _ in range(_HALVINGS):
+        middle = (rho + refused) / 2
+        rho, refused = (middle, refused) if allowed(middle) else (rho, middle)
+    # The end that was refused is the honest one: the border lies below it.
+    return refused
+
+
+def _both_sides(
+    y: Floats, drawn: Draws, p: float, *, top: float, careful: bool
+) -> tuple[float, float]:
+    """Return bounds of a difference, whose range is the same on both sides."""
+    mirrored = Draws(sums=-drawn.sums, last=drawn.last)
+    return (
+        -upper_bound(-y, mirrored, p, top=top, careful=careful),
+        upper_bound(y, drawn, p, top=top, careful=careful),
+    )
+
+
+def _interval(x: Floats, low: float, high: float, level: float) -> Interval:
+    return Interval(
+        estimate=float(x.mean()),
+        se=_standard_error(x),
+        low=low,
+        high=high,
+        df=float(len(x) - 1),
+        level=level,
+        covers=COVERS,
+        inverted=True,
+    )
+
+
+def _standard_error(x: Floats) -> float:
+    """Return s / sqrt N; values that differ by rounding alone do not vary."""
+    if np.ptp(x) <= _ROUNDING * max(1.0, float(np.abs(x).max())):
+        return 0.0
+    return float(x.std(ddof=1)) / sqrt(len(x))
+
+
+def _hall(x: Floats, m: float, se: float, p: float) -> float:
+    """Return Hall's bound: the t bound corrected for the skewness that the sample shows."""
+    if se == 0:
+        return m
+    N = len(x)
+    skewness = float(((x - m) ** 3).mean()) / (se * sqrt(N)) ** 3
+    A = skewness / sqrt(N)
+    if abs(A) < _SMALL:
+        A = _SMALL
+    y = t_quantile(1 - p, N - 1)
+    return m - se * 3 * (float(np.cbrt(1 + A * (y - A / 6))) - 1) / A
