@@ -33,9 +33,11 @@ imports: $(READY)
 pytest: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
-# The full calibrations and fault campaigns; `make test` runs their short seeded forms.
+# The full calibrations and fault campaigns; `make test` runs their short seeded forms. The table of
+# error rates comes last: how often intervals, gates and sentences are wrong.
 calibrate: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m slow --timeout 3600
+	$(BIN)/python tests/calibration/error_rates.py
 
 # Other tools are measured too; the bench installs each in an environment of its own.
 bench: $(READY)

@@ -23,12 +23,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 from scipy.stats import binom
-from support import judges
 
 from judgelaw.analysis.sentence import LITTLE, LITTLE_ITSELF, NEARLY_ALL, claims_of
 from judgelaw.estimate import COMPONENTS
 from judgelaw.streams import stream
 from judgelaw.uncertainty import infer
+from support import judges
 
 SEED = 20261116
 TRIALS = 1_000
@@ -193,16 +193,17 @@ def table(found: list[Rates], said: Said) -> tuple[str, list[str]]:
     cells = len(found) * len(SCOPES) * len(COMPONENTS) * 3
     sure = 0.05 / cells
     misses: list[str] = []
-    lines = [
+    about = (
         f"{len(found)} settings, {found[0].trials:,} studies each. Worst of the components: least "
         "coverage of the 95% interval, most wrong passes and most wrong failures of a gate whose "
         "limit is exactly the truth. A miss is a count that the allowed rate (.93 and .07; .90 and "
-        f".09 at R = 2) does not explain at {sure:.1e}, which allows for {cells:,} cells.",
-        "",
+        f".09 at R = 2) does not explain at {sure:.1e}, which allows for {cells:,} cells."
+    )
+    columns = (
         "| world | K x O | N | R | new items: covers | passes | fails "
-        "| these items: covers | passes | fails | |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|",
-    ]
+        "| these items: covers | passes | fails | |"
+    )
+    lines = [about, "", columns, "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|"]
     for r in sorted(found, key=lambda r: r.setting):
         s = r.setting
         numbers = []
@@ -219,10 +220,13 @@ def table(found: list[Rates], said: Said) -> tuple[str, list[str]]:
 
 
 def _claims_table(said: Said, misses: list[str]) -> list[str]:
-    lines = [
+    about = (
         f"Claims of the sentence over {said.studies:,} studies of random worlds (a mixture of two "
         "of the worlds above, N = 10 to 150, R = 4 and 8): how often each is made, how often it is "
-        "made and false, and the share of false ones among those made.",
+        "made and false, and the share of false ones among those made."
+    )
+    lines = [
+        about,
         "",
         "| claim | for | made | false | of those made |",
         "|---|---|---:|---:|---:|",
@@ -247,7 +251,8 @@ def main() -> int:
     with ProcessPoolExecutor(cpu_count()) as workers:
         step = 10
         said = [workers.submit(sentences, w, w + step) for w in range(0, asked.worlds, step)]
-        rates = list(workers.map(measure, *zip(*((s, asked.trials) for s in settings()))))
+        jobs = [workers.submit(measure, s, asked.trials) for s in settings()]
+        rates = [job.result() for job in jobs]
         text, misses = table(rates, added([s.result() for s in said]))
     git = ["git", "-C", str(PAGE.parent), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()

@@ -11,7 +11,7 @@ from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty.bands import Bands, item_bands, stratum_rows
 from judgelaw.uncertainty.inference import Inference
 from judgelaw.uncertainty.items import item_interval
-from judgelaw.uncertainty.new_items import NewItems, new_items
+from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
 from judgelaw.uncertainty.projection import Scope
 from judgelaw.uncertainty.results import Interval
 
@@ -119,7 +119,7 @@ def inferences(slices: Sequence[AtDepth]) -> list[Inference]:
 
 
 def _new_items(slices: Sequence[AtDepth], values: Sequence[Floats]) -> list[NewItems]:
-    return new_items(values, verdicts=slices[0].verdicts, facets=slices[0].facets)
+    return new_item_bounds(values, verdicts=slices[0].verdicts, facets=slices[0].facets)
 
 
 def _shares(components: Floats) -> Floats:

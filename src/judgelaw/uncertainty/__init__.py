@@ -27,7 +27,7 @@ from judgelaw.uncertainty.forms import Contrast, component_map, concentration_fo
 from judgelaw.uncertainty.gate import Gate, Limit, LimitDecision, check_limits
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.items import item_interval
-from judgelaw.uncertainty.new_items import NewItems, item_difference, new_items
+from judgelaw.uncertainty.new_items import NewItems, item_difference, new_item_bounds
 from judgelaw.uncertainty.panel import panel_interval
 from judgelaw.uncertainty.permutation import PermutationTest, permutation_test
 from judgelaw.uncertainty.projection import Projection, item_projections, prompt_projection
@@ -66,7 +66,7 @@ __all__ = [
     "item_interval",
     "item_projections",
     "judge_difference",
-    "new_items",
+    "new_item_bounds",
     "panel_interval",
     "permutation_test",
     "prompt_projection",

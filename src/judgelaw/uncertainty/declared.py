@@ -17,11 +17,7 @@ from judgelaw.uncertainty.call_variance import MIN_REPEATS
 
 _AXES = 4
 _PAIR: Literal[2] = 2
-_ITEM_ERROR = (
-    "use the item error (item_interval, item_bands): it contains call noise, and for a fixed "
-    "benchmark it is conservative by exactly S_U^2 / N, the variance of the true item values over "
-    "the number of items"
-)
+_WIDER = "use call_interval, which falls back on smoothed laws below four"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,7 +107,7 @@ def declare(
     return known
 
 
-def require_four(known: Declared, *, instead: str = _ITEM_ERROR) -> None:
+def require_four(known: Declared, *, instead: str = _WIDER) -> None:
     """Require the calls that call variance takes; `instead` is what serves with fewer."""
     R = known.n.sum(axis=-1)
     short = int((R < MIN_REPEATS).sum())

@@ -17,7 +17,7 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.calls import CallErrors, call_errors
 from judgelaw.uncertainty.contrasts import share_lower, share_upper
 from judgelaw.uncertainty.declared import declare
-from judgelaw.uncertainty.new_items import DRAWS, NewItems, new_items
+from judgelaw.uncertainty.new_items import DRAWS, NewItems, new_item_bounds
 from judgelaw.uncertainty.projection import MIN_PROMPTS, DrawnPrompts, Scope, drawn_prompts
 from judgelaw.uncertainty.results import Interval, check_level
 
@@ -150,7 +150,7 @@ def infer(
     )
     known = declare(x, design=design, order_weights=order_weights, prompt_weights=prompt_weights)
     K, O, C = known.n.shape[1:]
-    items = new_items(
+    items = new_item_bounds(
         [calls.estimates], verdicts=C, facets=(K, O), draws=draws, seed=seed, strict=strict
     )[0]
     return Inference(

@@ -301,7 +301,7 @@ class NewItems:
         return effective_items(x) < _FEW
 
 
-def new_items(
+def new_item_bounds(
     estimates: Sequence[Floats],
     *,
     verdicts: int,

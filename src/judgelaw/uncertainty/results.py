@@ -25,7 +25,7 @@ class Interval:
         covers: which randomness the interval covers, in words.
         reason: why `se`, `low` and `high` are nan, or None.
         warning: what to know before believing a finite interval, or None.
-        inverted: whether the ends come from inverting a test, and not from estimate -/+ t se.
+        inverted: whether the ends are more than estimate -/+ t se.
     """
 
     estimate: float
@@ -48,13 +48,13 @@ class Interval:
         """Return the same estimate and error with the interval of another level.
 
         Raises:
-            InputError: the ends come from inverting a test, which `se` and `df` cannot repeat.
+            InputError: the ends are more than estimate -/+ t se, so `se` and `df` do not give them.
         """
         check_level(level)
         if self.inverted:
             raise InputError(
-                f"level = {level}: the ends of this interval come from inverting a test, and are "
-                "not estimate -/+ t se; ask for the share anew, component_share(..., level=...)"
+                f"level = {level}: the ends of this interval are more than estimate -/+ t se, so "
+                "another level cannot be had from it; ask for it anew with level=..."
             )
         if self.reason is not None:
             return replace(self, level=level)

@@ -5,7 +5,13 @@ import pytest
 from judgelaw.analysis.comparison import compare
 from judgelaw.analysis.depths import Declaration
 from judgelaw.estimate import COMPONENTS, decompose
-from judgelaw.uncertainty import call_errors, item_bands, item_interval, judge_difference
+from judgelaw.uncertainty import (
+    call_errors,
+    infer,
+    item_bands,
+    item_difference,
+    judge_difference,
+)
 from judgelaw.worlds import World
 from support.streams import drawn, unanimous
 
@@ -24,9 +30,13 @@ def test_differences_are_paired_and_at_the_common_depth():
     assert order.band == pytest.approx((bands.low[0], bands.high[0]))
     exact = judge_difference(call_errors(short), call_errors(B), "order")
     assert order.call_interval == pytest.approx((exact.low, exact.high))
-    # Five components are looked at together.
-    together = item_interval(gap, strata=A.strata, level=0.99)
+    # Five components are looked at together, each on two sides.
+    a, b = (infer(t) for t in (short, B))
+    together = item_difference(a.items, b.items, "order", p=1 - 0.025 / 5)
     assert order.simultaneous == pytest.approx((together.low, together.high))
+    here = judge_difference(a.calls, b.calls, "order", p=1 - 0.025 / 5)
+    assert order.call_simultaneous == pytest.approx((here.low, here.high))
+    assert here.low < exact.low
 
 
 def test_a_large_difference_is_settled():
@@ -59,7 +69,12 @@ def test_absent_facets_are_left_out():
 
 def test_identical_judges_get_no_band_of_width_zero():
     found = compare({"a": unanimous(), "b": unanimous()}, draws=100)
-    assert all(d.band is None and d.call_interval is None for d in found.differences)
+    assert all(d.band is None for d in found.differences)
+    for d in found.differences:
+        for low, high in (d.call_interval, d.simultaneous, d.call_simultaneous):
+            assert low < 0 < high
+        assert not d.settled
+        assert not d.settled_here
 
 
 @pytest.mark.parametrize("items", [12, 60])

@@ -1,129 +1,128 @@
-"""One plain sentence: the shares of the paper's judges, and what would help each."""
+"""The sentence: only what the bounds carry, for the items asked and for others."""
 
-from math import isnan
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import Component, LargestComponent
-
-# The published components of the four matched configurations (call, prompt, order, interaction).
-QWEN = (0.19111, 0.00521, 0.04694, 0.00719)
-GPT_OSS = (0.08028, -0.00123, 0.00935, 0.00228)
-GEMMA = (0.01500, 0.01774, 0.11017, 0.01733)
+from judgelaw.analysis import PromptLean, analyze
+from judgelaw.analysis.sentence import claims_of, sentence
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import infer
+from support import judges
 
 
-def components(values, told=()):
-    """Return components of these values; those that are told from zero have a band above it."""
-    nan = float("nan")
-    total = sum(v for v in values if not isnan(v))
-    names = ("call", "prompt", "order", "interaction", "total")
-    return {
-        name: Component(
-            estimate=v,
-            plugin=v,
-            band=(v / 2, 2 * v) if name in told else None,
-            plugin_band=None,
-            call_se=None,
-            call_interval=None,
-            share=v / total if total else nan,
-            share_band=None,
-            share_interval=None,
-        )
-        for name, v in zip(names, (*values, total), strict=True)
-    }
+def said(counts, **options):
+    tensor = VerdictTensor.from_counts(counts)
+    tensor = replace(tensor, **options)
+    return analyze({(None, "a"): tensor}, draws=200, permutations=0).judges["a"].sentence
 
 
-def lead(largest, second, band=(0.01, 0.2)):
-    return LargestComponent(largest=largest, second=second, by=0.1, band=band, call_interval=None)
+def calls(world, *, items=60, prompts=4, orders=2, repeats=8, seed=1):
+    pool = judges.pool(world, prompts, orders, seed=seed)
+    return judges.counts(pool.laws[:items], repeats, np.random.default_rng(seed))
 
 
-def test_a_judge_whose_dice_lead():
-    said = sentence(components(QWEN), lead("call", "order"), unanimous=False)
-    assert said == (
-        "76% of this judge's disagreement is repeat-to-repeat noise, 19% answer order, 3% prompt "
-        "and order together, 2% the prompt wrapper: more repeats help, rewording will not."
+def test_dice_alone_are_said_to_be_dice():
+    text = said(calls("open, no effects"))
+    assert text.startswith(
+        "On these 60 items, nearly all of this judge's disagreement is repeat-to-repeat noise "
+        "(at least 9"
     )
+    assert "more repeats help, rewording will not" in text
+    assert "the same holds for other items like these" in text
 
 
-def test_what_cannot_be_seen_has_no_share_in_the_sentence():
-    said = sentence(components(GPT_OSS), lead("call", "order"), unanimous=False)
-    assert said.startswith(
-        "89% of this judge's disagreement is repeat-to-repeat noise, 10% answer order, 3% prompt "
-        "and order together; the prompt wrapper is too small to see: more repeats help"
-    )
-    alone = sentence(
-        components((0.5, -0.002, -0.001, -0.003)), lead("call", "prompt"), unanimous=False
-    )
-    assert alone == (
-        "All of this judge's disagreement is repeat-to-repeat noise; answer order, the prompt "
-        "wrapper and prompt and order together are too small to see: more repeats help, rewording "
-        "will not."
-    )
+def test_a_judge_that_follows_the_order_is_told_to_swap():
+    laws = judges.settled(np.random.default_rng(2), 60, 4, 2)
+    laws[:30, :, 1] = laws[:30, :, 1][..., [1, 0, 2, 3]]
+    counts = judges.counts(laws, 4, np.random.default_rng(3))
+    text = said(counts)
+    assert "answer order is the largest part of this judge's disagreement" in text
+    assert "ask in both orders and average" in text
+    assert "rewording" not in text
 
 
-def test_other_components_that_are_told_from_zero_have_their_advice():
-    said = sentence(components(QWEN, told=("order",)), lead("call", "order"), unanimous=False)
-    assert said.endswith(
-        ": more repeats help, rewording will not; asking in both orders helps too."
-    )
-    values = (0.5, 0.1, 0.1, 0.001)
-    said = sentence(
-        components(values, told=("prompt", "order", "interaction")),
-        lead("call", "order"),
-        unanimous=False,
-    )
-    assert said.endswith(
-        "more repeats help; averaging over prompts and asking in both orders help too."
-    )
+def test_a_facet_that_is_shown_to_matter_has_its_advice():
+    rng = np.random.default_rng(4)
+    laws = judges.open_alike(rng, 60, 4, 2)
+    laws[:, 2:] = laws[:, 2:][..., [1, 0, 2, 3]]
+    text = said(judges.counts(laws, 8, rng))
+    assert "averaging over prompts helps too" in text
+    assert "rewording will not" not in text
 
 
-def test_a_judge_that_gives_no_verdicts_is_repaired_first():
-    said = sentence(components(QWEN), lead("call", "order"), unanimous=False, invalid=0.505)
-    assert said.startswith(
-        "50% of this judge's calls gave no verdict: repair the prompt or the parser first. As it "
-        "is, 76% of this judge's disagreement is repeat-to-repeat noise"
-    )
-    few = sentence(components(QWEN), lead("call", "order"), unanimous=False, invalid=0.09)
-    assert "no verdict" not in few
+def test_few_items_say_what_they_cannot_tell():
+    text = said(calls("flips by order", items=6, repeats=4, seed=5))
+    assert "cannot be told" in text or "cannot tell" in text or "at most" in text
 
 
-def test_a_judge_whose_order_leads_is_told_to_swap():
-    said = sentence(components(GEMMA), lead("order", "prompt"), unanimous=False)
-    assert said.startswith("69% of this judge's disagreement is answer order")
-    assert "ask in both orders and average" in said
+def test_what_holds_here_need_not_hold_elsewhere():
+    """One item of forty flips by prompt, in thousands of calls: shown here, open elsewhere."""
+    laws = judges.settled(np.random.default_rng(6), 40, 4, 2)
+    laws[0, :2] = laws[0, :2][..., [1, 0, 2, 3]]
+    text = said((16 * laws).astype(int))
+    assert "On these 40 items, the prompt is the largest part" in text
+    assert text.endswith("whether this holds for other items like these cannot be told.")
 
 
-@pytest.mark.parametrize(
-    ("largest", "words"), [("prompt", "average over prompts"), ("interaction", "together")]
-)
-def test_advice_follows_the_leader(largest, words):
-    values = [0.01, 0.01, 0.01, 0.01]
-    values[("call", "prompt", "order", "interaction").index(largest)] = 0.2
-    assert words in sentence(components(values), lead(largest, "call"), unanimous=False)
+def test_no_disagreement_is_bounded_and_not_zero():
+    counts = np.zeros((20, 3, 2, 4), dtype=int)
+    counts[..., 0] = 4
+    text = said(counts)
+    assert text.startswith("This judge gave one verdict to each item in every call on these 20")
+    assert "at most" in text
 
 
-@pytest.mark.parametrize("band", [(-0.0149, 0.0751), None])
-def test_a_lead_that_is_not_settled_is_said_to_be_open(band):
-    said = sentence(components(GEMMA), lead("order", "call", band), unanimous=False)
-    assert "is larger is open" in said
-    assert "repeats" not in said
+def test_disagreement_that_may_be_nothing_is_not_split():
+    counts = np.zeros((20, 3, 2, 4), dtype=int)
+    counts[..., 0] = 4
+    counts[0, 0, 0] = 3, 1, 0, 0
+    assert "Too little disagreement to split on these 20 items: at most" in said(counts)
 
 
 def test_absent_facets_are_named():
-    nan = float("nan")
-    said = sentence(components((0.1, nan, 0.05, nan)), lead("call", "order"), unanimous=False)
-    assert "the prompt was not varied, so its part is not known" in said
-    assert "rewording" not in said
-    only = sentence(components((0.25, nan, nan, nan)), None, unanimous=False)
-    assert "disagree 25.0% of the time" in only
-    assert "the prompt and the answer order were not varied" in only
+    one_prompt = said(calls("open, no effects", prompts=1))
+    assert "the prompt was not varied, so its part is not known" in one_prompt
+    assert "rewording" not in one_prompt
+    alone = said(calls("open, no effects", prompts=1, orders=1))
+    assert "repeat-to-repeat noise is all that was measured" in alone
+    assert "the prompt and the answer order were not varied" in alone
 
 
-def test_unanimous_and_invisible_disagreement():
-    steady = sentence(components((0.0, 0.01, 0.1, 0.0)), lead("order", "prompt"), unanimous=True)
-    assert steady.startswith("This judge repeated itself in every cell, so 91%")
-    nothing = sentence(components((0.0, 0.0, 0.0, 0.0)), lead("call", "prompt"), unanimous=True)
-    assert "no disagreement to split" in nothing
-    tiny = sentence(components((0.001, -0.004, 0.0, 0.0)), lead("call", "order"), unanimous=False)
-    assert "too small for these calls to see" in tiny
+def test_a_judge_that_gives_no_verdicts_is_repaired_first():
+    counts = np.random.default_rng(7).multinomial(8, [0.3, 0.2, 0, 0.5], size=(30, 3, 2))
+    text = said(counts)
+    assert "of this judge's calls gave no verdict: repair the prompt or the parser first" in text
+    assert "As it is, on these 30 items" in text
+
+
+def test_percentages_have_bounds_and_no_share_leaves_the_whole():
+    for world in judges.WORLDS:
+        found = infer(calls(world, items=16, repeats=4, seed=8))
+        for scope in ("fixed", "new"):
+            if found.bounds("total", 0.95, scope)[0] <= 0:
+                continue
+            for low, high in claims_of(found, scope).shares.values():
+                assert 0 <= low <= high <= 1
+
+
+@pytest.mark.parametrize(
+    ("leans", "words"),
+    [
+        ([], ""),
+        ([("p", 0.1, (-0.1, 0.3))], ""),
+        ([("p", 0.27, (0.2, 0.34))], "leans to the answer shown first by 27 points of 100 (20 to"),
+        ([("p", -0.2, (-0.3, -0.1))], "shown second by 20 points of 100 (10 to 30)"),
+        ([("p", 0.2, (0.1, 0.3)), ("q", 0.3, (0.2, 0.4))], "'q' leans to the answer shown first"),
+    ],
+)
+def test_prompts_that_lean_are_part_of_the_sentence(leans, words):
+    found = infer(calls("open, effects"))
+    judge = analyze(
+        {(None, "a"): VerdictTensor.from_counts(calls("open, effects"))}, draws=100, permutations=0
+    ).judges["a"]
+    listed = [PromptLean(prompt=p, lean=x, interval=i) for p, x, i in leans]
+    text = sentence(judge.components, found, judge.lead, leans=listed)
+    assert words in text
+    assert ("leans" in text) == bool(words)

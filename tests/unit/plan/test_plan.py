@@ -13,7 +13,7 @@ from judgelaw.plan import (
     look,
     workload,
 )
-from judgelaw.uncertainty import call_interval, gate
+from judgelaw.uncertainty import Limit, check_limits
 
 rng = np.random.default_rng(4)
 LAWS = rng.dirichlet([3, 2, 1, 0.5], size=(20, 3, 2))
@@ -192,10 +192,14 @@ def test_a_look_is_the_gate_of_its_own_prefix_at_the_level_of_the_plan():
     plan = SequentialPlan(component="prompt", limit=0.3, depths=(4, 6, 8), alpha=0.2)
     tensor = jl.VerdictTensor.from_laws(LAWS, repeats=8, seed=5)
     found = look(plan, tensor, depth=4).decision
-    interval = call_interval(tensor.prefix(4), "prompt")
-    assert found == gate(interval, 0.3, level=1 - 0.2 / 3)
-    assert found != gate(interval, 0.3, level=0.95)
-    assert found != gate(call_interval(tensor, "prompt"), 0.3, level=1 - 0.2 / 3)
+    limit = Limit(quantity="prompt", side="max", value=0.3)
+
+    def gate(calls, level):
+        return check_limits({"judge": calls}, [limit], level=level).limits[0]
+
+    assert found == gate(tensor.prefix(4), 1 - 0.2 / 3)
+    assert found != gate(tensor.prefix(4), 0.95)
+    assert found != gate(tensor, 1 - 0.2 / 3)
 
 
 def test_requests_per_minute_limit_seconds():

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from judgelaw.errors import InputError
-from judgelaw.uncertainty import call_errors, component_share, gate, item_interval
+from judgelaw.uncertainty import item_interval
 
 
 def test_one_stratum_is_the_usual_t_interval():
@@ -34,45 +34,11 @@ def test_what_cannot_be_had_has_a_reason(values, strata, reason):
     found = item_interval(values, strata=strata)
     assert np.isnan([found.se, found.low, found.high]).all()
     assert reason in found.reason
-    assert gate(found, 0.5).decision == "inconclusive"
-    assert gate(found, 0.5).reason == found.reason
 
 
 def test_a_table_of_values_is_refused():
     with pytest.raises(InputError, match="one value for each item"):
         item_interval(np.ones((2, 2)))
-
-
-@pytest.mark.parametrize(
-    ("limit", "decision"), [(0.9, "pass"), (0.1, "fail"), (0.5, "inconclusive")]
-)
-def test_gate_is_one_sided(limit, decision):
-    values = 0.5 + np.tile([-0.3, 0.3], 20)
-    found = item_interval(values)
-    outcome = gate(found, limit)
-    assert outcome.decision == decision
-    assert (outcome.reason is None) == (decision != "inconclusive")
-    half = stats.t.ppf(0.95, 39) * found.se
-    assert (outcome.lower, outcome.upper) == pytest.approx((0.5 - half, 0.5 + half))
-
-
-def test_gate_at_its_own_bounds_is_inconclusive():
-    found = item_interval([0.1, 0.2, 0.4])
-    for bound in (gate(found, 1.0).upper, gate(found, 1.0).lower):
-        assert gate(found, bound).decision == "inconclusive"
-
-
-def test_gate_of_a_share_is_asked_of_its_contrast():
-    counts = np.random.default_rng(1).multinomial(8, [0.4, 0.3, 0.2, 0.1], size=(30, 4, 2))
-    errors = call_errors(counts)
-    with pytest.raises(InputError, match="gate the contrast"):
-        gate(component_share(errors, "prompt"), 0.2)
-    assert gate(errors.interval({"prompt": 1, "total": -0.2}), 0.0).decision == "pass"
-
-
-def test_gate_needs_a_number():
-    with pytest.raises(InputError, match="limit is nan"):
-        gate(item_interval([0.1, 0.2]), float("nan"))
 
 
 @pytest.mark.parametrize("items", range(2, 61))
@@ -82,7 +48,6 @@ def test_rounding_does_not_pass_for_variance(items):
         found = item_interval(np.full(items, value) * (1 + 1e-15 * (np.arange(items) % 2)))
         assert np.isnan([found.se, found.low, found.high]).all()
         assert "the same value" in found.reason
-        assert gate(found, value + 0.1).decision == "inconclusive"
 
 
 def test_a_stratum_of_equal_items_adds_no_variance():

@@ -1,0 +1,147 @@
+"""Bounds for new items, against the formulas written out again."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from judgelaw.errors import InputError
+from judgelaw.estimate import decompose
+from judgelaw.uncertainty import infer, item_difference
+from judgelaw.uncertainty.new_items import (
+    DRAWS,
+    Draws,
+    draws_for,
+    effective_items,
+    largest_allowed,
+    lower_bound,
+    rate_bounds,
+    signed_interval,
+    upper_bound,
+    weigh,
+)
+from support import judges
+
+
+def t_bound(x, p):
+    return x.mean() + stats.t.ppf(p, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x))
+
+
+def hall(x, p):
+    N, m, s = len(x), x.mean(), x.std(ddof=1)
+    A = ((x - m) ** 3).mean() / s**3 / np.sqrt(N)
+    y = stats.t.ppf(1 - p, N - 1)
+    return m - s / np.sqrt(N) * 3 * (np.cbrt(1 + A * (y - A / 6)) - 1) / A
+
+
+def gaffke(x, b, p):
+    """With other draws than the module's own, so equal up to their noise."""
+    W = np.random.default_rng(99).dirichlet(np.ones(len(x) + 1), size=200_000)
+    return np.quantile(W[:, :-1] @ x + W[:, -1] * b, p)
+
+
+def drawn_of(x):
+    found = weigh(x[:, None])
+    return Draws(sums=found.sums[:, 0], last=found.last)
+
+
+def test_the_upper_bound_is_the_largest_of_three():
+    rng = np.random.default_rng(1)
+    x = rng.gamma(1.0, 0.05, size=30)
+    first, second = np.sort(x)[::-1][:2]
+    expected = max(t_bound(x, 0.95), hall(x, 0.95), gaffke(x, min(0.5, 2 * first - second), 0.95))
+    found = upper_bound(x, drawn_of(x), 0.95, top=0.5, careful=False)
+    assert found == pytest.approx(expected, rel=0.01)
+    careful = upper_bound(x, drawn_of(x), 0.95, top=0.5, careful=True)
+    assert careful == pytest.approx(max(t_bound(x, 0.95), gaffke(x, 0.5, 0.95)), rel=0.01)
+
+
+@pytest.mark.parametrize("items", [49, 50])
+def test_the_lower_bound_changes_its_rule_at_fifty_items(items):
+    x = np.random.default_rng(2).gamma(0.5, 0.05, size=items) - 0.01
+    p, least = 0.975, -x.min()
+    if items < 50:
+        expected = min(2 * x.mean() - t_bound(x, p), -gaffke(-x, max(0.0, least), p))
+    else:
+        expected = min(2 * x.mean() - t_bound(x, p), -hall(-x, p), -gaffke(-x, least, p))
+    assert lower_bound(x, drawn_of(x), p) == pytest.approx(expected, rel=0.02, abs=2e-4)
+
+
+def test_equal_items_get_a_bound_and_no_zero_width():
+    """About 3 B / N: what an unseen item may add."""
+    x = np.zeros(50)
+    found = upper_bound(x, drawn_of(x), 0.95, top=0.75, careful=True)
+    assert found == pytest.approx(0.75 * (1 - 0.05 ** (1 / 50)), rel=0.02)
+
+
+def test_effective_items_count_those_that_carry_the_sum():
+    assert effective_items(np.array([0.2, 0.2, 0.2, 0.0])) == pytest.approx(3)
+    assert effective_items(np.zeros(4)) == 0
+
+
+def test_draws_fall_with_the_number_of_items_and_blocks_change_nothing(monkeypatch):
+    assert draws_for(1_000) == DRAWS
+    assert draws_for(1_000_000) == 1_000
+    x = np.random.default_rng(3).random((40, 2))
+    whole = weigh(x, draws=500, seed=4)
+    monkeypatch.setattr("judgelaw.uncertainty.new_items._KEPT", 0)
+    monkeypatch.setattr("judgelaw.uncertainty.new_items._BLOCK", 41 * 7)
+    again = weigh(x, draws=500, seed=4)
+    assert np.allclose(again.sums, whole.sums)
+    assert np.allclose(again.last, whole.last)
+
+
+def test_rates_of_nothing_and_of_everything():
+    low, high = rate_bounds(np.zeros(20), 0.95)
+    assert (low, high) == (0, pytest.approx(1 - 0.05 ** (1 / 20), rel=0.03))
+    low, high = rate_bounds(np.ones(20), 0.95)
+    assert (low, high) == (pytest.approx(0.05 ** (1 / 20), rel=0.01), 1)
+
+
+def test_shares_are_what_the_contrast_allows():
+    pool = judges.pool("open, effects", 4, 2, seed=5)
+    found = infer(judges.counts(pool.laws[:60], 4, np.random.default_rng(6))).items
+    high = found.share_upper("prompt", 0.95)
+    y = found.of({"prompt": 1.0, "total": -high})
+    drawn = found.drawn_of({"prompt": 1.0, "total": -high})
+    bound = upper_bound(y, drawn, 0.95, top=(1 - high) * found.top["prompt"], careful=False)
+    assert bound == pytest.approx(0, abs=1e-3)
+    assert 0 <= found.share_lower("prompt", 0.95) < high < 1
+
+
+def test_the_largest_allowed_is_found_from_above():
+    assert largest_allowed(lambda rho: rho <= 0.3) == pytest.approx(0.3, abs=1e-3)
+    assert largest_allowed(lambda rho: rho <= 0.3) >= 0.3
+    assert largest_allowed(lambda _: True) == 1
+    assert largest_allowed(lambda _: False) == 0
+
+
+def test_a_difference_is_paired_by_item():
+    pool = judges.pool("open, effects", 4, 2, seed=7)
+    rng = np.random.default_rng(8)
+    a, b = (infer(judges.counts(pool.laws[:30], 4, rng)).items for _ in range(2))
+    found = item_difference(a, b, "order")
+    y = a.of("order") - b.of("order")
+    assert found.estimate == pytest.approx(y.mean())
+    assert found.high >= t_bound(y, 0.975)
+    other = infer(judges.counts(pool.laws[:20], 4, rng)).items
+    with pytest.raises(InputError, match="30 and 20 items"):
+        item_difference(a, other, "order")
+
+
+def test_a_lean_of_few_items_keeps_room_for_one_nobody_saw():
+    y = np.zeros(20)
+    y[0] = 1.0
+    found = signed_interval(y)
+    assert found.low < -0.05
+    assert found.high > 0.2
+    assert signed_interval(np.array([0.5])).reason is not None
+
+
+def test_ranges_are_those_of_a_census():
+    laws = np.zeros((1, 6, 2, 4))
+    laws[0, :3, :, 0] = laws[0, 3:, :, 1] = 1
+    counts = (4 * laws).astype(int)
+    found = infer(np.concatenate([counts] * 3)).items
+    assert found.top["prompt"] == 1 - 1 / 4
+    assert found.top["order"] == 1 - 1 / 2
+    assert decompose(counts).prompt[0] <= found.top["prompt"]
