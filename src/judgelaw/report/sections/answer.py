@@ -23,6 +23,7 @@ from judgelaw.report.text import visible
 
 LABELS = charts.LABELS
 _FACETS = {"prompt": "prompt", "order": "answer order"}
+_TIE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +222,7 @@ def _fixed(about: About) -> Prose:
 
 def _lead(judge: Source) -> Prose:
     lead = judge.at("lead")
-    if not lead.known or not lead.at("call_interval").known:
+    if not lead.at("call_interval").known or lead.value("by") <= _TIE:
         return Prose(paragraphs=())
     largest, second = (LABELS[lead.text(k)].lower() for k in ("largest", "second"))
     said: Inline = (
