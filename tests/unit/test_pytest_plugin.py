@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import scipy.stats  # noqa: F401 - an inner pytest forgets what it imported; NumPy loads only once
-from judgelaw.analysis.gating import Limit, check_limits
+from judgelaw.uncertainty import Limit, check_limits
 
 import judgelaw.report.gate
 import judgelaw.runs.answer  # noqa: F401 - same
