@@ -31,7 +31,7 @@ from judgelaw.uncertainty import infer
 from support import judges
 
 SEED = 20261116
-TRIALS = 1_000
+TRIALS = 500
 SIDE, GATE = 0.975, 0.95
 PAGE = Path(__file__).parents[2] / "docs/explanation/uncertainty.md"
 BEGIN, END = "<!-- error rates: begin -->", "<!-- error rates: end -->"

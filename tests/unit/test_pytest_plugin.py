@@ -7,12 +7,12 @@ import sys
 
 import pytest
 import scipy.stats  # noqa: F401 - an inner pytest forgets what it imported; NumPy loads only once
-from judgelaw.analysis.gating import Limit, check_limits
 
 import judgelaw.report.gate
 import judgelaw.runs.answer  # noqa: F401 - same
 from judgelaw.streams import stream
 from judgelaw.tables import read_tensor, write_calls
+from judgelaw.uncertainty import Limit, check_limits
 
 pytest_plugins = ["pytester"]
 

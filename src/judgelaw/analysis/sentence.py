@@ -127,6 +127,8 @@ def sentence(
 def _finding(total: Component, inference: Inference, lead: LargestComponent | None) -> str:
     n = len(inference.items.values)
     here = f"on {'this item' if n == 1 else f'these {n:,} items'}"
+    if (reason := inference.refusal("total", "fixed")) is not None:
+        return f"What this judge's disagreement is made of cannot be told: {reason}"
     least, most = inference.bounds("total", CLAIM, "fixed")
     if inference.calls.shown.unanimous and total.estimate == 0:
         return (

@@ -24,6 +24,7 @@ Resampling items already contains this noise: E[s^2 / N] = V_call + S_U^2 / N, w
 of item estimates and S_U^2 that of the true item values. Show the split, never add the two.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import nan, sqrt
 from typing import Final, Self
@@ -226,6 +227,19 @@ class CallErrors:
         """Return the larger variance and the smaller degrees of freedom, as contrasts use them."""
         B, S = (self._spread(V) for V in self._both(contrast))
         return _wider(B, S)
+
+    def spread_less_total(self, component: str) -> Callable[[float], Spread]:
+        """Return the wide spread of g - rho T as a function of rho, for a component g."""
+        g, T = (contrast_row(name, self.components) for name in (component, "total"))
+        forms = np.stack([g, T])
+        moments = [forms @ covariance @ forms.T for covariance in (self.covariance, self.smoothed)]
+
+        def at(rho: float) -> Spread:
+            V = (m[:, 0, 0] - 2 * rho * m[:, 0, 1] + rho**2 * m[:, 1, 1] for m in moments)
+            B, S = (self._spread(v) for v in V)
+            return _wider(B, S)
+
+        return at
 
     def split(self, contrast: Contrast = "prompt") -> ErrorSplit:
         """Return the call part, the item part and the total of the macroaverage's variance."""

@@ -95,7 +95,7 @@ def component_share(
             "at this level: chance, or calls that are not independent"
         )
         return no_interval(estimate=g / total, level=level, covers=covers, reason=reason)
-    spread = errors.wide_spread(_less(component, g / total))
+    spread = errors.spread_less_total(component)(g / total)
     return Interval(
         estimate=g / total,
         se=sqrt(spread.variance) / abs(total),
@@ -153,9 +153,10 @@ def _upper_allows(
 ) -> Callable[[float], bool]:
     """Return whether the upper bound of sign (g - rho T) reaches zero, as a function of rho."""
     g, total = (float(errors.values(name).mean()) for name in (component, "total"))
+    spread_at = errors.spread_less_total(component)
 
     def allowed(rho: float) -> bool:
-        e, spread = sign * (g - rho * total), errors.wide_spread(_less(component, rho))
+        e, spread = sign * (g - rho * total), spread_at(rho)
         if errors.exact:
             return e + t_quantile(p, spread.df) * sqrt(spread.variance) >= -_ROUNDING
         return shifted_upper(e, spread, p) >= -_ROUNDING
@@ -188,10 +189,3 @@ def _summed(spreads: list[Spread]) -> Spread:
     total = float(V.sum())
     parts = float((V**2 / df).sum())
     return Spread(variance=total, df=total**2 / parts if parts > 0 else 1.0)
-
-
-def _less(component: Contrast, rho: float) -> dict[str, float]:
-    """Return the contrast component - rho total."""
-    found = {component: 1.0} if isinstance(component, str) else dict(component)
-    found["total"] = found.get("total", 0.0) - rho
-    return found

@@ -13,6 +13,7 @@ So the call-sampling covariance of the four H gives that of everything else by l
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,11 +72,23 @@ def component_map(prompts: int, orders: int, design: Design = "census") -> Array
 
 def contrast_vector(contrast: Contrast) -> NDArray[np.float64]:
     """Return the coefficients of a contrast over COMPONENTS."""
-    weights = {contrast: 1.0} if isinstance(contrast, str) else dict(contrast)
+    if isinstance(contrast, str):
+        return _single(contrast)
+    return _coefficients(contrast)
+
+
+@lru_cache
+def _single(component: str) -> NDArray[np.float64]:
+    found = _coefficients({component: 1.0})
+    found.flags.writeable = False
+    return found
+
+
+def _coefficients(weights: Mapping[str, float]) -> NDArray[np.float64]:
     if unknown := [name for name in weights if name not in COMPONENTS]:
         raise InputError(f"no component is called {unknown[0]!r}; there are {list(COMPONENTS)}")
     if not any(weights.values()):
-        raise InputError(f"contrast {contrast!r} has no coefficient that is not zero")
+        raise InputError(f"contrast {dict(weights)!r} has no coefficient that is not zero")
     return np.array([weights.get(name, 0.0) for name in COMPONENTS], dtype=float)
 
 

@@ -26,7 +26,7 @@ All bounds of one set of items come from the same draws of W, so the draws are o
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, nan, sqrt
+from math import ceil, inf, nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +76,7 @@ class Draws:
     """Values of items in random weights: sum_i W_i x_i of every draw, and the weight left over.
 
     Attributes:
-        sums: (draws,) for one quantity, (draws, quantities) for several.
+        sums: (draws,) for one quantity, (quantities, draws) for several.
         last: W_{N+1} of every draw.
     """
 
@@ -86,11 +86,9 @@ class Draws:
     def quantile(self, p: float, unseen: float) -> float:
         """Return G(unseen): the p-quantile with an unseen item of this value."""
         values = self.sums + self.last * unseen
-        at = p * (len(values) - 1)
-        below = min(int(at), len(values) - 2)
-        # Two order statistics are enough; np.quantile takes twice as long to find them.
-        low, high = np.partition(values, (below, below + 1))[below : below + 2]
-        return float(low + (at - below) * (high - low))
+        # The order statistic above p: np.quantile takes three times as long to go between two.
+        at = ceil(p * (len(values) - 1))
+        return float(np.partition(values, at)[at])
 
 
 def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
@@ -98,14 +96,14 @@ def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
     N = len(values)
     if draws * (N + 1) <= _KEPT:
         W = _weights(seed, draws, N)
-        return Draws(sums=W[:, :N] @ values, last=W[:, N])
+        return Draws(sums=np.ascontiguousarray((W[:, :N] @ values).T), last=W[:, N].copy())
     rng = stream(seed, "new items", N)
-    sums, last = np.empty((draws, values.shape[1])), np.empty(draws)
+    sums, last = np.empty((values.shape[1], draws)), np.empty(draws)
     size = max(1, _BLOCK // (N + 1))
     for first in range(0, draws, size):
         part = slice(first, min(first + size, draws))
         W = _simplex(rng, part.stop - first, N)
-        sums[part], last[part] = W[:, :N] @ values, W[:, N]
+        sums[:, part], last[part] = (W[:, :N] @ values).T, W[:, N]
     return Draws(sums=sums, last=last)
 
 
@@ -180,7 +178,7 @@ def rate_bounds(x: Floats, p: float, *, draws: int = DRAWS, seed: int = 0) -> tu
     value, so that one more invalid output never makes a gate pass.
     """
     drawn = weigh(x[:, None], draws=draws, seed=seed)
-    one = Draws(sums=drawn.sums[:, 0], last=drawn.last)
+    one = Draws(sums=drawn.sums[0], last=drawn.last)
     mirrored = Draws(sums=-one.sums, last=one.last)
     low = 0.0 if not x.any() else -mirrored.quantile(p, 0.0)
     high = 1.0 if (x == 1).all() else one.quantile(p, 1.0)
@@ -214,8 +212,8 @@ class NewItems:
     def drawn_of(self, contrast: Contrast) -> Draws:
         """Return the random weightings of a contrast."""
         ell = contrast_vector(contrast)
-        used = ell != 0
-        return Draws(sums=self.drawn.sums[:, used] @ ell[used], last=self.drawn.last)
+        terms = [ell[c] * self.drawn.sums[c] for c in np.flatnonzero(ell)]
+        return Draws(sums=sum(terms[1:], start=terms[0]), last=self.drawn.last)
 
     def refusal(self, *components: str) -> str | None:
         """Say why these items give no bound for the components, or None."""
@@ -327,7 +325,7 @@ def new_item_bounds(
         NewItems(
             values=values,
             top=ranges(*facets, verdicts),
-            drawn=Draws(sums=drawn.sums[:, d * width : (d + 1) * width], last=drawn.last),
+            drawn=Draws(sums=drawn.sums[d * width : (d + 1) * width], last=drawn.last),
             strict=strict,
         )
         for d, values in enumerate(estimates)
@@ -376,7 +374,7 @@ def signed_interval(y: Floats, *, top: float = 1.0, level: float = 0.95) -> Inte
     if len(y) == 1:
         return no_interval(estimate=float(y[0]), level=level, covers=COVERS, reason=_ONE_ITEM)
     drawn = weigh(y[:, None], draws=draws_for(len(y)))
-    one = Draws(sums=drawn.sums[:, 0], last=drawn.last)
+    one = Draws(sums=drawn.sums[0], last=drawn.last)
     careful = effective_items(y) < _FEW
     low, high = _both_sides(y, one, (1 + level) / 2, top=top, careful=careful)
     return _interval(y, low, high, level)

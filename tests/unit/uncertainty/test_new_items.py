@@ -41,7 +41,7 @@ def gaffke(x, b, p):
 
 def drawn_of(x):
     found = weigh(x[:, None])
-    return Draws(sums=found.sums[:, 0], last=found.last)
+    return Draws(sums=found.sums[0], last=found.last)
 
 
 def test_the_upper_bound_is_the_largest_of_three():
