@@ -199,7 +199,9 @@ def test_sampled_prompts_show_the_error_of_drawing_them():
     analysis = analyze(tensors, design="sampled", draws=50, permutations=0)
     with undrawn():
         html = build(analysis, title="t", tensors=tensors)
-    assert 'data-path="judges.j.projection.low"' in html
+    said = html[html.index("For the generator behind these prompts") :]
+    assert 'data-path="judges.j.components.prompt.call_interval[0]"' in said[:400]
+    assert "projection" not in html.split("<script")[0]
     assert "taken as a sample from their generator" in html
 
 

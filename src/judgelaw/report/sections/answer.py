@@ -70,7 +70,7 @@ def answer(judge: Source, about: About, *, prefix: str = "") -> Section:
     blocks += [_table(judge), _fixed(about)]
     blocks += [
         _lead(judge),
-        _projection(judge),
+        _drawn(judge, about.settings),
         _permutation(judge),
         _warnings(judge),
         *_split(judge),
@@ -249,19 +249,19 @@ def _settled(lead: Source) -> str:
     return ". Which component leads is open."
 
 
-def _projection(judge: Source) -> Prose:
+def _drawn(judge: Source, settings: Source) -> Prose:
     """Say what drawing other prompts from the generator would do; sampled designs only."""
-    found = judge.at("projection")
-    if found.value("low") is None:
+    found = judge.at("components", "prompt")
+    if settings.value("design") != "sampled" or not found.at("call_interval").known:
         return Prose(paragraphs=())
     return paragraph(
         "For the generator behind these prompts the prompt component is ",
         found.decimal("estimate"),
-        " [",
-        found.decimal("low"),
-        ", ",
-        found.decimal("high"),
-        "], which covers the drawing of prompts as well as of calls.",
+        ", between ",
+        found.decimal("call_interval", 0),
+        " and ",
+        found.decimal("call_interval", 1),
+        " on these items: the intervals cover the drawing of other prompts as well.",
     )
 
 
