@@ -115,6 +115,45 @@ def measure(setting: Setting, trials: int = TRIALS, seed: int = SEED) -> Rates:
     return Rates(setting=s, trials=trials, covered=covered, passed=passed, failed=failed)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """How often the interval of the prompt component covers, where prompts were drawn."""
+
+    family: str
+    prompts: int
+    items: int
+    trials: int
+    covered: tuple[int, int]
+
+
+def measure_drawn(family: str, prompts: int, items: int, trials: int, seed: int = SEED) -> Drawn:
+    """Draw prompts and items from a family, and hold the prompt interval against the truth."""
+    laws = judges.generated(family, items=300, prompts=300, seed=seed)
+    distances = _distances(laws)
+    rng = stream(seed, "drawn prompts", family, prompts, items)
+    covered = [0, 0]
+    for _ in range(trials):
+        rows, chosen = rng.integers(0, 300, size=items), rng.choice(300, prompts, replace=False)
+        calls = judges.counts(laws[np.ix_(rows, chosen)], 4, rng)
+        found = infer(calls, design="sampled", draws=4_000)
+        for at, (scope, truth) in enumerate(
+            zip(SCOPES, (distances.mean(), distances[rows].mean()), strict=True)
+        ):
+            low, high = found.bounds("prompt", SIDE, scope)
+            covered[at] += low - ROUNDING <= truth <= high + ROUNDING
+    return Drawn(
+        family=family, prompts=prompts, items=items, trials=trials, covered=(covered[0], covered[1])
+    )
+
+
+def _distances(laws: np.ndarray) -> np.ndarray:
+    """Return the true prompt component of every item, over all prompts of the family."""
+    P = laws[:, :, 0]
+    K = P.shape[1]
+    own, mean = (P**2).sum(axis=-1).mean(axis=-1), P.mean(axis=1)
+    return (own - (mean**2).sum(axis=-1)) * K / (K - 1)
+
+
 CLAIMS = ("rewording will not help", "matters little", "nearly all dice", "largest", "worth doing")
 
 
@@ -188,7 +227,24 @@ def added(parts: list[Said]) -> Said:
     )
 
 
-def table(found: list[Rates], said: Said) -> tuple[str, list[str]]:
+def _drawn_table(drawn: list[Drawn], misses: list[str]) -> list[str]:
+    columns = "| family of prompts | K | N | new items: covers | these items: covers |"
+    lines = [
+        f"Prompt component, prompts drawn, R = 4, {drawn[0].trials} studies each.",
+        "",
+        columns,
+        "|---|---:|---:|---:|---:|",
+    ]
+    for d in drawn:
+        rates = " | ".join(f"{x / d.trials:.3f}" for x in d.covered)
+        lines.append(f"| {d.family} | {d.prompts} | {d.items} | {rates} |")
+        for scope, x in zip(SCOPES, d.covered, strict=True):
+            if binom.cdf(x, d.trials, 0.93) < 0.05 / (2 * len(drawn)):
+                misses.append(f"{d.family} prompts, K = {d.prompts}, {scope}: {x / d.trials:.3f}")
+    return lines
+
+
+def table(found: list[Rates], drawn: list[Drawn], said: Said) -> tuple[str, list[str]]:
     """Return the table in Markdown, and the cells that miss."""
     cells = len(found) * len(SCOPES) * len(COMPONENTS) * 3
     sure = 0.05 / cells
@@ -216,7 +272,8 @@ def table(found: list[Rates], said: Said) -> tuple[str, list[str]]:
             f"| {s.world} | {s.prompts} x {s.orders} | {s.items} | {s.repeats} | {rates} "
             f"| {'; '.join(f'miss: {w}' for w in wrong)} |"
         )
-    return "\n".join([*lines, "", *_claims_table(said, misses)]), misses
+    parts = [*lines, "", *_drawn_table(drawn, misses), "", *_claims_table(said, misses)]
+    return "\n".join(parts), misses
 
 
 def _claims_table(said: Said, misses: list[str]) -> list[str]:
@@ -252,8 +309,14 @@ def main() -> int:
         step = 10
         said = [workers.submit(sentences, w, w + step) for w in range(0, asked.worlds, step)]
         jobs = [workers.submit(measure, s, asked.trials) for s in settings()]
-        rates = [job.result() for job in jobs]
-        text, misses = table(rates, added([s.result() for s in said]))
+        families = [
+            workers.submit(measure_drawn, family, prompts, items, asked.trials)
+            for family in ("shared", "skewed", "alike")
+            for prompts in (5, 10)
+            for items in (20, 50)
+        ]
+        rates, drawn = ([job.result() for job in part] for part in (jobs, families))
+        text, misses = table(rates, drawn, added([s.result() for s in said]))
     git = ["git", "-C", str(PAGE.parent), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     stamp = f"Measured on {datetime.now(UTC):%Y-%m-%d} at commit {commit}, seed {SEED}."

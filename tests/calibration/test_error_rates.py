@@ -1,12 +1,10 @@
 """A part of the table of error rates, in short; `make calibrate` measures all of it."""
 
-import numpy as np
 import pytest
 
 from calibration import error_rates
 from calibration.error_rates import Setting, added, measure, sentences
 from judgelaw.analysis import compare
-from judgelaw.estimate import population
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import infer
@@ -44,9 +42,10 @@ def test_the_table_tells_a_miss():
     assert any("covers" in miss for miss in worse.misses(SURE))
     assert any("passes falsely" in miss for miss in worse.misses(SURE))
     said = sentences(0, 2, studies=1, seed=2)
-    text, misses = error_rates.table([worse], added([said]))
+    drawn = error_rates.Drawn(family="shared", prompts=5, items=20, trials=60, covered=(40, 60))
+    text, misses = error_rates.table([worse], [drawn], added([said]))
     assert "miss: new" in text
-    assert misses
+    assert any("shared prompts, K = 5, new" in miss for miss in misses)
 
 
 def test_sentences_claim_what_holds():
@@ -56,21 +55,11 @@ def test_sentences_claim_what_holds():
     assert sum(said.made.values()) > 100
 
 
-def test_sampled_prompts_with_shared_effects_are_covered():
-    """Five prompts of a generator move all items alike: bands over items covered .38 to .77."""
-    rng = stream(20, "sampled")
-    base = np.log(np.array(judges.OPEN)) + rng.normal(0, 0.5, size=(40, 1, 1, 4))
-    family = rng.normal(0, 0.8, size=(1, 400, 1, 4))
-    laws = np.exp(base + family + rng.normal(0, 0.2, size=(40, 400, 1, 4)))
-    laws /= laws.sum(axis=-1, keepdims=True)
-    truth = float(population(laws, design="sampled").prompt.mean())
-    covered = 0
-    for _ in range(60):
-        chosen = rng.choice(400, size=5, replace=False)
-        counts = judges.counts(laws[:, chosen], 4, rng)
-        found = infer(counts, design="sampled", draws=2_000).interval("prompt", scope="new")
-        covered += found.low <= truth <= found.high
-    assert plausible(covered, 60, 0.93, 1.0)
+@pytest.mark.parametrize("family", ["shared", "skewed"])
+def test_sampled_prompts_are_covered(family):
+    """Prompts of a generator move all items alike: bands over items covered .38 to .77."""
+    found = error_rates.measure_drawn(family, 5, 20, trials=60, seed=20)
+    assert all(plausible(covered, 60, 0.93, 1.0) for covered in found.covered)
 
 
 def test_printed_intervals_of_identical_judges_hold_zero_together():

@@ -142,6 +142,24 @@ def pool_of(laws: np.ndarray) -> Pool:
     return Pool(laws=laws, truth=np.stack([found[name] for name in COMPONENTS], axis=-1))
 
 
+def generated(name: str, *, items: int, prompts: int, seed: int) -> np.ndarray:
+    """Return laws (items, prompts, 1, verdicts) of a generator whose prompts move all items.
+
+    "shared" prompts differ by a normal effect, "skewed" ones by nothing much in nine of ten cases
+    and by a lot in the tenth, "alike" ones by nothing.
+    """
+    rng = stream(seed, "generator", name)
+    base = np.log(np.array(OPEN)) + rng.normal(0, 0.7, size=(items, 1, 1, VERDICTS))
+    effect = rng.normal(size=(1, prompts, 1, VERDICTS))
+    size = {
+        "shared": 0.6,
+        "skewed": np.where(rng.random((1, prompts, 1, 1)) < 0.1, 2.0, 0.1),
+        "alike": 0.0,
+    }[name]
+    own = rng.normal(0, 0.0 if name == "alike" else 0.2, size=(items, prompts, 1, VERDICTS))
+    return _softmax(base + size * effect + own)
+
+
 def counts(laws: np.ndarray, repeats: int, rng: np.random.Generator) -> np.ndarray:
     """Draw calls from laws (..., verdicts), counted."""
     return rng.multinomial(repeats, laws / laws.sum(axis=-1, keepdims=True))

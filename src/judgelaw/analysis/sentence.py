@@ -14,6 +14,7 @@ The first part speaks of the items that were asked, the last one of items like t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from judgelaw.analysis.components import CLAIM
 from judgelaw.analysis.values import Component, Components, LargestComponent, Pair, PromptLean
@@ -250,13 +251,13 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _down(share: float) -> str:
-    """Write a lower bound in percent, never rounded up."""
-    return f"{int(100 * share + 1e-9)}%"
+    """Write a lower bound in percent, never rounded up, and never as all of it."""
+    return f"{min(99, int(100 * share + 1e-9))}%"
 
 
 def _up(share: float) -> str:
-    """Write an upper bound in percent, never rounded down."""
-    return f"{-int(-100 * share // 1)}%"
+    """Write an upper bound in percent, never rounded down, and never as nothing."""
+    return f"{max(1, ceil(100 * share - 1e-9))}%"
 
 
 def _of_100(share: float) -> str:

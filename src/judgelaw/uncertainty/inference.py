@@ -6,12 +6,12 @@ the drawing of prompts.
 """
 
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import nan
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgelaw.estimate import Design
+from judgelaw.estimate import COMPONENTS, Design
 from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.calls import CallErrors, call_errors
@@ -87,8 +87,8 @@ class Inference:
     def share(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
         """Return the smallest and the largest share of the total, each at level p, in [0, 1].
 
-        nan where there are no bounds. Where prompts were drawn, the bounds of the component are
-        divided by those of the total, each at half the error.
+        nan where there are no bounds. Where prompts were drawn, the bounds of all parts are
+        combined, each at an equal part of the error.
         """
         if self.refusal(component, scope) is not None or self.refusal("total", scope) is not None:
             return nan, nan
@@ -113,12 +113,15 @@ class Inference:
         return self.calls.bounds({first: 1.0, second: -1.0}, p)[0] > 0
 
     def _share_of_bounds(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
-        half = (1 + p) / 2
-        low, high = self.bounds(component, half, scope)
-        least, most = self.bounds("total", half, scope)
-        if isnan(least) or least <= 0:
-            return 0.0, 1.0
-        return max(0.0, low / most), min(1.0, max(0.0, high / least))
+        parts = [c for c in COMPONENTS[:-1] if self.calls.refusal(c) is None]
+        each = 1 - (1 - p) / len(parts)
+        bounds = {c: self.bounds(c, each, scope) for c in parts}
+        low, high = (max(0.0, x) for x in bounds.pop(component))
+        least, most = (sum(max(0.0, b[end]) for b in bounds.values()) for end in (0, 1))
+        return (
+            low / (low + most) if low + most > 0 else 0.0,
+            high / (high + least) if high + least > 0 else 1.0,
+        )
 
 
 def infer(

@@ -57,17 +57,21 @@ _HALVINGS = 8
 
 
 def ranges(prompts: int, orders: int, verdicts: int) -> dict[str, float]:
-    """Return the largest value that each component of a single item can have, for a census."""
+    """Return the largest value that each component of a single item can have, for a census.
+
+    A table that shows one verdict does not show that there is no other.
+    """
+    C = max(verdicts, 2)
 
     def of(levels: int) -> float:
         return 1 - 1 / levels
 
     return {
-        "call": of(verdicts),
-        "prompt": of(min(prompts, verdicts)),
-        "order": of(min(orders, verdicts)),
-        "interaction": of(verdicts),
-        "total": of(verdicts),
+        "call": of(C),
+        "prompt": of(min(prompts, C)),
+        "order": of(min(orders, C)),
+        "interaction": of(C),
+        "total": of(C),
     }
 
 

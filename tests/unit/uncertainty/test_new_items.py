@@ -137,6 +137,13 @@ def test_a_lean_of_few_items_keeps_room_for_one_nobody_saw():
     assert signed_interval(np.array([0.5])).reason is not None
 
 
+def test_one_verdict_seen_is_not_the_only_one_there_is():
+    found = infer(np.full((10, 3, 2, 1), 4))
+    for name in ("call", "prompt", "total"):
+        for scope in ("fixed", "new"):
+            assert found.bounds(name, 0.95, scope)[1] > 0
+
+
 def test_ranges_are_those_of_a_census():
     laws = np.zeros((1, 6, 2, 4))
     laws[0, :3, :, 0] = laws[0, 3:, :, 1] = 1
