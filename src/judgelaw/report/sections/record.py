@@ -165,7 +165,11 @@ def tables(source: Source, *, shown: frozenset[str] = frozenset()) -> Section | 
         )
     if not blocks:
         return None
-    said = paragraph("The same tables as CSV, LaTeX and JSON come from “judgelaw analyze”.")
+    said = paragraph(
+        "The same tables as CSV, LaTeX and JSON come from “judgelaw analyze”. They follow the "
+        "paper: item bands describe the benchmark, and shares are raw. For a claim take the "
+        "intervals above."
+    )
     return Section(id="tables", title="Tables", blocks=(said, *blocks))
 
 
