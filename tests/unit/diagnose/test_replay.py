@@ -5,12 +5,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import ReplyFacts, copies_finding, identical_texts, overlap, replay_finding
+from judgelaw.diagnose import (
+    How,
+    ReplyFacts,
+    diagnose,
+    identical_texts,
+    overlap,
+    replay_finding,
+)
 from judgelaw.streams import stream
 from judgelaw.worlds import World
 from support.streams import drawn, of_codes
 
 WORLD = World.from_effects(prompt=0.004, item_spread=0.3)
+
+
+def copies_finding(streams):
+    tensors = {(None, name): tensor for name, tensor in streams.items()}
+    found = diagnose(tensors, main=None, how=How(draws=50, seed=1)).findings
+    (finding,) = [f for f in found if f.name == "copied_streams"]
+    return finding
 
 
 def names(prefix, shape=(6, 4)):
@@ -77,16 +91,15 @@ def test_a_partial_copy_is_found():
     a, b = drawn(world=WORLD, seed=1), drawn(world=WORLD, seed=2)
     taken = stream(3, "taken").random(a.ranked.shape) < 1 / 3
     mixed = of_codes(np.where(taken, a.ranked, b.ranked), strata=2)
-    found = overlap(a, mixed)
-    assert found.shared
-    assert found.identical < 0.75
+    assert overlap(a, mixed).identical < 0.75
+    assert copies_finding({"a": a, "mixed": mixed}).verdict == "problem"
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_independent_runs_of_one_judge_are_not_copies(seed):
     """They agree often, being the same judge, but not rank by rank."""
     a, b = drawn(world=WORLD, seed=seed), drawn(world=WORLD, seed=100 + seed)
-    assert not overlap(a, b).shared
+    assert not overlap(a, b).copied
     assert copies_finding({"a": a, "b": b}).verdict == "ok"
 
 
@@ -117,3 +130,14 @@ def test_alphabets_are_matched_by_name():
         np.argsort(order)[a.ranked], verdicts=[a.verdicts[i] for i in order], strata=2
     )
     assert overlap(a, renamed).identical == 1
+
+
+def test_settled_runs_that_agree_everywhere_are_not_called_copies():
+    """Two cells deviate, in both runs at the same rank of four: chance does that in 1 of 16."""
+    codes = np.zeros((10, 3, 2, 4), dtype=int)
+    codes[:2, 0, 0, 2] = 1
+    a, b = of_codes(codes), of_codes(codes.copy())
+    assert overlap(a, b).identical == 1
+    assert overlap(a, b).least == pytest.approx(1 / 16)
+    assert not overlap(a, b).copied
+    assert copies_finding({"a": a, "b": b}).verdict != "problem"
