@@ -66,7 +66,7 @@ class Bundle:
 def settle(bundles: Sequence[Bundle]) -> list[dict[str, Test]]:
     """Run the tests that can say something, and judge them together; a mapping for each bundle."""
     least = [(at, name, x) for at, bundle in enumerate(bundles) for name, x in bundle.least.items()]
-    chosen = [least[i][:2] for i in testable([x for *_, x in least])]
+    chosen = [least[i][:2] for i in can_speak([x for *_, x in least])]
     own: dict[tuple[int, str], float] = {}
     for at, bundle in enumerate(bundles):
         wanted = [name for number, name in chosen if number == at]
@@ -91,7 +91,7 @@ def holm(ps: Sequence[float]) -> list[float]:
     return found
 
 
-def testable(least: Sequence[float]) -> list[int]:
+def can_speak(least: Sequence[float]) -> list[int]:
     """Return which tests can reach the level that they share (Tarone)."""
     k = 1
     while sum(x <= NOTICE / k for x in least) > k:

@@ -13,6 +13,7 @@ from judgelaw.diagnose.family import (
     Bundle,
     Test,
     by_chance,
+    can_speak,
     draws_for,
     holm,
     permutation_p,
@@ -20,7 +21,6 @@ from judgelaw.diagnose.family import (
     rate,
     settle,
     severity,
-    testable,
 )
 from judgelaw.streams import stream
 from support.coverage import plausible
@@ -35,15 +35,15 @@ def test_holm_is_the_step_down_of_bonferroni():
 def test_tests_that_could_not_speak_do_not_make_others_pay():
     """Two tests reach .001; eight could not get below .2: the two share the level alone."""
     least = [0.001, *[0.2] * 8, 0.001]
-    assert testable(least) == [0, 9]
-    assert testable([0.2, inf]) == []
+    assert can_speak(least) == [0, 9]
+    assert can_speak([0.2, inf]) == []
 
 
 def test_a_test_is_left_out_only_where_it_cannot_reach_the_shared_level():
     """Five tests that reach .019 share .10 / 5 = .02; five that reach .021 are one too many."""
-    assert len(testable([0.019] * 5)) == 5
-    assert len(testable([0.021] * 5)) == 0
-    assert len(testable([0.024] * 4)) == 4
+    assert len(can_speak([0.019] * 5)) == 5
+    assert len(can_speak([0.021] * 5)) == 0
+    assert len(can_speak([0.024] * 4)) == 4
 
 
 def test_only_testable_tests_are_run_and_all_are_judged_together():
@@ -90,9 +90,7 @@ def test_words_give_the_rate():
 def uniform_ps(most, tables, seed):
     """P values of statistics that have the same law as their draws."""
     rng = stream(seed, "uniform")
-    return np.array(
-        [permutation_p(rng.random(), lambda size: rng.random(size), most) for _ in range(tables)]
-    )
+    return np.array([permutation_p(rng.random(), rng.random, most) for _ in range(tables)])
 
 
 @pytest.mark.parametrize("level", [0.005, 0.02, 0.1, 0.3])
