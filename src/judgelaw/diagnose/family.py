@@ -24,8 +24,8 @@ PROBLEM, NOTICE = 0.05, 0.10
 """Share of clean audits that show any problem, and that show anything."""
 ENOUGH = 5
 """Draws that reach the observed statistic, after which a test stops (Besag and Clifford, 1991)."""
-_DRAWS_A_TEST = 100
-"""Most draws for each test of the family: the least p value times the family's size is 1%."""
+_DRAWS, _DRAWS_A_TEST = 1_000, 60
+"""Most draws, and most for each test of the family: a p value can get to a sixtieth for all."""
 _CHUNK = 32
 _TIE = 1e-9
 
@@ -163,7 +163,7 @@ def permutation_ps(
 
 def draws_for(tests: int) -> int:
     """Return the most draws of each test in a family of so many."""
-    return max(10 * _DRAWS_A_TEST, _DRAWS_A_TEST * tests) - 1
+    return max(_DRAWS, _DRAWS_A_TEST * tests) - 1
 
 
 def _chunks(most: int) -> Iterator[tuple[int, int]]:

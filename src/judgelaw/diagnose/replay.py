@@ -35,6 +35,7 @@ _TELLING = 40
 """Characters of a text that two independent samples would hardly share word for word."""
 _MOST = 0.5
 _P = 1e-6
+_ZERO = 1e-9
 _PAIR = 2
 _CALLS_AT_MOST = 1 << 17
 """Of larger streams an even sample of the cells is shuffled: that is exact too, and enough."""
@@ -179,9 +180,10 @@ class Overlap:
 def overlap(a: VerdictTensor, b: VerdictTensor) -> Overlap | None:
     """Compare two streams on their common cells; None if they share none, or do not vary.
 
-    Given the verdicts of both streams in a cell, independent streams match ranks at random: the
-    number of matches has mean sum_rs X_rs / R and variance sum_rs (X_rs - row - column + mean)^2
-    / (R - 1), with X_rs = [a_r = b_s].
+    Given the verdicts of both streams in a cell, with shares a_c and b_c, independent streams match
+    ranks at random: the number of matches has mean R sum_c a_c b_c and variance
+
+        R^2 / (R - 1) [sum a b - sum a^2 b - sum a b^2 + (sum a b)^2]
     """
     pair = _aligned(a, b)
     if pair is None:
@@ -191,27 +193,24 @@ def overlap(a: VerdictTensor, b: VerdictTensor) -> Overlap | None:
     mixed = (np.ptp(za, axis=1) > 0) & (np.ptp(zb, axis=1) > 0)
     if not mixed.any():
         return None
-    X = (za[mixed][:, :, None] == zb[mixed][:, None, :]).astype(float)
-    rows, columns = X.mean(axis=2, keepdims=True), X.mean(axis=1, keepdims=True)
-    centred = X - rows - columns + X.mean(axis=(1, 2), keepdims=True)
-    variance = float((centred**2).sum() / (R - 1))
+    C = 1 + int(max(za.max(), zb.max()))
+    na, nb = (count_ranked(z[mixed], C) for z in (za, zb))
+    pa, pb = na / R, nb / R
+    both = (pa * pb).sum(axis=1)
+    spread = both - (pa * pb * (pa + pb)).sum(axis=1) + both**2
+    variance = float(R**2 / (R - 1) * spread.sum())
     matches = float((za == zb).sum())
     # Where a stream is unanimous every matching gives the same.
-    expected = float((za[~mixed] == zb[~mixed]).sum() + X.sum() / R)
+    expected = float((za[~mixed] == zb[~mixed]).sum() + R * both.sum())
+    ways = np.minimum(log_arrangements(na), log_arrangements(nb))
     return Overlap(
         calls=za.size,
         identical=matches / za.size,
         expected=expected / za.size,
-        z=(matches - expected) / np.sqrt(variance) if variance > 0 else 0.0,
-        least=_least(za[mixed], zb[mixed]),
+        z=(matches - expected) / np.sqrt(variance) if variance > _ZERO else 0.0,
+        least=float(np.exp(-ways.sum())),
         mixed=(za[mixed], zb[mixed]),
     )
-
-
-def _least(za: NDArray[np.int16], zb: NDArray[np.int16]) -> float:
-    C = 1 + int(max(za.max(), zb.max()))
-    ways = (log_arrangements(count_ranked(z, C)) for z in (za, zb))
-    return float(np.exp(-np.minimum(*ways).sum()))
 
 
 def _aligned(

@@ -1,6 +1,7 @@
 """Replay: ids, seeds, texts, and streams that are copies of each other."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -114,6 +115,15 @@ def test_overlap_has_the_moments_of_random_matching():
         z.append(overlap(a, b).z)
     assert abs(np.mean(z)) < 0.25
     assert 0.8 < np.std(z) < 1.2
+
+
+def test_moments_are_those_of_all_matchings():
+    """One cell of each stream: all 24 matchings of four ranks, written out."""
+    a, b = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0])
+    found = overlap(*(of_codes(z[None, None, None]) for z in (a, b)))
+    matches = [np.sum(a[list(order)] == b) for order in permutations(range(4))]
+    assert found.expected == pytest.approx(np.mean(matches) / 4)
+    assert found.z == pytest.approx((np.sum(a == b) - np.mean(matches)) / np.std(matches))
 
 
 def test_streams_without_common_items_are_unknown():
