@@ -201,6 +201,32 @@ def test_shuffled_calls_stay_in_their_cells_and_keep_their_verdicts():
     assert p == 1
 
 
+def test_only_cells_with_two_verdicts_are_shuffled():
+    """A call that is missing is no second verdict."""
+    codes = np.zeros((4, 2, 1, 3), dtype=int)
+    codes[0, 0, 0, 2] = -1
+    codes[1, 0, 0] = (0, 1, -1)
+    codes[2, 1, 0] = (2, 2, 1)
+    mixed = mixed_cells(of_codes(codes))
+    assert [group.cells.tolist() for group in mixed.groups] == [[[1, 0, 0]], [[2, 1, 0]]]
+    assert mixed.complete.codes.tolist() == [[2, 2, 1]]
+
+
+def test_times_of_adjacent_repeats_do_not_count_among_the_tests():
+    tensor = drawn(world=World.from_effects().with_copying(0.5), items=40)
+    seconds = np.cumsum(np.ones(tensor.ranked.shape), axis=-1) ** 2
+    without, beside = findings(tensor), findings(tensor, seconds=seconds, adjacent=True)
+    assert beside["rank_gap"].figures == without["rank_gap"].figures
+
+
+def test_large_streams_are_shuffled_on_evenly_spaced_items(monkeypatch):
+    tensor = drawn(items=40, repeats=4)
+    monkeypatch.setattr("judgelaw.diagnose.shuffles._CALLS_AT_MOST", tensor.ranked.size // 4)
+    mixed = mixed_cells(tensor)
+    assert set(mixed.complete.cells[:, 0]) == set(range(0, 40, 4))
+    assert findings(tensor)["rank_gap"].verdict == "ok"
+
+
 def test_a_settled_judge_that_drifts_is_found():
     """One item in ten is open, and there the second half of the calls answers differently."""
     codes = np.zeros((50, 3, 2, 6), dtype=int)

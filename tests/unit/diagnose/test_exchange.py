@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from judgelaw.diagnose import rank_test
 from judgelaw.diagnose.exchange import rank_least, rank_statistic
-from judgelaw.diagnose.shuffles import mixed_cells, shuffled_ps
+from judgelaw.diagnose.shuffles import Shuffled, mixed_cells
 from judgelaw.streams import stream
 from judgelaw.worlds import World
 from support.streams import drawn, findings, of_codes, unanimous
@@ -101,17 +101,22 @@ def test_a_copy_alone_is_a_problem():
 
 
 def test_the_statistic_that_is_shuffled_is_the_smallest_p_value():
-    tensor = drawn(world=WORLD, items=6, repeats=4)
-    found, mixed = rank_test(tensor), mixed_cells(tensor)
-    seen = []
-
-    def statistic(shuffled):
-        seen.append(rank_statistic(mixed)(shuffled))
-        return seen[-1]
-
-    shuffled_ps(mixed, [statistic], stream(1, "one"), 1)
-    smallest = min(2 * found.p_verdicts, 2 * found.p_agreement, found.p_copy)
-    assert -seen[0][0] == pytest.approx(smallest)
+    """Over thirty tables each of the three is the smallest now and then."""
+    smallest = set()
+    for seed in range(30):
+        tensor = drawn(world=WORLD, items=6, repeats=4, seed=seed)
+        found, mixed = rank_test(tensor), mixed_cells(tensor)
+        three = {
+            "verdicts": 2 * found.p_verdicts,
+            "agreement": 2 * found.p_agreement,
+            "copy": found.p_copy,
+        }
+        own = mixed.complete.codes[None]
+        shuffled = Shuffled(complete=own, groups=(own,), verdicts=mixed.verdicts)
+        if min(three.values()) < 1:  # those of `rank_test` are cut at 1
+            assert -rank_statistic(mixed)(shuffled)[0] == pytest.approx(min(three.values()))
+        smallest.add(min(three, key=three.get))
+    assert smallest == {"verdicts", "agreement", "copy"}
 
 
 def test_two_odd_calls_at_one_rank_are_not_testable():

@@ -112,6 +112,23 @@ def test_a_stratum_of_one_item_does_not_hinder():
     assert found.separated == (("shifted", "noisy"),)
 
 
+@pytest.mark.parametrize(("items", "told"), [(12, False), (200, True)])
+def test_an_item_that_nobody_saw_speaks_against_a_difference(items, told):
+    """One judge is mild on every item, the other never flips, or has not been seen to.
+
+    Twelve differences of one sign are no accident of judges alike; but an item in twelve on which
+    the other flips would turn the means around, and twelve items do not exclude it.
+    """
+    never = np.zeros((items, 3, 2, 4), dtype=int)
+    mild = never.copy()
+    mild[:, 0, :, :2] = 1
+    found = rank_stability(
+        match({"never": of_codes(never), "mild": of_codes(mild)}), draws=50, seed=1
+    )
+    assert found.estimates["mild"] > found.estimates["never"] == 0
+    assert (found.separated == (("mild", "never"),)) == told
+
+
 def test_sign_flips_have_the_p_value_of_all_of_them():
     """Ten differences have 1,024 sign patterns: count those that reach the sum."""
     d = stream(4, "differences").normal(0.5, 1, size=(10, 1))
