@@ -31,6 +31,11 @@ _STAGES = "analysing"
 _STAGE = 1000
 """Parts of the bar that a stage of the analysis takes, or a permutation test."""
 _MARKS = {"problem": "PROBLEM", "notice": "notice"}
+_ASSUMED = {
+    "rank_gap": "drift by repeat rank",
+    "exchangeable_repeats": "exchangeable repeats",
+    "cell_dependence": "independent cells",
+}
 
 
 @click.command(
@@ -203,5 +208,20 @@ def _endnotes(analysis: "Analysis", *, negative: bool) -> Iterator[str]:
         if finding.verdict in _MARKS:
             about = f" ({finding.subject})" if finding.subject else ""
             yield f"{_MARKS[finding.verdict]}{about}: {finding.headline} {finding.advice}"
+    yield from (f"{f.headline} {f.advice}" for f in analysis.diagnostics if f.name == "top_judge")
+    yield from _not_tested(analysis)
     for warning in analysis.warnings:
         yield f"! {warning}"
+
+
+def _not_tested(analysis: "Analysis") -> Iterator[str]:
+    """Say which assumptions these calls cannot test: silence would pass for a clean bill."""
+    found = {
+        words: [
+            f.subject for f in analysis.diagnostics if f.name == name and f.verdict == "unknown"
+        ]
+        for name, words in _ASSUMED.items()
+    }
+    said = "; ".join(f"{words} ({', '.join(who)})" for words, who in found.items() if who)
+    if said:
+        yield f"Not testable here: {said}. The reasons are in --json and in the report."
