@@ -196,6 +196,7 @@ def sections(document: dict[str, Any]) -> list[tuple[str, dict[str, Any], type]]
         ("item_values", judge["item_values"], values.ItemValues),
         ("prompt_distances", judge["prompt_distances"], values.PromptDistances),
         ("order_direction", judge["order_direction"], values.OrderDirection),
+        ("prompt_leans[]", judge["prompt_leans"][0], values.PromptLean),
         ("projection", judge["projection"], Interval),
         ("other_metrics.METRIC", judge["other_metrics"]["jss"], values.OtherMetric),
         ("identity[]", judge["identity"][0], values.Identity),

@@ -28,7 +28,7 @@ COMMANDS = {
     "reparse": "Read stored completions under another parser, offline.",
     "import": "Turn logs of other tools into a calls table, and say what it can tell.",
     "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
-    "report": "Write one HTML page: the answer, its bands, every item, what to do.",
+    "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
     "compare": "Put judges side by side on matched items.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
     "simulate": "Known-law studies: see the estimators against the truth.",

@@ -100,7 +100,7 @@ def resampling_options(command: F) -> F:
             click.option(
                 "--draws",
                 type=click.IntRange(min=2),
-                help="Item resamples of the bands. [default: 20,000; fewer for many items]",
+                help="Item resamples of bootstrap bands. [default: 20,000; fewer for many items]",
             ),
             click.option(
                 "--seed",

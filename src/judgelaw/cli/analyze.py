@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import isnan
+from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ _LABELS = {
     "interaction": "prompt x order",
     "total": "total",
 }
+_ROUNDING = 1e-9
 _STAGES = "analysing"
 _STAGE = 1000
 """Parts of the bar that a stage of the analysis takes, or a permutation test."""
@@ -149,10 +150,10 @@ def _columns(analysis: "Analysis") -> list[str]:
     return [
         "component",
         "estimate",
-        f"{level} item band",
-        f"{level} call interval",
+        f"{level}, items like these",
+        f"{level}, these items",
         "plug-in",
-        "share",
+        "share, these items",
     ]
 
 
@@ -163,19 +164,26 @@ def _rows(judge: "JudgeAnalysis") -> list[list[str]]:
 def _row(label: str, c: "Component") -> list[str]:
     if c.absent:
         return [label, "not varied", "-", "-", "-", "-"]
-    share = "-" if isnan(c.share) else f"{100 * c.share:.1f}%"
     return [
         label,
         f"{c.estimate:.4f}",
-        _pair(c.band),
+        _pair(c.interval),
         _pair(c.call_interval),
         f"{c.plugin:.4f}",
-        share,
+        _share(c.share_interval),
     ]
 
 
 def _pair(pair: tuple[float, float] | None) -> str:
     return "-" if pair is None else f"[{pair[0]:.4f}, {pair[1]:.4f}]"
+
+
+def _share(pair: tuple[float, float] | None) -> str:
+    """Write a range of shares in whole percent, never narrower than it is; `-` where none is."""
+    if pair is None:
+        return "-"
+    low, high = 100 * pair[0], 100 * pair[1]
+    return f"{floor(low + _ROUNDING)}% to {ceil(high - _ROUNDING)}%"
 
 
 def _notes(judge: "JudgeAnalysis") -> Iterator[str]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from judgelaw.analysis.depths import Declaration
     from judgelaw.tensor import VerdictTensor
 
+_TIE = 1e-12
+
 
 @click.command(
     epilog=examples(
@@ -44,7 +46,8 @@ def command(
     """Compare judges, or versions of one judge, on the items and cells that they share.
 
     Each of A, B, ... is a run or a table; a table with several judges may stand alone. Every
-    difference is paired by item, at the depth that all judges have.
+    difference is paired by item, at the depth that all judges have. The intervals hold together:
+    they are adjusted for all differences printed.
     """
     from judgelaw.analysis.comparison import compare
     from judgelaw.analysis.effort import draws_for
@@ -102,37 +105,61 @@ def _named(
 
 
 def _show(c: "Comparison") -> None:
+    from judgelaw.uncertainty.call_variance import MIN_REPEATS
+
     for line in _sentences(c):
         say(line)
     click.echo()
-    columns = ["difference", "component", "corrected", "95% item band", "95% all together"]
+    columns = ["difference", "component", "corrected", "95%, items like these"]
     rows = [_row(d) for d in c.differences]
     show_table(
-        [*columns, "95% call interval", "plug-in"],
+        [*columns, "95%, these items", "plug-in"],
         rows,
         title=f"{c.items:,} matched items, R = {c.depth}",
     )
+    say(
+        f"  Each column of intervals is adjusted for all {len(rows)} differences printed: in 95 of "
+        "100 such comparisons none of them is wrong."
+    )
+    if c.depth < MIN_REPEATS:
+        say(
+            f"  ! R = {c.depth}: below {MIN_REPEATS} repeats, intervals for these items miss more "
+            "often than they say"
+        )
     if any(c.lost.values()):
         lost = ", ".join(f"{name} {n}" for name, n in c.lost.items() if n)
         say(f"  ! items that another judge lacks were left out: {lost}")
 
 
 def _sentences(c: "Comparison") -> Iterator[str]:
-    total = c.rankings["total"]
-    yield f"Total disagreement, largest first: {' > '.join(total.corrected)}."
+    """Say what is told apart; every claim rests on the intervals that are printed."""
+    yield f"Total disagreement, largest estimate first: {', '.join(c.rankings['total'].corrected)}."
     settled = [d for d in c.differences if d.settled]
+    here = [d for d in c.differences if d.settled_here and not d.settled]
     if settled:
-        said = "; ".join(f"{d.component} of {d.a} and {d.b}" for d in settled)
-        yield f"Differences that other items would not undo: {said}."
-    else:
-        yield "No difference is settled: taken together, the intervals over items all hold 0."
+        yield f"Differences that other items like these would not undo: {_named_pairs(settled)}."
+    if here:
+        yield f"Differences on these items, which other items may undo: {_named_pairs(here)}."
+    if not settled and not here:
+        yield "No difference is settled: taken together, all intervals hold 0."
     for name, ranking in c.rankings.items():
-        if ranking.corrected != ranking.plugin:
+        turned = [d for d in c.differences if d.component == name and _turned(d)]
+        if turned:
+            told = any(d.settled_here or d.settled for d in turned)
             yield (
                 f"By {name} the plug-in ranks {' > '.join(ranking.plugin)}, the corrected estimate "
-                f"{' > '.join(ranking.corrected)}; the top judge changes in "
-                f"{100 * ranking.top_differs:.1f}% of item resamples."
+                f"{' > '.join(ranking.corrected)}"
+                + ("." if told else "; these calls do not tell which is right.")
             )
+
+
+def _named_pairs(found: "Sequence[Difference]") -> str:
+    return "; ".join(f"{d.component} of {d.a} and {d.b}" for d in found)
+
+
+def _turned(d: "Difference") -> bool:
+    """Whether the plug-in ranks two judges the other way round; ties are no ranking."""
+    return d.estimate * d.plugin < 0 and min(abs(d.estimate), abs(d.plugin)) > _TIE
 
 
 def _row(d: "Difference") -> list[str]:
@@ -140,9 +167,8 @@ def _row(d: "Difference") -> list[str]:
         f"{d.a} - {d.b}",
         d.component,
         f"{d.estimate:+.4f}",
-        _pair(d.band),
         _pair(d.simultaneous),
-        _pair(d.call_interval),
+        _pair(d.call_simultaneous),
         f"{d.plugin:+.4f}",
     ]
 

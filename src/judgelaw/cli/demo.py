@@ -112,6 +112,9 @@ def _show_truth(analysis: "Analysis") -> None:
                 "yes" if low <= exact <= high else "no",
             ]
         )
-    columns = ["component", "truth", "estimate", "95% call interval", "plug-in", "holds it"]
+    columns = ["component", "truth", "estimate", "95%, these items", "plug-in", "holds it"]
     show_table(columns, rows, title="The truth, which only a simulation knows, beside the estimate")
-    say("A 95% interval misses one truth in twenty; the plug-in misses the prompt by design.")
+    say(
+        "Each 95% interval misses its truth in about one audit of twenty; the plug-in misses the "
+        "prompt by design."
+    )

@@ -147,16 +147,12 @@ def _write(
 
 
 def _show(report: "Gate") -> None:
-    from judgelaw.report.gate import asked, bounds, number, reasons
+    from judgelaw.report.gate import asked, bounds, levels, number, reasons, target
 
     kept = sum(d.verdict == "pass" for d in report.limits)
-    where = "these items" if report.items == "fixed" else "new items like these"
     verdict = {"pass": "passed", "fail": "failed"}.get(report.verdict, report.verdict)
-    say(f"Gate {verdict}: {kept} of {len(report.limits)} limits kept, for {where}.")
-    say(
-        f"Passing bounds hold at {report.level:.4g} each, failing ones at {report.fail_level:.4g}: "
-        f"together {report.level:.4g}."
-    )
+    say(f"Gate {verdict}: {kept} of {len(report.limits)} limits kept, for {target(report)}.")
+    say(levels(report))
     rows = [[d.judge, asked(d), number(d.estimate), bounds(d), d.verdict] for d in report.limits]
     show_table(["judge", "limit", "estimate", "one-sided bounds", "verdict"], rows, title="")
     for reason in reasons(report):

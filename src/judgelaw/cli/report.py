@@ -56,7 +56,7 @@ def command(
     permutations: int | None,
     check: bool,
 ) -> None:
-    """Write one HTML page: the answer, its bands, every item, what to do.
+    """Write one HTML page: the answer, its intervals, every item, what to do.
 
     The page needs no network, no server and no JavaScript, and holds everything that it shows.
     """

@@ -29,6 +29,23 @@ def reasons(report: "Gate") -> list[str]:
     return [f"{', '.join(limits)}: {reason}" for reason, limits in about.items()]
 
 
+def target(report: "Gate") -> str:
+    """Say which items the gate speaks of."""
+    return "these items" if report.items == "fixed" else "items like these"
+
+
+def levels(report: "Gate") -> str:
+    """Say how sure a pass and a failure are."""
+    level, fail_level = (f"{100 * x:.4g}%" for x in (report.level, report.fail_level))
+    if len(report.limits) == 1:
+        return f"The bounds are one-sided, each at {level}."
+    return (
+        f"The bounds are one-sided: those that pass a limit at {level} each, since all must pass; "
+        f"those that fail one at {fail_level}, so that the gate fails by chance, where all "
+        f"{len(report.limits)} are kept, in {100 * (1 - report.level):.4g} of 100 cases at most."
+    )
+
+
 def asked(d: "LimitDecision") -> str:
     """Write the limit as it is read."""
     return f"{d.quantity} {'<' if d.side == 'max' else '>='} {d.limit:g}"
@@ -78,6 +95,8 @@ def markdown(report: "Gate") -> str:
     """Return a Markdown summary: the verdict, then a table of limits."""
     lines = [
         f"### judgelaw gate: {_WORDS[report.verdict]}",
+        "",
+        f"For {target(report)}. {levels(report)}",
         "",
         "| judge | limit | estimate | bounds | verdict |",
         "|---|---|---:|---|---|",

@@ -13,7 +13,7 @@ from judgelaw.report.text import visible
 
 
 def components_svg(analysis: Analysis, judge: str | None = None, *, width: int = theme.WIDE) -> str:
-    """Return the components of one judge with their bands as a standalone SVG."""
+    """Return the components of one judge with their intervals as a standalone SVG."""
     found = _judge(analysis, judge)
     marks = prepare.component_marks(found)
     label = "; ".join(f"{LABELS[mark.component]} {mark.text}" for mark in marks)

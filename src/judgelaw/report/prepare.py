@@ -1,6 +1,7 @@
 """From the analysis to what charts draw: pure, shared by page, notebooks and paper figures."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil, floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ PARTS = tuple(name for name in COMPONENTS if name != "total")
 _NAME_LENGTH = 26
 _ROWS_AT_MOST = 24
 _REJECTED = 0.05
+_ROUNDING = 1e-9
 
 
 def present(components: Source, names: Sequence[str] = COMPONENTS) -> list[str]:
@@ -36,7 +38,8 @@ def component_marks(judge: Source, names: Sequence[str] = COMPONENTS) -> list[Ma
 
 
 def _mark(found: Source, name: str, judge: str = "") -> Mark:
-    low, high = found.value("band") or (None, None)
+    low, high = found.value("interval") or (None, None)
+    call_low, call_high = found.value("call_interval") or (None, None)
     estimate = found.decimal("estimate")
     who = f"{judge}, " if judge else ""
     plugin = found.decimal("plugin").text
@@ -46,20 +49,26 @@ def _mark(found: Source, name: str, judge: str = "") -> Mark:
         plugin=found.value("plugin"),
         low=low,
         high=high,
-        text=f"{estimate.text}  {_band(found)}".strip(),
-        label=f"{who}{LABELS[name]}: corrected {_with_band(found)}, plug-in {plugin}",
+        call_low=call_low,
+        call_high=call_high,
+        text=f"{estimate.text}  {_interval(found)}".strip(),
+        label=f"{who}{LABELS[name]}: corrected {_with_intervals(found)}, plug-in {plugin}",
         judge=judge,
     )
 
 
-def _band(found: Source, digits: int = 4) -> str:
-    """Write a band, or nothing where there is none."""
-    return plain(found.interval("band", digits=digits)) if found.at("band").known else ""
+def _interval(found: Source, key: str = "interval", digits: int = 4) -> str:
+    """Write an interval, or nothing where there is none."""
+    return plain(found.interval(key, digits=digits)) if found.at(key).known else ""
 
 
-def _with_band(found: Source) -> str:
-    band = _band(found)
-    return found.decimal("estimate").text + (f", band {band}" if band else ", no band")
+def _with_intervals(found: Source) -> str:
+    """Write an estimate with its interval for items like these, then for these items."""
+    parts = [found.decimal("estimate").text]
+    for key, words in (("interval", "items like these"), ("call_interval", "these items")):
+        interval = _interval(found, key)
+        parts.append(f"{words} {interval}" if interval else f"no interval for {words}")
+    return ", ".join(parts)
 
 
 def judge_marks(judges: Mapping[str, Source], component: str) -> list[Mark]:
@@ -72,24 +81,49 @@ def judge_marks(judges: Mapping[str, Source], component: str) -> list[Mark]:
 
 
 def shares(judges: Mapping[str, Source]) -> list[Share]:
-    """Return the shares of the total of every judge that has them."""
+    """Return the parts of every judge's disagreement, with the range of each share.
+
+    A part whose estimate is not above zero has no width, and the widths add up to 1. A judge whose
+    calls do not tell any share from any other has no bar.
+    """
     found = []
     for name, judge in zip(unique_labels(list(judges)), judges.values(), strict=True):
         components = judge.at("components")
-        for component in present(components, PARTS):
-            share = components.at(component).percent("share")
-            if share.value is None:
-                continue
+        parts = present(components, PARTS)
+        widths = {c: max(0.0, components.value(c, "estimate")) for c in parts}
+        whole = sum(widths.values())
+        if whole <= 0 or not any(_tells(components.at(c)) for c in parts):
+            continue
+        for component, width in widths.items():
+            text = share_range(components.at(component))
+            said = f"{text} of the disagreement" if text else "its share cannot be told"
             found.append(
                 Share(
                     judge=name,
                     component=component,
-                    share=share.value,
-                    text=share.text,
-                    label=f"{name}, {LABELS[component]}: {share.text} of the disagreement",
+                    width=width / whole,
+                    text=text,
+                    label=f"{name}, {LABELS[component]}: {said}".removeprefix(", "),
                 )
             )
     return found
+
+
+def _tells(component: Source) -> bool:
+    """Whether the range of a share leaves out anything at all."""
+    low, high = component.value("share_interval") or (0, 1)
+    return bool(low > 0 or high < 1)
+
+
+def share_range(component: Source) -> str:
+    """Write the shares that the calls allow on these items, nothing where none can be told.
+
+    Whole percents, rounded outwards: a range is never narrower than it is.
+    """
+    low, high = component.value("share_interval") or (None, None)
+    if low is None or high is None:
+        return ""
+    return f"{floor(100 * low + _ROUNDING)}–{ceil(100 * high - _ROUNDING)}%"
 
 
 def depth_points(judge: Source) -> list[DepthPoint]:
@@ -101,7 +135,7 @@ def depth_points(judge: Source) -> list[DepthPoint]:
             found = depths.at(str(depth), name)
             if not found.known:
                 continue
-            low, high = found.value("band") or (None, None)
+            low, high = found.value("interval") or (None, None)
             at = f"{LABELS[name]} at R = {depth}"
             points.append(
                 DepthPoint(
@@ -111,7 +145,7 @@ def depth_points(judge: Source) -> list[DepthPoint]:
                     plugin=found.value("plugin"),
                     low=low,
                     high=high,
-                    label=f"{at}: corrected {_with_band(found)}",
+                    label=f"{at}: corrected {_with_intervals(found)}",
                     plugin_label=f"{at}: plug-in {found.decimal('plugin').text}",
                 )
             )
@@ -150,7 +184,7 @@ def mean_lean(judge: Source) -> Lean:
         value=found.value("lean"),
         low=low,
         high=high,
-        label=f"mean lean {lean.text} {_band(found, 3)}".strip(),
+        label=f"mean lean {lean.text} {_interval(found, 'band', 3)}".strip(),
     )
 
 

@@ -78,7 +78,7 @@ class Source:
         return numbers.measured(found.document, where=found.path)
 
     def interval(self, *keys: Key, digits: int = 4) -> Inline:
-        """Return a band as `[low, high]`, or a dash."""
+        """Return an interval as `[low, high]`, or a dash."""
         found = self.at(*keys)
         if not found.known:
             return (Number(value=None, text=numbers.ABSENT, path=found.path),)

@@ -1,6 +1,7 @@
 """`judgelaw analyze`: the sentence first, JSON of the contract, bad input in words."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,63 @@ def test_json_to_stdout_is_json_alone(table, capsys):
     assert set(document["judges"]["judge"]["components"]) == set(COMPONENTS)
     assert set(document["judges"]["judge"]["depths"]) == {"2", "4"}
     assert document["layers"].keys() == {"audit"}
+
+
+@pytest.mark.parametrize("repeats", [2, 3, 4])
+def test_json_holds_the_intervals_beside_the_band(tmp_path, capsys, repeats):
+    """For items like these and, from two repeats on, for these items; the band stays."""
+    world = World.from_effects(prompt=0.02, order=0.02)
+    table = write(tmp_path / "t.csv", drawn(world=world, items=12, repeats=repeats))
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--json", "-")
+    (judge,) = json.loads(out)["judges"].values()
+    for component in (*judge["components"].values(), *judge["depths"]["2"].values()):
+        for key in ("interval", "band", "call_interval"):
+            low, high = component[key]
+            assert low < component["estimate"] < high, key
+        assert component["interval"] != component["band"]
+    for name in COMPONENTS[:-1]:
+        for key in ("share_interval", "share_item_interval"):
+            low, high = judge["components"][name][key]
+            assert 0 <= low < high <= 1
+    for lean in judge["prompt_leans"]:
+        low, high = lean["interval"]
+        assert low < lean["lean"] < high
+        assert lean["shown"] == (not low <= 0 <= high)
+
+
+def test_one_item_has_an_interval_for_itself_and_none_for_others(tmp_path, capsys):
+    table = write(tmp_path / "t.csv", drawn(items=1, repeats=4))
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--json", "-")
+    (judge,) = json.loads(out)["judges"].values()
+    for component in judge["components"].values():
+        assert component["interval"] is None
+        assert component["band"] is None
+        assert component["call_interval"][0] < component["call_interval"][1]
+    assert any("one item says nothing about other items" in w for w in judge["warnings"])
+
+
+def test_the_table_says_what_each_interval_is_for(table, capsys):
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
+    _, text, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--json", "-")
+    header = next(line for line in out.splitlines() if line.startswith("component"))
+    assert "95%, items like these" in header
+    assert "95%, these items" in header
+    assert "band" not in header
+    (judge,) = json.loads(text)["judges"].values()
+    prompt = judge["components"]["prompt"]
+    row = next(line for line in out.splitlines() if line.startswith("prompt  "))
+    for key in ("interval", "call_interval"):
+        assert "[{:.4f}, {:.4f}]".format(*prompt[key]) in row, key
+
+
+def test_a_share_is_printed_as_its_range(table, capsys):
+    """No point: parts below zero would push the others above 100%."""
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
+    rows = [line for line in out.splitlines() if "[" in line and "]" in line]
+    ranges = [re.search(r"(\d+)% to (\d+)%$", row) for row in rows]
+    assert [found is not None for found in ranges] == [True] * 4 + [False]
+    assert all(0 <= int(found[1]) < int(found[2]) <= 100 for found in ranges if found)
+    assert all(row.count("%") == 2 for row in rows[:4])
 
 
 def test_json_and_tables_go_to_files(table, capsys, tmp_path):
@@ -170,8 +228,9 @@ def test_single_calls_and_missing_files_are_usage_errors(tmp_path, capsys):
 def test_a_near_deterministic_judge_is_said_to_be_one(tmp_path, capsys):
     table = write(tmp_path / "t.csv", unanimous())
     _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
-    assert out.startswith("This judge repeated itself in every cell")
+    assert out.startswith("On these 10 items, answer order is the largest part")
     assert "near-deterministic" in out
+    assert "its interval says how much there may be" in out
 
 
 def test_help_has_an_example(capsys):
@@ -206,7 +265,7 @@ def real(name):
 
 
 def test_real_orders_without_prompts(capsys):
-    """Three judges, two orders, R = 3: the prompt facet is absent, and no call error is made up."""
+    """Three judges, two orders, R = 3: the prompt facet is absent, and has no interval."""
     table = real("mtbench_orders_o2_r3.csv.gz")
     code, out, _ = run(capsys, "analyze", table, "--permutations", 19, "--json", "-")
     assert code == 0
@@ -215,7 +274,8 @@ def test_real_orders_without_prompts(capsys):
     for judge in judges.values():
         assert judge["components"]["prompt"] is None
         assert judge["components"]["interaction"] is None
-        assert judge["components"]["order"]["call_interval"] is None
+        low, high = judge["components"]["order"]["call_interval"]
+        assert low < judge["components"]["order"]["estimate"] < high
         assert judge["permutation"]["prompt"] is None
         assert any("prompt facet is absent" in w for w in judge["warnings"])
 

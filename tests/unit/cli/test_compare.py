@@ -1,6 +1,7 @@
 """`judgelaw compare`: matched judges from one table or several."""
 
 import json
+import re
 
 import pytest
 
@@ -38,10 +39,37 @@ def test_judges_of_one_table(tmp_path, capsys):
     table = write(tmp_path / "t.csv", A, B)
     code, out, _ = run(capsys, "compare", table, "--draws", 200)
     assert code == 0
-    assert out.splitlines()[0].startswith("Total disagreement, largest first:")
+    assert out.splitlines()[0].startswith("Total disagreement, largest estimate first:")
     assert "a - b" in out
     assert "10 matched items, R = 4" in out
     assert "items that another judge lacks were left out: a 2" in out
+
+
+def test_only_intervals_for_all_differences_together_are_printed(tmp_path, capsys):
+    table = write(tmp_path / "t.csv", A, B)
+    _, out, _ = run(capsys, "compare", table, "--draws", 200)
+    _, text, _ = run(capsys, "compare", table, "--draws", 200, "--json", "-")
+    differences = json.loads(text)["differences"]
+    assert f"adjusted for all {len(differences)} differences printed" in out
+    rows = [line for line in out.splitlines() if line.startswith("a - b")]
+    for row, found in zip(rows, differences, strict=True):
+        printed = re.findall(r"\[[^]]+\]", row)
+        wanted = [found["simultaneous"], found["call_simultaneous"]]
+        assert printed == ["[{:+.4f}, {:+.4f}]".format(*pair) for pair in wanted]
+    assert "miss more often" not in out
+
+
+def test_below_four_repeats_the_intervals_are_said_to_miss_more_often(tmp_path, capsys):
+    few = [drawn(items=10, repeats=2, judge=name, seed=s) for s, name in enumerate("ab")]
+    _, out, _ = run(capsys, "compare", write(tmp_path / "t.csv", *few), "--draws", 200)
+    assert "R = 2: below 4 repeats, intervals for these items miss more often" in out
+
+
+def test_judges_that_are_alike_are_not_ranked(tmp_path, capsys):
+    first, second = write(tmp_path / "1.csv", A), write(tmp_path / "2.csv", A)
+    _, out, _ = run(capsys, "compare", first, second, "--draws", 200)
+    assert "No difference is settled: taken together, all intervals hold 0." in out
+    assert ">" not in out
 
 
 def test_one_judge_in_two_tables_is_named_by_its_source(tmp_path, capsys):

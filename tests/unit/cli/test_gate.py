@@ -108,3 +108,20 @@ def test_a_file_that_cannot_be_written_is_an_error(table, capsys, tmp_path):
 def test_the_verdict_comes_first(table, capsys):
     _, out, _ = run(capsys, "gate", table, "--max", "prompt=0.02", "--max", "order=0.5")
     assert out.splitlines()[0] == "Gate inconclusive: 1 of 2 limits kept, for these items."
+
+
+def test_the_levels_of_pass_and_failure_are_said(table, capsys, tmp_path):
+    """Five limits: each is passed at 95%, and failed at 99%, on the terminal and in the summary."""
+    target = tmp_path / "summary.md"
+    names = ("call", "prompt", "order", "interaction", "total")
+    limits = [word for name in names for word in ("--max", f"{name}=0.5")]
+    _, out, _ = run(capsys, "gate", table, *limits, "--new-items", "--summary", target)
+    words = (
+        "those that pass a limit at 95% each, since all must pass; those that fail one at 99%, so "
+        "that the gate fails by chance, where all 5 are kept, in 5 of 100 cases at most."
+    )
+    assert words in out
+    assert words in target.read_text()
+    assert "For items like these." in target.read_text()
+    _, out, _ = run(capsys, "gate", table, "--max", "prompt=0.02", "--level", "0.9")
+    assert "The bounds are one-sided, each at 90%." in out

@@ -167,14 +167,31 @@ def test_an_absent_facet_is_said_and_never_zero():
     assert "Which prompts answer alike" not in text
 
 
-def test_a_judge_that_never_wavers_gets_no_invented_interval():
-    _, html = built("unanimous")
+def test_a_judge_that_never_wavers_is_not_called_perfect():
+    """No disagreement was seen: the page says how much there may be, and draws no shares."""
+    analysis, html = built("unanimous")
+    (judge,) = analysis.judges.values()
     text = " ".join(read(html).text)
-    assert "there is no disagreement to split" in text
+    assert "gave one verdict to each item in every call" in text
     assert "there is no excess to remove" in text
     assert "p = \N{EM DASH}" not in text
-    assert "components.prompt.band" not in html
-    assert "call_interval" not in html
+    for name, component in judge.components.items():
+        assert component.interval[1] > component.call_interval[1] > 0, name
+        assert f"components.{name}.interval[1]" in html
+        assert f"components.{name}.call_interval[1]" in html
+    assert "Widths are estimated parts of the total" not in text
+    assert "The largest estimate is" not in text
+
+
+def test_the_page_shows_intervals_and_no_band_of_a_component():
+    """Bands are the paper's own method; they stay in its tables and in the JSON."""
+    _, html = built("crossed")
+    paths = [attrs.get("data-path") or "" for attrs, _ in read(html).data]
+    assert any(path.endswith("components.prompt.interval[0]") for path in paths)
+    assert any(path.endswith("components.prompt.call_interval[0]") for path in paths)
+    assert any(path.endswith("components.prompt.share_interval[1]") for path in paths)
+    assert any(path.endswith("depths.2.prompt.interval[0]") for path in paths)
+    assert not [path for path in paths if "components" in path and "band" in path]
 
 
 def test_sampled_prompts_show_the_error_of_drawing_them():
@@ -182,7 +199,9 @@ def test_sampled_prompts_show_the_error_of_drawing_them():
     analysis = analyze(tensors, design="sampled", draws=50, permutations=0)
     with undrawn():
         html = build(analysis, title="t", tensors=tensors)
-    assert 'data-path="judges.j.projection.low"' in html
+    said = html[html.index("For the generator behind these prompts") :]
+    assert 'data-path="judges.j.components.prompt.call_interval[0]"' in said[:400]
+    assert "projection" not in html.split("<script")[0]
     assert "taken as a sample from their generator" in html
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from judgelaw.analysis import analyze
 from judgelaw.report import prepare
+from judgelaw.report.figures.components import shares
 from judgelaw.report.source import Source
 from judgelaw.worlds import World
 from support.streams import drawn, of_codes
@@ -22,7 +23,44 @@ def test_marks_hold_corrected_and_plugin_apart(document):
     for mark in prepare.component_marks(Source.of(judge)):
         shown = judge["components"][mark.component]
         assert (mark.estimate, mark.plugin) == (shown["estimate"], shown["plugin"])
-        assert [mark.low, mark.high] == list(shown["band"])
+        assert [mark.low, mark.high] == list(shown["interval"])
+        assert [mark.call_low, mark.call_high] == list(shown["call_interval"])
+
+
+def parts(**estimates):
+    """Return the JSON of a judge with these estimates, and a range for every share."""
+    return Source.of(
+        {
+            "components": {
+                name: {"estimate": x, "share_interval": [0.0349, 0.9621]}
+                for name, x in estimates.items()
+            }
+        }
+    )
+
+
+def test_no_share_below_zero_is_drawn_and_the_widths_add_up_to_one():
+    judge = parts(call=0.3, prompt=-0.02, order=0.1, interaction=0.0)
+    found = {s.component: s for s in prepare.shares({"j": judge})}
+    widths = {name: s.width for name, s in found.items()}
+    assert widths == pytest.approx({"call": 0.75, "prompt": 0, "order": 0.25, "interaction": 0})
+    bars = shares(list(found.values()), width=680)["layer"][0]["data"]["values"]
+    assert [bar["start"] for bar in bars] == pytest.approx([0, 0.75])
+    assert [bar["end"] for bar in bars] == pytest.approx([0.75, 1])
+
+
+def test_a_share_is_written_as_its_range_rounded_outwards():
+    (call, _) = prepare.shares({"": parts(call=0.3, order=0.1)})
+    assert call.text == "3–97%"
+    assert call.label == "Repeat calls: 3–97% of the disagreement"
+
+
+def test_a_judge_whose_shares_cannot_be_told_has_no_bar():
+    judge = parts(call=0.3, prompt=0.1)
+    for component in judge.document["components"].values():
+        component["share_interval"] = [0.0, 1.0]
+    assert prepare.shares({"j": judge}) == []
+    assert prepare.shares({"j": parts(call=-0.1, prompt=-0.2)}) == []
 
 
 def test_distances_are_those_of_their_pair(document):

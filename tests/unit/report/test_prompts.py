@@ -2,6 +2,7 @@
 
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from judgelaw.acquire import acquire
@@ -9,10 +10,12 @@ from judgelaw.report import prepare
 from judgelaw.report.document import TableView
 from judgelaw.report.figures.distance import distance_map
 from judgelaw.report.run import read_run
-from judgelaw.report.sections.facets import prompts
+from judgelaw.report.sections.facets import order, prompts
 from judgelaw.report.source import Source, plain
 from judgelaw.report.wording import OPENS, PART, opening, openings
+from judgelaw.tensor import VerdictTensor
 from servers.study import frozen_study, simulated_judge
+from support.reports import analysed, tensor
 
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
@@ -38,6 +41,31 @@ def strengths(source, **how):
     spec = distance_map(prepare.distances(source), width=500, **how)
     layers = spec.get("layer") or spec["concat"][0]["layer"]
     return [row["strength"] for row in layers[0]["data"]["values"]]
+
+
+def test_the_lean_of_every_prompt_is_shown_with_its_interval():
+    """One prompt that leans to the answer shown first, among prompts that do not."""
+    laws = np.full((20, 3, 2, 4), [0.45, 0.45, 0.1, 0.0])
+    laws[:, 1, 0], laws[:, 1, 1] = [0.75, 0.15, 0.1, 0.0], [0.15, 0.75, 0.1, 0.0]
+    calls = VerdictTensor.from_laws(laws, repeats=4, seed=1, orders=("AB", "BA"))
+    (found,) = analysed({(None, "j"): calls}).to_json()["judges"].values()
+    with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
+        section = order(Source.of(found), calls)
+    (table,) = [b for b in section.blocks if isinstance(b, TableView)]
+    assert [plain(row[3]) for row in table.rows] == ["neither", "first", "neither"]
+    lean = found["prompt_leans"][1]
+    number = table.rows[1][1][0]
+    assert (number.value, number.path) == (lean["lean"], "prompt_leans[1].lean")
+    assert plain(table.rows[1][2]) == "[{:.3f}, {:.3f}]".format(*lean["interval"])
+    assert lean["interval"][0] < 0.6 < lean["interval"][1]
+
+
+def test_one_prompt_has_no_table_of_leans():
+    calls = tensor(prompts=1)
+    (found,) = analysed({(None, "j"): calls}).to_json()["judges"].values()
+    with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
+        section = order(Source.of(found), calls)
+    assert not [b for b in section.blocks if isinstance(b, TableView)]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ def mark(component: str = "prompt", **changes) -> Mark:
         "plugin": 0.03,
         "low": -0.01,
         "high": 0.02,
+        "call_low": 0.005,
+        "call_high": 0.015,
         "text": "0.0100",
         "label": f"{component}: 0.0100",
     }
@@ -62,8 +64,8 @@ def test_every_colour_of_a_chart_has_a_dark_counterpart():
     drawn = draw(
         shares(
             [
-                Share(judge="j", component=c, share=s, text="t", label="l")
-                for c, s in (("call", 0.9), ("prompt", -0.1), ("order", 0.2))
+                Share(judge="j", component=c, width=w, text="t", label="l")
+                for c, w in (("call", 0.8), ("prompt", 0.0), ("order", 0.2))
             ],
             width=680,
         ),

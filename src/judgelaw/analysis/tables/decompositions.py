@@ -43,7 +43,7 @@ def broad_decomposition(context: Context) -> Made:
     columns = [column for d in depths for column in with_band(f"R{d}")]
     return Table(
         name="broad_decomposition",
-        title="Crossed decomposition of the broad audit, by depth",
+        title="Crossed decomposition of the broad audit, by depth, with item bands",
         columns=("layer", "judge", "component", *columns),
         rows=tuple(rows),
     )
@@ -64,7 +64,7 @@ def components(context: Context) -> Made:
         rows.append((found.name, *raw, *shares, *leading))
     return Table(
         name="components",
-        title="Raw, unclipped decomposition of every judge of the main layer",
+        title="Raw decomposition of every judge of the main layer; the lead with its item band",
         columns=(
             "configuration",
             *COMPONENTS,
@@ -89,7 +89,7 @@ def strata(context: Context) -> Made:
         return "the items have no strata"
     return Table(
         name="strata",
-        title="Components by stratum, with item bands",
+        title="Components by stratum, with intervals for items like these",
         columns=("layer", "judge", "stratum", "component", *with_band("estimate"), "plug_in"),
         rows=rows,
     )

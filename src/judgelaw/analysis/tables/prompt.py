@@ -93,7 +93,10 @@ def cross_prompt(context: Context) -> Made:
         columns += [f"plug_in_R{d}", *with_band(f"corrected_R{d}"), f"excess_R{d}"]
     return Table(
         name="cross_prompt",
-        title=f"Prompt estimates of judges matched on {len(matched.items)} items, by depth",
+        title=(
+            f"Prompt estimates of judges matched on {len(matched.items)} items, by depth, with "
+            "item bands"
+        ),
         columns=tuple(columns),
         rows=rows,
     )

@@ -1,4 +1,4 @@
-"""The answer as a picture: components with their bands, and their shares of the total."""
+"""The answer as a picture: components with their intervals, and their shares of the total."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,26 +17,31 @@ LABELS = {
 }
 _FIGURES = 190
 """Room for the figures at the right of the plot."""
-_LABEL_LEAST = 0.06
-"""A share below this part of a wide bar has no room for a label inside."""
+_LABEL_LEAST = 0.1
+"""A part below this part of a wide bar has no room for a range inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """One component of one judge in a chart; None where it cannot be had."""
+    """One component of one judge in a chart; None where it cannot be had.
+
+    `low` and `high` are for items like these, `call_low` and `call_high` for these items.
+    """
 
     component: str
     estimate: float
     plugin: float
     low: float | None
     high: float | None
+    call_low: float | None
+    call_high: float | None
     text: str
     label: str
     judge: str = ""
 
 
 def estimates(found: Sequence[Mark], *, width: int) -> Spec:
-    """Draw corrected estimates with bands, and the plug-in as a ghost beside each.
+    """Draw corrected estimates with intervals, and the plug-in as a ghost beside each.
 
     Where there is room the figures stand at the right edge.
     """
@@ -63,15 +68,17 @@ def by_judge(found: Sequence[Mark], *, width: int) -> Spec:
 
 
 def dumbbell(rows: Sequence[Spec], y: Spec, title: str | None, colour: Spec) -> list[Spec]:
-    """Return layers that join each plug-in (ring) to its corrected value (dot) with a band."""
+    """Return layers that join each plug-in (ring) to its corrected value (dot) with intervals."""
     axis = {"title": title, "tickCount": 5}
     scale = {"zero": True, "nice": True}
     joined = {"x": q("plugin"), "x2": {"field": "estimate"}, "y": y}
     dot = {"x": q("estimate", axis=axis, scale=scale), "y": y, "color": colour}
+    asked = {"x": q("call_low"), "x2": {"field": "call_high"}, "y": y, "color": colour}
     ring = palette.MUTED.light
     return [
         theme.zero("x"),
         theme.band({"x": q("low"), "x2": {"field": "high"}, "y": y, "color": colour}, rows),
+        theme.marks("rule", rows, asked, strokeWidth=1.6),
         theme.marks("rule", rows, joined, color=palette.FAINT.light, strokeDash=[2, 2]),
         theme.marks(
             "point",
@@ -95,6 +102,8 @@ def _row(mark: Mark) -> dict[str, Any]:
         "plugin": mark.plugin,
         "low": mark.low,
         "high": mark.high,
+        "call_low": mark.call_low,
+        "call_high": mark.call_high,
         "text": mark.text,
         "label": mark.label,
         "colour": palette.COMPONENT[mark.component],
@@ -103,30 +112,35 @@ def _row(mark: Mark) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """One component's share of a judge's total disagreement."""
+    """One component's part of a judge's disagreement.
+
+    Attributes:
+        judge, component: whose.
+        width: of its bar, from 0 to 1; those of a judge add up to 1.
+        text: the range of its share.
+        label: for who cannot see it.
+    """
 
     judge: str
     component: str
-    share: float
+    width: float
     text: str
     label: str
 
 
 def shares(found: Sequence[Share], *, width: int) -> Spec:
-    """Draw shares of the total as one bar a judge; negative shares hang left of zero."""
+    """Draw the parts of the total as one bar a judge, with the range of each share."""
     judges = list(dict.fromkeys(s.judge for s in found))
     bars = [bar for judge in judges for bar in _stack(found, judge)]
     several = len(judges) > 1
     plot = width - (theme.room_for(judges) + 8 if several else 2)
-    low = min(0.0, *(bar["start"] for bar in bars))
-    high = max(1.0, *(bar["end"] for bar in bars))
     y = names("judge", judges, labelFontSize=12)
     if not several:
         y["axis"] = None
     axis = {"title": None, "format": "%", "grid": False, "tickCount": 4} if several else None
-    scale = {"domain": [low, high], "nice": False}
+    scale = {"domain": [0, 1], "nice": False}
     bar_at = {"x": q("start", scale=scale, axis=axis), "x2": {"field": "end"}, "y": y}
-    room = (high - low) * _LABEL_LEAST * theme.WIDE / plot
+    room = _LABEL_LEAST * theme.WIDE / plot
     inside = [b for b in bars if b["end"] - b["start"] >= room]
     text_at = {"x": q("middle", scale=scale), "y": y, "text": theme.n("text")}
     layers = [
@@ -146,16 +160,11 @@ def shares(found: Sequence[Share], *, width: int) -> Spec:
 
 
 def _stack(found: Sequence[Share], judge: str) -> list[dict[str, Any]]:
-    """Lay positive shares end to end to the right of zero, negative ones to the left."""
-    right = left = 0.0
+    """Lay the parts end to end; one without a width is not drawn."""
+    start = 0.0
     bars = []
-    for share in (s for s in found if s.judge == judge):
-        if share.share >= 0:
-            start, end = right, right + share.share
-            right = end
-        else:
-            start, end = left + share.share, left
-            left = start
+    for share in (s for s in found if s.judge == judge and s.width > 0):
+        end = min(1.0, start + share.width)
         bars.append(
             {
                 "judge": judge,
@@ -167,4 +176,5 @@ def _stack(found: Sequence[Share], judge: str) -> list[dict[str, Any]]:
                 "colour": palette.COMPONENT[share.component],
             }
         )
+        start = end
     return bars

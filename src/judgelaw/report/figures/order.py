@@ -18,7 +18,7 @@ _HEIGHT = 170
 
 @dataclass(frozen=True, kw_only=True)
 class Lean:
-    """Mean lean over items, first minus second position, with its band."""
+    """Mean lean over items, first minus second position, with its interval for items like these."""
 
     value: float
     low: float | None

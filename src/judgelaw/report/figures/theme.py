@@ -110,6 +110,6 @@ def zero(channel: str) -> Spec:
 
 
 def band(encoding: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], **style: Any) -> Spec:
-    """Return bands as soft thick strokes from `low` to `high`."""
+    """Return intervals as soft thick strokes from `low` to `high`."""
     look = {"strokeWidth": 7, "opacity": 0.28, "strokeCap": "round", **style}
     return marks("rule", rows, encoding, **look)

@@ -1,4 +1,4 @@
-"""What the disagreement is made of: shares, components with bands, where their error comes from."""
+"""What the disagreement is made of: shares, components, intervals, where errors come from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +23,7 @@ from judgelaw.report.text import visible
 
 LABELS = charts.LABELS
 _FACETS = {"prompt": "prompt", "order": "answer order"}
+_TIE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,25 +44,33 @@ class About:
 
     @property
     def key(self) -> tuple[tuple[str, str], ...]:
-        """The symbols of a chart with bands."""
+        """The symbols of a chart with intervals."""
         return symbols(self.settings)
 
 
 def symbols(settings: Source) -> tuple[tuple[str, str], ...]:
-    """Return what dots, rings and bars mean."""
-    band = f"{settings.percent('level').text} band over items"
-    return (("dot", "corrected"), ("ring", "plug-in"), ("bar", band))
+    """Return what dots, rings, bars and lines mean."""
+    level = settings.percent("level").text
+    return (
+        ("dot", "corrected"),
+        ("ring", "plug-in"),
+        ("bar", f"{level}, items like these"),
+        ("line", f"{level}, these items asked again"),
+    )
 
 
 def answer(judge: Source, about: About, *, prefix: str = "") -> Section:
     """Return the components of one judge."""
-    blocks: list[Block] = [*_share_figure(judge), _estimates(judge, about.key)]
+    blocks: list[Block] = [
+        *_share_figure(judge, shares_caption(about.settings)),
+        _estimates(judge, about.key),
+    ]
     if about.explain_negative:
         blocks.append(_negative(judge))
     blocks += [_table(judge), _fixed(about)]
     blocks += [
         _lead(judge),
-        _projection(judge),
+        _drawn(judge, about.settings),
         _permutation(judge),
         _warnings(judge),
         *_split(judge),
@@ -77,23 +86,30 @@ def _is_void(block: Block) -> bool:
     return isinstance(block, Prose) and not block.paragraphs
 
 
-def _share_figure(judge: Source) -> Sequence[Block]:
+def shares_caption(settings: Source) -> Inline:
+    """Say what bars and percentages of shares mean."""
+    said = (
+        "Widths are estimated parts of the total; a part whose estimate is not above 0 has none. "
+        f"Percentages are {settings.percent('level').text} ranges of the shares, on these items."
+    )
+    return (said,)
+
+
+def _share_figure(judge: Source, caption: Inline) -> Sequence[Block]:
     found = prepare.shares({"": judge})
     if not found:
         return ()
-    label = "Shares of the disagreement: " + ", ".join(
-        f"{LABELS[s.component]} {s.text}" for s in found
-    )
+    label = "Parts of the disagreement: " + "; ".join(s.label for s in found)
     wide, narrow = (
         draw(charts.shares(found, width=w), label=label) for w in (theme.WIDE, theme.NARROW)
     )
     key = tuple((f"swatch {s.component}", f"{LABELS[s.component]} {s.text}") for s in found)
-    return (FigureView(name="shares", caption=(), wide=wide, narrow=narrow, key=key),)
+    return (FigureView(name="shares", caption=caption, wide=wide, narrow=narrow, key=key),)
 
 
 def _estimates(judge: Source, key: tuple[tuple[str, str], ...]) -> FigureView:
     marks = prepare.component_marks(judge)
-    label = "Components of disagreement with bands; " + "; ".join(m.label for m in marks)
+    label = "Components of disagreement with intervals; " + "; ".join(m.label for m in marks)
     wide, narrow = (
         draw(charts.estimates(marks, width=w), label=label) for w in (theme.WIDE, theme.NARROW)
     )
@@ -114,19 +130,37 @@ def _estimates(judge: Source, key: tuple[tuple[str, str], ...]) -> FigureView:
 
 def _table(judge: Source) -> TableView:
     components = judge.at("components")
-    has_calls = any(components.value(n, "call_se") for n in prepare.present(components))
-    columns = ["Component", "Corrected", "Band over items", "Plug-in", "Share"]
-    columns += ["Call error", "Interval for calls"] if has_calls else []
+    columns = (
+        "Component",
+        "Corrected",
+        "Items like these",
+        "These items",
+        "Plug-in",
+        "Share, items like these",
+        "Share, these items",
+    )
     rows = []
     for name in COMPONENTS:
         found = components.at(name)
-        row: list[Inline] = [(LABELS[name],), (found.decimal("estimate"),)]
-        row += [found.interval("band"), (found.decimal("plugin"),)]
-        row += [(found.percent("share", digits=1),)]
-        if has_calls:
-            row += [(found.decimal("call_se"),), found.interval("call_interval")]
-        rows.append(tuple(row) if found.known else _absent_row(name, len(columns)))
-    return TableView(columns=tuple(columns), rows=tuple(rows), name="components")
+        row: tuple[Inline, ...] = (
+            (LABELS[name],),
+            (found.decimal("estimate"),),
+            found.interval("interval"),
+            found.interval("call_interval"),
+            (found.decimal("plugin"),),
+            _share(found, "share_item_interval"),
+            _share(found, "share_interval"),
+        )
+        rows.append(row if found.known else _absent_row(name, len(columns)))
+    return TableView(columns=columns, rows=tuple(rows), name="components")
+
+
+def _share(found: Source, key: str) -> Inline:
+    """Write the range of a share; nothing where there is none, as for the total."""
+    pair = found.at(key)
+    if not pair.known:
+        return ("",)
+    return (pair.percent(0, digits=1), " to ", pair.percent(1, digits=1))
 
 
 def _absent_row(name: str, width: int) -> tuple[Inline, ...]:
@@ -160,7 +194,7 @@ def _negative(judge: Source) -> Prose:
 
 
 def _fixed(about: About) -> Prose:
-    """Say what was fixed before any verdict was seen, and which chance each error covers."""
+    """Say what was fixed before any verdict was seen, and what each interval is for."""
     settings = about.settings
     prompts = (
         "The prompts are taken as the whole declared set (a census)."
@@ -172,45 +206,62 @@ def _fixed(about: About) -> Prose:
         if about.frozen
         else "What was fixed before the first request is not known: these calls come as a table."
     )
-    band: Inline = (
-        "The band shows how the average moves when items are redrawn within strata (",
+    targets: Inline = (
+        "Two intervals, each at ",
         settings.percent("level"),
-        ", ",
-        settings.count("draws"),
         (
-            " draws). The call error keeps items, prompts and orders as they are and asks how far "
-            "new calls would move the figure; it needs four repeats."
+            ". “Items like these” is for other items of the same kind: it covers the choice of "
+            "items and the dice, and allows for a kind of item that is rare and was not drawn. "
+            "“These items” is for the same items asked again: it covers the dice alone. Shares "
+            "are ranges for the same two targets. Below four repeats the second interval misses "
+            "more often than it says."
         ),
     )
-    return Prose(note=True, paragraphs=((f"{beforehand} {prompts}",), band))
+    return Prose(note=True, paragraphs=((f"{beforehand} {prompts}",), targets))
 
 
 def _lead(judge: Source) -> Prose:
     lead = judge.at("lead")
-    if not lead.known or not lead.at("band").known:
+    if not lead.at("call_interval").known or lead.value("by") <= _TIE:
         return Prose(paragraphs=())
     largest, second = (LABELS[lead.text(k)].lower() for k in ("largest", "second"))
     said: Inline = (
-        f"The largest component is {largest}, ahead of {second} by ",
+        f"The largest estimate is {largest}, ahead of {second} by ",
         lead.decimal("by"),
+        ": ",
+        *lead.interval("call_interval"),
+        " on these items",
     )
-    tail = "." if lead.value("settled") else "; the band holds zero, so which leads is open."
-    return paragraph(*said, " ", *lead.interval("band"), tail)
+    if lead.at("interval").known:
+        said += (", ", *lead.interval("interval"), " for items like these")
+    return paragraph(*said, _settled(lead))
 
 
-def _projection(judge: Source) -> Prose:
+def _settled(lead: Source) -> str:
+    """Say for which items the lead over every other component is shown."""
+    if lead.value("settled"):
+        return ". It is shown to lead every other component, for other items like these too."
+    if lead.value("settled_here"):
+        return (
+            ". It is shown to lead every other component on these items; for other items that is "
+            "open."
+        )
+    return ". Which component leads is open."
+
+
+def _drawn(judge: Source, settings: Source) -> Prose:
     """Say what drawing other prompts from the generator would do; sampled designs only."""
-    found = judge.at("projection")
-    if found.value("low") is None:
+    found = judge.at("components", "prompt")
+    if settings.value("design") != "sampled" or not found.at("call_interval").known:
         return Prose(paragraphs=())
     return paragraph(
         "For the generator behind these prompts the prompt component is ",
         found.decimal("estimate"),
-        " [",
-        found.decimal("low"),
-        ", ",
-        found.decimal("high"),
-        "], which covers the drawing of prompts as well as of calls.",
+        ", between ",
+        found.decimal("call_interval", 0),
+        " and ",
+        found.decimal("call_interval", 1),
+        " on these items: the intervals cover the drawing of other prompts as well.",
     )
 
 

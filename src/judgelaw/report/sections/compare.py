@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from judgelaw.estimate import COMPONENTS
 from judgelaw.report import prepare
-from judgelaw.report.document import Block, FigureView, Section, TableView, note
+from judgelaw.report.document import Block, FigureView, Inline, Section, TableView, note
 from judgelaw.report.figures import theme
 from judgelaw.report.figures.components import LABELS, by_judge, shares
-from judgelaw.report.sections.answer import symbols
+from judgelaw.report.sections.answer import shares_caption, symbols
 from judgelaw.report.source import Source
 from judgelaw.report.svg import draw
 from judgelaw.report.text import visible
@@ -15,14 +15,14 @@ from judgelaw.report.text import visible
 
 def comparison(judges: Mapping[str, Source], settings: Source) -> Section:
     """Return shares, prompt components and all figures of the judges side by side."""
-    blocks: list[Block] = [*_shares(judges)]
+    blocks: list[Block] = [*_shares(judges, shares_caption(settings))]
     for component in ("prompt", "order"):
         blocks += _dumbbells(judges, component, symbols(settings))
     blocks += [_table(judges), _caution()]
     return Section(id="comparison", title="The judges side by side", blocks=tuple(blocks))
 
 
-def _shares(judges: Mapping[str, Source]) -> list[Block]:
+def _shares(judges: Mapping[str, Source], caption: Inline) -> list[Block]:
     found = prepare.shares(judges)
     if not found:
         return []
@@ -30,7 +30,8 @@ def _shares(judges: Mapping[str, Source]) -> list[Block]:
     wide, narrow = (draw(shares(found, width=w), label=label) for w in (theme.WIDE, theme.NARROW))
     used = dict.fromkeys(s.component for s in found)
     key = tuple((f"swatch {name}", LABELS[name]) for name in used)
-    caption = ("Shares of each judge's own total. Negative shares hang left of zero.",)
+    if len({s.judge for s in found}) < len(judges):
+        caption += (" A judge with too little disagreement to split has no bar.",)
     return [FigureView(name="judges-shares", caption=caption, wide=wide, narrow=narrow, key=key)]
 
 
@@ -74,6 +75,7 @@ def _table(judges: Mapping[str, Source]) -> TableView:
 
 def _caution() -> Block:
     return note(
-        "Overlapping bands do not show that two judges are equal: the items are shared, so compare "
-        "them by the paired differences that “judgelaw compare” gives."
+        "Overlapping intervals do not show that two judges are equal, and each interval is for its "
+        "own figure alone. The items are shared, so compare judges by the paired differences that "
+        "“judgelaw compare” gives, adjusted for all that it prints."
     )

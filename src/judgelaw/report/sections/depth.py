@@ -28,8 +28,9 @@ def depth(judge: Source, *, prefix: str = "") -> Section | None:
         name="depth",
         caption=(
             (
-                "Rings: plug-in. Dots: corrected, with its band. Dashed: the course that the "
-                "plug-in takes on average, the corrected value plus a constant over R."
+                "Rings: plug-in. Dots: corrected, with the interval for items like these. Dashed: "
+                "the course that the plug-in takes on average, the corrected value plus a "
+                "constant over R."
             ),
         ),
         wide=draw(over_depth(points, width=theme.WIDE, columns=panels), label=label),
@@ -56,13 +57,13 @@ def _table(judge: Source) -> TableView:
             (count(depth_),),
             (found.decimal("plugin"),),
             (found.decimal("estimate"),),
-            found.interval("band"),
+            found.interval("interval"),
         )
         for name in ("prompt", "order", "interaction")
         for depth_ in sorted(map(int, depths.document))
         if (found := depths.at(str(depth_), name)).known
     ]
-    columns = ("Component", "R", "Plug-in", "Corrected", "Band over items")
+    columns = ("Component", "R", "Plug-in", "Corrected", "Items like these")
     return TableView(columns=columns, rows=tuple(rows), name="depths")
 
 

@@ -41,7 +41,8 @@ def order(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section 
         caption=(
             (
                 "Items by lean: the share of calls for the answer shown first minus that for the "
-                "one shown second, over both orders. The dot above is the mean with its band."
+                "one shown second, over both orders. The dot above is the mean with its interval "
+                "for items like these."
             ),
         ),
         wide=wide,
@@ -53,6 +54,7 @@ def order(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section 
         blocks=(
             paragraph(*_direction(found)),
             figure,
+            *_prompt_leans(judge),
             note(
                 "The order component counts every dependence on order. The lean is its part that "
                 "goes one way; an item can depend on order with no lean on average."
@@ -66,7 +68,7 @@ def _direction(found: Source) -> Inline:
     words = {
         "first": "The answer shown first is favoured",
         "second": "The answer shown second is favoured",
-    }.get(favoured, "Neither position is favoured beyond what redrawn items would show")
+    }.get(favoured, "Neither position is shown to be favoured")
     return (
         f"{words}: ",
         found.percent("first", digits=1),
@@ -76,8 +78,43 @@ def _direction(found: Source) -> Inline:
         found.decimal("lean", digits=3),
         " ",
         *found.interval("band", digits=3),
-        ".",
+        " for items like these.",
     )
+
+
+def _prompt_leans(judge: Source) -> tuple[Block, ...]:
+    """Show how far each prompt leans to a position, many of them closed; nothing for one prompt."""
+    found = judge.at("prompt_leans")
+    names = [x["prompt"] for x in found.document or ()]
+    if len(names) <= 1:
+        return ()
+    rows = tuple(
+        (
+            (visible(name),),
+            (found.decimal(k, "lean", digits=3),),
+            found.interval(k, "interval", digits=3),
+            (_side(found.at(k)),),
+        )
+        for k, name in enumerate(names)
+    )
+    table = TableView(
+        columns=("Prompt", "Lean", "All prompts together", "Shown to lean to"),
+        rows=rows,
+        caption=(
+            "Lean of each prompt on these items: above 0 to the answer shown first. The intervals "
+            "hold for all prompts together"
+        ),
+        name="prompt_leans",
+    )
+    if len(rows) <= _LISTED:
+        return (table,)
+    return (Folded(summary=f"The lean of each of {len(rows)} prompts", blocks=(table,)),)
+
+
+def _side(lean: Source) -> str:
+    if not lean.value("shown"):
+        return "neither"
+    return "first" if lean.value("lean") > 0 else "second"
 
 
 def prompts(

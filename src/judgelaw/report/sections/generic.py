@@ -15,7 +15,7 @@ _FIXED_FROM = 0.001
 
 
 def table_view(found: Source, *, name: str = "", caption: str = "") -> TableView:
-    """Show `{columns, rows}`; an estimate and the ends of its band share a cell."""
+    """Show `{columns, rows}`; an estimate and the ends of its interval share a cell."""
     columns = found.value("columns") or []
     groups = list(column_groups(columns))
     rows = found.at("rows")

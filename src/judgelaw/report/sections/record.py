@@ -46,17 +46,28 @@ GLOSSARY = (
         ),
     ),
     (
-        "Band over items",
+        "Items like these",
         (
-            "Where the average falls when items are redrawn within strata: how much it depends on "
-            "this benchmark."
+            "The interval for other items of the same kind. It covers the choice of items and the "
+            "dice, and allows for a kind of item that is rare and was not drawn."
         ),
     ),
     (
-        "Interval for calls",
-        "Where the figure would fall with new calls on the same items, prompts and orders.",
+        "These items",
+        (
+            "The interval for the same items, prompts and orders asked again. It covers the dice "
+            "alone."
+        ),
     ),
-    ("Share", "A component over the total. Raw, so it can be negative or pass 100%."),
+    (
+        "Band",
+        (
+            "In the tables that are named as in the paper: where the average falls when items are "
+            "resampled within strata. A picture of the benchmark, too narrow for a claim where "
+            "few items flip."
+        ),
+    ),
+    ("Share", "A component over the total, as the range that the calls or items allow."),
     (
         "Census, sampled",
         (
@@ -154,7 +165,11 @@ def tables(source: Source, *, shown: frozenset[str] = frozenset()) -> Section | 
         )
     if not blocks:
         return None
-    said = paragraph("The same tables as CSV, LaTeX and JSON come from “judgelaw analyze”.")
+    said = paragraph(
+        "The same tables as CSV, LaTeX and JSON come from “judgelaw analyze”. They follow the "
+        "paper: item bands describe the benchmark, and shares are raw. For a claim take the "
+        "intervals above."
+    )
     return Section(id="tables", title="Tables", blocks=(said, *blocks))
 
 
