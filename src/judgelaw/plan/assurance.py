@@ -5,12 +5,15 @@ judge's dice fall. A forecast of the average width is missed by half of all stud
 promised with a chance, the assurance: studies of N items and R repeats are simulated from the laws
 that a pilot lets us expect, the 95% interval of each is computed by the very code that will compute
 it in the end, and the promise is a high quantile of the half widths.
+
+Measured over worlds that look like real judges, with pilots of 20 and 50 items: see
+`tests/calibration/test_plan.py`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, isqrt
-from typing import Final
+from math import ceil, log
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +24,7 @@ from judgelaw.estimate.weights import Weights
 from judgelaw.plan.laws import Floats, Laws, laws_from_pilot, suppose
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty.declared import declare
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.projection import Scope
 from judgelaw.worlds.checks import check_at_least, check_number
@@ -33,9 +37,16 @@ _LEAST_ASSURANCE, _MOST_ASSURANCE = 0.5, 0.95
 _SIDE = 0.975
 _DRAWS = 2_000
 """Random weightings behind a simulated bound: enough for its width."""
+_RISK: Final = 0.5
+_RESERVE: Final = 1.05
+"""Both chosen by simulation over eight worlds, with pilots of 20 items; tested on other seeds."""
+_ROUNDING = 1e-9
 _PAIR = 2
-_CLOSE = 0.02
-"""Numbers of items are looked for to within this share."""
+_CLOSE = 0.05
+"""Numbers of items and of repeats are looked for to within this share."""
+_AMPLE = 1.1
+_LEAP = 16.0
+"""How far beyond a known width, and how many times at most, the next number lies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +111,7 @@ class Outlook:
                 f"assurance = {chance}: a chance between {_LEAST_ASSURANCE} and "
                 f"{_MOST_ASSURANCE} can be promised; take 0.8"
             )
-        least = ceil(_MOST_ASSURANCE / (1 - _MOST_ASSURANCE))
+        least = ceil(1 / (_RISK * (1 - _MOST_ASSURANCE))) - 1
         check_at_least("studies", self.studies, least, "a quantile of fewer would be a guess")
 
     def promises(
@@ -166,7 +177,7 @@ class Outlook:
         scope: Scope = "fixed",
         advance: Advance = _silent,
     ) -> Promise | None:
-        """Return the promise with the fewest repeats that reaches a half width.
+        """Return the promise with the fewest repeats, to within 5%, that reaches a half width.
 
         None where MOST_REPEATS do not: for new items, repeats cannot replace items.
         """
@@ -177,7 +188,7 @@ class Outlook:
         # For new items the answer is often "none": one look at the end of the range tells.
         if not promise(MOST_REPEATS).reaches(_wanted(half_width)):
             return None
-        return _fewest(promise, half_width, start=4, most=MOST_REPEATS, close=0.0)
+        return _fewest(promise, half_width, start=4, most=MOST_REPEATS)
 
     def items_for(
         self,
@@ -189,7 +200,7 @@ class Outlook:
         start: int = 50,
         advance: Advance = _silent,
     ) -> Promise | None:
-        """Return the promise with the fewest items, to within 2%, that reaches a half width.
+        """Return the promise with the fewest items, to within 5%, that reaches a half width.
 
         The search begins at `start`; None where MOST_ITEMS do not suffice.
         """
@@ -197,7 +208,7 @@ class Outlook:
         def promise(items: int) -> Promise:
             return self.at(component, items=items, repeats=repeats, scope=scope, advance=advance)
 
-        return _fewest(promise, _wanted(half_width), start=start, most=MOST_ITEMS, close=_CLOSE)
+        return _fewest(promise, _wanted(half_width), start=start, most=MOST_ITEMS)
 
     def _infer(self, laws: Floats, repeats: int, study: int) -> Inference:
         rng = stream(self.seed, "plan", "calls", study)
@@ -210,12 +221,16 @@ class Outlook:
         )
 
     def _assured(self, found: Floats) -> Floats:
-        """Return the quantile over studies.
+        """Return the quantile over studies that is promised.
 
         Of S + 1 exchangeable studies the last is at most the k-th smallest of the others with a
-        chance of k / (S + 1).
+        chance of k / (S + 1). A pilot is one sample of items, and studies simulated from it are too
+        much like it: half the risk is kept back for that, and a twentieth of the width.
         """
-        rank = ceil(self.assurance * (self.studies + 1))
+        chance = self.assurance
+        if self.source == "pilot":
+            chance, found = 1 - _RISK * (1 - chance), found * _RESERVE
+        rank = ceil(chance * (self.studies + 1) - _ROUNDING)
         return np.asarray(np.sort(found, axis=0)[rank - 1])
 
 
@@ -228,14 +243,19 @@ def outlook_from_pilot(
     studies: int = STUDIES,
     seed: int = 0,
 ) -> Outlook:
-    """Look ahead from the counts of a pilot, two repeats or more in every cell."""
-    if isinstance(pilot, VerdictTensor) and isinstance(order_weights, dict):
-        order_weights = [order_weights[name] for name in pilot.orders]
+    """Look ahead from the counts of a pilot, two repeats or more in every cell.
+
+    Where prompts were drawn, those of the pilot stay: their number is that of the pilot.
+
+    Raises:
+        NotIdentifiedError: a cell holds one call.
+    """
+    known = declare(pilot, design=design, order_weights=order_weights)
     return Outlook(
-        laws=laws_from_pilot(pilot),
+        laws=laws_from_pilot(known),
         source="pilot",
         design=design,
-        order_weights=order_weights,
+        order_weights=known.given_q,
         assurance=assurance,
         studies=studies,
         seed=seed,
@@ -277,25 +297,43 @@ def _wanted(half_width: float) -> float:
 
 
 def _fewest(
-    promise: Callable[[int], Promise], wanted: float, *, start: int, most: int, close: float
+    promise: Callable[[int], Promise], wanted: float, *, start: int, most: int
 ) -> Promise | None:
     """Return the promise of the smallest number that reaches a width; numbers begin at two.
 
-    Doubles until the width is reached, then halves the gap, on a logarithmic scale.
+    The next number to try is where a width that falls as a power of the number would be reached.
     """
-    short, enough, best = _PAIR - 1, 0, None
+    short, enough = None, None
     number = min(max(start, _PAIR), most)
     while True:
         found = promise(number)
+        if found.reason is not None:
+            return None
         if found.reaches(wanted):
-            enough, best = number, found
-        else:
-            short = number
-        if best is not None and enough - short <= max(1, close * enough):
-            return best
-        if best is not None:
-            number = min(max(isqrt(short * enough), short + 1), enough - 1)
-        elif number == most or found.reason is not None:
+            enough = (number, found)
+        elif number == most:
             return None
         else:
-            number = min(2 * number, most)
+            short = (number, found)
+        low = short[0] if short else _PAIR - 1
+        if enough and enough[0] - low <= max(1, _CLOSE * enough[0]):
+            return enough[1]
+        high = enough[0] if enough else most + 1
+        number = min(max(_guess(short, enough, wanted), low + 1), high - 1)
+
+
+Tried = tuple[int, Promise]
+
+
+def _guess(short: Tried | None, enough: Tried | None, wanted: float) -> int:
+    """Return a number that may just do; with one width known, one that lies beyond it."""
+    if short is not None and enough is not None:
+        (low, wide), (high, narrow) = short, enough
+        part = log(wide.half_width / wanted) / log(wide.half_width / narrow.half_width)
+        # Never too near an end: where widths are no power of the number, it would creep.
+        return int(low * float(high / low) ** min(max(part, 0.2), 0.8)) + 1
+    number, found = cast("Tried", short or enough)
+    # Widths go with one over the root of the number, or thereabouts.
+    times = (found.half_width / wanted) ** 2
+    times = max(1.5, _AMPLE * times) if enough is None else min(0.7, times / _AMPLE)
+    return ceil(number * min(max(times, 1 / _LEAP), _LEAP))

@@ -17,7 +17,8 @@ the law of a cell is shrunk, in three levels, each as far as the pilot's own cal
 with a concentration tau of its own for every item and level: on a grid, in proportion to the
 likelihood of the item's calls and to how common each concentration is in the benchmark (fitted by
 maximum likelihood). Large tau: prompts do not matter. Small tau: they flip the verdict. An item
-that nobody saw has a theta uniform on the simplex and concentrations as common as in the benchmark.
+that nobody saw has a theta uniform on the simplex, and half of the time any concentration of the
+grid, half of the time one as common as in the benchmark.
 
 Laws drawn from each cell's own calls, without the levels, were measured too: they take the dice of
 the pilot for effects of the prompt, and too little of them for call noise.
@@ -30,9 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.estimate.cells import Array
-from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.calls import smoothed_laws
-from judgelaw.uncertainty.declared import declare
+from judgelaw.uncertainty.declared import Declared
 from judgelaw.worlds.checks import check_laws
 
 Floats = NDArray[np.float64]
@@ -81,12 +81,12 @@ class Level:
     Attributes:
         counts: (items, places, verdicts), a place being a prompt, an order or a cell.
         chances: of every concentration, (items, grid).
-        common: the same for an item that nobody saw, (grid,).
+        unseen: the same for an item that nobody saw, (grid,).
     """
 
     counts: Array
     chances: Floats
-    common: Floats
+    unseen: Floats
 
     def mean(self, around: Floats) -> Floats:
         """Return the expected law of every place, around a law (items, places or 1, verdicts)."""
@@ -97,7 +97,7 @@ class Level:
 
     def draw(self, around: Floats, chosen: "Chosen", rng: np.random.Generator) -> Floats:
         """Draw a law for every place of the chosen items, (items, places, verdicts)."""
-        chances = chosen.of(self.chances, self.common).cumsum(axis=-1)
+        chances = chosen.of(self.chances, self.unseen).cumsum(axis=-1)
         at = (rng.random((len(chances), 1)) > chances).sum(axis=-1)
         tau = _GRID[np.minimum(at, len(_GRID) - 1)]
         return _dirichlet(chosen.of(self.counts, 0) + tau[:, None, None] * around, rng)
@@ -151,13 +151,8 @@ class PilotLaws:
         return Chosen(rows=np.minimum(rows, seen - 1), unseen=rows >= seen)
 
 
-def laws_from_pilot(pilot: VerdictTensor | ArrayLike) -> PilotLaws:
-    """Learn from the counts of a pilot, two calls or more in every cell.
-
-    Raises:
-        NotIdentifiedError: a cell holds one call.
-    """
-    known = declare(pilot)
+def laws_from_pilot(known: Declared) -> PilotLaws:
+    """Learn from the counts of a pilot, two calls or more in every cell."""
     n, cells = known.n, known.cells
     K, O = n.shape[1:3]
     profile = smoothed_laws(cells)[:, 0] * (cells[:, 0].sum(axis=-1, keepdims=True) + 1)
@@ -179,7 +174,7 @@ def _level(counts: Array, around: Floats) -> Level:
         chances = likelihood * common
         chances /= chances.sum(axis=-1, keepdims=True)
         common = chances.mean(axis=0)
-    return Level(counts=counts, chances=chances, common=common)
+    return Level(counts=counts, chances=chances, unseen=(common + 1 / len(_GRID)) / 2)
 
 
 def _likelihood(counts: Array, around: Floats) -> Floats:
