@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress, say, show_table, write_json
+from judgelaw.cli._output import echo, progress, say, show_table, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ def _show(seen: "Preview", costs: "dict[str, Workload]", expected: Expected) -> 
     say(expected.words)
     if expected.wanted is not None:
         say(_answer(seen, expected, expected.wanted))
-    click.echo()
+    echo()
     rows = [
         [
             name,
@@ -347,7 +347,7 @@ def _show(seen: "Preview", costs: "dict[str, Workload]", expected: Expected) -> 
     show_table(columns, rows, title="What it costs")
     for scope, of in _OF.items():
         if widths := expected.widths(scope):
-            click.echo()
+            echo()
             _show_widths(widths, expected, of)
             for component, reason in expected.reasons(scope).items():
                 say(f"{component}: {reason}")

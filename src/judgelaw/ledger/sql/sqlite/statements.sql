@@ -23,8 +23,15 @@ INSERT INTO sessions (pid, host, version, started_at) VALUES (?, ?, ?, ?)
 -- name: end_session
 UPDATE sessions SET ended_at = max(?, started_at) WHERE id = ?
 
--- name: last_attempt
-SELECT coalesce(max(id), 0) FROM attempts
+-- name: counts
+SELECT coalesce(max(id), 0), coalesce(sum(state = 'completed'), 0) FROM attempts
+
+-- name: losses
+SELECT value FROM meta WHERE key LIKE 'loss %' ORDER BY key
+
+-- name: add_loss
+INSERT INTO meta (key, value)
+SELECT printf('loss %06d', count(*) + 1), ? FROM meta WHERE key LIKE 'loss %'
 
 -- name: open_attempts
 SELECT a.id, b.state
@@ -68,10 +75,6 @@ VALUES (
     ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17
 )
 
--- name: judge_completion
-INSERT INTO verdicts (call, parser, verdict, displayed, reason)
-VALUES ((SELECT call FROM attempts WHERE id = ?), ?, ?, ?, ?)
-
 -- name: fail
 UPDATE attempts
 SET state = ?, sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?, at_risk = ?
@@ -82,7 +85,7 @@ UPDATE attempts SET state = 'unsent', ended_at = ? WHERE id = ?
 
 -- name: add_verdict
 INSERT INTO verdicts (call, parser, verdict, displayed, reason)
-SELECT id, ?, ?, ?, ? FROM calls WHERE call_id = ?
+SELECT id, ?2, ?3, ?4, ?5 FROM calls WHERE call_id = ?1
 ON CONFLICT (call, parser) DO NOTHING
 
 -- name: count_calls
