@@ -33,7 +33,7 @@ from judgelaw.ledger.values import (
     Reservation,
 )
 from judgelaw.ledger.view import reservation
-from judgelaw.ledger.writer import GroupWriter, Work
+from judgelaw.ledger.writer import Commit, Explain, GroupWriter, Work
 from judgelaw.render.completion import Verdict
 
 _SQL = statements("sqlite")
@@ -46,12 +46,23 @@ _CHECKPOINT_PAGES = 8_000
 class SqliteLedger(SqliteView):
     """The ledger of a run folder, held by this process until it is closed.
 
+    Args:
+        run: the run folder.
+        lock: the caller's hold on it; without one the ledger takes its own.
+        clock: Unix time.
+        writer: makes what owns the writing: a thread, or what a simulation puts in its place.
+
     Raises:
         RunLockedError: another process holds the run; the message says which.
     """
 
     def __init__(
-        self, run: Path, *, lock: RunLock | None = None, clock: Callable[[], float] = time.time
+        self,
+        run: Path,
+        *,
+        lock: RunLock | None = None,
+        clock: Callable[[], float] = time.time,
+        writer: Callable[[Commit, Explain], GroupWriter] = GroupWriter,
     ) -> None:
         super().__init__(run / LEDGER_NAME)
         self._clock = clock
@@ -67,7 +78,7 @@ class SqliteLedger(SqliteView):
         self._last: int
         (self._last,) = self._connection.execute(_SQL["last_attempt"]).fetchone()
         self._marks = SentMarks(run / SENT_NAME)
-        self._writer = GroupWriter(self._commit, _explain)
+        self._writer = writer(self._commit, _explain)
 
     def load(
         self, judges: Mapping[str, JudgeSpec], calls: Iterable[PlannedCall], *, manifest: str
@@ -221,7 +232,11 @@ class SqliteLedger(SqliteView):
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            # SQLite goes on without a word in the old mode, in which a power loss may take back
+            # the last commit.
+            raise sqlite3.OperationalError(f"its journal stays in mode {mode}")  # noqa: TRY301
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
