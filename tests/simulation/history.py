@@ -28,21 +28,21 @@ class History:
         self._in_hand: set[str] = set()
         self._unaccounted: Counter[str] = Counter()
         self._rebooted = False
-        self._digest = hashlib.sha256()
+        self.log: list[tuple[object, ...]] = []
         self.dead = False
 
     # What the world tells.
 
     def begin(self) -> None:
         """A process starts: it has nothing in hand."""
-        self._note("begin")
+        self.log.append(("begin",))
         self._in_hand.clear()
         self.dead = False
 
     def die(self) -> None:
         """The process is dead: what its remains still do has no effect."""
         self.dead = True
-        self._note("die")
+        self.log.append(("die",))
         self.seen["deaths"] += 1
 
     def lose_power(self) -> None:
@@ -52,7 +52,7 @@ class History:
 
     def send(self, call: str) -> None:
         """A request leaves the process."""
-        self._note("send", call)
+        self.log.append(("send", call))
         self._sent[call] += 1
         if call in self._durable:
             self._violate(f"call {call} is asked after its completion was durable")
@@ -61,24 +61,23 @@ class History:
 
     def arrive(self, call: str) -> None:
         """The provider has a request."""
-        self._note("arrive", call)
+        self.log.append(("arrive", call))
         self._arrived[call] += 1
 
     def answer(self, call: str, body: bytes) -> None:
         """The provider has answered."""
-        self._note("answer", call)
+        self.log.append(("answer", call))
         self._answers.setdefault(call, set()).add(body)
 
     def deliver(self, call: str) -> None:
         """A whole completion is with the process."""
-        self._note("deliver", call)
+        self.log.append(("deliver", call))
         self._in_hand.add(call)
         self.seen["replies"] += 1
 
     def commit(self, endings: Sequence[Ending]) -> None:
         """A commit came back as durable."""
         for ending in endings:
-            self._note("commit", type(ending).__name__)
             if isinstance(ending, Completed):
                 self._complete(ending.reservation.call.call_id, ending)
 
@@ -90,7 +89,7 @@ class History:
     @property
     def digest(self) -> str:
         """A hash of everything that happened, in its sequence."""
-        return self._digest.hexdigest()
+        return hashlib.sha256(repr(self.log).encode()).hexdigest()
 
     @property
     def lost(self) -> int:
@@ -176,9 +175,7 @@ class History:
         if ending.body not in self._answers.get(call, ()):
             self._violate(f"call {call} is completed with what the provider never sent")
         self._durable[call] = (ending.reservation.attempt, ending.body)
-
-    def _note(self, *what: object) -> None:
-        self._digest.update(repr(what).encode())
+        self.log.append(("complete", call, *self._durable[call]))
 
     def _violate(self, words: str) -> None:
         self.violations.append(words)

@@ -6,17 +6,12 @@ A seed that breaks one is printed with the command that replays it.
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from judgelaw.acquire.lane import Lane
-from judgelaw.judges import Answer, Failure, FailureKind
-from judgelaw.judges.http import HttpJudge
-from judgelaw.ledger import SqliteLedger, sqlite
-from judgelaw.ledger.sent import LeftMarks
+from simulation import plants
 from simulation.world import play
 
 FAST = range(100)
@@ -50,65 +45,14 @@ def replayed(hash_seed: str) -> str:
     return done.stdout.decode()
 
 
-def mark_after_send(patch) -> None:
-    send, mark = Lane._send, SqliteLedger.sending
-
-    async def nothing(_ledger, _reservation):
-        pass
-
-    async def late(lane, sent):
-        failure = await send(lane, sent)
-        await mark(lane._ledger, sent.reservation)
-        return failure
-
-    patch.setattr(SqliteLedger, "sending", nothing)
-    patch.setattr(Lane, "_send", late)
-
-
-def commits_without_sync(patch) -> None:
-    connect = sqlite._connect
-
-    def unsynced(path):
-        connection = connect(path)
-        connection.execute("PRAGMA synchronous = OFF")
-        return connection
-
-    patch.setattr(sqlite, "_connect", unsynced)
-
-
-def marks_of_another_boot(patch) -> None:
-    patch.setattr(LeftMarks, "never_sent", lambda _marks, _attempt: True)
-
-
-def retry_on_content(patch) -> None:
-    decode = HttpJudge.decode
-
-    def fussy(judge, reply):
-        answer = decode(judge, reply)
-        if isinstance(answer, Answer) and "cannot" in (answer.completion.text or ""):
-            return Failure(kind=FailureKind.NO_COMPLETION, detail="no verdict in it")
-        return answer
-
-    patch.setattr(HttpJudge, "decode", fussy)
-
-
-def another_reply_stored(patch) -> None:
-    answered = Lane._answered
-
-    def changed(lane, sent, reply, answer):
-        answered(lane, sent, replace(reply, body=reply.body.replace(b"TIE", b"A")), answer)
-
-    patch.setattr(Lane, "_answered", changed)
-
-
 @pytest.mark.parametrize(
     ("plant", "words"),
     [
-        (mark_after_send, "the provider saw call"),
-        (commits_without_sync, "the durable completion of call"),
-        (marks_of_another_boot, "the provider saw call"),
-        (retry_on_content, "although its reply is in hand"),
-        (another_reply_stored, "with what the provider never sent"),
+        (plants.mark_after_send, "the provider saw call"),
+        (plants.commits_without_sync, "the durable completion of call"),
+        (plants.marks_of_another_boot, "the provider saw call"),
+        (plants.retry_on_content, "although its reply is in hand"),
+        (plants.another_reply_stored, "with what the provider never sent"),
     ],
 )
 def test_a_planted_bug_is_found(plant, words, monkeypatch):

@@ -71,10 +71,10 @@ class World:
         """Run sessions until one in good weather has ended; return the promises that broke."""
         dice, timeout_s = self._fates, self.plan.frozen.study.transport.timeout_s
         for _ in range(dice.randint(1, 4)):
-            self._live(draw_fate(dice, timeout_s))
+            self.live(draw_fate(dice, timeout_s))
             if self.history.violations:
                 return self.history.violations
-        self._live(Fate())
+        self.live(Fate())
         if self.history.violations:
             return self.history.violations
         if self.history.durable != len(self.plan.calls):
@@ -87,16 +87,17 @@ class World:
         """
         return random.Random(f"{self._seed} {self._sessions} {name}")
 
-    def _live(self, fate: Fate) -> None:
+    def live(self, fate: Fate, *, session: type[Session] = Session) -> None:
+        """Live through one session, from the files that the last one left."""
         self._sessions += 1
         folder = self.scratch / "session"
         folder.mkdir()
         for name, content in self._files.items():
             (folder / name).write_bytes(content)
         self.provider.begin(fate.weather, self.dice("network"))
-        session = Session(self, folder, fate)
+        process = session(self, folder, fate)
         try:
-            self._files = session.run()
+            self._files = process.run()
         finally:
             shutil.rmtree(folder)
 

@@ -234,8 +234,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
-            # SQLite goes on without a word in the old mode, in which a power loss may take back
-            # the last commit.
+            # Whoever does not read the answer goes on in the old mode without a word, and there
+            # a power loss may take back the last commit.
             raise sqlite3.OperationalError(f"its journal stays in mode {mode}")  # noqa: TRY301
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
