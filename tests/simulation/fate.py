@@ -20,6 +20,7 @@ class Fate:
         interrupts: moments at which somebody presses Ctrl-C.
         jumps: moments at which the clock is set, and by how many seconds.
         commit_s: the longest time a commit takes.
+        parser_s: the longest time a foreign parser takes for some replies; None for one of ours.
     """
 
     weather: Weather = FAIR
@@ -32,6 +33,7 @@ class Fate:
     interrupts: frozenset[int] = frozenset()
     jumps: tuple[tuple[int, float], ...] = ()
     commit_s: float = 0.01
+    parser_s: float | None = None
 
 
 def draw_fate(dice: random.Random, timeout_s: float) -> Fate:
@@ -49,6 +51,7 @@ def draw_fate(dice: random.Random, timeout_s: float) -> Fate:
         interrupts=frozenset(_moment(dice, moments) for _ in range(dice.choice((0, 0, 0, 1, 2)))),
         jumps=tuple(jumps) if dice.random() < 0.5 else (),
         commit_s=dice.choice((0.001, 0.05, 2.0)),
+        parser_s=dice.choice((None, None, 0.01, 10.0)),
     )
 
 

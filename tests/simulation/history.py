@@ -8,7 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from judgelaw.ledger import Completed, Ending, StoredAttempt, Totals
+from judgelaw.ledger import Completed, Record, StoredAttempt, Totals
 from judgelaw.ledger.view import RowView
 
 SENT = ("completed", "failed", "refused", "orphaned")
@@ -75,11 +75,11 @@ class History:
         self._in_hand.add(call)
         self.seen["replies"] += 1
 
-    def commit(self, endings: Sequence[Ending]) -> None:
+    def commit(self, records: Sequence[Record]) -> None:
         """A commit came back as durable."""
-        for ending in endings:
-            if isinstance(ending, Completed):
-                self._complete(ending.reservation.call.call_id, ending)
+        for record in records:
+            if isinstance(record, Completed):
+                self._complete(record.reservation.call.call_id, record)
 
     def parse(self, call: str) -> None:
         """A completion is about to be parsed."""

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from judgelaw.acquire.engine import drive
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.progress import Silent
-from judgelaw.acquire.reparse import read_again
+from judgelaw.design.judge import JudgeSpec
 from judgelaw.errors import RunError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
 from judgelaw.ledger.sent import SENT_NAME
 from judgelaw.ledger.writer import GroupWriter, _Group
+from judgelaw.render.bounded import Reader
+from judgelaw.render.completion import Completion, Verdict
 from simulation.disk import FULL, IO_ERROR, IO_ERROR_FSYNC, IO_ERROR_WRITE, OK, Disk, mounted
 from simulation.fate import Fate
 from simulation.loop import HangError, SimulatedLoop
@@ -48,7 +51,7 @@ class Session:
         self._interrupts = sorted(fate.interrupts)
         self._disk_times = fate.disk_times
         self._left: dict[str, bytes] = {}
-        self._commits = world.dice("commits")
+        self._commits, self._parsers = world.dice("commits"), world.dice("parsers")
         self.dead = self._tidying = False
 
     def run(self) -> dict[str, bytes]:
@@ -70,13 +73,13 @@ class Session:
         now = self._loop.time() if self._loop else self._world.now
         return self._world.clock_at_zero + now
 
-    def commit(self, commit, endings: Sequence, works: Sequence):
+    def commit(self, commit, records: Sequence, works: Sequence):
         """Commit as the ledger does, unless the process is dead or dies of it."""
         if not self.dead:
-            results = commit(endings, works)
+            results = commit(records, works)
         if self.dead:  # of the last sync, perhaps: then nobody hears of the commit
             raise sqlite3.OperationalError("the process is dead")
-        self._history.commit(endings)
+        self._history.commit(records)
         return results
 
     def commit_delay(self, *, urgent: bool) -> float:
@@ -84,13 +87,18 @@ class Session:
         longest = self._fate.commit_s if urgent else 0.02 + self._fate.commit_s
         return self._commits.uniform(0, longest)
 
-    def parse(self, parse, spec, completion, order):
-        """Parse as the program does, and note what was parsed."""
+    @property
+    def parser_is_foreign(self) -> bool:
+        """Whether replies are read beside the event loop."""
+        return self._fate.parser_s is not None
+
+    def read(self, completion: Completion) -> None:
+        """Note that a completion is about to be parsed; that may be the end of the process."""
         self._history.parse(self._world.provider.asked_by(completion.text))
-        self._pass_moment()
+        if not self.dead:
+            self._pass_moment()
         if self.dead:
             raise RuntimeError("the process is dead")
-        return parse(spec, completion, order)
 
     def _live(self) -> None:
         world, frozen = self._world, self._world.plan.frozen
@@ -100,8 +108,6 @@ class Session:
             ledger.load(frozen.judges, world.plan.calls, manifest="frozen")
             with asyncio.Runner(loop_factory=self._make_loop) as runner:
                 runner.run(self._ask(ledger))
-            for spec in frozen.judges.values():
-                ledger.add_verdicts(read_again(ledger, spec))
 
     async def _ask(self, ledger: SqliteLedger) -> None:
         effects = Effects(
@@ -130,15 +136,26 @@ class Session:
 
     @contextmanager
     def _patched(self):
-        """Put the world in the place of the machine, the network and the parser's caller."""
+        """Put the world in the place of the machine, the network and the parser's process."""
         boot = f"boot {self._world.boot}".encode()
+        clock = SimpleNamespace(monotonic=lambda: self._loop.time())
         with ExitStack() as stack:
             for name, value in (
                 ("judgelaw.ledger.sent._boot_id", lambda: boot),
                 ("judgelaw.acquire.engine._session", lambda: self._world.provider),
+                ("judgelaw.acquire.readings.Reader", partial(SimulatedReader, self)),
+                ("judgelaw.acquire.readings.time", clock),
+                ("asyncio.to_thread", self._beside_the_loop),
             ):
                 stack.enter_context(patch(name, value))
             yield
+
+    async def _beside_the_loop(self, work, *arguments):
+        """Do what a thread does, at some moment between its start and its end."""
+        await asyncio.sleep(self._parsers.uniform(0, self._fate.parser_s))
+        done = work(*arguments)
+        await asyncio.sleep(self._parsers.uniform(0, self._fate.parser_s))
+        return done
 
     def _before_step(self) -> None:
         if self._tidying:
@@ -219,6 +236,28 @@ class Session:
         if self.dead or (refused and isinstance(error, (RunError, sqlite3.Error))):
             return
         self._history.violations.append(f"{type(error).__name__}: {error}")
+
+
+class SimulatedReader(Reader):
+    """The parser of a judge; a foreign one in the process of the simulation, not one of its own."""
+
+    def __init__(self, session: Session, judge: JudgeSpec) -> None:
+        super().__init__(judge)
+        self._session = session
+        self._closed = False
+
+    @property
+    def foreign(self) -> bool:
+        return self._session.parser_is_foreign
+
+    def read(self, completion: Completion, order: str) -> Verdict:
+        if self._closed and self.foreign:
+            raise RunError("the process of a parser ended without an answer; the reply is kept")
+        self._session.read(completion)
+        return super().read(completion, order)
+
+    def close(self) -> None:
+        self._closed = True
 
 
 class InlineWriter(GroupWriter):

@@ -26,28 +26,31 @@ _SHOWN = 1000
 def command(study: Path, *, probing: bool, json_file: str | None) -> None:
     """Check a study: every problem with its line, or what it would run.
 
-    Nothing is written and nothing is sent, unless --probe asks for one call of every judge.
+    Nothing is written and nothing is sent, unless --probe asks for one call of every judge. A
+    pattern of a parser is tried on texts that make patterns backtrack.
     """
     from judgelaw.design import load_study
+    from judgelaw.render.hostile import try_pattern
     from judgelaw.render.preview import preview
 
     seen = preview(load_study(study))
+    slow = [words for judge in seen.run.judges.values() if (words := try_pattern(judge))]
     probes: list[Probe] = []
     if probing:
         from judgelaw.cli._probe import probe
 
         probes = probe(seen)
     if json_file is not None:
-        write_json(summary(seen, probes), json_file)
+        write_json(summary(seen, probes, slow), json_file)
     if json_file != "-":
-        _show(study, seen, probes)
+        _show(study, seen, probes, slow)
     failed = [each for each in probes if not each.ok]
     if failed:
         raise click.exceptions.Exit(max(each.exit_code for each in failed))
 
 
-def summary(seen: "Preview", probes: "list[Probe]") -> dict[str, Any]:
-    """Return what the command shows, as plain data."""
+def summary(seen: "Preview", probes: "list[Probe]", slow: list[str]) -> dict[str, Any]:
+    """Return what the command shows, as plain data; `slow` warns of slow patterns."""
     run = seen.run
     return {
         "schema": "judgelaw.check/1",
@@ -60,7 +63,7 @@ def summary(seen: "Preview", probes: "list[Probe]") -> dict[str, Any]:
         "blocks": [dict(zip(_COLUMNS, row, strict=True)) for row in _rows(seen)],
         "calls": run.count,
         "input_tokens": seen.input_tokens,
-        "notes": list(notes(seen)),
+        "notes": [*notes(seen), *slow],
         "requests": {call.judge: body.decode() for call, body in seen.examples},
         "probes": [asdict(each) for each in probes],
     }
@@ -116,8 +119,8 @@ def visible(said: str) -> str:
     return (text or "(nothing)") + cut
 
 
-def _show(study: Path, seen: "Preview", probes: "list[Probe]") -> None:
-    facts = summary(seen, probes)
+def _show(study: Path, seen: "Preview", probes: "list[Probe]", slow: list[str]) -> None:
+    facts = summary(seen, probes, slow)
     strata = ", ".join(f"{name or '(none)'} {count}" for name, count in facts["strata"].items())
     orders = ", ".join(f"{name} {weight:g}" for name, weight in facts["orders"].items())
     click.echo(f"{study}: no problem found")

@@ -70,13 +70,15 @@ def _view(frozen: "FrozenRun", ledger: str | None) -> "AbstractContextManager[Le
 
 def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
     """Return what the command shows, as plain data."""
-    counts = dict.fromkeys((*_ATTEMPTS, "completed", "attempts", "flagged", "unsent"), 0)
+    from judgelaw.acquire.run import unread
+
+    counts = dict.fromkeys((*_ATTEMPTS, "completed", "attempts", "flagged", "unsent", "unread"), 0)
     judges: dict[str, Any] = {}
     batches: list[Any] = []
     if view is not None:
         totals = view.totals()
-        counts = {name: getattr(totals, name) for name in counts if name != "flagged"}
-        counts["flagged"] = view.flagged()
+        counts = {name: getattr(totals, name, 0) for name in counts}
+        counts |= {"flagged": view.flagged(), "unread": unread(frozen, view)}
         judges = {s.judge: _judge(s, frozen) for s in view.summaries()}
         batches = [{name: getattr(b, name) for name in BATCH} for b in view.batches()]
     # Planned is what was frozen: calls that `extend` added are in the ledger once it runs again.
@@ -137,6 +139,11 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
         )
     if found["unsent"]:
         yield f"{found['unsent']} more were reserved and never sent, which is no attempt"
+    if found["unread"]:
+        yield (
+            f"{found['unread']} replies are kept and not read yet; the next session reads them, "
+            "without asking again"
+        )
 
 
 def listed(counts: Mapping[str, int]) -> str:

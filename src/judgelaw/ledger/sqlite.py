@@ -19,17 +19,18 @@ from judgelaw.ledger import sqlite_batches as batches
 from judgelaw.ledger.lock import RunLock
 from judgelaw.ledger.migrate import migrate
 from judgelaw.ledger.protocol import Listener
-from judgelaw.ledger.rows import call_row
+from judgelaw.ledger.rows import call_row, verdict_row
 from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
-from judgelaw.ledger.sqlite_rows import write_endings
+from judgelaw.ledger.sqlite_rows import write_records
 from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.values import (
     UNLIMITED,
     BatchState,
     Booking,
-    Ending,
     OpenBatch,
+    Read,
+    Record,
     Reservation,
 )
 from judgelaw.ledger.view import reservation
@@ -94,7 +95,7 @@ class SqliteLedger(SqliteView):
         self._writer.do_now(lambda c: c.execute(_SQL["set_manifest"], (manifest,)))
 
     def listen(self, listener: Listener) -> None:
-        """Call `listener` in the event loop with each group of endings that became durable."""
+        """Call `listener` in the event loop with each group of records that became durable."""
         self._writer.listen(listener)
 
     async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
@@ -118,9 +119,9 @@ class SqliteLedger(SqliteView):
         """Mark that the wire is about to be touched, so that a kill leaves an orphan."""
         self._marks.mark(reservation.attempt)
 
-    def record(self, ending: Ending) -> None:
-        """Write behind how an attempt ended."""
-        self._writer.put(ending)
+    def record(self, record: Record) -> None:
+        """Write behind how an attempt ended, or what a reply was read as."""
+        self._writer.put(record)
 
     async def flush(self) -> None:
         """Wait until everything recorded is durable; raise what kept it from being so."""
@@ -151,7 +152,7 @@ class SqliteLedger(SqliteView):
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
-        rows = ((v.parser, v.verdict, v.displayed, v.reason, call) for call, v in verdicts)
+        rows = (verdict_row(Read(call_id=call, verdict=v)) for call, v in verdicts)
         self._write_many("add_verdict", rows)
 
     def close(self) -> None:
@@ -171,10 +172,10 @@ class SqliteLedger(SqliteView):
             self._connection.close()
             self._held.close()
 
-    def _commit(self, endings: Sequence[Ending], works: Sequence[Work]) -> list[Any]:
+    def _commit(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:
         with _transaction(self._connection):
-            if endings:
-                write_endings(self._connection, endings)
+            if records:
+                write_records(self._connection, records)
             return [work(self._connection) for work in works]
 
     def _write_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:

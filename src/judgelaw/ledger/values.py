@@ -55,7 +55,7 @@ class Receipt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Completed:
-    """An attempt that ended in the call's one completion; no verdict where its parser raised."""
+    """An attempt that ended in the call's one completion, which nobody has read yet."""
 
     reservation: Reservation
     sent_at: float
@@ -64,7 +64,6 @@ class Completed:
     body: bytes
     completion: Completion
     receipt: Receipt
-    verdict: Verdict | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,6 +95,17 @@ class Unsent:
 
 
 Ending = Completed | Failed | Unsent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Read:
+    """What a call's completion counts as; written once the completion is durable."""
+
+    call_id: str
+    verdict: Verdict
+
+
+Record = Ending | Read
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -68,10 +68,6 @@ VALUES (
     ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17
 )
 
--- name: judge_completion
-INSERT INTO verdicts (call, parser, verdict, displayed, reason)
-VALUES ((SELECT call FROM attempts WHERE id = ?), ?, ?, ?, ?)
-
 -- name: fail
 UPDATE attempts
 SET state = ?, sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?, at_risk = ?
@@ -82,7 +78,7 @@ UPDATE attempts SET state = 'unsent', ended_at = ? WHERE id = ?
 
 -- name: add_verdict
 INSERT INTO verdicts (call, parser, verdict, displayed, reason)
-SELECT id, ?, ?, ?, ? FROM calls WHERE call_id = ?
+SELECT id, ?2, ?3, ?4, ?5 FROM calls WHERE call_id = ?1
 ON CONFLICT (call, parser) DO NOTHING
 
 -- name: count_calls
