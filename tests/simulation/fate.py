@@ -20,6 +20,7 @@ class Fate:
         interrupts: moments at which somebody presses Ctrl-C.
         jumps: moments at which the clock is set, and by how many seconds.
         commit_s: the longest time a commit takes.
+        most_calls: the budget of calls, if there is one.
         parser_s: the longest time a foreign parser takes for some replies; None for one of ours.
     """
 
@@ -34,6 +35,7 @@ class Fate:
     jumps: tuple[tuple[int, float], ...] = ()
     commit_s: float = 0.01
     parser_s: float | None = None
+    most_calls: int | None = None
 
 
 def draw_fate(dice: random.Random, timeout_s: float) -> Fate:
@@ -52,6 +54,7 @@ def draw_fate(dice: random.Random, timeout_s: float) -> Fate:
         jumps=tuple(jumps) if dice.random() < 0.5 else (),
         commit_s=dice.choice((0.001, 0.05, 2.0)),
         parser_s=dice.choice((None, None, 0.01, 10.0)),
+        most_calls=dice.choice((None, None, None, 5, 12)),
     )
 
 

@@ -6,10 +6,12 @@ rows are compared with it whenever a ledger is opened or closed.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from judgelaw.design.judge import JudgeSpec
 from judgelaw.ledger import Completed, Record, StoredAttempt, Totals
 from judgelaw.ledger.view import RowView
+from judgelaw.render import parse
 
 SENT = ("completed", "failed", "refused", "orphaned")
 """States of attempts that were, or may have been, sent."""
@@ -18,7 +20,9 @@ SENT = ("completed", "failed", "refused", "orphaned")
 class History:
     """One run's history, over any number of sessions."""
 
-    def __init__(self) -> None:
+    def __init__(self, judges: Mapping[str, JudgeSpec]) -> None:
+        self._judges = judges
+        self.read = 0
         self.violations: list[str] = []
         self.seen: Counter[str] = Counter()
         self._sent: Counter[str] = Counter()
@@ -107,6 +111,7 @@ class History:
         """Hold the rows of a ledger that a session has just opened, or closed, against all that."""
         attempts = list(ledger.attempts())
         self._compare_completions(ledger)
+        self._compare_verdicts(ledger)
         self._compare_attempts(attempts)
         self._compare_totals(ledger, attempts)
         self._rebooted = False
@@ -122,6 +127,15 @@ class History:
         # A commit whose success nobody heard of is a commit all the same.
         self.seen["unheard commits"] += len(stored) - len(self._durable)
         self._durable = stored
+
+    def _compare_verdicts(self, ledger: RowView) -> None:
+        said = {c.call.call_id: (c.call, c.completion) for c in ledger.completions()}
+        verdicts = list(ledger.verdicts())
+        for call_id, verdict in verdicts:
+            call, completion = said[call_id]
+            if verdict != parse(self._judges[call.judge], completion, call.order):
+                self._violate(f"the verdict on call {call_id} is not that of its reply")
+        self.read = len(verdicts)
 
     def _compare_attempts(self, attempts: Iterable[StoredAttempt]) -> None:
         states: dict[str, Counter[str]] = {}

@@ -3,10 +3,24 @@
 from dataclasses import replace
 
 from judgelaw.acquire.lane import Lane
+from judgelaw.acquire.readings import Readings, _Unread
 from judgelaw.judges import Answer, Failure, FailureKind
 from judgelaw.judges.http import HttpJudge
 from judgelaw.ledger import SqliteLedger, sqlite
 from judgelaw.ledger.sent import LeftMarks
+
+
+def commit_after_parse(patch) -> None:
+    answered = Lane._answered
+
+    def eager(lane, sent, reply, answer):
+        call = sent.reservation.call
+        unread = _Unread(call_id=call.call_id, order=call.order, completion=answer.completion)
+        lane._reading.take(unread)
+        answered(lane, sent, reply, answer)
+
+    patch.setattr(Lane, "_answered", eager)
+    patch.setattr(Readings, "durable", lambda _readings, _records: None)
 
 
 def mark_after_send(patch) -> None:

@@ -43,6 +43,8 @@ class Session:
 
     def __init__(self, world: "World", folder: Path, fate: Fate) -> None:
         self._world, self._history, self._fate = world, world.history, fate
+        self._plan = world.plan.with_budget(fate.most_calls)
+        self._done_before = world.history.durable
         self._folder = folder
         self._disk = Disk(folder, self._decide)
         self._loop: SimulatedLoop | None = None
@@ -66,12 +68,16 @@ class Session:
                 self._judge(error)
         if not self.dead:
             self._end_well()
+        self._hold_budget()
         return self._left
 
     def clock(self) -> float:
         """Return the time as the machine's clock tells it."""
         now = self._loop.time() if self._loop else self._world.now
         return self._world.clock_at_zero + now
+
+    def _monotonic(self) -> float:
+        return self._loop.time()
 
     def commit(self, commit, records: Sequence, works: Sequence):
         """Commit as the ledger does, unless the process is dead or dies of it."""
@@ -101,23 +107,24 @@ class Session:
             raise RuntimeError("the process is dead")
 
     def _live(self) -> None:
-        world, frozen = self._world, self._world.plan.frozen
+        judges = self._plan.frozen.judges
         writer = partial(InlineWriter, self)
         with SqliteLedger(self._folder, clock=self.clock, writer=writer) as ledger:
             self._history.compare(ledger)
-            ledger.load(frozen.judges, world.plan.calls, manifest="frozen")
+            self._done_before = self._history.durable
+            ledger.load(judges, self._plan.calls, manifest="frozen")
             with asyncio.Runner(loop_factory=self._make_loop) as runner:
                 runner.run(self._ask(ledger))
 
     async def _ask(self, ledger: SqliteLedger) -> None:
         effects = Effects(
             clock=self.clock,
-            monotonic=self._loop.time,
+            monotonic=self._monotonic,
             sleep=asyncio.sleep,
             jitter=self._world.dice("jitter").random,
         )
         try:
-            await drive(self._world.plan.frozen, ledger, Silent(), effects=effects)
+            await drive(self._plan.frozen, ledger, Silent(), effects=effects)
         finally:
             self._tidying = True
 
@@ -138,7 +145,7 @@ class Session:
     def _patched(self):
         """Put the world in the place of the machine, the network and the parser's process."""
         boot = f"boot {self._world.boot}".encode()
-        clock = SimpleNamespace(monotonic=lambda: self._loop.time())
+        clock = SimpleNamespace(monotonic=self._monotonic)
         with ExitStack() as stack:
             for name, value in (
                 ("judgelaw.ledger.sent._boot_id", lambda: boot),
@@ -229,6 +236,12 @@ class Session:
                 self._history.compare(view)
                 self._history.violations += view.check()
         self._leave()
+
+    def _hold_budget(self) -> None:
+        most = self._fate.most_calls
+        if most is not None and self._history.durable > max(most, self._done_before):
+            words = f"{self._history.durable} calls are completed, {most} may be"
+            self._history.violations.append(words)
 
     def _judge(self, error: BaseException) -> None:
         """Accept an error of ours where the disk refused something, and no other."""

@@ -48,6 +48,7 @@ def replayed(hash_seed: str) -> str:
 @pytest.mark.parametrize(
     ("plant", "words"),
     [
+        (plants.commit_after_parse, "is parsed before it is durable"),
         (plants.mark_after_send, "the provider saw call"),
         (plants.commits_without_sync, "the durable completion of call"),
         (plants.marks_of_another_boot, "the provider saw call"),

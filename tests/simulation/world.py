@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judgelaw.design.manifest import FrozenRun, PlannedCall
+from judgelaw.design.study import Budget
 from servers.study import chat_judge, frozen_study
 from simulation.fate import Fate, draw_fate
 from simulation.history import History
@@ -38,17 +39,22 @@ class Plan:
 
     def with_transport(self, **rules) -> "Plan":
         """Return the same calls under other rules of transport."""
-        study = self.frozen.study
-        transport = study.transport.model_copy(update=rules)
-        changed = study.model_copy(update={"transport": transport})
-        return Plan(replace(self.frozen, study=changed), self.calls)
+        return self._changed(transport=self.frozen.study.transport.model_copy(update=rules))
+
+    def with_budget(self, calls: int | None) -> "Plan":
+        """Return the same calls under a budget."""
+        return self._changed(budget=Budget(calls=calls))
+
+    def _changed(self, **fields) -> "Plan":
+        study = self.frozen.study.model_copy(update=fields)
+        return Plan(replace(self.frozen, study=study), self.calls)
 
 
 class World:
     """Everything that one seed decides."""
 
     def __init__(self, seed: int, plan: Plan, scratch: Path) -> None:
-        self.history = History()
+        self.history = History(plan.frozen.judges)
         self._seed = seed
         self._sessions = 0
         fate = self.dice("fate")
@@ -77,8 +83,9 @@ class World:
         self.live(Fate())
         if self.history.violations:
             return self.history.violations
-        if self.history.durable != len(self.plan.calls):
-            return ["calls are open after a session in good weather"]
+        done = (self.history.durable, self.history.read)
+        if done != (len(self.plan.calls),) * 2:
+            return [f"{done} calls are completed and read after a session in good weather"]
         return []
 
     def dice(self, name: str) -> random.Random:
