@@ -24,6 +24,7 @@ class Weather:
 
     unreachable: float = 0.0
     lost: float = 0.0
+    late: float = 0.0
     reply_lost: float = 0.0
     reset: float = 0.0
     cut: float = 0.0
@@ -40,7 +41,7 @@ class Weather:
 FAIR = Weather()
 _RARE = ("rejected", "refused")
 _COMMON = (
-    *("unreachable", "lost", "reply_lost", "reset", "cut"),
+    *("unreachable", "lost", "late", "reply_lost", "reset", "cut"),
     *("doubled", "stale", "throttled", "broken", "nonsense"),
 )
 _ERRORS = {
@@ -91,22 +92,21 @@ class Provider:
         if self._history.dead:
             raise aiohttp.ClientConnectionError("the process is dead")
         self._history.send(call)
-        w = self._weather
-        await self._delay()
-        if self._happens(w.unreachable):
+        await self.delay()
+        if self.happens("unreachable"):
             raise aiohttp.ClientConnectionError("unreachable")
-        if self._happens(w.lost):
+        if self.happens("lost"):
             await _for_ever()
         self._history.arrive(call)
-        if self._happens(w.doubled):  # the network sends it twice: answered and paid twice
-            self._answer(call)
+        if self.happens("doubled"):  # the network sends it twice: answered and paid twice
+            self.answer(call)
         status, content, headers = self._respond(call)
-        await self._delay()
-        if self._happens(w.reply_lost):
+        await self.delay()
+        if self.happens("reply_lost"):
             await _for_ever()
-        if self._happens(w.reset):
+        if self.happens("reset"):
             raise aiohttp.ServerDisconnectedError
-        whole = not self._happens(w.cut)
+        whole = not self.happens("cut")
         if whole and content in self._answers.get(call, ()):
             self._history.deliver(call)
         if not whole:
@@ -115,13 +115,13 @@ class Provider:
 
     def _respond(self, call: str) -> tuple[int, bytes, dict[str, str]]:
         for name, (status, body) in _ERRORS.items():
-            if self._happens(getattr(self._weather, name)):
+            if self.happens(name):
                 return status, body, {"Retry-After": "2"} if status == 429 else {}
-        if self._answers.get(call) and self._happens(self._weather.stale):
+        if self._answers.get(call) and self.happens("stale"):
             return 200, self._dice.choice(self._answers[call]), {"Age": "7"}
-        return 200, self._answer(call), {}
+        return 200, self.answer(call), {}
 
-    def _answer(self, call: str) -> bytes:
+    def answer(self, call: str) -> bytes:
         """Answer as a model does: anew each time, whatever it said before."""
         self._count += 1
         text = self._dice.choice(("A", "B", "TIE", "", "I cannot say"))
@@ -136,10 +136,29 @@ class Provider:
         """Return the call that this text answers."""
         return self._askers[text]
 
-    def _happens(self, share: float) -> bool:
-        return self._dice.random() < share
+    def happens(self, fault: str) -> bool:
+        """Draw whether something goes wrong this time."""
+        return self._dice.random() < getattr(self._weather, fault)
 
-    async def _delay(self) -> None:
+    def draw(self, low: float, high: float) -> float:
+        """Draw a number."""
+        return self._dice.uniform(low, high)
+
+    def send(self, call: str) -> None:
+        """Note that a call leaves the process in a batch."""
+        if not self._history.dead:
+            self._history.send(call)
+
+    def arrive(self, call: str) -> None:
+        """Note that a call is there in a batch, whoever is still alive."""
+        self._history.arrive(call)
+
+    def deliver(self, call: str) -> None:
+        """Note that an answer from a batch is with the process."""
+        if not self._history.dead:
+            self._history.deliver(call)
+
+    async def delay(self) -> None:
         """Take some time, spread over orders of magnitude: replies overtake each other."""
         await asyncio.sleep(math.exp(self._dice.uniform(math.log(1e-3), math.log(self._slow_s))))
 

@@ -111,7 +111,7 @@ class Session:
         writer = partial(InlineWriter, self)
         with SqliteLedger(self._folder, clock=self.clock, writer=writer) as ledger:
             self._history.compare(ledger)
-            self._done_before = self._history.durable
+            self._done_before = self._history.durable + ledger.totals().in_flight
             ledger.load(judges, self._plan.calls, manifest="frozen")
             with asyncio.Runner(loop_factory=self._make_loop) as runner:
                 runner.run(self._ask(ledger))
@@ -150,6 +150,7 @@ class Session:
             for name, value in (
                 ("judgelaw.ledger.sent._boot_id", lambda: boot),
                 ("judgelaw.acquire.engine._session", lambda: self._world.provider),
+                ("judgelaw.acquire.engine.open_batch_client", lambda *_: self._world.batches),
                 ("judgelaw.acquire.readings.Reader", partial(SimulatedReader, self)),
                 ("judgelaw.acquire.readings.time", clock),
                 ("asyncio.to_thread", self._beside_the_loop),
@@ -207,7 +208,8 @@ class Session:
         self.dead = self._disk.dead = True
         self._history.die()
         most = _ROUNDS * self._world.plan.frozen.study.transport.concurrency
-        if self._history.lost > most:
+        # What was in a batch can be collected again.
+        if self._history.lost > most and not self._world.plan.batched:
             self._history.violations.append(f"{self._history.lost} replies are lost, not {most}")
 
     def _leave(self) -> None:
@@ -227,6 +229,7 @@ class Session:
 
     def _end_well(self) -> None:
         """Hold what a process leaves that ended by itself against what it was told."""
+        self._world.batches.end()
         refused = self._disk_times < self._fate.disk_times
         if not refused:
             if self._history.lost:

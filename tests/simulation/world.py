@@ -13,15 +13,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from judgelaw.design.judge import Batch
 from judgelaw.design.manifest import FrozenRun, PlannedCall
 from judgelaw.design.study import Budget
 from servers.study import chat_judge, frozen_study
+from simulation.batches import Batches
 from simulation.fate import Fate, draw_fate
 from simulation.history import History
 from simulation.provider import Provider
 from simulation.session import Session
 
 _START = 1_700_000_000.0
+_BATCHED = 0.25
+"""The share of seeds whose calls are asked through a batch interface."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,19 @@ class Plan:
         """Return the same calls under a budget."""
         return self._changed(budget=Budget(calls=calls))
 
+    def in_batches(self, **rules) -> "Plan":
+        """Return the same calls, asked through a batch interface."""
+        batch = Batch(poll_s=2.0, **rules)
+        judges = [judge.model_copy(update={"batch": batch}) for judge in self.frozen.study.judges]
+        plan = self._changed(judges=judges)
+        named = {judge.name: judge for judge in judges}
+        return Plan(replace(plan.frozen, judges=named), self.calls)
+
+    @property
+    def batched(self) -> bool:
+        """Whether calls are asked through a batch interface."""
+        return any(judge.batch for judge in self.frozen.judges.values())
+
     def _changed(self, **fields) -> "Plan":
         study = self.frozen.study.model_copy(update=fields)
         return Plan(replace(self.frozen, study=study), self.calls)
@@ -54,11 +71,12 @@ class World:
     """Everything that one seed decides."""
 
     def __init__(self, seed: int, plan: Plan, scratch: Path) -> None:
-        self.history = History(plan.frozen.judges)
         self._seed = seed
         self._sessions = 0
-        fate = self.dice("fate")
-        self._fates = fate
+        fate = self._fates = self.dice("fate")
+        if fate.random() < _BATCHED:
+            plan = plan.in_batches(chunk=fate.choice((2, 5, 30)), at_once=fate.choice((1, 3)))
+        self.history = History(plan.frozen.judges)
         self.plan = plan.with_transport(
             concurrency=fate.choice((1, 2, 4, 8)),
             timeout_s=fate.choice((2.0, 20.0)),
@@ -67,6 +85,7 @@ class World:
         )
         requests = {call.request_sha256: call.call_id for call in plan.calls}
         self.provider = Provider(self.history, requests)
+        self.batches = Batches(self.provider, lambda: self.now, keeps_names=fate.random() < 0.5)
         self.scratch = scratch
         self.now = 0.0
         self.clock_at_zero = _START
