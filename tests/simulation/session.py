@@ -66,7 +66,7 @@ class Session:
                 pass
             except (Exception, HangError) as error:  # noqa: BLE001 - judged here
                 self._judge(error)
-        if not self.dead:
+        if not self.dead and not self._history.violations:
             self._end_well()
         self._hold_budget()
         return self._left
@@ -249,7 +249,7 @@ class Session:
     def _judge(self, error: BaseException) -> None:
         """Accept an error of ours where the disk refused something, and no other."""
         refused = self._disk_times < self._fate.disk_times
-        if self.dead or (refused and isinstance(error, (RunError, sqlite3.Error))):
+        if self.dead or (refused and isinstance(error, RunError)):
             return
         self._history.violations.append(f"{type(error).__name__}: {error}")
 

@@ -111,6 +111,7 @@ def acquire(
     effects: Effects | None = None,
     grace_s: float = GRACE_S,
     cancel_batches: bool = False,
+    accept_loss: bool = False,
 ) -> Acquisition:
     """Ask every open call of a run, then write its tables and hashes.
 
@@ -118,12 +119,13 @@ def acquire(
 
     Raises:
         RunLockedError: another process holds the run.
+        IntegrityError: the ledger has lost what was durable; `accept_loss` goes on without it.
         RunError: the calls are asked through a shared ledger.
     """
     refuse_local(frozen.path)
     with ExitStack() as stack:
         lock = stack.enter_context(RunLock(frozen.path))
-        ledger = SqliteLedger(frozen.path, lock=lock)
+        ledger = SqliteLedger(frozen.path, lock=lock, accept_loss=accept_loss)
         # Runs after the ledger is closed, whatever ends the session.
         stack.callback(write_outputs, frozen)
         stack.enter_context(ledger)

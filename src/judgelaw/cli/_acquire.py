@@ -35,6 +35,7 @@ def acquire_study(
     ledger: str | None = None,
     lease_s: float = 60.0,
     cancel_batches: bool = False,
+    accept_loss: bool = False,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
@@ -61,7 +62,12 @@ def acquire_study(
 
     frozen = freeze_study(study, out)
     with ExitStack() as stack:
-        return acquire(frozen, observer=observer(stack), cancel_batches=cancel_batches)
+        return acquire(
+            frozen,
+            observer=observer(stack),
+            cancel_batches=cancel_batches,
+            accept_loss=accept_loss,
+        )
 
 
 def hand_over_study(study: Path, out: Path | None, ledger: str) -> "Acquisition":

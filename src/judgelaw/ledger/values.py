@@ -143,6 +143,24 @@ class StoredBatch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Loss:
+    """What was durable once, or sent, and is not in the ledger any more.
+
+    Attributes:
+        replies: completions that are missing.
+        attempts: attempts that were sent, and that the ledger does not know.
+    """
+
+    replies: int
+    attempts: int
+
+    @property
+    def words(self) -> str:
+        """Say how much it is."""
+        return f"{self.replies} replies that were on the disk, {self.attempts} attempts sent"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Totals:
     """What the rows say of a run, or of one judge of it.
 

@@ -23,8 +23,15 @@ INSERT INTO sessions (pid, host, version, started_at) VALUES (?, ?, ?, ?)
 -- name: end_session
 UPDATE sessions SET ended_at = max(?, started_at) WHERE id = ?
 
--- name: last_attempt
-SELECT coalesce(max(id), 0) FROM attempts
+-- name: counts
+SELECT coalesce(max(id), 0), coalesce(sum(state = 'completed'), 0) FROM attempts
+
+-- name: losses
+SELECT value FROM meta WHERE key LIKE 'loss %' ORDER BY key
+
+-- name: add_loss
+INSERT INTO meta (key, value)
+SELECT printf('loss %06d', count(*) + 1), ? FROM meta WHERE key LIKE 'loss %'
 
 -- name: open_attempts
 SELECT a.id, b.state
