@@ -108,18 +108,18 @@ class Lane:
 
     async def run(self) -> None:
         """Send every open call of the judge, or as many as may be sent."""
-        workers = [self._guarded(self._work()) for _ in range(self._rules.concurrency)]
-        await asyncio.gather(self._guarded(self._feed.fill()), *workers)
+        workers = [self._guarded(self._work) for _ in range(self._rules.concurrency)]
+        await asyncio.gather(self._guarded(self._feed.fill), *workers)
 
     def give_back(self) -> None:
         """Record what was reserved and never sent."""
         for reservation in self._feed.rest():
             self._unsent(reservation)
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Stop the run for an error, but let the replies under way arrive first."""
         try:
-            await work
+            await work()
         except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
             self._run_halt.fail(error)
 

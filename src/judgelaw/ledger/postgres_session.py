@@ -29,6 +29,7 @@ _NOBODY = 0
 _TRIES = 20
 _BUSY_MS = 1_000
 """A worker on a busy machine may be this slow between two statements, however short its lease."""
+_SILENCE_MS = 20_000
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
@@ -207,7 +208,9 @@ class Session:
 
     def _connect(self) -> "psycopg.Connection[Any]":
         keepalive = {"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 3}
-        connection = self.address.connect(**keepalive)
+        # Nothing is kept alive while something is under way: that has a time of its own, without
+        # which a partition is noticed after a quarter of an hour.
+        connection = self.address.connect(**keepalive, tcp_user_timeout=_SILENCE_MS)
         # A worker that is frozen inside a transaction must not hold its locks for long, and
         # what is committed must be on the disk whatever the server's default is.
         idle_ms = max(_BUSY_MS, int(self.terms.lease_s * 500))

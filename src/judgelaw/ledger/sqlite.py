@@ -6,7 +6,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
@@ -38,7 +38,7 @@ from judgelaw.ledger.values import (
     Reservation,
 )
 from judgelaw.ledger.view import reservation
-from judgelaw.ledger.writer import GroupWriter, Work
+from judgelaw.ledger.writer import Commit, Explain, GroupWriter, Work
 from judgelaw.render.completion import Verdict
 
 _SQL = statements("sqlite")
@@ -52,8 +52,12 @@ _CHECKPOINT_PAGES = 8_000
 class SqliteLedger(SqliteView):
     """The ledger of a run folder, held by this process until it is closed.
 
-    With `accept_loss` a session begins although replies or attempts are missing, and writes that
-    down.
+    Args:
+        run: the run folder.
+        lock: the caller's hold on it; without one the ledger takes its own.
+        clock: Unix time.
+        accept_loss: begin although replies or attempts are missing, and write that down.
+        writer: makes what owns the writing: a thread, or what a simulation puts in its place.
 
     Raises:
         RunLockedError: another process holds the run; the message says which.
@@ -67,6 +71,7 @@ class SqliteLedger(SqliteView):
         lock: RunLock | None = None,
         clock: Callable[[], float] = time.time,
         accept_loss: bool = False,
+        writer: Callable[[Commit, Explain], GroupWriter] = GroupWriter,
     ) -> None:
         super().__init__(run / LEDGER_NAME)
         self._clock = clock
@@ -74,10 +79,13 @@ class SqliteLedger(SqliteView):
         if lock is None:  # else the caller holds the run, and has more to write after us
             self._held.enter_context(RunLock(run))
         try:
-            # Before the file is opened for writing, which would throw away what cannot be read.
-            loss = _accepted_loss(self.path, accept=accept_loss)
-            self._connection = _connect(self.path)
-            self._session = self._begin(loss)
+            with _explained():
+                _roll_back(self.path)
+                # Before the log is opened for writing, which would throw away what cannot be read.
+                loss = _accepted_loss(self.path, accept=accept_loss)
+                self._connection = _connect(self.path)
+                self._held.callback(self._connection.close)
+                self._session = self._begin(loss)
         except BaseException:
             self._held.close()
             raise
@@ -85,7 +93,7 @@ class SqliteLedger(SqliteView):
         self._last, self._completed = counts
         self._marks = SentMarks(run / SENT_NAME, counts)
         self._checkpointed = clock()
-        self._writer = GroupWriter(self._commit, _explain)
+        self._writer = writer(self._commit, _explain)
 
     def load(
         self, judges: Mapping[str, JudgeSpec], calls: Iterable[PlannedCall], *, manifest: str
@@ -172,10 +180,10 @@ class SqliteLedger(SqliteView):
         try:
             # Where the writer broke, the marks stay for the next session to read.
             self._writer.refuse_if_broken()
-            self._end()
+            with _explained():
+                self._end()
             self._marks.close()
         finally:
-            self._connection.close()
             self._held.close()
 
     def _commit(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:
@@ -253,6 +261,16 @@ class SqliteLedger(SqliteView):
         return self._last
 
 
+def _roll_back(path: Path) -> None:
+    """Let SQLite undo what was left half done where there is no log yet, or none any more.
+
+    Whoever only reads cannot do that, and would take the file for damaged.
+    """
+    if path.with_name(f"{path.name}-journal").exists():
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+
+
 def _accepted_loss(path: Path, *, accept: bool) -> Loss | None:
     loss = lost(path)
     if loss is None or accept:
@@ -268,7 +286,11 @@ def _accepted_loss(path: Path, *, accept: bool) -> Loss | None:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            # Whoever does not read the answer goes on in the old mode without a word, and there
+            # a power loss may take back the last commit.
+            raise sqlite3.OperationalError(f"its journal stays in mode {mode}")  # noqa: TRY301
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
@@ -294,6 +316,14 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _explain(error) from error
 
 
 def _explain(error: Exception) -> JudgelawError:

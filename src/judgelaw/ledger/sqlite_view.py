@@ -100,8 +100,13 @@ def lost(path: Path) -> Loss | None:
     return Loss(replies=replies, attempts=attempts) if replies or attempts else None
 
 
-def damaged(path: Path, error: sqlite3.Error) -> IntegrityError:
-    """Say that the file is no ledger any more."""
+def damaged(path: Path, error: sqlite3.Error) -> IntegrityError | RunError:
+    """Say that the file is no ledger any more, or that somebody has to finish what was begun."""
+    if path.with_name(f"{path.name}-journal").exists():
+        return RunError(
+            f"{path}: {error}: a kill or a power loss left a change half done; the command that "
+            "acquires the run (`judgelaw run` or `judgelaw audit`) puts that right"
+        )
     return IntegrityError(
         f"{path}: {error}: the file is damaged or is no ledger; restore it from a copy, "
         "`judgelaw verify` says what else changed"

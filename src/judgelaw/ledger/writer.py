@@ -62,8 +62,7 @@ class GroupWriter:
         self._failure: JudgelawError | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listener: Callable[[Sequence[Record]], object] | None = None
-        self._thread = threading.Thread(target=self._work, name="judgelaw-ledger", daemon=True)
-        self._thread.start()
+        self._start()
 
     def listen(self, listener: Callable[[Sequence[Record]], object]) -> None:
         """Tell `listener`, in the running event loop, of records that are on the disk."""
@@ -73,7 +72,7 @@ class GroupWriter:
     def put(self, record: Record) -> None:
         """Queue a record for the next group."""
         self.refuse_if_broken()
-        self._queue.put(record)
+        self._put(record, urgent=False)
 
     async def do(self, work: Work, *, urgent: bool = False) -> Any:
         """Run `work` inside the next transaction; return when that is committed."""
@@ -111,7 +110,11 @@ class GroupWriter:
         if self._failure is not None:
             raise self._failure
 
-    def _put(self, entry: _Job | None, *, urgent: bool) -> None:
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._work, name="judgelaw-ledger", daemon=True)
+        self._thread.start()
+
+    def _put(self, entry: Record | _Job | None, *, urgent: bool) -> None:
         self._queue.put(entry)
         if urgent:
             self._hurry.set()
@@ -120,12 +123,7 @@ class GroupWriter:
         group = _Group()
         while not group.last:
             group = self._gather()
-            try:
-                results = self._commit(group)
-            except Exception as error:  # noqa: BLE001 - handed on to everyone who waits
-                self._break(group, error)
-            else:
-                self._tell(group, results)
+            self._write(group)
 
     def _gather(self) -> _Group:
         group = _Group()
@@ -136,6 +134,15 @@ class GroupWriter:
         while not self._queue.empty():
             group.add(self._queue.get())
         return group
+
+    def _write(self, group: _Group) -> None:
+        """Make a group durable, and tell everyone who waits how that ended."""
+        try:
+            results = self._commit(group)
+        except Exception as error:  # noqa: BLE001 - handed on to everyone who waits
+            self._break(group, error)
+        else:
+            self._tell(group, results)
 
     def _commit(self, group: _Group) -> list[Any]:
         self.refuse_if_broken()
