@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from judgelaw.errors import InputError
+from judgelaw.errors import writing
 
 _PATIENCE_S = 2.0
 """Shorter work shows no progress."""
@@ -46,10 +46,8 @@ def write_json(value: Any, target: str) -> None:
     if target == "-":
         click.echo(text, nl=False)
         return
-    try:
+    with writing(target):
         Path(target).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error
 
 
 def say(text: str, *, err: bool = False) -> None:

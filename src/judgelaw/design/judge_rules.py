@@ -19,6 +19,7 @@ DISPLAYED = ("A", "B", "TIE")
 
 _ENV = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _TOLERANCE = 1e-9
 _LOCAL = ("embedded", "simulated")
 _BATCHED = ("openai-chat", "openai-completions", "anthropic")
@@ -41,6 +42,7 @@ def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]
     for key, text in (
         *_address(judge),
         *_secrets(judge),
+        *_headers(judge),
         *_body(judge),
         *_seeds(judge),
         *_provider_fields(judge, task),
@@ -91,6 +93,17 @@ def _secrets(judge: JudgeSpec) -> Found:
                 ("headers", name),
                 f"{HIDDEN}, a secret must not stand in a study; write env:NAME",
             )
+
+
+def _headers(judge: JudgeSpec) -> Found:
+    """Refuse what no request can carry; a line break would smuggle in a header of its own."""
+    for name, value in judge.headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            text = "is no name of a header; letters, digits and dashes make one"
+            yield ("headers", name), text
+        if not (value.isascii() and value.isprintable()):
+            text = f"{HIDDEN}, a header holds one line of printable ASCII; correct it"
+            yield ("headers", name), text
 
 
 def _body(judge: JudgeSpec) -> Found:

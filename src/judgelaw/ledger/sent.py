@@ -11,6 +11,8 @@ import struct
 from pathlib import Path
 from typing import Self
 
+from judgelaw.errors import writing
+
 SENT_NAME = "ledger.sent"
 
 _SLOTS = 1 << 14
@@ -26,9 +28,10 @@ class SentMarks:
         self._path = path
         boot = _boot_id().ljust(_BOOT_BYTES, b"\0")
         # Written out in full, since a sparse page met on a full disk would end the process.
-        path.write_bytes(boot + bytes(_SIZE - _BOOT_BYTES))
-        with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), _SIZE)
+        with writing(path):
+            path.write_bytes(boot + bytes(_SIZE - _BOOT_BYTES))
+            with path.open("r+b") as file:
+                self._map = mmap.mmap(file.fileno(), _SIZE)
 
     def mark(self, attempt: int) -> None:
         """Say that this attempt is about to be sent."""

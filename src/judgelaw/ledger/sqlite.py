@@ -22,7 +22,7 @@ from judgelaw.ledger.protocol import Listener
 from judgelaw.ledger.rows import call_row
 from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
 from judgelaw.ledger.sqlite_rows import write_endings
-from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged
+from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, disk_fault
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.values import (
     UNLIMITED,
@@ -58,15 +58,16 @@ class SqliteLedger(SqliteView):
         self._held = ExitStack()
         if lock is None:  # else the caller holds the run, and has more to write after us
             self._held.enter_context(RunLock(run))
+        self._last: int
         try:
-            self._connection = _connect(self.path)
-            self._session = self._begin()
+            with _ours(self.path):
+                self._connection = _connect(self.path)
+                self._session = self._begin()
+                (self._last,) = self._connection.execute(_SQL["last_attempt"]).fetchone()
+            self._marks = SentMarks(run / SENT_NAME)
         except BaseException:
             self._held.close()
             raise
-        self._last: int
-        (self._last,) = self._connection.execute(_SQL["last_attempt"]).fetchone()
-        self._marks = SentMarks(run / SENT_NAME)
         self._writer = GroupWriter(self._commit, _explain)
 
     def load(
@@ -154,7 +155,8 @@ class SqliteLedger(SqliteView):
         try:
             # Where the writer broke, the marks stay for the next session to read.
             self._writer.refuse_if_broken()
-            self._end()
+            with _ours(self.path):
+                self._end()
             self._marks.close()
         finally:
             self._connection.close()
@@ -225,16 +227,24 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-    except sqlite3.OperationalError as error:
+    except sqlite3.Error:
         connection.close()
-        raise RunError(
+        raise
+    return connection
+
+
+@contextmanager
+def _ours(path: Path) -> Iterator[None]:
+    """Let no error of SQLite out of opening and closing a ledger."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise disk_fault(path, error) or RunError(
             f"{path} cannot be opened for writing: {error}; close what has it open, "
             "check the rights of the folder, then run the same command"
         ) from error
     except sqlite3.DatabaseError as error:
-        connection.close()
         raise damaged(path, error) from error
-    return connection
 
 
 @contextmanager

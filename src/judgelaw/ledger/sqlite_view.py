@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from judgelaw.errors import IntegrityError, RunError
+from judgelaw.errors import IntegrityError, JudgelawError, RunError, StorageError, disk_refuses
 from judgelaw.ledger.migrate import foreign_schema
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.values import StoredBatch
@@ -15,6 +15,12 @@ from judgelaw.ledger.view import RowView
 LEDGER_NAME = "ledger.sqlite"
 
 _SQL = statements("sqlite")
+_DISK = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR,
+)
 
 
 class SqliteView(RowView):
@@ -72,9 +78,16 @@ class SqliteView(RowView):
         return self._reader
 
 
-def damaged(path: Path, error: sqlite3.Error) -> IntegrityError:
-    """Say that the file is no ledger any more."""
-    return IntegrityError(
+def damaged(path: Path, error: sqlite3.Error) -> JudgelawError:
+    """Say that the file is no ledger any more, unless its disk is at fault."""
+    return disk_fault(path, error) or IntegrityError(
         f"{path}: {error}: the file is damaged or is no ledger; restore it from a copy, "
         "`judgelaw verify` says what else changed"
     )
+
+
+def disk_fault(path: Path, error: sqlite3.Error) -> StorageError | None:
+    """Return our error for a disk that is full, read-only or broken, None for any other fault."""
+    # The low byte is the class of the fault, the rest its detail; faults of our own have no code.
+    known = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DISK
+    return disk_refuses(path, str(error)) if known else None

@@ -14,7 +14,7 @@ from typing import Any
 
 from judgelaw.analysis import Table
 from judgelaw.diagnose import Cell
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, writing
 
 FORMATS = ("csv", "tex", "json")
 _ESCAPED = str.maketrans(
@@ -94,13 +94,14 @@ def write_tables(
     """Write each table in each format as `folder/NAME.EXT`; return the files."""
     if unknown := [f for f in formats if f not in _WRITERS]:
         raise InputError(f"unknown format {unknown[0]!r}: tables are written as {list(FORMATS)}")
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, table in tables.items():
-        for extension in formats:
-            file = folder / f"{name}.{extension}"
-            file.write_text(_WRITERS[extension](table), encoding="utf-8")
-            written.append(file)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            for extension in formats:
+                file = folder / f"{name}.{extension}"
+                file.write_text(_WRITERS[extension](table), encoding="utf-8")
+                written.append(file)
     return written
 
 
