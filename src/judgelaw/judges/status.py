@@ -88,11 +88,11 @@ def retry_after(reply: Reply, now: float) -> float | None:
         return seconds
     try:
         when = parsedate_to_datetime(value)
-    except ValueError:
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        return max(0.0, (when - datetime.fromtimestamp(now, UTC)).total_seconds())
+    except (ValueError, OverflowError):
         return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.fromtimestamp(now, UTC)).total_seconds())
 
 
 def replayed(reply: Reply) -> bool:

@@ -125,7 +125,7 @@ def score(spec: ScoreParser) -> Parser:
         except (ValueError, TypeError):
             return None
         steps = (value - low) / step
-        on_grid = math.isfinite(value) and abs(steps - round(steps)) < _TOLERANCE
+        on_grid = math.isfinite(steps) and abs(steps - round(steps)) < _TOLERANCE
         return _plain(value) if on_grid and low <= value <= high else None
 
     return read
