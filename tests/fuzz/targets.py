@@ -171,8 +171,8 @@ def attempt(target: Target, data: bytes) -> None:
     try:
         target.run(data)
     except JudgelawError as error:
-        assert type(error) is not JudgelawError, "the bare root is exit code 70"
-        assert str(error)
+        if type(error) is JudgelawError or not str(error):  # the bare root means exit code 70
+            raise
 
 
 def _status(text: str) -> int:

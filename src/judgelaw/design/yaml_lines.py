@@ -1,6 +1,7 @@
 """YAML as plain data, with the line of every key."""
 
 import datetime as dt
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,6 +115,11 @@ class _Builder:
             return None
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:
             self._report(node, path, "a number beyond all use; write a smaller one")
+            return None
+        if isinstance(value, float) and not math.isfinite(value):
+            self._report(
+                node, path, f"{value}, no number that a study can hold; write a finite one"
+            )
             return None
         if isinstance(value, dt.date | dt.datetime):
             # A revision or a model name that looks like a date: the text is what was meant.

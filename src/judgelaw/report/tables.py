@@ -1,13 +1,17 @@
 """Tables of an analysis as CSV, LaTeX and JSON, ready for a paper or a spreadsheet.
 
-CSV and JSON hold every digit. LaTeX is for reading: `booktabs` rules, rounded figures, and the
-columns `X`, `X_low`, `X_high` written as one, `X [low, high]`.
+CSV and JSON hold every digit. A text that a spreadsheet would run as a formula stands behind an
+apostrophe in CSV, as spreadsheets themselves write it: names of judges and items are foreign text.
+Calls tables are data, which programs read back: they hold every text as it is.
+LaTeX is for reading: `booktabs` rules, rounded figures, and the columns `X`, `X_low`, `X_high`
+written as one, `X [low, high]`.
 """
 
 import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,13 +44,16 @@ _ESCAPED = str.maketrans(
     }
 )  # fmt: skip - read as pairs
 _WHOLE = 1e15
+_RUN = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a formula starts; some spreadsheets take the wide forms of East Asian type for the same."""
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?", re.ASCII)
 
 
 def to_csv(table: Table) -> str:
     """Write a header and every row; what is not available is empty, figures keep every digit."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
+    writer.writerow(_inert(column) for column in table.columns)
     writer.writerows([_exact(cell) for cell in row] for row in table.rows)
     return out.getvalue()
 
@@ -166,4 +173,9 @@ def _or_null(cell: Cell) -> Any:
 def _exact(cell: Cell) -> str:
     if not _finite(cell):
         return ""
-    return repr(cell) if isinstance(cell, float) else str(cell)
+    return repr(cell) if isinstance(cell, float) else _inert(str(cell))
+
+
+def _inert(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would run; a number is only a number."""
+    return f"'{text}" if text.startswith(_RUN) and not _NUMBER.fullmatch(text) else text
