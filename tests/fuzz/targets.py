@@ -4,6 +4,7 @@ Whatever else comes out of a target is a finding. Inputs are files that people c
 line that says what the rest is, then the content as the outside world would send it.
 """
 
+import json
 import math
 import tempfile
 from collections.abc import Callable
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.design import JudgeSpec, load_study
-from judgelaw.design.blueprint import blocks, survey
 from judgelaw.errors import JudgelawError
 from judgelaw.importers import Rules, import_log
 from judgelaw.judges import batch_anthropic, batch_openai
@@ -22,7 +22,7 @@ from judgelaw.judges.decode import DECODERS, decode
 from judgelaw.judges.reply import Answer, Failure, Reply
 from judgelaw.judges.status import read_json, replayed, retry_after
 from judgelaw.render import Completion, parse
-from judgelaw.render.freeze import record_of
+from judgelaw.render.preview import preview
 from judgelaw.tables import read_tensors
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -100,13 +100,12 @@ def parser(data: bytes) -> None:
 
 
 def study(data: bytes) -> None:
-    """Load a study with its items, as far as the record of what would be frozen."""
+    """Do with a study what `judgelaw check` does, up to the first request of every judge."""
     path = scratch() / "study.yaml"
     path.write_bytes(data)
     (scratch() / "items.jsonl").write_text(ITEMS)
-    loaded = load_study(path)
-    blueprint = survey(loaded)
-    record_of(loaded, blueprint, blocks(blueprint)).to_json()
+    for _, body in preview(load_study(path)).examples:
+        assert json.loads(body)
 
 
 def importer(data: bytes) -> None:
@@ -115,7 +114,10 @@ def importer(data: bytes) -> None:
     source, rule, suffix = [*head.decode("latin-1").split(" "), "", "", ""][:3]
     path = scratch() / f"log{suffix if suffix in SUFFIXES else '.jsonl'}"
     path.write_bytes(content)
-    import_log(source, [path], rules=Rules(parser=rule or None), drop_copies=True)
+    found = import_log(source, [path], rules=Rules(parser=rule or None), drop_copies=True)
+    for column in found.columns.values():
+        for value in column:
+            str(value).encode()
 
 
 def table(data: bytes) -> None:
