@@ -4,6 +4,7 @@
 calibrate` lets a coverage-guided fuzzer look for half an hour.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -76,6 +77,7 @@ def test_a_guided_search_finds_nothing_else(name, tmp_path):
         return
     search = subprocess.run(
         [sys.executable, Path(__file__).with_name("guided.py"), name, *options(tmp_path, seconds)],
+        env=surroundings(),
         capture_output=True,
         text=True,
         errors="replace",
@@ -86,6 +88,13 @@ def test_a_guided_search_finds_nothing_else(name, tmp_path):
     assert search.returncode == 0, f"{search.stderr[-4000:]}\n{findings(tmp_path)}"
     assert done is not None, search.stderr[-4000:]
     print(f"{name}: {done[1]} cases in {seconds} s")
+
+
+def surroundings() -> dict[str, str]:
+    """Let the search import what tests share, and a user's own pattern warn as it likes."""
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), *known]))
+    return {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"}
 
 
 def options(folder: Path, seconds: int) -> list[str]:
