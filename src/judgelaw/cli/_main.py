@@ -11,7 +11,7 @@ import click
 
 import judgelaw
 from judgelaw.cli._output import echo, say
-from judgelaw.errors import JudgelawError
+from judgelaw.errors import JudgelawError, storage_error
 
 # name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
 # with a trailing underscore where the name is a Python keyword; its command object is `command`.
@@ -99,9 +99,17 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         # The reader (`| head`) has what it wanted; Python would complain again on closing stdout.
         sys.stdout = None
         return OK
-    except Exception:  # noqa: BLE001 - the last stop: what nobody foresaw is a bug, and says so
+    except Exception as error:  # noqa: BLE001 - the last stop: what nobody foresaw is a bug
+        if (full := storage_error(_place(error), error)) is not None:
+            echo(f"judgelaw: {full}", err=True)
+            return full.exit_code
         echo(traceback.format_exc(), err=True)
         echo(f"judgelaw {judgelaw.__version__}: this is a bug, please report the above", err=True)
         return BUG
     # A command may return an exit code (a gate that failed); everything else is done.
     return result if isinstance(result, int) else OK
+
+
+def _place(error: Exception) -> str:
+    """Name the file that could not be written, where the system says which."""
+    return str(getattr(error, "filename", None) or "a file or the output of this command")

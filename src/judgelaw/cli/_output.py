@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from judgelaw.errors import InputError
+from judgelaw.errors import writing
 from judgelaw.words import visible, visible_json
 
 _PATIENCE_S = 2.0
@@ -47,10 +47,8 @@ def write_json(value: Any, target: str) -> None:
     if target == "-":
         echo(visible_json(text), nl=False)
         return
-    try:
+    with writing(target):
         Path(target).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:

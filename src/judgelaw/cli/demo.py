@@ -8,6 +8,7 @@ import click
 
 from judgelaw.cli._help import examples
 from judgelaw.cli._output import echo, say, show_table
+from judgelaw.errors import writing
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
@@ -71,11 +72,12 @@ def command(out: Path) -> None:
 
 
 def _written(out: Path) -> Path:
-    out.mkdir(parents=True, exist_ok=True)
     study = out / "study.yaml"
-    if not study.exists():
-        (out / "items.jsonl").write_text("".join(map(_item, range(_ITEMS))), encoding="utf-8")
-        study.write_text(_STUDY, encoding="utf-8")
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        if not study.exists():
+            (out / "items.jsonl").write_text("".join(map(_item, range(_ITEMS))), encoding="utf-8")
+            study.write_text(_STUDY, encoding="utf-8")
     return study
 
 

@@ -27,6 +27,7 @@ _MIXED = ((10, 4), (14, 3), (18, 2))
 """Lengths, and changes between letter, digit and case, of which nine in ten keys have more."""
 _LONGEST_WORD = 24
 """Letters or digits in a row that still may be a word, a date or a name."""
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _TOLERANCE = 1e-9
 _LOCAL = ("embedded", "simulated")
 _BATCHED = ("openai-chat", "openai-completions", "anthropic")
@@ -49,6 +50,7 @@ def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]
     for key, text in (
         *_address(judge),
         *_secrets(judge),
+        *_headers(judge),
         *_body(judge),
         *_seeds(judge),
         *_provider_fields(judge, task),
@@ -139,6 +141,17 @@ def _is_mixed(parts: str) -> bool:
     """Whether parts that hyphens and the like hold together change all the time."""
     changes = len(_CHANGES.findall(parts))
     return len(parts) >= 16 and changes >= max(5, 0.25 * len(parts))  # noqa: PLR2004 - measured
+
+
+def _headers(judge: JudgeSpec) -> Found:
+    """Refuse what no request can carry; a line break would smuggle in a header of its own."""
+    for name, value in judge.headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            text = "is no name of a header; letters, digits and dashes make one"
+            yield ("headers", name), text
+        if not (value.isascii() and value.isprintable()):
+            text = f"{HIDDEN}, a header holds one line of printable ASCII; correct it"
+            yield ("headers", name), text
 
 
 def _body(judge: JudgeSpec) -> Found:

@@ -15,6 +15,8 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from judgelaw.errors import writing
+
 SENT_NAME = "ledger.sent"
 
 _SLOTS = 1 << 14
@@ -43,9 +45,10 @@ class SentMarks:
         self._turn = 0
         boot = _boot_id().ljust(_BOOT_BYTES, b"\0")
         # Written out in full, since a sparse page met on a full disk would end the process.
-        path.write_bytes(boot + bytes(_SIZE - _BOOT_BYTES))
-        with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), _SIZE)
+        with writing(path):
+            path.write_bytes(boot + bytes(_SIZE - _BOOT_BYTES))
+            with path.open("r+b") as file:
+                self._map = mmap.mmap(file.fileno(), _SIZE)
         self.durable(counts)
 
     def mark(self, attempt: int) -> None:

@@ -24,7 +24,7 @@ from judgelaw.ledger.protocol import Listener
 from judgelaw.ledger.rows import call_row, verdict_row
 from judgelaw.ledger.sent import SENT_NAME, Counts, LeftMarks, SentMarks
 from judgelaw.ledger.sqlite_rows import write_records
-from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, lost
+from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, disk_fault, lost
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.values import (
     UNLIMITED,
@@ -78,20 +78,21 @@ class SqliteLedger(SqliteView):
         self._held = ExitStack()
         if lock is None:  # else the caller holds the run, and has more to write after us
             self._held.enter_context(RunLock(run))
+        self._last: int
         try:
-            with _explained():
+            with _ours(self.path):
                 _roll_back(self.path)
                 # Before the log is opened for writing, which would throw away what cannot be read.
                 loss = _accepted_loss(self.path, accept=accept_loss)
                 self._connection = _connect(self.path)
                 self._held.callback(self._connection.close)
                 self._session = self._begin(loss)
+                counts = Counts(*self._connection.execute(_SQL["counts"]).fetchone())
+            self._marks = SentMarks(run / SENT_NAME, counts)
         except BaseException:
             self._held.close()
             raise
-        counts = Counts(*self._connection.execute(_SQL["counts"]).fetchone())
         self._last, self._completed = counts
-        self._marks = SentMarks(run / SENT_NAME, counts)
         self._checkpointed = clock()
         self._writer = writer(self._commit, _explain)
 
@@ -180,7 +181,7 @@ class SqliteLedger(SqliteView):
         try:
             # Where the writer broke, the marks stay for the next session to read.
             self._writer.refuse_if_broken()
-            with _explained():
+            with _ours(self.path):
                 self._end()
             self._marks.close()
         finally:
@@ -290,20 +291,28 @@ def _connect(path: Path) -> sqlite3.Connection:
         if mode != "wal":
             # Whoever does not read the answer goes on in the old mode without a word, and there
             # a power loss may take back the last commit.
-            raise sqlite3.OperationalError(f"its journal stays in mode {mode}")  # noqa: TRY301
+            raise sqlite3.OperationalError(f"its journal stays in mode {mode}")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-    except sqlite3.OperationalError as error:
+    except sqlite3.Error:
         connection.close()
-        raise RunError(
+        raise
+    return connection
+
+
+@contextmanager
+def _ours(path: Path) -> Iterator[None]:
+    """Let no error of SQLite out of opening and closing a ledger."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise disk_fault(path, error) or RunError(
             f"{path} cannot be opened for writing: {error}; close what has it open, "
             "check the rights of the folder, then run the same command"
         ) from error
     except sqlite3.DatabaseError as error:
-        connection.close()
         raise damaged(path, error) from error
-    return connection
 
 
 @contextmanager
@@ -316,14 +325,6 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _explain(error) from error
 
 
 def _explain(error: Exception) -> JudgelawError:

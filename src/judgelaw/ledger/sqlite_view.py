@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from judgelaw.errors import IntegrityError, RunError
+from judgelaw.errors import IntegrityError, JudgelawError, RunError, StorageError, disk_refuses
 from judgelaw.ledger.migrate import foreign_schema
 from judgelaw.ledger.sent import SENT_NAME, Counts, LeftMarks
 from judgelaw.ledger.sqltext import statements
@@ -17,6 +17,12 @@ from judgelaw.ledger.view import RowView
 LEDGER_NAME = "ledger.sqlite"
 
 _SQL = statements("sqlite")
+_DISK = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR,
+)
 
 
 class SqliteView(RowView):
@@ -100,8 +106,10 @@ def lost(path: Path) -> Loss | None:
     return Loss(replies=replies, attempts=attempts) if replies or attempts else None
 
 
-def damaged(path: Path, error: sqlite3.Error) -> IntegrityError | RunError:
-    """Say that the file is no ledger any more, or that somebody has to finish what was begun."""
+def damaged(path: Path, error: sqlite3.Error) -> JudgelawError:
+    """Say whether the disk is at fault, a change was left half done, or the file is no ledger."""
+    if (fault := disk_fault(path, error)) is not None:
+        return fault
     if path.with_name(f"{path.name}-journal").exists():
         return RunError(
             f"{path}: {error}: a kill or a power loss left a change half done; the command that "
@@ -111,3 +119,10 @@ def damaged(path: Path, error: sqlite3.Error) -> IntegrityError | RunError:
         f"{path}: {error}: the file is damaged or is no ledger; restore it from a copy, "
         "`judgelaw verify` says what else changed"
     )
+
+
+def disk_fault(path: Path, error: sqlite3.Error) -> StorageError | None:
+    """Return our error for a disk that is full, read-only or broken, None for any other fault."""
+    # The low byte is the class of the fault, the rest its detail; faults of our own have no code.
+    known = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DISK
+    return disk_refuses(path, str(error)) if known else None

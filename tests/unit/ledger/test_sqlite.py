@@ -4,14 +4,16 @@ import asyncio
 import shutil
 import sqlite3
 import time
+from contextlib import closing
 from functools import partial
 
 import pytest
 
-from judgelaw.errors import InputError, IntegrityError, RunError
+from judgelaw.errors import InputError, IntegrityError, RunError, StorageError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView, lost
 from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
-from judgelaw.ledger.sqltext import migrations
+from judgelaw.ledger.sqlite_view import damaged
+from judgelaw.ledger.sqltext import migrations, statements
 from servers.endings import completed, read
 from servers.study import chat_judge, frozen_study
 
@@ -332,3 +334,27 @@ def test_marks_without_counts_are_those_of_an_earlier_version(many, tmp_path):
     assert LeftMarks(sent).never_sent(41)
     with SqliteLedger(run) as ledger:
         assert ledger.totals().completed == 40
+
+
+def test_completions_are_read_without_sorting_their_bodies(path):
+    """Sorting would hold every body of a run at once; the sequence is that of an index."""
+    with closing(sqlite3.connect(path)) as connection:
+        plan = connection.execute("EXPLAIN QUERY PLAN " + statements("sqlite")["completions"])
+        assert not [step for *_, step in plan if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (sqlite3.SQLITE_FULL, StorageError),
+        (sqlite3.SQLITE_READONLY, StorageError),
+        (sqlite3.SQLITE_IOERR_FSYNC, StorageError),
+        (sqlite3.SQLITE_CANTOPEN, StorageError),
+        (sqlite3.SQLITE_CORRUPT, IntegrityError),
+        (sqlite3.SQLITE_NOTADB, IntegrityError),
+    ],
+)
+def test_a_fault_of_the_disk_is_no_damage_of_the_ledger(path, code, error):
+    fault = sqlite3.DatabaseError("what SQLite says")
+    fault.sqlite_errorcode = code
+    assert type(damaged(path, fault)) is error

@@ -431,14 +431,14 @@ SELECT
 FROM completions AS r
 JOIN calls AS c ON c.id = r.call
 JOIN judges AS j ON j.name = c.judge
-ORDER BY c.position, c.call_id COLLATE "C"
+ORDER BY c.judge COLLATE "C", c.position
 
 -- name: verdicts
 SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
 FROM verdicts AS v
 JOIN calls AS c ON c.id = v.call
 WHERE $1::text IS NULL OR v.parser = $1
-ORDER BY c.position, c.call_id COLLATE "C", v.parser COLLATE "C"
+ORDER BY c.judge COLLATE "C", c.position, v.parser COLLATE "C"
 
 -- name: judged
 SELECT

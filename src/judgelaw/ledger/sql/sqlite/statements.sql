@@ -196,17 +196,18 @@ SELECT
     r.response_id, r.echoed_seed, r.replayed,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
     c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
+-- Along the index of calls, since sorting would hold every body; CROSS JOIN fixes that plan.
+FROM calls AS c
+CROSS JOIN completions AS r ON r.call = c.id
 JOIN judges AS j ON j.name = c.judge
-ORDER BY c.position, c.call_id
+ORDER BY c.judge, c.position
 
 -- name: verdicts
 SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
 FROM verdicts AS v
 JOIN calls AS c ON c.id = v.call
 WHERE ?1 IS NULL OR v.parser = ?1
-ORDER BY c.position, c.call_id, v.parser
+ORDER BY c.judge, c.position, v.parser
 
 -- name: judged
 SELECT
