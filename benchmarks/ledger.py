@@ -10,8 +10,8 @@ from benchmarks.acquire import frozen_run
 from benchmarks.figure import at_least, shown
 
 WIDTHS = {
-    20: at_least("durable calls a second, 20 at a time", 2.0),
-    200: at_least("durable calls a second, 200 at a time", 4.0),
+    20: at_least("durable calls a second, 20 at a time", 1.7),
+    200: at_least("durable calls a second, 200 at a time", 3.5),
 }
 GROWTH = shown("ledger, growth")
 TARGETS = (*WIDTHS.values(), GROWTH)
@@ -35,7 +35,7 @@ def bare(folder: Path, commits: int) -> float:
 
 def ending(reservation):
     from judgelaw.ledger import Completed, Receipt
-    from judgelaw.render.completion import Completion, Verdict
+    from judgelaw.render.completion import Completion
 
     return Completed(
         reservation=reservation,
@@ -45,6 +45,15 @@ def ending(reservation):
         body=b"x" * 400,
         completion=Completion(text="A", finish_reason="stop"),
         receipt=Receipt(input_tokens=180, output_tokens=1, model="bench"),
+    )
+
+
+def reading(reservation):
+    from judgelaw.ledger import Read
+    from judgelaw.render.completion import Verdict
+
+    return Read(
+        call_id=reservation.call.call_id,
         verdict=Verdict(
             verdict="candidate_1", parser="first-line/1#00000000", displayed="A", reason="parsed"
         ),
@@ -52,7 +61,18 @@ def ending(reservation):
 
 
 async def fill(ledger, *, width: int) -> int:
-    """Reserve and complete every call, `width` at a time, each round durable before the next."""
+    """Reserve and complete every call, `width` at a time, each round durable before the next.
+
+    Verdicts follow in the next group, as they do in a run: a reply is read once it is durable.
+    """
+    from judgelaw.ledger import Completed
+
+    def durable(records):
+        for record in records:
+            if isinstance(record, Completed):
+                ledger.record(reading(record.reservation))
+
+    ledger.listen(durable)
     after, count = -1, 0
     while reserved := await ledger.reserve("bench", after=after, limit=width):
         after = reserved[-1].call.position
@@ -60,6 +80,7 @@ async def fill(ledger, *, width: int) -> int:
             ledger.record(ending(reservation))
         await ledger.flush()
         count += len(reserved)
+    await ledger.flush()
     return count
 
 

@@ -11,6 +11,7 @@
     │   ├── IncompleteRunError          3  calls are still open; the same command resumes
     │   ├── RunLockedError              3  another process holds the run
     │   ├── LeaseLostError              3  a worker was away too long; others have its calls
+    │   ├── StorageError                3  the disk is full, read-only or broken
     │   └── StudyChangedError           2  the study differs from the one that was frozen
     ├── IntegrityError                  4  what is stored contradicts what was frozen
     ├── ProviderRefusedError            5  a provider refused the key, the model or the request
@@ -20,7 +21,14 @@
 The number is the exit code of the command line. A message gives the value, the rule and the remedy.
 """
 
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""What is wrong with the disk, and not with the path that was named."""
 
 
 class JudgelawError(Exception):
@@ -75,6 +83,10 @@ class LeaseLostError(RunError):
     """A worker was away for longer than its lease: what it held is in other hands."""
 
 
+class StorageError(RunError):
+    """The disk is full, read-only or broken; nothing is wrong with what was asked."""
+
+
 class StudyChangedError(RunError):
     """The study differs from the one that was frozen."""
 
@@ -103,3 +115,37 @@ class MissingExtraError(JudgelawError):
     """An optional dependency is not installed; the message names the one pip command."""
 
     exit_code = 2
+
+
+def storage_error(what: object, error: Exception) -> StorageError | None:
+    """Return our error for a disk that takes or gives no more, None for any other fault.
+
+    Libraries that write files themselves give the words of the system in messages of their own.
+    """
+    number = error.errno if isinstance(error, OSError) else None
+    said = [os.strerror(n) for n in _DISK if n == number or os.strerror(n) in str(error)]
+    return disk_refuses(what, said[0]) if said else None
+
+
+def disk_refuses(what: object, words: str) -> StorageError:
+    """Say that the disk does not take or give what it should, and how to go on."""
+    return StorageError(
+        f"{what}: {words}; free the disk, make it writable or name another place: "
+        "the same command goes on"
+    )
+
+
+@contextmanager
+def writing(what: object) -> Iterator[None]:
+    """Let no error of the file system out of what writes files."""
+    try:
+        yield
+    except JudgelawError:
+        raise
+    except Exception as error:
+        if (full := storage_error(what, error)) is not None:
+            raise full from error
+        if isinstance(error, OSError):
+            words = error.strerror or error
+            raise InputError(f"cannot write {what}: {words}; give another path") from error
+        raise

@@ -11,7 +11,7 @@ import pytest
 from judgelaw.errors import IntegrityError, RunLockedError
 from judgelaw.ledger import Unsent
 from judgelaw.render.completion import Verdict
-from servers.endings import PARSER, completed, failed
+from servers.endings import PARSER, completed, failed, read
 from servers.study import chat_judge, frozen_study
 
 one_holder = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
@@ -85,8 +85,34 @@ def test_a_completion_ends_its_attempt_and_its_call(opened):
         assert stored.completion == completed(done).completion
         assert stored.receipt == completed(done).receipt
         assert (stored.body, stored.sent_at, stored.ended_at) == (b'{"text": "A"}', 10.0, 11.5)
-        assert list(ledger.verdicts()) == [(done.call.call_id, completed(done).verdict)]
+        assert list(ledger.verdicts()) == []
+        record(ledger, read(done))
+        assert list(ledger.verdicts()) == [(done.call.call_id, read(done).verdict)]
         record(ledger, Unsent(reservation=open_one, ended_at=20.0))
+
+
+def test_a_reply_is_durable_before_anybody_has_read_it(opened):
+    with opened() as ledger:
+        (one,) = reserve(ledger, limit=1)
+        record(ledger, completed(one))
+    with opened() as ledger:
+        ((call, order, completion),) = ledger.unjudged("chat", PARSER)
+        assert (call, order) == (one.call.call_id, one.call.order)
+        assert completion == completed(one).completion
+        # Whoever reads it first is right; a second reading changes nothing.
+        record(ledger, read(one))
+        record(ledger, read(one))
+        assert list(ledger.unjudged("chat", PARSER)) == []
+        assert [c.count for c in ledger.verdict_counts()] == [1]
+
+
+def test_nothing_is_read_into_a_call_without_a_reply(opened):
+    ledger = opened()
+    (one,) = reserve(ledger, limit=1)
+    with pytest.raises(IntegrityError):
+        record(ledger, read(one))
+    with pytest.raises(IntegrityError):
+        ledger.close()
 
 
 def test_a_completed_call_is_never_reserved_again(opened, frozen):
@@ -217,7 +243,7 @@ def test_records_without_a_flush_are_written_at_the_end(opened):
 def test_both_parser_versions_stay(opened):
     with opened() as ledger:
         (one,) = reserve(ledger, limit=1)
-        record(ledger, completed(one))
+        record(ledger, completed(one), read(one))
         call = one.call.call_id
         other = Verdict(verdict="tie", parser="regex/1#1", displayed="TIE", reason="parsed")
         assert [(c, o) for c, o, _ in ledger.unjudged("chat", "regex/1#1")] == [
@@ -233,7 +259,8 @@ def test_both_parser_versions_stay(opened):
 
 def test_verdicts_come_with_their_calls_in_one_sequence(opened, frozen):
     with opened() as ledger:
-        record(ledger, *(completed(r) for r in reversed(reserve(ledger))))
+        reserved = reserve(ledger)
+        record(ledger, *(completed(r) for r in reversed(reserved)), *map(read, reserved))
         judged = list(ledger.judged())
     where = [
         (j.call.judge, j.call.layer, j.call.item, j.call.order, j.call.repeat, j.call.prompt)

@@ -122,3 +122,33 @@ def test_a_few_kills_lose_nothing(tmp_path):
 @pytest.mark.slow
 def test_fifty_kills_lose_nothing(tmp_path):
     campaign(tmp_path, items=50, repeats=10, kills=50, seed=5)
+
+
+def test_a_lost_log_stops_the_next_run_until_somebody_accepts_it(tmp_path):
+    """Kill a run, lose the log beside its ledger: nothing is asked again in silence."""
+    log, run = tmp_path / "requests.log", tmp_path / "run"
+    with counting_server(log) as port:
+        judge = chat_judge(f"http://127.0.0.1:{port}/v1")
+        transport = {"concurrency": CONCURRENCY}
+        study = write_study(tmp_path, [judge], items=40, repeats=4, transport=transport)
+        process = start(study, run)
+        until(process, log, 400)
+        assert kill(process)
+        had = len(committed(run))
+        (run / f"{LEDGER_NAME}-wal").unlink()
+        (run / f"{LEDGER_NAME}-shm").unlink(missing_ok=True)
+        kept, asked = len(committed(run)), len(requests(log))
+        assert kept < had
+        refused = start(study, run)
+        _, said = refused.communicate(timeout=120)
+        assert refused.returncode == 4, said
+        assert b"replies that were on the disk" in said
+        assert len(requests(log)) == asked, "nothing was asked"
+        assert "marks" in {c.name for c in verify(run).checks if not c.ok}
+        command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(run)]
+        done = subprocess.run([*command, "--accept-loss"], capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+    found = verify(run)
+    assert found.ok, [c for c in found.checks if not c.ok]
+    (said,) = [c.detail for c in found.checks if c.name == "complete"]
+    assert f"a session went on without {had - kept} replies that were on the disk" in said

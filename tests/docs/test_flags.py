@@ -62,8 +62,16 @@ FLAGS = {
         "--json": f"{HERE}::test_check_shows_json_and_probes_only_when_asked",
     },
     "plan": {
-        "--pilot": f"{CLI}/test_plan.py::test_a_sentence_comes_first_and_a_pilot_is_named",
-        "--law": f"{CLI}/test_plan.py::test_widths_are_those_of_the_formula",
+        "--pilot": f"{CLI}/test_plan.py"
+        "::test_a_sentence_comes_first_and_a_pilot_of_two_repeats_is_named",
+        "--law": f"{CLI}/test_plan.py::test_widths_are_those_of_studies_simulated_under_the_law",
+        "--assurance": f"{CLI}/test_plan.py::test_more_assurance_promises_less",
+        "--half-width": f"{CLI}/test_plan.py"
+        "::test_a_wanted_width_names_the_repeats_and_the_items_that_reach_it",
+        "--component": f"{CLI}/test_plan.py"
+        "::test_a_wanted_width_names_the_repeats_and_the_items_that_reach_it",
+        "--new-items": f"{CLI}/test_plan.py"
+        "::test_a_wanted_width_names_the_repeats_and_the_items_that_reach_it",
         "--latency": f"{HERE}::test_plan_takes_the_latency_of_a_call",
         "--json": f"{CLI}/test_plan.py::test_money_and_time_follow_from_the_study",
     },

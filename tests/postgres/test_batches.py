@@ -10,14 +10,6 @@ from judgelaw.acquire.worker import acquire_shared, work_on
 from judgelaw.ledger.postgres_view import PostgresView
 from servers.batches import BatchProvider
 from servers.study import chat_judge, frozen_study
-from support.workers import Fleet
-
-
-@pytest.fixture(scope="module")
-def fleet():
-    started = Fleet()
-    yield started
-    started.close()
 
 
 def batched(at, **fields):

@@ -264,7 +264,7 @@ class TestCutLine:
         with pytest.raises(RunError, match="cannot connect to the ledger") as refused:
             reserve(ledger)
         assert PASSWORD not in str(refused.value)
-        assert f"postgresql://postgres@127.0.0.1:{line._port}/" in str(refused.value)
+        assert f"postgresql://postgres@127.0.0.1:{line.port}/" in str(refused.value)
 
     def test_a_server_that_comes_back_is_waited_for(self, ledger, line):
         line.refuse()

@@ -4,117 +4,13 @@ import asyncio
 import random
 import signal
 import time
-from collections import Counter
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from judgelaw.acquire.verify import verify
-from judgelaw.acquire.worker import acquire_shared
-from judgelaw.design import load_study
-from judgelaw.ledger import LEDGER_NAME, SqliteView
 from judgelaw.ledger.postgres import PostgresLedger
 from judgelaw.ledger.postgres_address import read_address
-from judgelaw.ledger.postgres_view import PostgresView
-from judgelaw.render import freeze
-from servers.holding import Provider, provider
-from servers.study import chat_judge, frozen_study
 from support.postgres import Line, restart
-from support.workers import Fleet, Worker
-
-LEASE_S = 1.5
-CONCURRENCY = 4
-
-
-@dataclass
-class Site:
-    """A frozen run in a database, a provider, and a fleet of workers."""
-
-    folder: Path
-    url: str
-    fleet: Fleet
-    provider: Provider
-    calls: int
-
-    @property
-    def run(self) -> Path:
-        return self.folder / "run"
-
-    def worker(self, *, url: str | None = None, lease_s: float = LEASE_S) -> Worker:
-        options = ("--ledger", url or self.url, "--lease", lease_s)
-        return self.fleet.start(self.folder, "worker", *options)
-
-    def finish(self) -> None:
-        """Finish the run and write its folder, as `judgelaw run` does."""
-        frozen = freeze(load_study(self.folder / "study.yaml"), self.run)
-        acquired = acquire_shared(frozen, read_address(self.url), lease_s=LEASE_S)
-        assert acquired.totals.open == 0
-
-    def view(self) -> PostgresView:
-        return PostgresView(read_address(self.url), "run")
-
-
-@pytest.fixture(scope="module")
-def fleet():
-    """One process that has everything loaded, for all tests here."""
-    started = Fleet()
-    yield started
-    started.close()
-
-
-@pytest.fixture
-def site(tmp_path, url, fleet):
-    """A run of 96 calls, handed over to workers."""
-    with make_site(tmp_path, url, fleet, items=6, repeats=4) as made:
-        yield made
-
-
-@contextmanager
-def make_site(tmp_path, url, fleet, **size):
-    with provider(tmp_path / "provider") as at:
-        judge = chat_judge(at.base_url)
-        transport = {"concurrency": CONCURRENCY}
-        frozen = frozen_study(tmp_path, [judge], transport=transport, **size)
-        acquire_shared(frozen, read_address(url), ask=False)
-        try:
-            yield Site(folder=tmp_path, url=url, fleet=fleet, provider=at, calls=frozen.count)
-        finally:
-            fleet.end()
-
-
-def check(site: Site, *, surplus: int | None = None) -> Counter:
-    """Hold every promise against the provider's own list; return how attempts ended."""
-    site.finish()
-    asked = Counter(digest for digest, _ in site.provider.requests)
-    last_asked = dict(site.provider.requests)
-    states: dict[str, Counter] = {}
-    with SqliteView(site.run / LEDGER_NAME) as view:
-        names = {c.call_id: c.request_sha256 for c in view.calls()}
-        for attempt in view.attempts():
-            states.setdefault(names[attempt.call_id], Counter())[attempt.state] += 1
-        answered = {c.call.request_sha256: c.ended_at for c in view.completions()}
-    assert len(answered) == len(names) == site.calls
-    assert set(asked) == set(answered)
-    for request, count in states.items():
-        assert count["completed"] == 1
-        assert count["started"] == 0
-        assert asked[request] - 1 <= count["orphaned"] + count["failed"]
-        assert last_asked[request] <= answered[request], "asked again after its completion"
-    if surplus is not None:
-        assert sum(asked.values()) == site.calls + surplus
-    with site.view() as view:
-        assert view.check() == []
-    found = verify(site.run)
-    assert found.ok, [c for c in found.checks if not c.ok]
-    return sum(states.values(), Counter())
-
-
-def until_held(site: Site, count: int) -> None:
-    """Wait until the provider holds so many requests, and their workers wait for nothing else."""
-    site.provider.until(count)
-    time.sleep(0.1)
+from support.sites import CONCURRENCY, Site, check, make_site, until_held
 
 
 def test_a_killed_worker_leaves_its_calls_to_others(site):

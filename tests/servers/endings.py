@@ -1,6 +1,6 @@
 """Endings of attempts, made up."""
 
-from judgelaw.ledger import Completed, Failed, Receipt, Reservation
+from judgelaw.ledger import Completed, Failed, Read, Receipt, Reservation
 from judgelaw.render.completion import Completion, Verdict
 
 PARSER = "first-line/1#00000000"
@@ -18,8 +18,12 @@ def completed(reservation: Reservation, text="A", **receipt) -> Completed:
             **{"input_tokens": 100, "output_tokens": 2, "response_id": f"r{reservation.attempt}"}
             | receipt
         ),
-        verdict=Verdict(verdict="candidate_1", parser=PARSER, displayed="A", reason="parsed"),
     )
+
+
+def read(reservation: Reservation) -> Read:
+    verdict = Verdict(verdict="candidate_1", parser=PARSER, displayed="A", reason="parsed")
+    return Read(call_id=reservation.call.call_id, verdict=verdict)
 
 
 def failed(reservation: Reservation, kind="reset", **fields) -> Failed:

@@ -29,6 +29,7 @@ class Provider:
 
     def __init__(self, folder: Path, port: int) -> None:
         self._log, self._hold = folder / "requests", folder / "hold"
+        self.port = port
         self.base_url = f"http://127.0.0.1:{port}/v1"
 
     @property

@@ -6,15 +6,18 @@ import shutil
 import signal
 import socket
 import tempfile
-import threading
+import time
 import warnings
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
+import psutil
 import psycopg
+
+from support.wires import Wire
 
 PASSWORD = "canary-Pa55word"
 
@@ -82,78 +85,50 @@ def restart() -> None:
         started.ensure_postgres_running()
 
 
-class Line:
-    """A TCP line to the server that can be cut at any moment, and mended."""
+def crash() -> None:
+    """Kill every process of the server at once, and start it again: it recovers from its log."""
+    started = server()
+    postmaster = started.get_postmaster_info().process
+    family = [postmaster, *postmaster.children(recursive=True)]
+    for process in family:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(family, timeout=20)
+    with started._lock:
+        started.ensure_postgres_running()
+
+
+@contextmanager
+def synced():
+    """Let the server make sure that what it commits is on the disk, as a real one does."""
+    admin("ALTER SYSTEM SET fsync = on")
+    admin("SELECT pg_reload_conf()")
+    while admin("SHOW fsync") != [("on",)]:
+        time.sleep(0.01)
+    try:
+        yield
+    finally:
+        admin("ALTER SYSTEM SET fsync = off")
+        admin("SELECT pg_reload_conf()")
+
+
+class Line(Wire):
+    """A TCP line to the server."""
 
     def __init__(self, url: str) -> None:
         self._target = socket_path()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._port = self._listener.getsockname()[1]
-        self._open: set[socket.socket] = set()
-        self._refusing = False
-        self.swallow_replies = threading.Event()
         self._database = urlsplit(url).path
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
     @property
     def url(self) -> str:
-        return f"postgresql://postgres:{PASSWORD}@127.0.0.1:{self._port}{self._database}"
+        return f"postgresql://postgres:{PASSWORD}@127.0.0.1:{self.port}{self._database}"
 
-    def cut(self) -> None:
-        """Drop every connection; new ones are still accepted."""
-        for one in list(self._open):
-            self._drop(one)
-
-    def refuse(self) -> None:
-        """Drop every connection, and new ones too until the line is mended."""
-        self._refusing = True
-        self.cut()
-
-    def mend(self) -> None:
-        """Accept connections again."""
-        self._refusing = False
-
-    def close(self) -> None:
-        self._listener.close()
-        self.cut()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            if self._refusing:
-                client.close()
-                continue
-            backend = socket.socket(socket.AF_UNIX)
-            try:
-                backend.connect(self._target)
-            except OSError:
-                backend.close()
-                client.close()
-                continue
-            self._open |= {client, backend}
-            for source, sink, replies in ((client, backend, False), (backend, client, True)):
-                threading.Thread(
-                    target=self._pump, args=(source, sink, replies), daemon=True
-                ).start()
-
-    def _pump(self, source, sink, replies) -> None:
+    def connect(self) -> socket.socket:
+        backend = socket.socket(socket.AF_UNIX)
         try:
-            while data := source.recv(65536):
-                if replies and self.swallow_replies.is_set():
-                    # What the server did is done; the client never hears of it.
-                    self.swallow_replies.clear()
-                    break
-                sink.sendall(data)
+            backend.connect(self._target)
         except OSError:
-            pass
-        self._drop(source)
-        self._drop(sink)
-
-    def _drop(self, one: socket.socket) -> None:
-        self._open.discard(one)
-        with suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
-        one.close()
+            backend.close()
+            raise
+        return backend

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from judgelaw.diagnose import Evidence, How, diagnose
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.worlds import World
@@ -60,3 +61,17 @@ def reused_seeds(*, items=40, prompts=3, orders=2, repeats=6, seed=0, **labels):
     u = stream(seed, "reused").random((items, 1, 1, repeats))
     codes = (u[..., None] >= law).sum(axis=-1)
     return of_codes(np.broadcast_to(codes, (items, prompts, orders, repeats)), **labels)
+
+
+def findings(tensor, *, seconds=None, adjacent=False, control=False, seed=1):
+    """Diagnose one stream alone, and return its findings by name."""
+    key = ("layer", "judge")
+    evidence = Evidence(seconds={} if seconds is None else {key: seconds}, adjacent=adjacent)
+    found = diagnose(
+        {key: tensor},
+        main="layer",
+        how=How(draws=200, seed=seed),
+        roles={"layer": "control" if control else "audit"},
+        evidence=evidence,
+    )
+    return {finding.name: finding for finding in found.findings}

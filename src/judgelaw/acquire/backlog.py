@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from judgelaw.ledger import Completed, Ending
+from judgelaw.ledger import Completed, Ending, Read, Record
 
 _MOST_BYTES = 128 * 2**20
 
@@ -25,8 +25,9 @@ class Backlog:
         self._endings += 1
         self._bytes += _size(ending)
 
-    def durable(self, endings: Sequence[Ending]) -> None:
-        """Count off what has been written."""
+    def durable(self, records: Sequence[Record]) -> None:
+        """Count off what has been written; verdicts can be had again, so nobody counts them."""
+        endings = [record for record in records if not isinstance(record, Read)]
         self._endings -= len(endings)
         self._bytes -= sum(map(_size, endings))
 

@@ -17,6 +17,7 @@ from judgelaw.acquire.batch_calls import Asked, BatchCalls
 from judgelaw.acquire.endings import failed, receipt_of, unmetered
 from judgelaw.acquire.halt import Halt, Reason
 from judgelaw.acquire.lane import Effects
+from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.retry import Again, LeaveOpen, RetryPolicy, StopJudge, StopRun, decide
 from judgelaw.design.judge import Batch, JudgeSpec
 from judgelaw.judges import (
@@ -30,7 +31,6 @@ from judgelaw.judges import (
     Trace,
 )
 from judgelaw.ledger import Completed, Ending, Ledger, OpenBatch
-from judgelaw.render import parse
 
 T = TypeVar("T")
 
@@ -78,6 +78,7 @@ class BatchLane:
         client: BatchClient,
         calls: BatchCalls,
         ledger: Ledger,
+        reading: Reading,
         rules: BatchRules,
         record: Callable[[Ending], None],
         run_halt: Halt,
@@ -87,6 +88,7 @@ class BatchLane:
         self._client = client
         self._calls = calls
         self._ledger = ledger
+        self._reading = reading
         self._rules = rules
         self._record = record
         self._run_halt = run_halt
@@ -106,7 +108,7 @@ class BatchLane:
     async def _run(self) -> None:
         waiting = await self._resume()
         while not self.halt.called:
-            if not self._rules.cancel:
+            if self._submits:
                 await self._fill(waiting)
             if not waiting and self._done():
                 return
@@ -115,17 +117,23 @@ class BatchLane:
                 return
             waiting = left
 
+    @property
+    def _submits(self) -> bool:
+        """Whether more may be asked; what a provider has already is collected all the same."""
+        return not (self._rules.cancel or self._reading.halt.called or self.halt.called)
+
     def _done(self) -> bool:
         """Whether nothing is left to submit; in words where that was not wanted."""
         if self._rules.cancel:
             words = f"judge {self._spec.name}: no batch waits at the provider any more"
             self.halt.call(Reason.POSTPONED, words)
             return True
-        return self._calls.over
+        return self._calls.over or self._reading.halt.called
 
     async def _fill(self, waiting: list[Waiting]) -> None:
         """Submit batches until as many wait as may, or nothing more is to be asked now."""
-        while len(waiting) < self._rules.batch.at_once and not self.halt.called:
+        await self._reading.drain()
+        while len(waiting) < self._rules.batch.at_once and self._submits:
             submitted = await self._submit()
             if submitted is None:
                 return
@@ -134,7 +142,7 @@ class BatchLane:
     def _pause(self, waiting: int) -> float:
         """Return the seconds until there is something to look at, or to ask again."""
         poll_s = self._rules.batch.poll_s
-        if waiting >= self._rules.batch.at_once or self._calls.lacking:
+        if waiting >= self._rules.batch.at_once or self._calls.lacking or not self._submits:
             return poll_s
         return max(0.0, min(poll_s, self._calls.next_at - self._effects.monotonic()))
 
@@ -153,8 +161,8 @@ class BatchLane:
 
     async def _find(self, left: OpenBatch, asked: Sequence[Asked]) -> str | None:
         """Find a batch whose name was never heard; where that fails it is lost, or was never."""
-        young = left.submitted_at + _SETTLES_S - self._effects.clock()
-        if young > 0 and not await self._sleep(young):
+        # Always for the whole time: a clock that was set tells nothing about how long it has been.
+        if not await self._sleep(_SETTLES_S):
             return None
         found = await self._persist(lambda: self._client.find(left.uid, left.submitted_at))
         match found:
@@ -251,11 +259,6 @@ class BatchLane:
 
     def _answered(self, one: Asked, sent_at: float, reply: Reply, answer: Answer) -> None:
         receipt = receipt_of(answer, self._spec)
-        try:
-            verdict = parse(self._spec, answer.completion, one.reservation.call.order)
-        except Exception as error:  # noqa: BLE001 - a parser that raises costs no reply
-            self._run_halt.fail(error)
-            verdict = None
         self._record(
             Completed(
                 reservation=one.reservation,
@@ -265,7 +268,6 @@ class BatchLane:
                 body=reply.body,
                 completion=answer.completion,
                 receipt=receipt,
-                verdict=verdict,
             )
         )
         if not self._calls.answered(one, receipt):

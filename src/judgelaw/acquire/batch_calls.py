@@ -77,7 +77,7 @@ class BatchCalls:
             fresh = await self._ledger.reserve(
                 self._name, after=self._after, limit=chunk - len(ready)
             )
-            ready += [self._asked(reservation) for reservation in fresh]
+            ready += self._next_tries(fresh)
         self._exhausted = not ready
         self.lacking = False
         asked: list[Asked] = []
@@ -119,6 +119,18 @@ class BatchCalls:
         spent = self._meter.learn(one.body, receipt)
         self.settle(one, spent, completed=True)
         return spent is not None or not self._purse.needs_usage
+
+    def _next_tries(self, fresh: Sequence[Reservation]) -> list[Asked]:
+        """Return calls of the schedule; those of an earlier session's batch may wait already."""
+        names = {reservation.call.call_id for reservation in fresh}
+        waiting = {one.entry.call_id: one for _, one in self._later if one.entry.call_id in names}
+        self._later = [(at, one) for at, one in self._later if one.entry.call_id not in names]
+        return [
+            replace(one, reservation=reservation, tried=one.tried + 1)
+            if (one := waiting.get(reservation.call.call_id))
+            else self._asked(reservation)
+            for reservation in fresh
+        ]
 
     def _asked(self, reservation: Reservation) -> Asked:
         body = self._requests.body(reservation.call)

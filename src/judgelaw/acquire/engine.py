@@ -19,11 +19,12 @@ from judgelaw.acquire.halt import Halt, Reason
 from judgelaw.acquire.lane import Effects, Lane, Rules
 from judgelaw.acquire.limiter import Limiter
 from judgelaw.acquire.progress import Observer, Tally
+from judgelaw.acquire.readings import Readings
 from judgelaw.acquire.retry import RetryPolicy
 from judgelaw.design.judge import Batch, JudgeSpec
 from judgelaw.design.manifest import FrozenRun
 from judgelaw.judges import BatchClient, Judge, Surroundings, open_batch_client, open_judge
-from judgelaw.ledger import Ending, Ledger
+from judgelaw.ledger import Ending, Ledger, Record
 
 GRACE_S = 15.0
 _TICK_S = 0.25
@@ -110,24 +111,29 @@ class Engine:
         self._halt = Halt()
         self._hurry = asyncio.Event()
         self._cancel_batches = cancel_batches
+        self._readings = Readings(frozen.judges, ledger, self._halt)
         self._lanes = [self._lane_of(frozen.judges[name], judges[name], purse) for name in judges]
 
     async def run(self, observer: Observer, tally: Tally, *, grace_s: float) -> tuple[Stop, ...]:
         """Run every lane to its end or to a halt; then write out what is left."""
 
-        def durable(endings: Sequence[Ending]) -> None:
-            self._backlog.durable(endings)
-            tally.add(endings)
+        def durable(records: Sequence[Record]) -> None:
+            self._backlog.durable(records)
+            tally.add(records)
+            self._readings.durable(records)
 
         self._ledger.listen(durable)
         helpers = [asyncio.create_task(self._tick(observer, tally))]
         if self._frozen.study.budget and self._frozen.study.budget.deadline_s:
             limit = self._frozen.study.budget.deadline_s
             helpers.append(asyncio.create_task(self._deadline(limit)))
-        lanes = [asyncio.create_task(lane.run()) for lane in self._lanes]
         try:
             with signals(self._interrupt):
+                await self._readings.catch_up()
+                lanes = [asyncio.create_task(lane.run()) for lane in self._lanes]
                 await self._finish(lanes, grace_s)
+                await self._ledger.flush()
+                await self._readings.drain()
         finally:
             for helper in helpers:
                 helper.cancel()
@@ -160,6 +166,7 @@ class Engine:
             client=client,
             calls=calls,
             ledger=self._ledger,
+            reading=self._readings.of[spec.name],
             rules=BatchRules(
                 batch=spec.batch or Batch(),
                 timeout_s=self._frozen.study.transport.timeout_s,
@@ -203,6 +210,7 @@ class Engine:
             ),
             purse=purse,
             backlog=self._backlog,
+            reading=self._readings.of[spec.name],
             run_halt=self._halt,
             effects=self._effects,
         )
@@ -239,8 +247,13 @@ class Engine:
         await ended
 
     async def _write_out(self) -> None:
-        for lane in self._lanes:
-            lane.give_back()
+        """Make everything durable: how attempts ended, then what their replies were read as."""
+        try:
+            for lane in self._lanes:
+                lane.give_back()
+            await self._ledger.flush()
+        finally:
+            await self._readings.close()
         await self._ledger.flush()
 
     async def _tick(self, observer: Observer, tally: Tally) -> None:
@@ -258,7 +271,8 @@ class Engine:
         self._halt.call(Reason.INTERRUPTED, "interrupted; everything that was answered is saved")
 
     def _stops(self) -> tuple[Stop, ...]:
-        halts = [self._halt, *(lane.halt for lane in self._lanes)]
+        readings = (reading.halt for reading in self._readings.of.values())
+        halts = [self._halt, *readings, *(lane.halt for lane in self._lanes)]
         stops = [
             Stop(reason=h.reason, words=h.words, remedy=h.remedy)
             for h in halts

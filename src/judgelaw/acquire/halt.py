@@ -16,12 +16,14 @@ class Reason(IntEnum):
     POSTPONED = 2
     """A provider asked to be left alone, or never answered."""
     BUDGET = 3
-    REJECTED = 4
+    UNREADABLE = 4
+    """A parser ran out of time too often: asking for more replies would be of no use."""
+    REJECTED = 5
     """A provider rejected what one judge asks."""
-    REFUSED = 5
+    REFUSED = 6
     """A provider refused the key or the account."""
-    INTERRUPTED = 6
-    BROKEN = 7
+    INTERRUPTED = 7
+    BROKEN = 8
     """Something raised that nobody had foreseen."""
 
 
@@ -36,7 +38,9 @@ class Halt:
         self.remedy = ""
         self.error: Exception | None = None
         if above is not None:
-            above.on_call(self._event.set)
+            above.on_call(self._set)
+            if above.called:
+                self._set()
 
     @property
     def called(self) -> bool:
@@ -47,9 +51,7 @@ class Halt:
         """Stop; the first reason stays. `remedy` says what to change before the run is resumed."""
         if self.reason is None:
             self.reason, self.words, self.remedy = reason, words, remedy
-        self._event.set()
-        for listener in self._listeners:
-            listener()
+        self._set()
 
     def fail(self, error: Exception) -> None:
         """Stop for an error; it is raised when what is under way has ended."""
@@ -59,6 +61,12 @@ class Halt:
     def on_call(self, listener: Callable[[], None]) -> None:
         """Also tell `listener`."""
         self._listeners.append(listener)
+
+    def _set(self) -> None:
+        """Tell everyone who waits, here and below."""
+        self._event.set()
+        for listener in self._listeners:
+            listener()
 
     async def wait(self) -> None:
         """Wait until somebody calls."""

@@ -13,6 +13,7 @@ from judgelaw.acquire.endings import failed, receipt_of, unmetered
 from judgelaw.acquire.feed import Feed
 from judgelaw.acquire.halt import Halt, Reason, Sleep
 from judgelaw.acquire.limiter import Limiter
+from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.requests import Requests
 from judgelaw.acquire.retry import (
     Again,
@@ -34,8 +35,6 @@ from judgelaw.ledger import (
     Reservation,
     Unsent,
 )
-from judgelaw.render import parse
-from judgelaw.render.completion import Verdict
 
 _SETTLING_S = 0.5
 """How often to ask again for a budget that others have set aside."""
@@ -84,6 +83,7 @@ class Lane:
         limiter: Limiter,
         purse: Purse,
         backlog: Backlog,
+        reading: Reading,
         run_halt: Halt,
         effects: Effects,
     ) -> None:
@@ -97,28 +97,29 @@ class Lane:
         self._meter = Meter(spec)
         self._metered = purse.needs_usage or limiter.counts_tokens
         self._backlog = backlog
+        self._reading = reading
         self._run_halt = run_halt
         self._effects = effects
         self._hopeless = 0
         self._answers = False
         self._deadlines = Deadlines(rules.timeout_s)
-        self.halt = Halt(above=run_halt)
+        self.halt = Halt(above=reading.halt)
         self._feed = Feed(ledger, spec.name, width=rules.concurrency, halt=self.halt)
 
     async def run(self) -> None:
         """Send every open call of the judge, or as many as may be sent."""
-        workers = [self._guarded(self._work()) for _ in range(self._rules.concurrency)]
-        await asyncio.gather(self._guarded(self._feed.fill()), *workers)
+        workers = [self._guarded(self._work) for _ in range(self._rules.concurrency)]
+        await asyncio.gather(self._guarded(self._feed.fill), *workers)
 
     def give_back(self) -> None:
         """Record what was reserved and never sent."""
         for reservation in self._feed.rest():
             self._unsent(reservation)
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Stop the run for an error, but let the replies under way arrive first."""
         try:
-            await work
+            await work()
         except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
             self._run_halt.fail(error)
 
@@ -127,6 +128,8 @@ class Lane:
             await self._complete(reservation)
             if self._backlog.full:
                 await self._ledger.flush()
+            if self._reading.full:
+                await self._reading.room()
 
     async def _complete(self, reservation: Reservation) -> None:
         """Try one call until it is answered, used up, or nothing may be sent."""
@@ -217,7 +220,6 @@ class Lane:
     def _answered(self, sent: Sent, reply: Reply, answer: Answer) -> None:
         receipt = receipt_of(answer, self._spec)
         spent = self._meter.learn(sent.body, receipt) if self._metered else NOTHING
-        verdict = self._verdict(answer, sent.reservation)
         self._record(
             Completed(
                 reservation=sent.reservation,
@@ -227,7 +229,6 @@ class Lane:
                 body=reply.body,
                 completion=answer.completion,
                 receipt=receipt,
-                verdict=verdict,
             )
         )
         self._hopeless = 0
@@ -236,14 +237,6 @@ class Lane:
         self._settle(sent.cost, spent, completed=True)
         if spent is None and self._purse.needs_usage:
             self._run_halt.fail(unmetered(self._spec))
-
-    def _verdict(self, answer: Answer, reservation: Reservation) -> Verdict | None:
-        """Read the verdict; a parser that raises stops the run, but costs no reply."""
-        try:
-            return parse(self._spec, answer.completion, reservation.call.order)
-        except Exception as error:  # noqa: BLE001 - parsers come from other packages too
-            self._run_halt.fail(error)
-            return None
 
     def _after(self, failure: Failure, sent: Sent, tried: int) -> float | None:
         """Record a failure and do what follows; return the pause before the next attempt."""

@@ -8,7 +8,8 @@ from typing import Protocol, Self, TextIO
 from judgelaw.acquire.budget import usd
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.judges.text import words
-from judgelaw.ledger import Completed, Ending, Failed, Totals
+from judgelaw.ledger import Completed, Failed, Read, Record, Totals
+from judgelaw.words import visible
 
 _LINE_EVERY_S = 5.0
 _INVALID = "invalid"
@@ -24,6 +25,7 @@ class Tally:
     done: int
     started_at: float
     answered: int = 0
+    read: int = 0
     invalid: int = 0
     failed: int = 0
     usd: float = 0.0
@@ -51,17 +53,19 @@ class Tally:
             usd=spent,
         )
 
-    def add(self, endings: Sequence[Ending]) -> None:
-        """Count endings that became durable."""
-        for ending in endings:
-            if isinstance(ending, Completed):
+    def add(self, records: Sequence[Record]) -> None:
+        """Count records that became durable."""
+        for record in records:
+            if isinstance(record, Completed):
                 self.done += 1
                 self.answered += 1
-                self.invalid += ending.verdict is not None and ending.verdict.verdict == _INVALID
-                self.usd += self._price(ending)
-            elif isinstance(ending, Failed):
+                self.usd += self._price(record)
+            elif isinstance(record, Read):
+                self.read += 1
+                self.invalid += record.verdict.verdict == _INVALID
+            elif isinstance(record, Failed):
                 self.failed += 1
-                self.last_failure = ending.detail
+                self.last_failure = record.detail
 
     def rate(self, now: float) -> float:
         """Calls a second in this session."""
@@ -82,8 +86,8 @@ class Tally:
             f"{clock(left)} left" if left is not None else "no answer yet",
             f"{self.failed} failed{self._why()}",
         ]
-        if self.answered:
-            parts.append(f"{self.invalid / self.answered:.1%} invalid")
+        if self.read:
+            parts.append(f"{self.invalid / self.read:.1%} invalid")
         if any(spec.price is not None for spec in self.judges.values()):
             parts.append(f"{self.usd:.4f} USD")
         return ", ".join(parts)
@@ -154,7 +158,7 @@ class PlainLines:
         elif not finished and now - tally.started_at < _LINE_EVERY_S:
             return
         self._last = (now, counted)
-        print(tally.words(now), file=self._file, flush=True)
+        print(visible(tally.words(now)), file=self._file, flush=True)
 
 
 class Bar:
@@ -177,7 +181,10 @@ class Bar:
     def show(self, tally: Tally, now: float) -> None:
         """Redraw the bar."""
         self._progress.update(
-            self._task, total=tally.planned, completed=tally.done, description=tally.words(now)
+            self._task,
+            total=tally.planned,
+            completed=tally.done,
+            description=visible(tally.words(now)),
         )
 
     def __enter__(self) -> Self:

@@ -1,21 +1,20 @@
 """Reading completions under another parser version: offline, both versions kept."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from judgelaw.acquire.readings import Patience, read_again
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.design.manifest import FrozenRun
 from judgelaw.design.parser_spec import ParserSpec
 from judgelaw.design.store import write_sums
 from judgelaw.errors import InputError
 from judgelaw.ledger import LEDGER_NAME, LedgerView, RunLock, SqliteLedger, SqliteView
-from judgelaw.render import parse, parser_name
-from judgelaw.render.completion import Verdict
+from judgelaw.render import parser_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +35,6 @@ class Reparse:
     read: int
 
 
-def read_again(view: LedgerView, spec: JudgeSpec) -> Iterator[tuple[str, Verdict]]:
-    """Yield `(call_id, verdict)` of the completions that the judge's parser has not read yet."""
-    for call_id, order, completion in view.unjudged(spec.name, parser_name(spec)):
-        yield call_id, parse(spec, completion, order)
-
-
 def with_parser(spec: JudgeSpec, parser: Any) -> JudgeSpec:
     """Return a judge that reads with another parser, given as a study file would give it."""
     try:
@@ -58,11 +51,16 @@ def reparse(frozen: FrozenRun, specs: dict[str, JudgeSpec]) -> tuple[Reparse, ..
     """Read every completion under the parsers of `specs`, beside the verdicts that are there.
 
     Nothing is sent, nothing is overwritten; the calls table stays with the frozen parser.
+
+    Raises:
+        InputError: a parser runs out of time too often.
     """
     with RunLock(frozen.path) as lock:
         with SqliteLedger(frozen.path, lock=lock) as ledger:
             for spec in specs.values():
                 ledger.add_verdicts(read_again(ledger, spec))
+                if (patience := Patience.starting_from(ledger, spec)).over:
+                    raise InputError(f"{patience.words}: write a rule that does not backtrack")
         write_sums(frozen.path, [LEDGER_NAME])
         with SqliteView(frozen.path / LEDGER_NAME) as view:
             return tuple(_compare(view, frozen.judges[name], spec) for name, spec in specs.items())

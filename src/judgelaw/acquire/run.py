@@ -10,17 +10,18 @@ from judgelaw.acquire.halt import Reason
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.outputs import CALLS, TIMING, write_tables
 from judgelaw.acquire.progress import Observer, Silent
-from judgelaw.acquire.reparse import read_again
 from judgelaw.acquire.shared import refuse_local
 from judgelaw.design.manifest import MANIFEST, FrozenRun
 from judgelaw.design.store import file_sha256, write_sums
 from judgelaw.errors import (
     BudgetReachedError,
     IncompleteRunError,
+    InputError,
     JudgelawError,
     ProviderRefusedError,
 )
-from judgelaw.ledger import LEDGER_NAME, RunLock, SqliteLedger, SqliteView, Totals
+from judgelaw.ledger import LEDGER_NAME, LedgerView, RunLock, SqliteLedger, SqliteView, Totals
+from judgelaw.render import parser_name
 
 _ERRORS: dict[Reason, type[JudgelawError]] = {
     Reason.ATTEMPTS: IncompleteRunError,
@@ -36,6 +37,12 @@ _REMEDIES = {
     Reason.REFUSED: "correct api_key, the account behind it, or base_url",
 }
 
+_ANOTHER_PARSER = (
+    "write a pattern that does not backtrack (`judgelaw check` tries it), read the replies with it "
+    "(`judgelaw reparse RUN --parser RULE --out FILE`), and put it into a study of another run "
+    "(--out)"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Acquisition:
@@ -44,17 +51,25 @@ class Acquisition:
     Attributes:
         path: the run folder.
         totals: counted from the rows of the ledger.
-        stops: why calls are open, the gravest reason first; empty where none is.
+        unread: replies that are kept and that their parser has not read.
+        stops: why calls are open, or replies unread, the gravest reason first; empty where
+            none is.
     """
 
     path: Path
     totals: Totals
+    unread: int
     stops: tuple[Stop, ...]
 
     @property
     def gravity(self) -> int:
-        """How grave the reason is for which calls are open; 0 where none is."""
-        return int(self.stops[0].reason) if self.totals.open and self.stops else 0
+        """How grave the reason is for which something is left; 0 where nothing is."""
+        return int(self.stops[0].reason) if self._left and self.stops else 0
+
+    @property
+    def _left(self) -> bool:
+        unreadable = any(stop.reason is Reason.UNREADABLE for stop in self.stops)
+        return self.totals.open > 0 or self.unread > 0 or unreadable
 
     @property
     def interrupted(self) -> bool:
@@ -62,17 +77,21 @@ class Acquisition:
         return any(stop.reason is Reason.INTERRUPTED for stop in self.stops)
 
     def raise_if_open(self) -> None:
-        """Raise the error of the gravest reason if calls are open.
+        """Raise the error of the gravest reason if calls are open or replies unread.
 
         Raises:
             KeyboardInterrupt: the session was interrupted; everything answered is saved.
         """
-        if not self.totals.open:
+        if not self._left:
             return
         t = self.totals
         done = f"{t.completed} of {t.planned} calls are done, {t.open} open"
+        if self.unread:
+            done += f", {self.unread} of their replies not read yet"
         worst = self.stops[0]
         words = "; ".join(dict.fromkeys(stop.words for stop in self.stops))
+        if worst.reason is Reason.UNREADABLE:
+            raise InputError(f"{words}. {done}: {_ANOTHER_PARSER}")
         remedy = worst.remedy or _REMEDIES.get(worst.reason)
         message = f"{words}. {done}: {_resuming(remedy)}"
         if worst.reason is Reason.INTERRUPTED:
@@ -92,6 +111,7 @@ def acquire(
     effects: Effects | None = None,
     grace_s: float = GRACE_S,
     cancel_batches: bool = False,
+    accept_loss: bool = False,
 ) -> Acquisition:
     """Ask every open call of a run, then write its tables and hashes.
 
@@ -99,12 +119,13 @@ def acquire(
 
     Raises:
         RunLockedError: another process holds the run.
+        IntegrityError: the ledger has lost what was durable; `accept_loss` goes on without it.
         RunError: the calls are asked through a shared ledger.
     """
     refuse_local(frozen.path)
     with ExitStack() as stack:
         lock = stack.enter_context(RunLock(frozen.path))
-        ledger = SqliteLedger(frozen.path, lock=lock)
+        ledger = SqliteLedger(frozen.path, lock=lock, accept_loss=accept_loss)
         # Runs after the ledger is closed, whatever ends the session.
         stack.callback(write_outputs, frozen)
         stack.enter_context(ledger)
@@ -120,12 +141,9 @@ def acquire(
             cancel_batches=cancel_batches,
         )
         stops = asyncio.run(asking)
-        for spec in frozen.judges.values():
-            ledger.add_verdicts(read_again(ledger, spec))
-        totals = ledger.totals()
-    if totals.open and not stops:
-        stops = (used_up(frozen, totals),)
-    return Acquisition(path=frozen.path, totals=totals, stops=stops)
+        totals, left = ledger.totals(), unread(frozen, ledger)
+    stops = stops or unexplained(frozen, totals, left)
+    return Acquisition(path=frozen.path, totals=totals, unread=left, stops=stops)
 
 
 def write_outputs(frozen: FrozenRun) -> None:
@@ -135,8 +153,20 @@ def write_outputs(frozen: FrozenRun) -> None:
     write_sums(frozen.path, [LEDGER_NAME, CALLS, TIMING])
 
 
-def used_up(frozen: FrozenRun, totals: Totals) -> Stop:
-    """Say why calls are open where nothing stopped the run."""
-    attempts = frozen.study.transport.attempts
-    words = f"{totals.open} calls failed {attempts} times each; `judgelaw status` says how"
-    return Stop(reason=Reason.ATTEMPTS, words=words)
+def unread(frozen: FrozenRun, view: LedgerView) -> int:
+    """Count the replies that the frozen parsers have not read."""
+    return sum(
+        1 for name, spec in frozen.judges.items() for _ in view.unjudged(name, parser_name(spec))
+    )
+
+
+def unexplained(frozen: FrozenRun, totals: Totals, unread: int) -> tuple[Stop, ...]:
+    """Say why calls are open, or replies unread, where nothing stopped the run."""
+    if totals.open:
+        attempts = frozen.study.transport.attempts
+        words = f"{totals.open} calls failed {attempts} times each; `judgelaw status` says how"
+        return (Stop(reason=Reason.ATTEMPTS, words=words),)
+    if unread:
+        words = f"{unread} replies could not be read in time"
+        return (Stop(reason=Reason.UNREADABLE, words=words),)
+    return ()

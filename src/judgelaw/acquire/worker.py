@@ -13,8 +13,8 @@ from judgelaw.acquire.engine import GRACE_S, Stop, drive, real_effects, signals
 from judgelaw.acquire.halt import Halt, Reason
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.progress import Observer, Silent
-from judgelaw.acquire.reparse import read_again
-from judgelaw.acquire.run import Acquisition, used_up, write_outputs
+from judgelaw.acquire.readings import read_again
+from judgelaw.acquire.run import Acquisition, unexplained, unread, write_outputs
 from judgelaw.acquire.shared import note_ledger
 from judgelaw.design.manifest import ITEMS, MANIFEST, PROMPTS, FrozenRun, open_run
 from judgelaw.design.record import RECORD
@@ -94,10 +94,10 @@ def acquire_shared(
                 asking = partial(work, frozen, say=say, cancel_batches=cancel_batches)
                 stops = _ask(frozen, place, observer or Silent(), asking, say)
         with place.view() as view:
-            totals = view.totals()
-    if ask and totals.open and not stops:
-        stops = (used_up(frozen, totals),)
-    return Acquisition(path=frozen.path, totals=totals, stops=stops)
+            totals, left = view.totals(), unread(frozen, view)
+    if ask:
+        stops = stops or unexplained(frozen, totals, left)
+    return Acquisition(path=frozen.path, totals=totals, unread=left, stops=stops)
 
 
 def work_on(
@@ -116,9 +116,9 @@ def work_on(
         stops = _ask(frozen, place, observer or Silent(), partial(work, frozen, say=say), say)
         with place.view() as view:
             totals = view.totals()
-    if totals.open and not stops:
-        stops = (used_up(frozen, totals),)
-    return Acquisition(path=Path(run), totals=totals, stops=stops)
+    # What other workers are still reading is theirs.
+    stops = stops or unexplained(frozen, totals, 0)
+    return Acquisition(path=Path(run), totals=totals, unread=0, stops=stops)
 
 
 def hand_over(frozen: FrozenRun, ledger: PostgresLedger) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from judgelaw.cli._output import echo
+
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.design import FrozenRun, LoadedStudy
@@ -35,6 +37,7 @@ def acquire_study(
     ledger: str | None = None,
     lease_s: float = 60.0,
     cancel_batches: bool = False,
+    accept_loss: bool = False,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
@@ -61,7 +64,12 @@ def acquire_study(
 
     frozen = freeze_study(study, out)
     with ExitStack() as stack:
-        return acquire(frozen, observer=observer(stack), cancel_batches=cancel_batches)
+        return acquire(
+            frozen,
+            observer=observer(stack),
+            cancel_batches=cancel_batches,
+            accept_loss=accept_loss,
+        )
 
 
 def hand_over_study(study: Path, out: Path | None, ledger: str) -> "Acquisition":
@@ -75,7 +83,7 @@ def hand_over_study(study: Path, out: Path | None, ledger: str) -> "Acquisition"
 
 def say(words: str) -> None:
     """Tell on stderr what happens."""
-    click.echo(words, err=True)
+    echo(words, err=True)
 
 
 def freeze_study(study: Path, out: Path | None) -> "FrozenRun":

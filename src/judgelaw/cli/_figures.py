@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, writing
 
 _SUFFIXES = (".svg", ".pdf", ".png")
 
@@ -20,12 +20,10 @@ def save_figure(chart: Any, path: Path) -> None:
 
     check_figure_path(path)
     spec = chart.to_dict()
-    try:
+    with writing(path):
         if path.suffix == ".svg":
             path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
         elif path.suffix == ".pdf":
             path.write_bytes(vl_convert.vegalite_to_pdf(spec))
         else:
             path.write_bytes(vl_convert.vegalite_to_png(spec, scale=3))
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; give another path") from error

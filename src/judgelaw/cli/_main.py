@@ -4,13 +4,14 @@ import sys
 import traceback
 from difflib import get_close_matches
 from importlib import import_module
+from io import StringIO
 from typing import NoReturn
 
 import click
 
 import judgelaw
-from judgelaw.cli._output import say
-from judgelaw.errors import JudgelawError
+from judgelaw.cli._output import echo, say
+from judgelaw.errors import JudgelawError, storage_error
 
 # name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
 # with a trailing underscore where the name is a Python keyword; its command object is `command`.
@@ -82,10 +83,12 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        words = StringIO()
+        error.show(words)
+        echo(words.getvalue(), err=True, nl=False)  # it may quote a file name or a value
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo(
+        echo(
             "judgelaw: interrupted; what was acquired is saved, the same command goes on", err=True
         )
         return INTERRUPTED
@@ -96,11 +99,17 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         # The reader (`| head`) has what it wanted; Python would complain again on closing stdout.
         sys.stdout = None
         return OK
-    except Exception:  # noqa: BLE001 - the last stop: what nobody foresaw is a bug, and says so
-        click.echo(traceback.format_exc(), err=True)
-        click.echo(
-            f"judgelaw {judgelaw.__version__}: this is a bug, please report the above", err=True
-        )
+    except Exception as error:  # noqa: BLE001 - the last stop: what nobody foresaw is a bug
+        if (full := storage_error(_place(error), error)) is not None:
+            echo(f"judgelaw: {full}", err=True)
+            return full.exit_code
+        echo(traceback.format_exc(), err=True)
+        echo(f"judgelaw {judgelaw.__version__}: this is a bug, please report the above", err=True)
         return BUG
     # A command may return an exit code (a gate that failed); everything else is done.
     return result if isinstance(result, int) else OK
+
+
+def _place(error: Exception) -> str:
+    """Name the file that could not be written, where the system says which."""
+    return str(getattr(error, "filename", None) or "a file or the output of this command")

@@ -58,7 +58,7 @@ async def _one(
 ) -> Probe:
     from judgelaw.errors import ProviderRefusedError, RunError
     from judgelaw.judges import Answer, Consequence, Failure, Surroundings, open_judge
-    from judgelaw.render import parse
+    from judgelaw.render.bounded import Reader
 
     spec = preview.run.judges[call.judge]
     around = Surroundings(frozen=preview.run, session=session, clock=time.time)
@@ -68,7 +68,8 @@ async def _one(
         seconds = time.monotonic() - started
         answer = reply if isinstance(reply, Failure) else judge.decode(reply)
     if isinstance(answer, Answer):
-        verdict = parse(spec, answer.completion, call.order)
+        with Reader(spec) as reader:
+            verdict = reader.read(answer.completion, call.order)
         return Probe(
             judge=call.judge,
             ok=True,

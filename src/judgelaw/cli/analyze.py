@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress, say, show_table, write_json
+from judgelaw.cli._output import echo, progress, say, show_table, write_json
 from judgelaw.cli._source import permutations_option, resampling_options, source_options
 from judgelaw.runs.source import Reading, Source, read_source
 
@@ -32,6 +32,11 @@ _STAGES = "analysing"
 _STAGE = 1000
 """Parts of the bar that a stage of the analysis takes, or a permutation test."""
 _MARKS = {"problem": "PROBLEM", "notice": "notice"}
+_ASSUMED = {
+    "rank_gap": "drift by repeat rank",
+    "exchangeable_repeats": "exchangeable repeats",
+    "cell_dependence": "independent cells",
+}
 
 
 @click.command(
@@ -74,7 +79,7 @@ def command(
         from judgelaw.report.tables import write_tables
 
         written = write_tables(analysis.tables, tables_folder)
-        click.echo(f"{len(written)} files in {tables_folder}", err=True)
+        echo(f"{len(written)} files in {tables_folder}", err=True)
     if json_file is not None:
         write_json(analysis.to_json(), json_file)
     if json_file != "-":
@@ -120,12 +125,12 @@ def show(analysis: "Analysis") -> None:
     negative = False
     for name, judge in analysis.judges.items():
         say(f"{name}: {judge.sentence}" if several else judge.sentence)
-        click.echo()
+        echo()
         show_table(_columns(analysis), _rows(judge), title=_title(judge))
-        click.echo()
+        echo()
         for line in _notes(judge):
             say(line)
-        click.echo()
+        echo()
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
         say(line)
@@ -211,5 +216,20 @@ def _endnotes(analysis: "Analysis", *, negative: bool) -> Iterator[str]:
         if finding.verdict in _MARKS:
             about = f" ({finding.subject})" if finding.subject else ""
             yield f"{_MARKS[finding.verdict]}{about}: {finding.headline} {finding.advice}"
+    yield from (f"{f.headline} {f.advice}" for f in analysis.diagnostics if f.name == "top_judge")
+    yield from _not_tested(analysis)
     for warning in analysis.warnings:
         yield f"! {warning}"
+
+
+def _not_tested(analysis: "Analysis") -> Iterator[str]:
+    """Say which assumptions these calls cannot test: silence would pass for a clean bill."""
+    found = {
+        words: [
+            f.subject for f in analysis.diagnostics if f.name == name and f.verdict == "unknown"
+        ]
+        for name, words in _ASSUMED.items()
+    }
+    said = "; ".join(f"{words} ({', '.join(who)})" for words, who in found.items() if who)
+    if said:
+        yield f"Not testable here: {said}. The reasons are in --json and in the report."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import show_table, write_json
+from judgelaw.cli._output import echo, show_table, write_json
 
 if TYPE_CHECKING:
     from judgelaw.cli._probe import Probe
@@ -26,28 +26,31 @@ _SHOWN = 1000
 def command(study: Path, *, probing: bool, json_file: str | None) -> None:
     """Check a study: every problem with its line, or what it would run.
 
-    Nothing is written and nothing is sent, unless --probe asks for one call of every judge.
+    Nothing is written and nothing is sent, unless --probe asks for one call of every judge. A
+    pattern of a parser is tried on texts that make patterns backtrack.
     """
     from judgelaw.design import load_study
+    from judgelaw.render.hostile import try_pattern
     from judgelaw.render.preview import preview
 
     seen = preview(load_study(study))
+    slow = [words for judge in seen.run.judges.values() if (words := try_pattern(judge))]
     probes: list[Probe] = []
     if probing:
         from judgelaw.cli._probe import probe
 
         probes = probe(seen)
     if json_file is not None:
-        write_json(summary(seen, probes), json_file)
+        write_json(summary(seen, probes, slow), json_file)
     if json_file != "-":
-        _show(study, seen, probes)
+        _show(study, seen, probes, slow)
     failed = [each for each in probes if not each.ok]
     if failed:
         raise click.exceptions.Exit(max(each.exit_code for each in failed))
 
 
-def summary(seen: "Preview", probes: "list[Probe]") -> dict[str, Any]:
-    """Return what the command shows, as plain data."""
+def summary(seen: "Preview", probes: "list[Probe]", slow: list[str]) -> dict[str, Any]:
+    """Return what the command shows, as plain data; `slow` warns of slow patterns."""
     run = seen.run
     return {
         "schema": "judgelaw.check/1",
@@ -60,7 +63,7 @@ def summary(seen: "Preview", probes: "list[Probe]") -> dict[str, Any]:
         "blocks": [dict(zip(_COLUMNS, row, strict=True)) for row in _rows(seen)],
         "calls": run.count,
         "input_tokens": seen.input_tokens,
-        "notes": list(notes(seen)),
+        "notes": [*notes(seen), *slow],
         "requests": {call.judge: body.decode() for call, body in seen.examples},
         "probes": [asdict(each) for each in probes],
     }
@@ -108,32 +111,31 @@ def notes(seen: "Preview") -> list[str]:
     return found
 
 
-def visible(said: str) -> str:
-    """Return the beginning of a judge's words, with control characters written out."""
-    shown = said[:_SHOWN]
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+def beginning(said: str) -> str:
+    """Return the beginning of a judge's words in one line."""
+    text = said[:_SHOWN].replace("\n", "\\n").replace("\t", "\\t")
     cut = f"... ({len(said)} characters)" if len(said) > _SHOWN else ""
     return (text or "(nothing)") + cut
 
 
-def _show(study: Path, seen: "Preview", probes: "list[Probe]") -> None:
-    facts = summary(seen, probes)
+def _show(study: Path, seen: "Preview", probes: "list[Probe]", slow: list[str]) -> None:
+    facts = summary(seen, probes, slow)
     strata = ", ".join(f"{name or '(none)'} {count}" for name, count in facts["strata"].items())
     orders = ", ".join(f"{name} {weight:g}" for name, weight in facts["orders"].items())
-    click.echo(f"{study}: no problem found")
-    click.echo(f"items    {facts['items']:,} ({strata})")
-    click.echo(f"prompts  {len(facts['prompts'])} ({', '.join(facts['prompts'])})")
-    click.echo(f"orders   {orders or 'none (single answers)'}\n")
+    echo(f"{study}: no problem found")
+    echo(f"items    {facts['items']:,} ({strata})")
+    echo(f"prompts  {len(facts['prompts'])} ({', '.join(facts['prompts'])})")
+    echo(f"orders   {orders or 'none (single answers)'}\n")
     rows = [[str(value) for value in row[:-1]] + [f"{row[-1]:,}"] for row in _rows(seen)]
     show_table(_COLUMNS, rows, title="")
-    click.echo(f"\n{facts['calls']:,} calls, about {facts['input_tokens']:,} tokens in")
+    echo(f"\n{facts['calls']:,} calls, about {facts['input_tokens']:,} tokens in")
     for call, body in seen.examples:
-        click.echo(f"\nfirst request of {call.judge} ({call.layer}, {call.item}, {call.order}):")
-        click.echo(body.decode())
+        echo(f"\nfirst request of {call.judge} ({call.layer}, {call.item}, {call.order}):")
+        echo(body.decode())
     for each in probes:
         word = f"{each.verdict} in {each.seconds:.1f} s" if each.ok else "FAILED"
-        click.echo(f"\nprobe {each.judge}: {word}: {visible(each.said)}")
+        echo(f"\nprobe {each.judge}: {word}: {beginning(each.said)}")
         if each.why is not None:
-            click.echo(f"  {each.why}")
+            echo(f"  {each.why}")
     for note in facts["notes"]:
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import say, show_table
+from judgelaw.cli._output import echo, say, show_table
+from judgelaw.errors import writing
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
@@ -67,15 +68,16 @@ def command(out: Path) -> None:
     audited = audit_study(study, out / "run")
     show(audited.analysis)
     _show_truth(audited.analysis)
-    click.echo(f"report: {audited.run / REPORT}")
+    echo(f"report: {audited.run / REPORT}")
 
 
 def _written(out: Path) -> Path:
-    out.mkdir(parents=True, exist_ok=True)
     study = out / "study.yaml"
-    if not study.exists():
-        (out / "items.jsonl").write_text("".join(map(_item, range(_ITEMS))), encoding="utf-8")
-        study.write_text(_STUDY, encoding="utf-8")
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        if not study.exists():
+            (out / "items.jsonl").write_text("".join(map(_item, range(_ITEMS))), encoding="utf-8")
+            study.write_text(_STUDY, encoding="utf-8")
     return study
 
 

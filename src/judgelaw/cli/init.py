@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from judgelaw.cli._help import examples
+from judgelaw.cli._output import echo
 from judgelaw.cli._study_text import PROVIDERS, items_text, study_text
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, writing
 
 _SEED = 20261115
 
@@ -34,15 +35,16 @@ def command(provider: str | None, model: str | None, out: Path) -> None:
         raise InputError(f"{out} exists; give another file with --out, or remove it")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", out.absolute().parent.name).strip("-._") or "study"
     items = out.parent / "items.jsonl"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(
-        study_text(provider, model, file=str(out), name=name[:100], seed=_SEED), encoding="utf-8"
-    )
-    click.echo(f"wrote {out}")
+    text = study_text(provider, model, file=str(out), name=name[:100], seed=_SEED)
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
+    echo(f"wrote {out}")
     if not items.exists():
-        items.write_text(items_text(), encoding="utf-8")
-        click.echo(f"wrote {items}: two examples, put your own items there")
-    click.echo(f"next: judgelaw check {out}", err=True)
+        with writing(items):
+            items.write_text(items_text(), encoding="utf-8")
+        echo(f"wrote {items}: two examples, put your own items there")
+    echo(f"next: judgelaw check {out}", err=True)
 
 
 def _asked(provider: str | None, model: str | None) -> tuple[str, str]:

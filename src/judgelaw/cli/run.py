@@ -6,6 +6,7 @@ import click
 
 from judgelaw.cli._acquire import lease_option
 from judgelaw.cli._help import examples
+from judgelaw.cli._output import echo
 
 
 @click.command(
@@ -38,6 +39,12 @@ from judgelaw.cli._help import examples
     is_flag=True,
     help="Cancel what waits in batches at providers, collect what they answered, submit no more.",
 )
+@click.option(
+    "--accept-loss",
+    is_flag=True,
+    help="Go on although the ledger lacks replies that it had: ask and pay for those calls again, "
+    "and write the loss down.",
+)
 @lease_option("With --ledger: how long a worker may be silent before others take its calls.")
 def command(
     study: Path,
@@ -47,6 +54,7 @@ def command(
     *,
     freeze_only: bool,
     cancel_batches: bool,
+    accept_loss: bool,
 ) -> None:
     """Freeze a study, ask every open call, and write RUN/calls.parquet.
 
@@ -65,16 +73,21 @@ def command(
         acquired = hand_over_study(study, out, ledger)
     else:
         acquired = acquire_study(
-            study, out, ledger=ledger, lease_s=lease_s, cancel_batches=cancel_batches
+            study,
+            out,
+            ledger=ledger,
+            lease_s=lease_s,
+            cancel_batches=cancel_batches,
+            accept_loss=accept_loss,
         )
         acquired.raise_if_open()
     t = acquired.totals
     if t.open:
-        click.echo(f"{t.open} calls wait for workers, {t.completed} are done", err=True)
+        echo(f"{t.open} calls wait for workers, {t.completed} are done", err=True)
         return
-    click.echo(
+    echo(
         f"{t.completed} calls done in {t.attempts} attempts ({t.failed} failed, {t.orphaned} "
         "orphaned)",
         err=True,
     )
-    click.echo(acquired.path / "calls.parquet")
+    echo(acquired.path / "calls.parquet")

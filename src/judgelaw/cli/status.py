@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import show_table, write_json
+from judgelaw.cli._output import echo, show_table, write_json
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -70,13 +70,15 @@ def _view(frozen: "FrozenRun", ledger: str | None) -> "AbstractContextManager[Le
 
 def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
     """Return what the command shows, as plain data."""
-    counts = dict.fromkeys((*_ATTEMPTS, "completed", "attempts", "flagged", "unsent"), 0)
+    from judgelaw.acquire.run import unread
+
+    counts = dict.fromkeys((*_ATTEMPTS, "completed", "attempts", "flagged", "unsent", "unread"), 0)
     judges: dict[str, Any] = {}
     batches: list[Any] = []
     if view is not None:
         totals = view.totals()
-        counts = {name: getattr(totals, name) for name in counts if name != "flagged"}
-        counts["flagged"] = view.flagged()
+        counts = {name: getattr(totals, name, 0) for name in counts}
+        counts |= {"flagged": view.flagged(), "unread": unread(frozen, view)}
         judges = {s.judge: _judge(s, frozen) for s in view.summaries()}
         batches = [{name: getattr(b, name) for name in BATCH} for b in view.batches()]
     # Planned is what was frozen: calls that `extend` added are in the ledger once it runs again.
@@ -108,7 +110,7 @@ def _show(run: Path, found: Mapping[str, Any]) -> None:
     heads = [name.replace("_", " ") for name in names]
     show_table(heads, [[str(found[name]) for name in names]], title=str(run))
     for note in _notes(found):
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     columns = ("judge", "completed", "retried", "truncated", "stop reasons", "failures", "flags")
     rows = [
         [
@@ -121,10 +123,10 @@ def _show(run: Path, found: Mapping[str, Any]) -> None:
         for name, judge in found["judges"].items()
     ]
     if rows:
-        click.echo()
+        echo()
         show_table(columns, rows, title="How the calls of each judge ended")
     if found["batches"]:
-        click.echo()
+        echo()
         listed_batches = [[str(batch[name] or "") for name in BATCH] for batch in found["batches"]]
         show_table(BATCH, listed_batches, title="Batches at providers")
 
@@ -137,6 +139,11 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
         )
     if found["unsent"]:
         yield f"{found['unsent']} more were reserved and never sent, which is no attempt"
+    if found["unread"]:
+        yield (
+            f"{found['unread']} replies are kept and not read yet; the next session reads them, "
+            "without asking again"
+        )
 
 
 def listed(counts: Mapping[str, int]) -> str:

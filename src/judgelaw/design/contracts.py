@@ -1,6 +1,7 @@
 """Judges as a study writes them: presets filled in, grids of contracts expanded."""
 
 from itertools import product
+from math import prod
 from typing import Any
 
 from judgelaw.design.judge import Decoding, JudgeSpec
@@ -62,6 +63,8 @@ name the template file of the revision, or set `provider: openai-chat` to let th
 FIXED = ("name", "provider", "family", "contract", "api_key", "base_url", "headers", "price")
 """Fields that a grid may not vary."""
 
+_MOST_CONTRACTS = 1_000
+
 
 def expand(entries: Any) -> tuple[Any, list[int], list[Problem]]:
     """Expand the judges of a study.
@@ -112,6 +115,9 @@ def _over_grid(judge: dict[str, Any], path: Path, problems: list[Problem]) -> li
         return [judge]
     for key, levels in grid.items():
         problems.extend(_grid_problems(key, levels, (*path, "grid", key)))
+    if len(problems) == before and prod(map(len, grid.values())) > _MOST_CONTRACTS:
+        text = f"more than {_MOST_CONTRACTS} contracts; vary fewer fields, or give fewer values"
+        problems.append(Problem(path=(*path, "grid"), text=text))
     if len(problems) > before:
         return [judge]
     return [

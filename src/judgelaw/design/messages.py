@@ -25,6 +25,7 @@ _RULES = {
     "dict_type": "must be a mapping; write keys with values",
     "model_type": "must be a mapping; write keys with values",
     "model_attributes_type": "must be a mapping; write keys with values",
+    "less_than_equal": "must be at most {le}; write a smaller number",
     "finite_number": "must be a finite number",
     "string_pattern_mismatch": "must match {pattern}; choose another",
     "string_too_short": "must not be empty; fill it in",
@@ -109,5 +110,6 @@ def dotted(path: Path) -> str:
     """Write a path as a reader would: `judges[0].decoding.top_p`."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        name = str(part) if str(part).isprintable() else repr(part)
+        text += f"[{part}]" if isinstance(part, int) else f".{name}" if text else name
     return text

@@ -43,7 +43,7 @@ class ScoreParser(Model):
 def _kind(value: Any) -> str | None:
     if isinstance(value, str):
         return "name"
-    keys = value if isinstance(value, dict) else vars(value)
+    keys = value if isinstance(value, dict) else getattr(value, "__dict__", {})
     for key, kind in (("regex", "regex"), ("json", "json"), ("field", "json"), ("score", "score")):
         if key in keys:
             return kind

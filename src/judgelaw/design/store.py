@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from judgelaw.errors import IntegrityError, RunLockedError
+from judgelaw.errors import IntegrityError, RunLockedError, writing
 
 SUMS = "SHA256SUMS"
 PENDING = ".pending"
@@ -35,15 +35,17 @@ def scratch(run: Path) -> Iterator[Path]:
 @contextmanager
 def exclusive(run: Path) -> Iterator[None]:
     """Hold the folder while it is frozen; the lock dies with its process."""
-    run.mkdir(parents=True, exist_ok=True)
-    with (run / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RunLockedError(
-                f"{run}: another process is freezing this run; wait for it or use another folder"
-            ) from None
-        yield
+    with writing(run):
+        run.mkdir(parents=True, exist_ok=True)
+        with (run / _LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RunLockedError(
+                    f"{run}: another process is freezing this run; wait for it, or use "
+                    "another folder"
+                ) from None
+            yield
 
 
 @contextmanager
@@ -88,12 +90,13 @@ def recover(run: Path) -> None:
 def durable(path: Path, content: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    _sync_folder(path.parent)
+    with writing(path):
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
 
 
 def file_sha256(path: Path) -> str:

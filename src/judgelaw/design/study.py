@@ -10,6 +10,8 @@ from judgelaw.design.model import Model, Name, PositiveFloat, PositiveInt, Share
 Role = Literal["audit", "evaluation", "reference", "control"]
 Task = Literal["pairwise", "pointwise"]
 Order = Literal["AB", "BA"]
+Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
+"""Repeats of a cell: no more than there are distinct seeds."""
 
 PAPER_SIX = "paper-six"
 ORDERS: tuple[Order, ...] = ("AB", "BA")
@@ -102,10 +104,10 @@ class Layer(Model):
 
     name: Name
     role: Role = "audit"
-    repeats: PositiveInt | None = None
+    repeats: Depth | None = None
     items: str | None = None
     judges: tuple[str, ...] | None = None
-    labels: Annotated[int, Field(ge=2)] | None = None
+    labels: Annotated[int, Field(ge=2, le=1_000)] | None = None
     prompt: str | None = None
 
 
@@ -147,7 +149,7 @@ class Analysis(Model):
     """What is decided about the analysis before the first call."""
 
     estimator: Literal["census", "sampled"] | None = None
-    depth: Annotated[int, Field(ge=2)] | None = None
+    depth: Annotated[int, Field(ge=2, le=2**31)] | None = None
     thresholds: dict[str, float] = Field(default_factory=dict)
     seeds: dict[str, int] = Field(default_factory=dict)
     draws: PositiveInt | None = None
@@ -168,7 +170,7 @@ class Study(Model):
     items: Items
     prompts: Prompts
     orders: dict[Order, PositiveFloat] = Field(default_factory=_both_orders)
-    repeats: PositiveInt = 4
+    repeats: Depth = 4
     schedule: Literal["random", "cells"] = "random"
     judges: tuple[JudgeSpec, ...]
     layers: tuple[Layer, ...] = ()

@@ -1,6 +1,7 @@
 """YAML as plain data, with the line of every key."""
 
 import datetime as dt
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 _PLAIN = ("str", "int", "float", "bool", "null", "timestamp")
 _MOST_NODES = 50_000
 _DEEPEST = 50
+_MOST_BITS = 128
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +112,14 @@ class _Builder:
             value = self.yaml.constructor.construct_object(node)
         except ValueError:
             self._report(node, path, f"no readable {kind}; put it in quotes if text is meant")
+            return None
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            self._report(node, path, "a number beyond all use; write a smaller one")
+            return None
+        if isinstance(value, float) and not math.isfinite(value):
+            self._report(
+                node, path, f"{value}, no number that a study can hold; write a finite one"
+            )
             return None
         if isinstance(value, dt.date | dt.datetime):
             # A revision or a model name that looks like a date: the text is what was meant.

@@ -1,4 +1,4 @@
-"""Diagnostics that fire: drift, replay, dependence, invalid outputs, unstable rankings."""
+"""Diagnostics: drift, replay, dependence, invalid outputs, rankings; one error rate for all."""
 
 from judgelaw.diagnose.cells import cells_finding, same_rank_excess
 from judgelaw.diagnose.control import control_finding
@@ -26,6 +26,7 @@ from judgelaw.diagnose.replay import (
     copies_finding,
     identical_texts,
     overlap,
+    overlaps,
     replay_finding,
 )
 from judgelaw.diagnose.resampled import How, Resampled
@@ -64,6 +65,7 @@ __all__ = [
     "match",
     "ordering_finding",
     "overlap",
+    "overlaps",
     "rank_drift",
     "rank_stability",
     "rank_test",

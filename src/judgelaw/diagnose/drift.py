@@ -5,10 +5,11 @@ between them, and y whether they agree. The slope is that of least squares withi
 
     sum_cells (sum xy - sum x sum y / n) / sum_cells (sum xx - (sum x)^2 / n)
 
-with the sums resampled by whole items. Cells have a level of their own: where long prompts take
-longer and agree more, a slope over all pairs at once would see drift that is none. Independent
-calls of a fixed law have slope 0. Repeats that copy the call before them, or a provider whose model
-changes, have a negative one.
+with the sums resampled by whole items for the band. Cells have a level of their own: where long
+prompts take longer and agree more, a slope over all pairs at once would see drift that is none.
+Independent calls of a fixed law have slope 0. Repeats that copy the call before them, or a provider
+whose model changes, have a negative one. What decides is not the band: the verdicts of every cell
+are shuffled over its ranks and times (`shuffles`), which is exact for any number of items.
 """
 
 from collections.abc import Callable
@@ -20,12 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT
+from judgelaw.diagnose.family import UNTESTABLE, Test, by_chance, rate, severity
 from judgelaw.diagnose.finding import Finding, Severity
 from judgelaw.diagnose.resampled import Floats, How, Resampled, resampled
+from judgelaw.diagnose.shuffles import Group, MixedCells, Shuffled, Statistic
 from judgelaw.tensor import VerdictTensor
 
-_MATERIAL = 0.02
-"""Change of agreement over the range of gaps that would matter to a component."""
+_MATERIAL, _SHARE = 0.02, 0.1
+"""Change of agreement over the range of gaps that would matter to a component: an absolute one, or
+a tenth of the disagreement of calls, whichever is smaller."""
 _THREE_RANKS = 3
 _BINS = 5
 _ITEMS_AT_ONCE = 4096
@@ -156,8 +160,50 @@ def _block_sums(
     return np.concatenate([within, levels], axis=1), float(low), float(high)
 
 
+def gap_statistic(mixed: MixedCells, seconds: NDArray[np.float64] | None = None) -> Statistic:
+    """Return |sum xy| within cells of shuffled calls, x by rank, or by time where that is given.
+
+    The sum of squares of x stays as it is under shuffling, so this orders tables as the slope does.
+    """
+    weights = [_weights(group, seconds) for group in mixed.groups]
+
+    def statistic(shuffled: Shuffled) -> Floats:
+        if seconds is None and len(weights) == 1:  # every cell has the same gaps
+            return np.abs(shuffled.same @ weights[0][0]) if len(weights[0]) else _nothing(shuffled)
+        total = _nothing(shuffled)
+        for codes, w in zip(shuffled.groups, weights, strict=True):
+            for at, (r, s) in enumerate(combinations(range(codes.shape[-1]), 2)):
+                total = total + (codes[..., r] == codes[..., s]) @ w[:, at]
+        return np.abs(total)
+
+    return statistic
+
+
+def gap_least(mixed: MixedCells) -> float:
+    """Return the chance of the steepest slope, at the least: one arrangement, or its mirror."""
+    return float(np.exp(-sum(group.arrangements.sum() for group in mixed.groups)))
+
+
+def _nothing(shuffled: Shuffled) -> Floats:
+    return np.zeros(len(shuffled.complete))
+
+
+def _weights(group: Group, seconds: NDArray[np.float64] | None) -> Floats:
+    """Return x less its mean over the cell for every pair of calls, 0 where x is unknown."""
+    r, s = np.triu_indices(group.ranks.shape[1], k=1)
+    at = group.ranks.astype(float)
+    if seconds is not None:
+        at = np.take_along_axis(seconds[tuple(group.cells.T)], group.ranks, axis=1)
+    x = np.abs(at[:, s] - at[:, r])
+    x = x if seconds is None else np.log1p(x)
+    there = np.isfinite(x)
+    x = np.where(there, x, 0.0)
+    mean = x.sum(axis=1, keepdims=True) / np.maximum(there.sum(axis=1, keepdims=True), 1)
+    return np.where(there, x - mean, 0.0)
+
+
 def drift_finding(
-    drift: Drift | None, *, kind: str, subject: str, adjacent: bool = False
+    drift: Drift | None, test: Test, *, kind: str, subject: str, adjacent: bool = False
 ) -> Finding:
     """Say whether agreement depends on the gap of repeat ranks ("rank") or of time ("time").
 
@@ -167,30 +213,38 @@ def drift_finding(
     """
     name = "rank_gap" if kind == "rank" else "elapsed_time"
     unit = "step of repeat rank" if kind == "rank" else "unit of log(1 + seconds)"
-    if drift is None or drift.slope.band is None:
+    if drift is None:
         need = "three repeats with known ranks" if kind == "rank" else "the times of calls (a run)"
         return Finding(
             name=name,
             verdict="unknown",
             headline=f"Drift by {'repeat rank' if kind == 'rank' else 'elapsed time'} is not "
             f"testable here.",
-            advice=f"It needs {need} and two items or more in every stratum.",
+            advice=f"It needs {need}.",
             subject=subject,
         )
     slope = drift.slope
     change = slope.estimate * drift.reach
+    no_test = adjacent and kind == "time"
+    held = UNTESTABLE if no_test else test
+    found = severity(held, material=_material(drift, change))
     weak = " Repeats were adjacent in time, so slow drift would not show." if adjacent else ""
-    severity = "unknown" if adjacent and kind == "time" else _severity(slope, change)
     return Finding(
         name=name,
-        verdict=severity,
+        verdict=found,
         headline=(
-            f"Agreement of calls of one cell changes by {slope.estimate:+.4f} per {unit} "
-            f"(band {_band(slope)}), {change:+.3f} over the whole range.{weak}"
+            f"Agreement of calls of one cell changes by {slope.estimate:+.4f} per {unit}"
+            f"{_band(slope)}, {change:+.3f} over the whole range.{weak}{rate(held)}"
         ),
-        advice=_ADVICE[severity],
+        advice=_ADJACENT if no_test else _advice(found, test),
         subject=subject,
-        figures={"slope": slope.estimate, "change": change, "reach": drift.reach},
+        figures={
+            "slope": slope.estimate,
+            "change": change,
+            "reach": drift.reach,
+            "p": held.p,
+            "p_adjusted": held.together,
+        },
         columns=("gap_from", "gap_to", "pairs", "agreement", "agreement_low", "agreement_high"),
         rows=tuple(
             (low, high, pairs, level.estimate, *(level.band or (None, None)))
@@ -199,22 +253,29 @@ def drift_finding(
     )
 
 
+_ADJACENT = (
+    "The time between adjacent repeats depends on how long the answers are: `schedule: random` "
+    "spreads repeats out, and tests for drift."
+)
 _ADVICE: dict[Severity, str] = {
-    "ok": "Nothing to do: calls look exchangeable over the range.",
-    "unknown": "The time between adjacent repeats depends on how long the answers are: "
-    "`schedule: random` spreads repeats out, and tests for drift.",
-    "notice": "The change is too small to move a component by much; mention it.",
+    "ok": "Nothing to do: no drift was found over the range.",
+    "notice": "The change is small, or not quite sure: mention it.",
     "problem": "Calls are not independent draws of one law: look for caching, batching or a "
     "changed model, and acquire anew with repeats spread over time.",
 }
 
 
-def _severity(slope: Resampled, change: float) -> Severity:
-    if not slope.alarming:
-        return "ok"
-    return "problem" if abs(change) >= _MATERIAL else "notice"
+def _advice(found: Severity, test: Test) -> str:
+    if found != "unknown":
+        return _ADVICE[found]
+    return f"Not testable here, since few cells hold calls that disagree: {by_chance(test)}."
+
+
+def _material(drift: Drift, change: float) -> bool:
+    pairs = sum(level[2] for level in drift.levels)
+    agreed = sum(n * level.estimate for *_, n, level in drift.levels if n)
+    return abs(change) >= min(_MATERIAL, _SHARE * (1 - agreed / max(pairs, 1)))
 
 
 def _band(found: Resampled) -> str:
-    low, high = found.band or (float("nan"), float("nan"))
-    return f"[{low:.4f}, {high:.4f}]"
+    return "" if found.band is None else f" (band [{found.band[0]:.4f}, {found.band[1]:.4f}])"

@@ -9,6 +9,9 @@ verdicts of every cell, which rank got which is then a random permutation, with 
     agreement:  z_r, how often rank r agrees with the other ranks of its cell; largest |z| by
                 Bonferroni
     copies:     z_rs, how often two ranks agree; largest z by Bonferroni
+
+These p values are those of large numbers. What decides is the smallest of the three, held against
+the smallest of the three in shuffles of the calls (`shuffles`), which is exact for few cells too.
 """
 
 from dataclasses import dataclass
@@ -19,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, count_ranked
+from judgelaw.diagnose.family import Floats, Test, by_chance, rate, severity
 from judgelaw.diagnose.finding import Finding, Severity
+from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic
 from judgelaw.tensor import VerdictTensor
 
-Floats = NDArray[np.float64]
-
-PROBLEM, NOTICE = 1e-4, 1e-2
 _PAIR = 2
 _CELLS_AT_ONCE = 1 << 16
 
@@ -42,6 +44,7 @@ class RankTest:
         odd_rank: the rank whose verdicts are furthest from the others'.
         p_copy, copied: of the pair of ranks that agrees most, and the pair.
         copy_rate: how often that pair agrees.
+        mixed: cells that are not unanimous: the only ones that tell.
     """
 
     cells: int
@@ -55,6 +58,7 @@ class RankTest:
     p_copy: float
     copied: tuple[int, int]
     copy_rate: float
+    mixed: int
 
     @property
     def p(self) -> float:
@@ -63,7 +67,7 @@ class RankTest:
 
 
 def rank_test(tensor: VerdictTensor) -> RankTest | None:
-    """Test exchangeability of the ranks; None without ranks or where every cell is unanimous."""
+    """Hold ranks against each other; None without ranks or where every cell is unanimous."""
     from scipy.special import chdtrc, ndtr  # noqa: PLC0415 - scipy loads when it is needed
 
     if tensor.ranked is None or tensor.ranked.shape[-1] < _PAIR:
@@ -89,7 +93,49 @@ def rank_test(tensor: VerdictTensor) -> RankTest | None:
         p_copy=min(1.0, pairs * float(ndtr(-z_copy))),
         copied=copied,
         copy_rate=float(found.same[copied] / found.mixed),
+        mixed=found.mixed,
     )
+
+
+def rank_least(mixed: MixedCells) -> float:
+    """Return the chance of the clearest pattern of ranks, at the least.
+
+    One cell may stand as it stands, since no rank is named beforehand: the others have to follow.
+    """
+    ways = mixed.complete.arrangements
+    return float(np.exp(ways.max() - ways.sum())) if ways.size else 1.0
+
+
+def rank_statistic(mixed: MixedCells) -> Statistic:
+    """Return how unusual the most unusual rank or pair of ranks is, of shuffled calls.
+
+    The same three p values as in `rank_test`; the smallest one, with its sign turned.
+    """
+    from scipy.special import chdtrc, ndtr  # noqa: PLC0415 - scipy loads when it is needed
+
+    R = mixed.complete.codes.shape[1]
+    found = _sums(mixed.complete.codes, mixed.verdicts)
+    V = np.diag(found.shares) - found.products
+    inverse = np.linalg.pinv(V, hermitian=True)
+    df = (R - 1) * int(np.linalg.matrix_rank(V, hermitian=True))
+    ends = np.zeros((R * (R - 1) // 2, R))
+    for at, pair in enumerate(combinations(range(R), 2)):
+        ends[at, pair] = 1 / (R - 1)
+
+    def statistic(shuffled: Shuffled) -> Floats:
+        D = shuffled.counts - found.shares
+        Q = (R - 1) / R * np.einsum("brc,cd,brd->b", D, inverse, D)
+        smallest = np.asarray(2 * chdtrc(df, Q))
+        if R > _PAIR:
+            agreement = shuffled.same @ ends
+            off = np.abs(agreement - agreement.mean(axis=1, keepdims=True)).max(axis=1)
+            surplus = shuffled.same.max(axis=1) - found.expected
+            odd = 4 * R * ndtr(-off / sqrt(found.spread)) if found.spread > 0 else smallest
+            copied = len(ends) * ndtr(-surplus / sqrt(found.variance))
+            smallest = np.minimum(np.minimum(smallest, odd), copied)
+        return -smallest
+
+    return statistic
 
 
 @dataclass(kw_only=True)
@@ -191,56 +237,60 @@ def _closest_pair(found: _Sums) -> tuple[tuple[int, int], float]:
     return best, surplus / sqrt(found.variance) if found.variance > 0 else 0.0
 
 
-def exchange_finding(test: RankTest | None, verdicts: tuple[str, ...], *, subject: str) -> Finding:
+def exchange_finding(
+    ranks: RankTest | None, test: Test, verdicts: tuple[str, ...], *, subject: str
+) -> Finding:
     """Say whether one repeat rank is different, or repeats another."""
-    if test is None:
+    if ranks is None:
         return Finding(
             name="exchangeable_repeats",
             verdict="unknown",
-            headline="Whether repeats are exchangeable is not testable: ranks are unknown, or "
+            headline="Whether repeats are exchangeable is not testable here: ranks are unknown, or "
             "every cell is unanimous.",
             advice="Keep the repeat rank of every call in the table.",
             subject=subject,
         )
-    R = len(test.frequencies)
-    severity = _severity(min(test.p, test.p_copy if R > _PAIR else 1.0))
+    found = severity(test)
     return Finding(
         name="exchangeable_repeats",
-        verdict=severity,
-        headline=_headline(test, verdicts, severity),
-        advice=_ADVICE[severity],
+        verdict=found,
+        headline=_headline(ranks, verdicts, found) + rate(test),
+        advice=_ADVICE.get(found) or f"Few cells hold calls that disagree: {by_chance(test)}.",
         subject=subject,
         figures={
             "p": test.p,
-            "p_verdicts": test.p_verdicts,
-            "p_agreement": test.p_agreement,
-            "p_copy": test.p_copy,
-            "odd_rank": float(test.odd_rank),
+            "p_adjusted": test.together,
+            "p_verdicts": ranks.p_verdicts,
+            "p_agreement": ranks.p_agreement,
+            "p_copy": ranks.p_copy,
+            "odd_rank": float(ranks.odd_rank),
         },
         columns=("repeat", *verdicts, "agreement_with_others"),
         rows=tuple(
-            (r, *map(float, test.frequencies[r]), float(test.agreement[r])) for r in range(R)
+            (r, *map(float, shares), float(ranks.agreement[r]))
+            for r, shares in enumerate(ranks.frequencies)
         ),
     )
 
 
-def _headline(test: RankTest, verdicts: tuple[str, ...], severity: Severity) -> str:
-    if severity == "ok":
+def _headline(ranks: RankTest, verdicts: tuple[str, ...], found: Severity) -> str:
+    cells = f"{ranks.mixed:,} of {ranks.cells:,} cells are not unanimous"
+    if found == "unknown":
+        return f"Whether repeats are exchangeable is not testable here: {cells}."
+    if found == "ok":
+        return f"No repeat rank stands out: {cells}, and they show nothing beyond chance."
+    if len(ranks.frequencies) > _PAIR and ranks.p_copy < ranks.p:
+        r, s = ranks.copied
         return (
-            f"Repeat ranks are exchangeable as far as {test.cells:,} cells show (p = {test.p:.2g})."
+            f"Repeats {r} and {s} agree in {100 * ranks.copy_rate:.1f}% of the cells that are not "
+            f"unanimous, more than other repeats."
         )
-    if test.p_copy < test.p:
-        r, s = test.copied
-        return (
-            f"Repeats {r} and {s} agree in {100 * test.copy_rate:.1f}% of the cells that are not "
-            f"unanimous, far more than other repeats (p = {test.p_copy:.2g})."
-        )
-    odd = test.odd_rank
-    rest = np.delete(test.frequencies, odd, axis=0).mean(axis=0)
-    c = int(np.abs(test.frequencies[odd] - rest).argmax())
+    odd = ranks.odd_rank
+    rest = np.delete(ranks.frequencies, odd, axis=0).mean(axis=0)
+    c = int(np.abs(ranks.frequencies[odd] - rest).argmax())
     return (
-        f"Repeat {odd} differs from the others (p = {test.p:.2g}): {verdicts[c]} in "
-        f"{100 * test.frequencies[odd, c]:.1f}% of its calls against {100 * rest[c]:.1f}%."
+        f"Repeat {odd} differs from the others: {verdicts[c]} in "
+        f"{100 * ranks.frequencies[odd, c]:.1f}% of its calls against {100 * rest[c]:.1f}%."
     )
 
 
@@ -250,7 +300,3 @@ _ADVICE: dict[Severity, str] = {
     "problem": "Find out what was different about that repeat (another model, a warm cache, a "
     "replayed reply); drop it, or acquire anew.",
 }
-
-
-def _severity(p: float) -> Severity:
-    return "problem" if p < PROBLEM else "notice" if p < NOTICE else "ok"

@@ -1,22 +1,53 @@
-"""Does the ranking of judges survive: correction, and other items?"""
+"""How judges rank, and which of them these items tell apart.
+
+Two judges of one law differ on an item by chance alone, so that the sign of the difference is a
+toss: flipping the signs of the paired item differences gives the exact null distribution of their
+mean, whatever the items and however settled the judges. All pairs of judges share one level (Holm):
+of judges that are alike, any two are told apart in at most 1 of 20 audits. Judges that have the
+same mean over all items, but owe it to many items here and to few there, are no matter of signs. So
+that a kind of item which is rare and was not drawn does not mislead, the difference has to hold in
+random weights of the items (Gaffke's bound at 97.5%), with one item more that nobody saw and that
+speaks against it: with the largest value that an item can have where few items carry a judge's
+mean, else one step beyond the largest that was seen. Estimates that are equal are tied, and judges
+that are not told apart are called not separated.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
+from math import inf, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgelaw.diagnose.family import (
+    PROBLEM,
+    Bundle,
+    Test,
+    draws_for,
+    holm,
+    permutation_ps,
+    rate,
+)
 from judgelaw.diagnose.finding import Cell, Finding
 from judgelaw.diagnose.matching import Matched
 from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate import Design, decompose
 from judgelaw.estimate.weights import Weights
+from judgelaw.streams import stream
 from judgelaw.uncertainty.bands import resampled_means
 
 Floats = NDArray[np.float64]
 TAU = 0.02
 """The paper's descriptive threshold on the prompt component."""
-_NOTICEABLE = 0.05
+_TIE = 1e-12
+_ITEMS_AT_MOST = 1 << 14
+"""Of more items an even sample has its signs flipped: that is exact too, and enough."""
+_NUMBERS_AT_ONCE = 1 << 20
+_WEIGHTS = 4_000
+_ONE_SIDE = 0.025
+_FEW = 8.0
+"""Items that carry a mean, (sum x^2)^2 / sum x^4, below which rare items may have been missed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +63,13 @@ class RankStability:
         threshold: tau.
         top_differs: share of item resamples in which plug-in and corrected name different top
             judges; nan where items cannot be resampled.
-        top_changes: share of resamples in which the corrected top judge is not the observed one.
+        top_changes: share of resamples in which the corrected top judge is not the observed one, or
+            shares its place.
         same_order: share of resamples with the observed corrected ranking from top to bottom.
+        separated: pairs (larger, smaller) that the items tell apart, all pairs at one level of 5%.
+        p_reversed: of the clearest pair that the plug-in ranks the other way round, all pairs
+            considered; 1 without one.
+        least: the smallest that `p_reversed` could be.
     """
 
     component: str
@@ -48,6 +84,33 @@ class RankStability:
     top_differs: float
     top_changes: float
     same_order: float
+    separated: tuple[tuple[str, str], ...]
+    p_reversed: float
+    least: float
+
+    @property
+    def in_words(self) -> str:
+        """The corrected ranking from the largest down, with = between judges that are tied."""
+        return in_words(self.corrected, self.estimates)
+
+    @property
+    def plugin_in_words(self) -> str:
+        """The plug-in ranking, likewise."""
+        return in_words(self.plugin, self.plugins)
+
+    @property
+    def top(self) -> tuple[str, ...]:
+        """The judges that may be the largest: none of them is separated from the first."""
+        first = self.corrected[0]
+        return tuple(n for n in self.corrected if (first, n) not in self.separated)
+
+
+def in_words(names: Sequence[str], values: Mapping[str, float]) -> str:
+    """Write a ranking; judges whose values are equal are tied."""
+    said = names[0]
+    for a, b in pairwise(names):
+        said += f" {'=' if abs(values[a] - values[b]) <= _TIE else '>'} {b}"
+    return said
 
 
 def rank_stability(
@@ -69,6 +132,12 @@ def rank_stability(
     plugin = np.stack([d.plugin[component] for d in found], axis=-1)
     means, plugs = corrected.mean(axis=0), plugin.mean(axis=0)
     differs, changes, same = _resampled(corrected, plugin, matched.strata, draws, seed)
+    first = next(iter(matched.tensors.values()))
+    levels = {"prompt": len(first.prompts), "order": len(first.orders)}.get(
+        component, len(first.verdicts)
+    )
+    top = 1 - 1 / min(levels, len(first.verdicts))
+    separated, p_reversed, least = _told_apart(names, corrected, plugs, top, seed)
     return RankStability(
         component=component,
         depth=matched.depth,
@@ -82,7 +151,78 @@ def rank_stability(
         top_differs=differs,
         top_changes=changes,
         same_order=same,
+        separated=separated,
+        p_reversed=p_reversed,
+        least=least,
     )
+
+
+def _told_apart(
+    names: tuple[str, ...], values: Floats, plugs: Floats, top: float, seed: int
+) -> tuple[tuple[tuple[str, str], ...], float, float]:
+    """Return the pairs of judges told apart, and how sure the plug-in reverses one of them."""
+    if np.isnan(values).any():
+        return (), nan, inf
+    pairs = list(combinations(range(len(names)), 2))
+    x = values[:: -(-len(values) // _ITEMS_AT_MOST)]
+    d = np.stack([x[:, a] - x[:, b] for a, b in pairs], axis=-1)
+    d = np.where(np.abs(d) <= _TIE, 0.0, d)
+    ps = sign_flip_ps(d, stream(seed, "sign flips"), draws_for(len(pairs)))
+    told = [at for at, p in enumerate(holm(ps)) if p <= PROBLEM]
+    held = [
+        at for at in told if _holds(d[:, at], x[:, list(pairs[at])], top, stream(seed, "unseen"))
+    ]
+    means = values.mean(axis=0)
+    separated = tuple(
+        (names[a], names[b]) if means[a] > means[b] else (names[b], names[a])
+        for a, b in (pairs[at] for at in held)
+    )
+    turned = [
+        p
+        for (a, b), p in zip(pairs, ps, strict=True)
+        if (means[a] - means[b]) * (plugs[a] - plugs[b]) < 0
+    ]
+    least = 2.0 ** (1 - np.count_nonzero(d, axis=0).max())
+    return separated, min(1.0, len(pairs) * min(turned, default=1.0)), len(pairs) * float(least)
+
+
+def _holds(d: Floats, two: Floats, top: float, rng: np.random.Generator) -> bool:
+    """Say whether a difference outweighs an item that nobody saw, in random weights of the items.
+
+    Args:
+        d: differences of the items.
+        two: values of both judges, (items, 2).
+        top: the largest value that an item can have.
+        rng: of the weights.
+    """
+    y = d if d.sum() > 0 else -d
+    second, first = np.partition(-y, -2)[-2:] if len(y) > 1 else (0.0, top)
+    few = ((two**2).sum(axis=0) ** 2 < _FEW * (two**4).sum(axis=0)).any()
+    unseen = top if few else min(top, 2 * first - second)
+    below = 0
+    for size in _sizes(_WEIGHTS, len(y)):
+        W = rng.standard_exponential((size, len(y) + 1))
+        below += int((W @ np.append(y, -unseen) <= 0).sum())
+    return below <= _ONE_SIDE * _WEIGHTS
+
+
+def sign_flip_ps(d: Floats, rng: np.random.Generator, most: int) -> list[float]:
+    """Return two-sided p values of "the item differences are symmetric about 0", a column each."""
+
+    def draw(size: int, wanted: Sequence[int]) -> list[Floats]:
+        parts = []
+        for part in _sizes(size, len(d)):
+            signs = 2.0 * rng.integers(0, 2, size=(part, len(d)), dtype=np.int8) - 1
+            parts.append(np.abs(signs @ d[:, list(wanted)]))
+        return list(np.concatenate(parts).T)
+
+    return permutation_ps([float(x) for x in np.abs(d.sum(axis=0))], draw, most)
+
+
+def _sizes(draws: int, items: int) -> list[int]:
+    """Cut draws into blocks that fit in memory."""
+    at_once = max(1, _NUMBERS_AT_ONCE // items)
+    return [min(at_once, draws - start) for start in range(0, draws, at_once)]
 
 
 def _resampled(
@@ -98,40 +238,66 @@ def _resampled(
     except NotIdentifiedError:  # a stratum of one item: nothing to resample, and nan says so
         return np.nan, np.nan, np.nan
     ours, theirs = means[:, :J], means[:, J:]
-    top = ours.argmax(axis=1)
     observed = np.argsort(-corrected.mean(axis=0), kind="stable")
-    same = (np.argsort(-ours, axis=1, kind="stable") == observed).all(axis=1)
+    steps = -np.diff(ours[:, observed], axis=1)
+    ahead = ours[:, observed[0]] - ours[:, observed[1:]].max(axis=1)
     return (
-        float((top != theirs.argmax(axis=1)).mean()),
-        float((top != observed[0]).mean()),
-        float(same.mean()),
+        float((_tops(ours) != _tops(theirs)).any(axis=1).mean()),
+        float((ahead <= _TIE).mean()),
+        float((steps > _TIE).all(axis=1).mean()),
     )
+
+
+def _tops(means: Floats) -> NDArray[np.bool_]:
+    """Say which judges share the top place."""
+    return np.asarray(means >= means.max(axis=1, keepdims=True) - _TIE)
 
 
 def _ranked(names: tuple[str, ...], values: Floats) -> tuple[str, ...]:
     return tuple(names[i] for i in np.argsort(-values, kind="stable"))
 
 
-def ordering_finding(found: RankStability) -> Finding:
-    """Say whether correction changes who is flagged, or how judges rank."""
+def ordering_test(found: RankStability) -> Bundle:
+    """Return the test of "the plug-in reverses no judges that differ"."""
+    return Bundle(least={"ordering": found.least}, run=lambda *_: [found.p_reversed])
+
+
+def ordering_finding(found: RankStability, test: Test) -> Finding:
+    """Say whether the plug-in reverses judges that the corrected estimate tells apart.
+
+    Which of them a threshold flags, and how estimates rank that are not told apart, is in the
+    table: it differs in most clean audits.
+    """
     said = _changes(found)
     where = f"by {found.component} at R = {found.depth}"
     return Finding(
         name="ordering",
-        verdict="notice" if said else "ok",
-        headline=(
-            f"Correction changes the picture {where}: {'; '.join(said)}."
-            if said
-            else f"Correction changes neither flags nor the ranking {where}."
-        ),
+        verdict="notice" if rate(test) else "ok",
+        headline=_ordering(said, where, test),
         advice=(
             "Quote the corrected values: the plug-in ranks judges by call noise as well."
             if said
             else "Either may be quoted; the corrected one does not depend on the depth."
         ),
-        figures={"depth": float(found.depth), "threshold": found.threshold},
+        figures={
+            "depth": float(found.depth),
+            "threshold": found.threshold,
+            "p": test.p,
+            "p_adjusted": test.together,
+        },
         columns=("judge", "plugin", "corrected", "plugin_flagged", "flagged"),
         rows=tuple(_row(found, name) for name in found.corrected),
+    )
+
+
+def _ordering(said: Sequence[str], where: str, test: Test) -> str:
+    if not said:
+        return f"Correction changes neither flags nor the ranking {where}."
+    if found := rate(test):
+        return f"Correction changes the picture {where}: {'; '.join(said)}.{found}"
+    return (
+        f"Correction moves the estimates {where}: {'; '.join(said)}. No judges that these items "
+        "tell apart change places."
     )
 
 
@@ -142,10 +308,9 @@ def _changes(found: RankStability) -> list[str]:
             f"above {found.threshold:g} the plug-in flags {_list(found.plugin_flagged)}, the "
             f"corrected estimate {_list(found.flagged)}"
         )
-    if found.corrected != found.plugin:
+    if found.in_words != found.plugin_in_words:
         said.append(
-            f"the plug-in ranks {' > '.join(found.plugin)}, the corrected estimate "
-            f"{' > '.join(found.corrected)}"
+            f"the plug-in ranks {found.plugin_in_words}, the corrected estimate {found.in_words}"
         )
     return said
 
@@ -156,36 +321,49 @@ def _row(found: RankStability, name: str) -> tuple[Cell, ...]:
 
 
 def top_judge_finding(found: RankStability) -> Finding:
-    """Say how far the top judge depends on the items at hand."""
+    """Say whether one judge has the largest component, or which are not separated."""
     figures = {
         "top_changes": found.top_changes,
         "top_differs": found.top_differs,
         "same_order": found.same_order,
+        "separated_pairs": float(len(found.separated)),
     }
-    if np.isnan(found.top_changes):
+    if np.isnan(list(found.estimates.values())).any():
         return Finding(
             name="top_judge",
             verdict="unknown",
-            headline="Items cannot be resampled (a stratum of one item, or no such component).",
-            advice="Merge small strata to learn whether the ranking would survive other items.",
+            headline="The judges cannot be ranked: there is no such component.",
+            advice="Rank them by a component that all of them have.",
             figures=figures,
         )
-    top = found.corrected[0]
-    unstable = found.top_changes > _NOTICEABLE
+    alone = len(found.top) == 1
     return Finding(
         name="top_judge",
-        verdict="notice" if unstable else "ok",
-        headline=(
-            f"{top} has the largest {found.component} component; in "
-            f"{100 * found.top_changes:.1f}% of item resamples another judge has, and in "
-            f"{100 * found.top_differs:.1f}% plug-in and corrected name different ones."
-        ),
+        verdict="ok" if alone else "unknown",
+        headline=_top(found),
         advice=(
-            "Do not name a worst judge from these items: show the differences with their bands."
-            if unstable
-            else "The top place does not hang on the choice of items."
+            "It may be named: other items like these would leave it on top."
+            if alone
+            else "Do not name a worst judge from these items: show the differences with their "
+            "intervals."
         ),
         figures=figures,
+    )
+
+
+def _top(found: RankStability) -> str:
+    first, *others = found.top
+    level = f"of judges that are alike, any are told apart in at most 1 of {1 / PROBLEM:.0f} audits"
+    if not others:
+        return (
+            f"{first} has the largest {found.component} component, told apart from every other "
+            f"judge ({level})."
+        )
+    if not found.separated:
+        return f"The judges are not separated by their {found.component} components ({level})."
+    return (
+        f"{first} and {_list(tuple(others))} are not separated by their {found.component} "
+        f"components: any of them may have the largest ({level})."
     )
 
 

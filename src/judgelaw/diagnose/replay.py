@@ -5,16 +5,28 @@ ledger), streams that repeat each other's verdicts, and repeats that repeat each
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.arrays import ABSENT
+from judgelaw.arrays import ABSENT, count_ranked
+from judgelaw.diagnose.family import (
+    NOTICE,
+    PROBLEM,
+    Bundle,
+    Floats,
+    Test,
+    permutation_p,
+    rate,
+    severity,
+)
 from judgelaw.diagnose.finding import Finding
+from judgelaw.diagnose.shuffles import log_arrangements
 from judgelaw.tensor import VerdictTensor
 
 Objects = NDArray[Any]
@@ -23,7 +35,11 @@ _TELLING = 40
 """Characters of a text that two independent samples would hardly share word for word."""
 _MOST = 0.5
 _P = 1e-6
+_ZERO = 1e-9
 _PAIR = 2
+_CALLS_AT_MOST = 1 << 17
+"""Of larger streams an even sample of the cells is shuffled: that is exact too, and enough."""
+_CODES_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,7 +135,7 @@ def identical_texts(texts: Objects | None) -> tuple[int, int]:
     return same, telling
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Overlap:
     """How far two streams repeat each other, rank by rank.
 
@@ -128,46 +144,72 @@ class Overlap:
         identical: share of them with one verdict.
         expected: the same if ranks had been matched at random.
         z: how far the two are apart, in permutation standard errors.
+        least: chance of the best match of ranks that the verdicts allow, at the least.
+        mixed: verdicts of both streams in the cells where neither is unanimous, (cells, ranks).
     """
 
     calls: int
     identical: float
     expected: float
     z: float
+    least: float
+    mixed: tuple[NDArray[np.int16], NDArray[np.int16]]
 
     @property
-    def shared(self) -> bool:
-        """Whether the streams share calls beyond chance."""
-        from scipy.special import ndtr  # noqa: PLC0415 - scipy loads when it is needed
+    def copied(self) -> bool:
+        """Whether every call has its twin, and chance alone would not have matched them."""
+        return self.identical == 1 and self.least < _P
 
-        return bool(ndtr(-self.z) < _P)
+    def p(self, rng: np.random.Generator, most: int) -> float:
+        """Return the p value of "ranks match at random", by shuffling those of one stream."""
+        step = -(-self.mixed[0].size // _CALLS_AT_MOST)
+        a, b = (z[::step] for z in self.mixed)
+
+        def draw(size: int) -> Floats:
+            at_once = max(1, _CODES_AT_ONCE // a.size)
+            sizes = [min(at_once, size - start) for start in range(0, size, at_once)]
+            parts = [
+                (rng.permuted(np.broadcast_to(a, (k, *a.shape)), axis=-1) == b).sum(axis=(1, 2))
+                for k in sizes
+            ]
+            return np.concatenate(parts).astype(float)
+
+        return permutation_p(float((a == b).sum()), draw, most)
 
 
 def overlap(a: VerdictTensor, b: VerdictTensor) -> Overlap | None:
     """Compare two streams on their common cells; None if they share none, or do not vary.
 
-    Given the verdicts of both streams in a cell, independent streams match ranks at random: the
-    number of matches has mean sum_rs X_rs / R and variance sum_rs (X_rs - row - column + mean)^2
-    / (R - 1), with X_rs = [a_r = b_s].
+    Given the verdicts of both streams in a cell, with shares a_c and b_c, independent streams match
+    ranks at random: the number of matches has mean R sum_c a_c b_c and variance
+
+        R^2 / (R - 1) [sum a b - sum a^2 b - sum a b^2 + (sum a b)^2]
     """
     pair = _aligned(a, b)
     if pair is None:
         return None
     za, zb = pair
     R = za.shape[1]
-    X = (za[:, :, None] == zb[:, None, :]).astype(float)
-    rows, columns = X.mean(axis=2, keepdims=True), X.mean(axis=1, keepdims=True)
-    centred = X - rows - columns + X.mean(axis=(1, 2), keepdims=True)
-    variance = float((centred**2).sum() / (R - 1))
-    if variance == 0:
+    mixed = (np.ptp(za, axis=1) > 0) & (np.ptp(zb, axis=1) > 0)
+    if not mixed.any():
         return None
+    C = 1 + int(max(za.max(), zb.max()))
+    na, nb = (count_ranked(z[mixed], C) for z in (za, zb))
+    pa, pb = na / R, nb / R
+    both = (pa * pb).sum(axis=1)
+    spread = both - (pa * pb * (pa + pb)).sum(axis=1) + both**2
+    variance = float(R**2 / (R - 1) * spread.sum())
     matches = float((za == zb).sum())
-    expected = float(X.sum() / R)
+    # Where a stream is unanimous every matching gives the same.
+    expected = float((za[~mixed] == zb[~mixed]).sum() + R * both.sum())
+    ways = np.minimum(log_arrangements(na), log_arrangements(nb))
     return Overlap(
         calls=za.size,
         identical=matches / za.size,
         expected=expected / za.size,
-        z=(matches - expected) / np.sqrt(variance),
+        z=(matches - expected) / np.sqrt(variance) if variance > _ZERO else 0.0,
+        least=float(np.exp(-ways.sum())),
+        mixed=(za[mixed], zb[mixed]),
     )
 
 
@@ -194,56 +236,60 @@ def _aligned(
     return (codes[0][there], codes[1][there]) if there.any() else None
 
 
-def copies_finding(streams: Mapping[str, VerdictTensor]) -> Finding:
-    """Say whether streams of calls (judges, layers, runs) are copies of each other, or overlap."""
-    rows = tuple(_overlaps(streams))
-    if not rows:
+def copy_test(pair: Overlap, rng: np.random.Generator) -> Bundle:
+    """Return the test of "ranks match at random" of one pair of streams."""
+    return Bundle(least={"copied": pair.least}, run=lambda _, most: [pair.p(rng, most)])
+
+
+def overlaps(streams: Mapping[str, VerdictTensor]) -> dict[tuple[str, str], Overlap]:
+    """Compare all pairs of streams that share cells which can tell."""
+    found = {(x, y): overlap(a, b) for (x, a), (y, b) in combinations(streams.items(), 2)}
+    return {names: pair for names, pair in found.items() if pair is not None}
+
+
+def copies_finding(
+    streams: int,
+    pairs: Mapping[tuple[str, str], Overlap],
+    tests: Sequence[Test],
+) -> Finding:
+    """Say whether streams of calls (judges, layers, runs) are copies of each other, or overlap.
+
+    `tests` has one for each pair.
+    """
+    rows = tuple(
+        (*names, pair.calls, pair.identical, pair.expected, pair.z, test.together <= PROBLEM)
+        for (names, pair), test in zip(pairs.items(), tests, strict=True)
+    )
+    if all(isnan(test.together) for test in tests):
         return Finding(
             name="copied_streams",
             verdict="unknown",
-            headline="No two streams share cells with ranked calls, so none can be a copy.",
+            headline="Copies of streams are not testable here: no two streams share enough cells "
+            "in which the ranked calls of both disagree.",
             advice="Nothing to do.",
         )
-    shared = [row for row in rows if row[-1]]
     columns = ("stream_a", "stream_b", "calls", "identical", "expected", "z", "shared")
+    shared = [(row, test) for row, test in zip(rows, tests, strict=True) if test.together <= NOTICE]
     if not shared:
         return Finding(
             name="copied_streams",
             verdict="ok",
-            headline=f"No two of {len(streams)} streams share calls beyond chance.",
+            headline=f"No two of {streams} streams share calls beyond chance.",
             advice="Nothing to do.",
             columns=columns,
             rows=rows,
         )
-    worst = max(shared, key=lambda row: row[3])
+    worst, test = max(shared, key=lambda pair: (pair[0][-1], pair[0][3]))
     return Finding(
         name="copied_streams",
-        verdict="problem",
+        verdict=severity(test),
         headline=(
             f"{worst[0]} and {worst[1]} give the same verdict in {100 * worst[3]:.1f}% of their "
             f"{worst[2]:,} common calls, rank by rank, where {100 * worst[4]:.1f}% is chance: they "
-            "share calls."
+            f"share calls.{rate(test)}"
         ),
         advice="Streams that reuse calls on purpose must be counted once; otherwise one of them "
         "is a copy, and agreement between them is no evidence.",
         columns=columns,
         rows=rows,
     )
-
-
-Row = tuple[str, str, int, float, float, float, bool]
-
-
-def _overlaps(streams: Mapping[str, VerdictTensor]) -> Iterator[Row]:
-    for (name_a, a), (name_b, b) in combinations(streams.items(), 2):
-        found = overlap(a, b)
-        if found is not None:
-            yield (
-                name_a,
-                name_b,
-                found.calls,
-                found.identical,
-                found.expected,
-                found.z,
-                found.shared,
-            )

@@ -1,4 +1,4 @@
-"""Item bands of diagnostics: one for the table, and a wider one that decides whether to speak."""
+"""Item bands of diagnostics: they describe, and do not decide."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,6 @@ Floats = NDArray[np.float64]
 Pair = tuple[float, float]
 Statistic = Callable[[Floats], Floats]
 
-ALARM = 0.99
-"""Coverage of the band that must leave out zero before a diagnostic speaks up."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class How:
@@ -28,22 +25,15 @@ class How:
 
 @dataclass(frozen=True, kw_only=True)
 class Resampled:
-    """A statistic with its item band, and the wider band that decides.
+    """A statistic with its item band.
 
     Attributes:
         estimate: at the items at hand.
         band: at the level asked for; None where items cannot be resampled.
-        outer: at 99%.
     """
 
     estimate: float
     band: Pair | None
-    outer: Pair | None
-
-    @property
-    def alarming(self) -> bool:
-        """Whether the wider band leaves out zero."""
-        return self.outer is not None and not self.outer[0] <= 0 <= self.outer[1]
 
 
 def resampled(
@@ -54,16 +44,11 @@ def resampled(
     try:
         means = resampled_means(values, strata=strata, draws=how.draws, seed=how.seed)
     except NotIdentifiedError:  # a stratum of one item; `None` in place of a band says so
-        return tuple(Resampled(estimate=float(x), band=None, outer=None) for x in point)
+        return tuple(Resampled(estimate=float(x), band=None) for x in point)
     drawn = statistic(means).reshape(how.draws, point.size)
-    inner = band_of_draws(point, drawn, level=how.level)
-    outer = band_of_draws(point, drawn, level=ALARM)
+    bands = band_of_draws(point, drawn, level=how.level)
     return tuple(
-        Resampled(
-            estimate=float(point[i]),
-            band=_pair(inner.low[i], inner.high[i]),
-            outer=_pair(outer.low[i], outer.high[i]),
-        )
+        Resampled(estimate=float(point[i]), band=_pair(bands.low[i], bands.high[i]))
         for i in range(point.size)
     )
 

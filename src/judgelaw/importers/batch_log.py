@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError, TableError
+from judgelaw.importers.fields import as_text, mapping, mappings
 from judgelaw.importers.files import read_json_lines
 from judgelaw.importers.values import PARTS, Entry, Tick
 from judgelaw.judges import Answer, Failure, Reply
@@ -22,6 +23,7 @@ CUSTOM_ID = (
 """The usual form, `item/prompt/AB/0`; Anthropic takes no slash, hence `item__prompt__AB__0`."""
 
 _OK = 200
+_LONGEST_ID = 1_000
 _BARE = Reply(status=_OK, body=b"")
 """The decoders look at status and headers as well; a batch file has none of interest."""
 
@@ -55,7 +57,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _read(path: Path, tick: Tick, decoder: Decoder, pattern: re.Pattern[str]) -> Iterator[Entry]:
     for place, record in read_json_lines(path, tick):
         name = record.get("custom_id")
-        found = pattern.fullmatch(name) if isinstance(name, str) else None
+        found = None
+        # Providers take 64 characters; the pattern is slow on very long ones.
+        if isinstance(name, str) and len(name) <= _LONGEST_ID:
+            found = pattern.fullmatch(name)
         if found is None:
             raise TableError(
                 f"{place}: custom_id {name!r} does not match {pattern.pattern!r}: say how it is "
@@ -89,13 +94,13 @@ def _entry(*, outcome: Completion | str, **shared: Any) -> Entry:
 
 
 def _openai(record: dict[str, Any]) -> list[Decoded]:
-    response = record.get("response") or {}
+    response = mapping(record.get("response"))
     body = response.get("body")
     if record.get("error") or response.get("status_code") != _OK or not isinstance(body, dict):
         return [(None, None, _words(record.get("error") or body or "no response"))]
     if body.get("object") == "response":
-        return [(body.get("model"), body.get("id"), _response(body))]
-    choices = body.get("choices") or []
+        return [(as_text(body.get("model")), as_text(body.get("id")), _response(body))]
+    choices = mappings(body.get("choices"))
     if not choices:
         return [(None, None, "no choices")]
     decode = completions if "text" in choices[0] else chat
@@ -104,11 +109,13 @@ def _openai(record: dict[str, Any]) -> list[Decoded]:
 
 def _response(body: dict[str, Any]) -> Completion:
     """Decode the body of the responses interface."""
-    parts = [part for block in body.get("output", ()) for part in block.get("content") or ()]
-    reason = (body.get("incomplete_details") or {}).get("reason")
-    refusals = [part["refusal"] for part in parts if part.get("type") == "refusal"]
+    blocks = mappings(body.get("output"))
+    parts = [part for block in blocks for part in mappings(block.get("content"))]
+    reason = as_text(mapping(body.get("incomplete_details")).get("reason"))
+    refusals = [as_text(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
+    texts = [as_text(part.get("text")) for part in parts if part.get("type") == "output_text"]
     return Completion(
-        text="".join(part["text"] for part in parts if part.get("type") == "output_text"),
+        text="".join(text or "" for text in texts),
         finish_reason={"max_output_tokens": "length", None: "stop"}.get(reason, reason),
         refusal=refusals[0] if refusals else None,
         content_filtered=reason == "content_filter",
@@ -116,7 +123,7 @@ def _response(body: dict[str, Any]) -> Completion:
 
 
 def _anthropic(record: dict[str, Any]) -> list[Decoded]:
-    result = record.get("result") or {}
+    result = mapping(record.get("result"))
     if result.get("type") != "succeeded" or not isinstance(result.get("message"), dict):
         return [(None, None, _words(result.get("error") or result.get("type") or "no result"))]
     return [_answered(messages(_BARE, result["message"]))]

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from judgelaw.errors import TableError
+from judgelaw.judges.text import storable
 
 MISSING: Final = object()
 _SHOWN = 12
@@ -34,15 +35,25 @@ def find(value: Any, path: str) -> Any:
     return MISSING
 
 
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return a mapping as it is, an empty one in the place of anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the mappings in a list, none where it is no list."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
 def as_text(value: Any) -> str | None:
     """Return a single value as text, None for nothing and for what is no single value."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if isinstance(value, str | int | float):
+    if isinstance(value, int | float):
         return str(value)
-    return None
+    return storable(value)
 
 
 def need(record: Mapping[str, Any], path: str, *, part: str, place: str) -> str:

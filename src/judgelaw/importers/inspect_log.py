@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import TableError
-from judgelaw.importers.fields import as_text, scalars
+from judgelaw.importers.fields import as_text, mapping, mappings, scalars
 from judgelaw.importers.files import Archive, read_json
 from judgelaw.importers.values import PARTS, Entry, Tick
 
@@ -32,11 +32,16 @@ def _samples(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any], Any]
         return
     document = read_json(path, tick)
     task = _task(document, str(path))
-    samples = document.get("samples") or []
+    samples = mappings(document.get("samples"))
     if not samples:
         raise TableError(_without_samples(path))
-    for sample in sorted(samples, key=lambda sample: sample.get("epoch", 0)):
+    for sample in sorted(samples, key=_epoch):
         yield f"{path}: sample {sample.get('id')!r} epoch {sample.get('epoch')}", task, sample
+
+
+def _epoch(sample: Mapping[str, Any]) -> int:
+    epoch = sample.get("epoch")
+    return epoch if isinstance(epoch, int) else 0
 
 
 def _from_archive(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any], Any]]:
@@ -65,16 +70,16 @@ def _without_samples(path: Path) -> str:
 
 
 def _entry(place: str, task: dict[str, Any], sample: dict[str, Any]) -> Entry:
-    models = [e for e in sample.pop("events", ()) if e.get("event") == "model"]
-    attachments = sample.get("attachments") or {}
+    models = [e for e in mappings(sample.pop("events", None)) if e.get("event") == "model"]
+    attachments = mapping(sample.get("attachments"))
     whole = _attached(sample, attachments) if attachments else sample
-    output = whole.get("output") or {}
-    choice: dict[str, Any] = next(iter(output.get("choices") or ()), {})
+    output = mapping(whole.get("output"))
+    choice = next(iter(mappings(output.get("choices"))), {})
     error = whole.get("error")
     if error is None and not choice:
         error = {"message": output.get("error") or "no model output"}
     last = models[-1] if models else {}
-    reason = choice.get("stop_reason")
+    reason = as_text(choice.get("stop_reason"))
     return Entry(
         place=place,
         record={**whole, "eval": task},
@@ -84,13 +89,17 @@ def _entry(place: str, task: dict[str, Any], sample: dict[str, Any]) -> Entry:
         content_filtered=reason == _FILTERED,
         response_id=_response_id(output, last),
         cached=last.get("cache") == "read",
-        error=None if error is None else str(error.get("message")),
+        error=None if error is None else str(mapping(error).get("message", error)),
     )
 
 
 def _known(task: dict[str, Any], sample: dict[str, Any]) -> dict[str, str]:
     names = [part for part in PARTS if part not in ("repeat", "verdict", "judge")]
-    told = {"item": as_text(sample["id"]), "prompt": task.get("task"), "judge": task["model"]}
+    told = {
+        "item": as_text(sample["id"]),
+        "prompt": as_text(task.get("task")),
+        "judge": as_text(task["model"]),
+    }
     stated = scalars(sample.get("metadata"), names)
     return {**{part: text for part, text in told.items() if text}, **stated}
 
@@ -100,17 +109,17 @@ def _text(output: Mapping[str, Any], choice: Mapping[str, Any]) -> str | None:
     if isinstance(output.get("completion"), str):
         text: str = output["completion"]
         return text
-    content = (choice.get("message") or {}).get("content")
+    content = mapping(choice.get("message")).get("content")
     if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content if part.get("type") == "text")
+        texts = (part.get("text") for part in mappings(content) if part.get("type") == "text")
+        return "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else None
 
 
 def _response_id(output: Mapping[str, Any], event: Mapping[str, Any]) -> str | None:
     """Return the provider's id; older logs keep it in the raw response only."""
-    response = (event.get("call") or {}).get("response")
-    raw = response.get("id") if isinstance(response, dict) else None
-    return as_text(output.get("response_id")) or as_text(raw)
+    response = mapping(mapping(event.get("call")).get("response"))
+    return as_text(output.get("response_id")) or as_text(response.get("id"))
 
 
 def _attached(value: Any, attachments: Mapping[str, str]) -> Any:

@@ -37,7 +37,10 @@ def read(path: Path, tick: Tick) -> Iterator[Entry]:
 
 def _responses(path: Path, place: str, line: dict[str, Any]) -> Iterator[Entry]:
     known = _known(path, line)
-    requests = (text if isinstance(text, list) else [text] for text in line["resps"])
+    answers = line["resps"]
+    if not isinstance(answers, list):
+        raise TableError(f"{place}: resps is no list: no sample of lm-evaluation-harness")
+    requests = (text if isinstance(text, list) else [text] for text in answers)
     for number, text in enumerate(chain.from_iterable(requests)):
         if not isinstance(text, str):
             raise NotIdentifiedError(

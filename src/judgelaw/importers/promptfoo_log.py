@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import TableError
-from judgelaw.importers.fields import as_text, scalars
+from judgelaw.importers.fields import as_text, mapping, scalars
 from judgelaw.importers.files import read_json, read_json_lines
 from judgelaw.importers.values import PARTS, Entry, Tick
 
@@ -43,17 +43,16 @@ def _rows(path: Path, tick: Tick) -> Iterator[tuple[str, Any]]:
 
 
 def _entry(place: str, row: dict[str, Any]) -> Entry:
-    response = row.get("response") or {}
+    response = mapping(row.get("response"))
     output = response.get("output")
     failed = row.get("failureReason") == _FAILED_TO_RUN or output is None
-    raw = response.get("raw")
     return Entry(
         place=place,
         record=row,
         known=_known(row),
         text=output if isinstance(output, str) or failed else json.dumps(output),
         finish_reason=as_text(response.get("finishReason")),
-        response_id=as_text(raw.get("id")) if isinstance(raw, dict) else None,
+        response_id=as_text(mapping(response.get("raw")).get("id")),
         cached=response.get("cached") is True,
         error=str(response.get("error") or row.get("error") or "no output") if failed else None,
     )
@@ -67,7 +66,7 @@ def _known(row: dict[str, Any]) -> dict[str, str]:
         "prompt": _label(row["prompt"], "label", "raw"),
         "item": _fingerprint(row["vars"]),
     }
-    metadata = scalars((row.get("testCase") or {}).get("metadata"), names)
+    metadata = scalars(mapping(row.get("testCase")).get("metadata"), names)
     stated = {**metadata, **scalars(row["vars"], names)}
     return {**{part: text for part, text in told.items() if text}, **stated}
 
@@ -80,6 +79,6 @@ def _label(value: Any, *names: str) -> str | None:
 
 def _fingerprint(variables: Any) -> str:
     """Name an item by its variables, the display order apart."""
-    kept = {k: v for k, v in variables.items() if k != "order"} if variables else {}
+    kept = {k: v for k, v in mapping(variables).items() if k != "order"}
     text = json.dumps(kept, sort_keys=True, ensure_ascii=False)
-    return f"vars-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return f"vars-{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:12]}"

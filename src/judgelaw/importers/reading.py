@@ -82,13 +82,18 @@ def read_calls(
     calls: list[ImportedCall] = []
     left_out: list[str] = []
     for path in _distinct(paths):
-        for entry in read(path, tick):
-            if not rules.keeps(entry):
-                continue
-            if entry.error is not None:
-                left_out.append(f"{entry.place}: {entry.error}")
-            else:
-                calls.append(interpret(entry, rules))
+        try:
+            for entry in read(path, tick):
+                if not rules.keeps(entry):
+                    continue
+                if entry.error is not None:
+                    left_out.append(f"{entry.place}: {entry.error}")
+                else:
+                    calls.append(interpret(entry, rules))
+        except RecursionError as error:
+            raise TableError(f"{path}: nested too deep to be a log: is it the right file?") from (
+                error
+            )
     if rules.where and not calls and not left_out:
         asked = ", ".join(f"{path}={value}" for path, value in rules.where.items())
         raise TableError(f"no entry has {asked}: check --where")

@@ -13,10 +13,12 @@ from judgelaw.design import JudgeSpec
 from judgelaw.errors import InputError, TableError
 from judgelaw.importers.fields import as_text, find, need
 from judgelaw.importers.values import PARTS, Entry, ImportedCall
+from judgelaw.judges.text import storable
 from judgelaw.render import Completion, parse
 
 ORDERS = ("AB", "BA")
 SINGLE = "single"
+_LONGEST_RANK = 18
 _PARSERS = "first-line, regex:PATTERN, json:FIELD or score:MIN..MAX"
 
 
@@ -85,7 +87,7 @@ def interpret(entry: Entry, rules: Rules) -> ImportedCall:
     """
     order = _part(entry, "order", rules)
     order = order if order is None else rules.orders.get(order, order)
-    text = _part(entry, "text", rules) if "text" in rules.fields else entry.text
+    text = _part(entry, "text", rules) if "text" in rules.fields else storable(entry.text)
     verdict, reason = _verdict(entry, text, order, rules)
     return ImportedCall(
         place=entry.place,
@@ -128,7 +130,7 @@ def _part(entry: Entry, part: str, rules: Rules) -> str | None:
 def _rank(text: str | None, place: str) -> int | None:
     if text is None:
         return None
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _LONGEST_RANK:
         raise TableError(f"{place}: repeat {text!r} is no whole number; map another field")
     return int(text)
 

@@ -1,14 +1,13 @@
 """Plain tables of calls that are not yet a calls table: other columns, raw texts, no ranks."""
 
 import csv
-import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import TableError
 from judgelaw.importers.fields import scalars
-from judgelaw.importers.files import file_errors, read_json_lines
+from judgelaw.importers.files import file_errors, open_text, read_json_lines
 from judgelaw.importers.values import PARTS, Entry, Tick
 from judgelaw.parquet import one_file
 from judgelaw.tables import ALIASES
@@ -42,8 +41,7 @@ def _known(row: dict[str, Any]) -> dict[str, str]:
 
 
 def _csv_rows(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    with file_errors(path), opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+    with file_errors(path), open_text(path, newline="") as file:
         reader = csv.DictReader(file, strict=True, restkey="", restval=None)
         try:
             for row in reader:

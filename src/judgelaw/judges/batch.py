@@ -12,7 +12,7 @@ from judgelaw.judges.body import read_body
 from judgelaw.judges.decode import decode
 from judgelaw.judges.protocol import Surroundings
 from judgelaw.judges.reply import Answer, Failure, FailureKind, Reply
-from judgelaw.judges.secrets import check_secrets, headers_for, redact, redact_text
+from judgelaw.judges.secrets import check_secrets, headers_for
 from judgelaw.judges.status import read_json, read_status
 from judgelaw.judges.text import words
 
@@ -166,12 +166,12 @@ class BatchHttp:
                 content = await read_body(response, most=LARGEST_RESULTS)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             failure = failure_of(error)
-            return replace(failure, detail=redact_text(failure.detail, secrets))
+            return replace(failure, detail=secrets.redact(failure.detail))
         if content is None:
             detail = f"more than {LARGEST_RESULTS} bytes"
             return Failure(kind=FailureKind.TOO_LARGE, status=response.status, detail=detail)
-        answered = {n.lower(): redact_text(v, secrets) for n, v in response.headers.items()}
-        return Reply(status=response.status, body=redact(content, secrets), headers=answered)
+        answered = {n.lower(): secrets.redact(v) for n, v in response.headers.items()}
+        return Reply(status=response.status, body=secrets.redact_body(content), headers=answered)
 
     async def _json(self, method: str, path: str, **options: Any) -> dict[str, Any] | Failure:
         """Send a request and return the object that it is answered with."""

@@ -8,7 +8,7 @@ from judgelaw.judges.batch import BatchHttp, Entry, Look, Results, Stage, Trace,
 from judgelaw.judges.http import PATHS
 from judgelaw.judges.reply import Failure, FailureKind, Reply
 from judgelaw.judges.status import said_in
-from judgelaw.judges.text import words
+from judgelaw.judges.text import count, words
 
 _NAME = "judgelaw_batch"
 """The key of our own name among a batch's metadata, by which a lost batch is found."""
@@ -61,18 +61,27 @@ class OpenAIBatches(BatchHttp):
     async def find(self, uid: str, since: float) -> str | Trace | Failure:
         """Look through the newest batches for our name."""
         query = {"limit": str(_PAGE)}
+        seen: set[str] = set()
         while True:
             page = await self._json("GET", "batches", query=query)
             if isinstance(page, Failure):
                 return page
-            listed = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
+            listed = _objects(page.get("data"))
             for batch in listed:
-                if (batch.get("metadata") or {}).get(_NAME) == uid:
+                metadata = batch.get("metadata")
+                if isinstance(metadata, dict) and metadata.get(_NAME) == uid:
                     return text_of(batch, "id", "a batch")
-            oldest = min((b.get("created_at") or 0 for b in listed), default=0)
+            oldest = min((count(b.get("created_at")) or 0 for b in listed), default=0)
             if not page.get("has_more") or not listed or oldest < since - _CLOCKS_S:
                 return Trace.ABSENT
-            query["after"] = str(listed[-1].get("id"))
+            last = text_of(listed[-1], "id", "a batch")
+            if isinstance(last, Failure):
+                return last
+            if last in seen:
+                what = "the list of batches goes round in a circle"
+                return Failure(kind=FailureKind.NO_COMPLETION, detail=what)
+            seen.add(last)
+            query["after"] = last
 
     async def look(self, provider_id: str) -> Look | Failure:
         """Ask how far a batch is."""
@@ -132,11 +141,15 @@ def read_line(line: dict[str, Any]) -> Reply | Failure:
     return Failure(kind=kind, detail=said_in(error))
 
 
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def _rejection(batch: dict[str, Any]) -> Failure:
     """Say why a batch was not accepted; a full queue is no fault of the requests."""
     errors = batch.get("errors")
     data = errors.get("data") if isinstance(errors, dict) else None
-    listed = [error for error in data or [] if isinstance(error, dict)]
+    listed = _objects(data)
     codes = {str(error.get("code")) for error in listed}
     kind = FailureKind.THROTTLED if codes and codes <= _LATER else FailureKind.REJECTED
     said = "; ".join(said_in(error) for error in listed[:3]) or "no reason given"

@@ -16,7 +16,7 @@ from judgelaw.judges.body import read_body
 from judgelaw.judges.decode import decode
 from judgelaw.judges.protocol import Surroundings
 from judgelaw.judges.reply import Answer, Failure, FailureKind, Reply
-from judgelaw.judges.secrets import check_secrets, headers_for, redact, redact_text
+from judgelaw.judges.secrets import check_secrets, headers_for
 from judgelaw.judges.text import words
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ class HttpJudge:
             detail = failure.detail
             if failure.kind is FailureKind.NO_CONNECTION:
                 detail = words(f"cannot connect to {self._peer}: {_cause(error)}")
-            return replace(failure, detail=redact_text(detail, secrets))
+            return replace(failure, detail=secrets.redact(detail))
         if content is None:
             detail = f"more than {LARGEST_REPLY} bytes"
             return Failure(kind=FailureKind.TOO_LARGE, status=response.status, detail=detail)
         answered: Mapping[str, str] = response.headers
         if secrets:
-            content = redact(content, secrets)
-            answered = {n.lower(): redact_text(v, secrets) for n, v in answered.items()}
+            content = secrets.redact_body(content)
+            answered = {n.lower(): secrets.redact(v) for n, v in answered.items()}
         return Reply(status=response.status, body=content, headers=answered)
 
     @property
@@ -118,7 +118,7 @@ class HttpJudge:
         """Name the address that nothing was found at, without credentials and query."""
         _, secrets = headers_for(self._spec, self._wire, self._fixed)
         bare = self._url.with_user(None).with_query(None).with_fragment(None)
-        asked = f"asked {redact_text(str(bare), secrets)}"
+        asked = f"asked {secrets.redact(str(bare))}"
         if self._wire == "anthropic" or bare.path == f"/v1/{PATHS[self._wire]}":
             return f"{asked}; check base_url and model"
         return f"{asked}; base_url usually ends in /v1"

@@ -3,13 +3,11 @@
 import os
 from collections.abc import Mapping
 
-from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.judge import LITERAL, JudgeSpec
 from judgelaw.errors import InputError
+from judgelaw.judges.redaction import Secrets
 
 _ENV = "env:"
-_REDACTED = b"[redacted]"
-_SHORTEST = 6
-"""Shorter values are no secrets, and masking them would damage ordinary text."""
 
 
 def read_secret(name: str, what: str) -> str:
@@ -35,9 +33,9 @@ def check_secrets(spec: JudgeSpec) -> None:
 
 def headers_for(
     spec: JudgeSpec, wire: str, fixed: Mapping[str, str]
-) -> tuple[dict[str, str], list[bytes]]:
+) -> tuple[dict[str, str], Secrets]:
     """Return the headers of a request, and the secrets among their values."""
-    headers, secrets = dict(fixed), []
+    headers, secrets = dict(fixed), list[str]()
     if spec.api_key_variable is not None:
         key = read_secret(spec.api_key_variable, f"judge {spec.name}: api_key")
         secrets.append(key)
@@ -46,24 +44,9 @@ def headers_for(
         else:
             headers["Authorization"] = f"Bearer {key}"
     for name, value in spec.headers.items():
-        headers[name] = value
+        headers[name] = value.removeprefix(LITERAL)
         if value.startswith(_ENV):
             variable = value.removeprefix(_ENV)
             headers[name] = read_secret(variable, f"judge {spec.name}: header {name}")
             secrets.append(headers[name])
-    return headers, [s.encode() for s in secrets if len(s) >= _SHORTEST]
-
-
-def redact(content: bytes, secrets: list[bytes]) -> bytes:
-    """Mask secrets that a server repeats, so that no reply can carry them into a file."""
-    for secret in secrets:
-        if secret in content:
-            content = content.replace(secret, _REDACTED)
-    return content
-
-
-def redact_text(text: str, secrets: list[bytes]) -> str:
-    """Mask secrets in a text."""
-    for secret in secrets:
-        text = text.replace(secret.decode(), _REDACTED.decode())
-    return text
+    return headers, Secrets.of(tuple(secrets))

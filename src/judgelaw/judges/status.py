@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 
 from judgelaw.judges.reply import Answer, Consequence, Failure, FailureKind, Reply
@@ -78,7 +77,10 @@ def kind_of(status: int, error: dict[str, Any]) -> FailureKind:
 
 
 def retry_after(reply: Reply, now: float) -> float | None:
-    """Return the seconds that the server asks to wait: a number or an HTTP date."""
+    """Return the seconds that the server asks to wait: a number or an HTTP date.
+
+    Whatever else the header says, it asks for nothing.
+    """
     milliseconds = _seconds(reply.headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -86,13 +88,19 @@ def retry_after(reply: Reply, now: float) -> float | None:
     seconds = _seconds(value)
     if value is None or seconds is not None:
         return seconds
+    when = _date(value)
+    return None if when is None else max(0.0, when - now)
+
+
+def _date(value: str) -> float | None:
+    """Return the Unix time of an HTTP date; None for anything that is none."""
     try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
+        parts = parsedate_tz(value)
+        # Seconds are summed up, since a date beyond the calendar has no datetime.
+        return None if parts is None else float(mktime_tz(parts))
+    except (ArithmeticError, IndexError, LookupError, TypeError, ValueError):
+        # The standard library promises None for a bad date, and raises all of these.
         return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.fromtimestamp(now, UTC)).total_seconds())
 
 
 def replayed(reply: Reply) -> bool:

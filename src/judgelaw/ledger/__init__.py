@@ -3,7 +3,7 @@
 from judgelaw.ledger.lock import RunLock
 from judgelaw.ledger.protocol import Ledger, LedgerView
 from judgelaw.ledger.sqlite import SqliteLedger
-from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView
+from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, lost
 from judgelaw.ledger.values import (
     BatchState,
     Booking,
@@ -12,8 +12,11 @@ from judgelaw.ledger.values import (
     Failed,
     Judged,
     JudgeSummary,
+    Loss,
     OpenBatch,
+    Read,
     Receipt,
+    Record,
     Reservation,
     StoredAttempt,
     StoredBatch,
@@ -34,8 +37,11 @@ __all__ = [
     "Judged",
     "Ledger",
     "LedgerView",
+    "Loss",
     "OpenBatch",
+    "Read",
     "Receipt",
+    "Record",
     "Reservation",
     "RunLock",
     "SqliteLedger",
@@ -46,4 +52,5 @@ __all__ = [
     "Totals",
     "Unsent",
     "VerdictCount",
+    "lost",
 ]

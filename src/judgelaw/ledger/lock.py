@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from judgelaw.errors import RunLockedError
+from judgelaw.errors import RunLockedError, writing
 
 LOCK_NAME = ".lock"
 
@@ -18,8 +18,13 @@ class RunLock:
 
     def __init__(self, run: Path) -> None:
         self._path = run / LOCK_NAME
-        self._fd = self._take()
-        self._sign()
+        with writing(run):
+            self._fd = self._take()
+            try:
+                self._sign()
+            except OSError:
+                self.release()
+                raise
 
     def _take(self) -> int:
         while True:

@@ -18,14 +18,15 @@ from judgelaw.ledger.postgres_rows import write_rows
 from judgelaw.ledger.postgres_session import Mark, Session, Terms
 from judgelaw.ledger.postgres_view import PostgresView
 from judgelaw.ledger.protocol import Listener
-from judgelaw.ledger.rows import call_row
+from judgelaw.ledger.rows import call_row, verdict_row
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.values import (
     UNLIMITED,
     BatchState,
     Booking,
-    Ending,
     OpenBatch,
+    Read,
+    Record,
     Reservation,
 )
 from judgelaw.ledger.view import reservation
@@ -111,7 +112,7 @@ class PostgresLedger(PostgresView):
         self._limits = self._writer.do_now(partial(share, study=study))
 
     def listen(self, listener: Listener) -> None:
-        """Call `listener` in the event loop with each group of endings that became durable."""
+        """Call `listener` in the event loop with each group of records that became durable."""
         self._writer.listen(listener)
 
     async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
@@ -145,9 +146,9 @@ class PostgresLedger(PostgresView):
         """Renew the lease, and declare sessions lost that did not renew theirs."""
         await self._writer.do(self._session.reap, urgent=True)
 
-    def record(self, ending: Ending) -> None:
-        """Write behind how an attempt ended."""
-        self._writer.put(ending)
+    def record(self, record: Record) -> None:
+        """Write behind how an attempt ended, or what a reply was read as."""
+        self._writer.put(record)
 
     async def flush(self) -> None:
         """Wait until everything recorded is durable; raise what kept it from being so."""
@@ -184,7 +185,7 @@ class PostgresLedger(PostgresView):
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
-        rows = ((call, v.parser, v.verdict, v.displayed, v.reason) for call, v in verdicts)
+        rows = (verdict_row(Read(call_id=call, verdict=v)) for call, v in verdicts)
         while chunk := list(islice(rows, _CHUNK)):
             self._writer.do_now(partial(write_rows, statement="add_verdicts", rows=chunk))
 

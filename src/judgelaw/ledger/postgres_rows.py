@@ -1,4 +1,4 @@
-"""Endings as rows: one statement for each kind, with a column of values each."""
+"""Records as rows: one statement for each kind, with a column of values each."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from judgelaw.errors import IntegrityError
 from judgelaw.ledger.rows import Row, completion_row, failure_row, verdict_row
 from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import Completed, Ending, Failed, Unsent
+from judgelaw.ledger.values import Completed, Failed, Read, Record, Unsent
 
 if TYPE_CHECKING:
     import psycopg
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 _SQL = statements("postgres")
 
 
-def write_endings(connection: "psycopg.Connection[Any]", endings: Sequence[Ending]) -> None:
-    """Write a group of endings inside the caller's transaction."""
-    completed = [e for e in endings if isinstance(e, Completed)]
-    judged = [verdict_row(e.reservation.attempt, e.verdict) for e in completed if e.verdict]
-    failed = [failure_row(e) for e in endings if isinstance(e, Failed)]
-    unsent = [(e.reservation.attempt, e.ended_at) for e in endings if isinstance(e, Unsent)]
+def write_records(connection: "psycopg.Connection[Any]", records: Sequence[Record]) -> None:
+    """Write a group of records inside the caller's transaction."""
+    completed = [r for r in records if isinstance(r, Completed)]
+    failed = [failure_row(r) for r in records if isinstance(r, Failed)]
+    unsent = [(r.reservation.attempt, r.ended_at) for r in records if isinstance(r, Unsent)]
     write_rows(connection, "complete", map(completion_row, completed), exactly=len(completed))
-    write_rows(connection, "judge_completions", judged, exactly=len(judged))
+    # Another session may have read the same reply, after a kill or on its way home.
+    write_rows(connection, "add_verdicts", [verdict_row(r) for r in records if isinstance(r, Read)])
     write_rows(connection, "fail", failed, exactly=len(failed))
     write_rows(connection, "unsend", unsent, exactly=len(unsent))
 

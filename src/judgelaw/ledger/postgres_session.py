@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from judgelaw import __version__
 from judgelaw.errors import LeaseLostError, RunError
 from judgelaw.ledger.postgres_address import Address, driver
-from judgelaw.ledger.postgres_rows import write_endings, write_rows
+from judgelaw.ledger.postgres_rows import write_records, write_rows
 from judgelaw.ledger.postgres_schema import enter, migrate, schema_of
 from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import Ending
+from judgelaw.ledger.values import Record
 from judgelaw.ledger.writer import Work
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _NOBODY = 0
 _TRIES = 20
 _BUSY_MS = 1_000
 """A worker on a busy machine may be this slow between two statements, however short its lease."""
+_SILENCE_MS = 20_000
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
@@ -99,7 +100,7 @@ class Session:
         """Whether nobody can have taken this session's calls yet."""
         return self._now() < self._valid_until
 
-    def commit(self, endings: Sequence[Ending], works: Sequence[Work]) -> list[Any]:
+    def commit(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:
         """Write a group in one transaction, once, whatever happens to the connection meanwhile.
 
         Raises:
@@ -113,7 +114,7 @@ class Session:
                 with self._connection.transaction():
                     if not self._fence(group):
                         break
-                    results = self._write(endings, works)
+                    results = self._write(records, works)
             except psycopg.Error as error:
                 self._recover(error)
                 continue
@@ -177,9 +178,9 @@ class Session:
         row = self._connection.execute(_SQL["session"], (self.id,)).fetchone()
         return int(row[0]) if row else 0
 
-    def _write(self, endings: Sequence[Ending], works: Sequence[Work]) -> list[Any]:
-        if endings:
-            write_endings(self._connection, endings)
+    def _write(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:
+        if records:
+            write_records(self._connection, records)
         marks = [(w.attempt, w.at) for w in works if isinstance(w, Mark)]
         write_rows(self._connection, "mark_sent", marks, self.id, exactly=len(marks))
         return [work(self._connection) for work in works]
@@ -207,7 +208,9 @@ class Session:
 
     def _connect(self) -> "psycopg.Connection[Any]":
         keepalive = {"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 3}
-        connection = self.address.connect(**keepalive)
+        # Nothing is kept alive while something is under way: that has a time of its own, without
+        # which a partition is noticed after a quarter of an hour.
+        connection = self.address.connect(**keepalive, tcp_user_timeout=_SILENCE_MS)
         # A worker that is frozen inside a transaction must not hold its locks for long, and
         # what is committed must be on the disk whatever the server's default is.
         idle_ms = max(_BUSY_MS, int(self.terms.lease_s * 500))

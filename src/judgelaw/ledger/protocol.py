@@ -8,10 +8,10 @@ from judgelaw.design.manifest import PlannedCall
 from judgelaw.ledger.values import (
     BatchState,
     Booking,
-    Ending,
     Judged,
     JudgeSummary,
     OpenBatch,
+    Record,
     Reservation,
     StoredAttempt,
     StoredBatch,
@@ -21,7 +21,7 @@ from judgelaw.ledger.values import (
 )
 from judgelaw.render.completion import Completion, Verdict
 
-Listener = Callable[[Sequence[Ending]], None]
+Listener = Callable[[Sequence[Record]], None]
 
 
 class LedgerView(Protocol):
@@ -80,7 +80,7 @@ class Ledger(LedgerView, Protocol):
     """The durable record of a run, held by one session.
 
     A reservation is durable when `reserve` or `again` returns it, thus before the wire is touched.
-    An ending is written behind: `record` returns at once, the listener hears of it when it is
+    A record is written behind: `record` returns at once, the listener hears of it when it is
     durable, and `flush` waits until everything recorded is.
     """
 
@@ -91,7 +91,7 @@ class Ledger(LedgerView, Protocol):
         ...
 
     def listen(self, listener: Listener) -> None:
-        """Call `listener` in the event loop with each group of endings that became durable."""
+        """Call `listener` in the event loop with each group of records that became durable."""
         ...
 
     async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
@@ -114,8 +114,8 @@ class Ledger(LedgerView, Protocol):
         """
         ...
 
-    def record(self, ending: Ending) -> None:
-        """Write behind how an attempt ended."""
+    def record(self, record: Record) -> None:
+        """Write behind how an attempt ended, or what a reply was read as."""
         ...
 
     async def flush(self) -> None:

@@ -1,8 +1,7 @@
 """Values as tuples, in the sequence of the columns that both ledgers' statements name."""
 
 from judgelaw.design.manifest import PlannedCall
-from judgelaw.ledger.values import Completed, Failed
-from judgelaw.render.completion import Verdict
+from judgelaw.ledger.values import Completed, Failed, Read
 
 Row = tuple[object, ...]
 
@@ -39,9 +38,10 @@ def completion_row(e: Completed) -> Row:
     )
 
 
-def verdict_row(attempt: int, v: Verdict) -> Row:
-    """Return the row of the verdict on an attempt's completion."""
-    return (attempt, v.parser, v.verdict, v.displayed, v.reason)
+def verdict_row(read: Read) -> Row:
+    """Return the row of the verdict on a call's completion."""
+    v = read.verdict
+    return (read.call_id, v.parser, v.verdict, v.displayed, v.reason)
 
 
 def failure_row(e: Failed) -> Row:

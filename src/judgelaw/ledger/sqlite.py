@@ -1,11 +1,13 @@
 """The SQLite ledger: one file, one writing session, WAL with full synchronisation."""
 
+import json
 import os
 import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,55 +21,80 @@ from judgelaw.ledger import sqlite_batches as batches
 from judgelaw.ledger.lock import RunLock
 from judgelaw.ledger.migrate import migrate
 from judgelaw.ledger.protocol import Listener
-from judgelaw.ledger.rows import call_row
-from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
-from judgelaw.ledger.sqlite_rows import write_endings
-from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged
+from judgelaw.ledger.rows import call_row, verdict_row
+from judgelaw.ledger.sent import SENT_NAME, Counts, LeftMarks, SentMarks
+from judgelaw.ledger.sqlite_rows import write_records
+from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, disk_fault, lost
 from judgelaw.ledger.sqltext import statements
 from judgelaw.ledger.values import (
     UNLIMITED,
     BatchState,
     Booking,
-    Ending,
+    Completed,
+    Loss,
     OpenBatch,
+    Read,
+    Record,
     Reservation,
 )
 from judgelaw.ledger.view import reservation
-from judgelaw.ledger.writer import GroupWriter, Work
+from judgelaw.ledger.writer import Commit, Explain, GroupWriter, Work
 from judgelaw.render.completion import Verdict
 
 _SQL = statements("sqlite")
 _CHUNK = 2_000
-# The log is copied into the database every so many pages; the default of 1,000 would do so
-# several times a second at full speed.
+_CHECKPOINT_S = 0.25
+"""How often the log is copied into the database, so that one that is lost holds little."""
+# At full speed the time decides; SQLite's own limit is for a log that readers held up.
 _CHECKPOINT_PAGES = 8_000
 
 
 class SqliteLedger(SqliteView):
     """The ledger of a run folder, held by this process until it is closed.
 
+    Args:
+        run: the run folder.
+        lock: the caller's hold on it; without one the ledger takes its own.
+        clock: Unix time.
+        accept_loss: begin although replies or attempts are missing, and write that down.
+        writer: makes what owns the writing: a thread, or what a simulation puts in its place.
+
     Raises:
         RunLockedError: another process holds the run; the message says which.
+        IntegrityError: something is missing that was durable, or sent.
     """
 
     def __init__(
-        self, run: Path, *, lock: RunLock | None = None, clock: Callable[[], float] = time.time
+        self,
+        run: Path,
+        *,
+        lock: RunLock | None = None,
+        clock: Callable[[], float] = time.time,
+        accept_loss: bool = False,
+        writer: Callable[[Commit, Explain], GroupWriter] = GroupWriter,
     ) -> None:
         super().__init__(run / LEDGER_NAME)
         self._clock = clock
         self._held = ExitStack()
         if lock is None:  # else the caller holds the run, and has more to write after us
             self._held.enter_context(RunLock(run))
+        self._last: int
         try:
-            self._connection = _connect(self.path)
-            self._session = self._begin()
+            with _ours(self.path):
+                _roll_back(self.path)
+                # Before the log is opened for writing, which would throw away what cannot be read.
+                loss = _accepted_loss(self.path, accept=accept_loss)
+                self._connection = _connect(self.path)
+                self._held.callback(self._connection.close)
+                self._session = self._begin(loss)
+                counts = Counts(*self._connection.execute(_SQL["counts"]).fetchone())
+            self._marks = SentMarks(run / SENT_NAME, counts)
         except BaseException:
             self._held.close()
             raise
-        self._last: int
-        (self._last,) = self._connection.execute(_SQL["last_attempt"]).fetchone()
-        self._marks = SentMarks(run / SENT_NAME)
-        self._writer = GroupWriter(self._commit, _explain)
+        self._last, self._completed = counts
+        self._checkpointed = clock()
+        self._writer = writer(self._commit, _explain)
 
     def load(
         self, judges: Mapping[str, JudgeSpec], calls: Iterable[PlannedCall], *, manifest: str
@@ -83,7 +110,7 @@ class SqliteLedger(SqliteView):
         self._writer.do_now(lambda c: c.execute(_SQL["set_manifest"], (manifest,)))
 
     def listen(self, listener: Listener) -> None:
-        """Call `listener` in the event loop with each group of endings that became durable."""
+        """Call `listener` in the event loop with each group of records that became durable."""
         self._writer.listen(listener)
 
     async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
@@ -107,9 +134,9 @@ class SqliteLedger(SqliteView):
         """Mark that the wire is about to be touched, so that a kill leaves an orphan."""
         self._marks.mark(reservation.attempt)
 
-    def record(self, ending: Ending) -> None:
-        """Write behind how an attempt ended."""
-        self._writer.put(ending)
+    def record(self, record: Record) -> None:
+        """Write behind how an attempt ended, or what a reply was read as."""
+        self._writer.put(record)
 
     async def flush(self) -> None:
         """Wait until everything recorded is durable; raise what kept it from being so."""
@@ -140,7 +167,7 @@ class SqliteLedger(SqliteView):
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
-        rows = ((v.parser, v.verdict, v.displayed, v.reason, call) for call, v in verdicts)
+        rows = (verdict_row(Read(call_id=call, verdict=v)) for call, v in verdicts)
         self._write_many("add_verdict", rows)
 
     def close(self) -> None:
@@ -154,17 +181,32 @@ class SqliteLedger(SqliteView):
         try:
             # Where the writer broke, the marks stay for the next session to read.
             self._writer.refuse_if_broken()
-            self._end()
+            with _ours(self.path):
+                self._end()
             self._marks.close()
         finally:
-            self._connection.close()
             self._held.close()
 
-    def _commit(self, endings: Sequence[Ending], works: Sequence[Work]) -> list[Any]:
+    def _commit(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:
         with _transaction(self._connection):
-            if endings:
-                write_endings(self._connection, endings)
-            return [work(self._connection) for work in works]
+            if records:
+                write_records(self._connection, records)
+            results = [work(self._connection) for work in works]
+        self._completed += sum(isinstance(record, Completed) for record in records)
+        self._marks.durable(Counts(self._last, self._completed))
+        self._checkpoint()
+        return results
+
+    def _checkpoint(self) -> None:
+        """Copy the log into the database now and then."""
+        now = self._clock()
+        if abs(now - self._checkpointed) < _CHECKPOINT_S:
+            return
+        self._checkpointed = now
+        # What could not be copied stays in the log, where it is as durable; a disk that is full
+        # or broken says so to the next commit.
+        with suppress(sqlite3.OperationalError):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _write_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Write rows in transactions that are long enough to be fast and short enough to hold."""
@@ -172,12 +214,14 @@ class SqliteLedger(SqliteView):
         while chunk := list(islice(rows, _CHUNK)):
             self._writer.do_now(partial(_execute_many, _SQL[statement], chunk))
 
-    def _begin(self) -> int:
+    def _begin(self, loss: Loss | None) -> int:
         migrate(self._connection, self.path)
         left = LeftMarks(self.path.with_name(SENT_NAME))
         now = self._clock()
         with _transaction(self._connection):
             self._settle_open(left.never_sent, now)
+            if loss is not None:
+                self._connection.execute(_SQL["add_loss"], (json.dumps(asdict(loss)),))
             who = (os.getpid(), socket.gethostname(), __version__, now)
             return self._connection.execute(_SQL["begin_session"], who).lastrowid or 0
 
@@ -218,23 +262,57 @@ class SqliteLedger(SqliteView):
         return self._last
 
 
+def _roll_back(path: Path) -> None:
+    """Let SQLite undo what was left half done where there is no log yet, or none any more.
+
+    Whoever only reads cannot do that, and would take the file for damaged.
+    """
+    if path.with_name(f"{path.name}-journal").exists():
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+
+
+def _accepted_loss(path: Path, *, accept: bool) -> Loss | None:
+    loss = lost(path)
+    if loss is None or accept:
+        return loss
+    raise IntegrityError(
+        f"{path} lacks {loss.words} ({SENT_NAME} has the marks): {path.name}-wal was lost or "
+        f"damaged, or {path.name} is an older copy. Restore both from a copy and run the same "
+        "command; or go on without them: `judgelaw run --accept-loss` asks and pays for those "
+        "calls again, and writes the loss down for verify and the report"
+    )
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            # Whoever does not read the answer goes on in the old mode without a word, and there
+            # a power loss may take back the last commit.
+            raise sqlite3.OperationalError(f"its journal stays in mode {mode}")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-    except sqlite3.OperationalError as error:
+    except sqlite3.Error:
         connection.close()
-        raise RunError(
+        raise
+    return connection
+
+
+@contextmanager
+def _ours(path: Path) -> Iterator[None]:
+    """Let no error of SQLite out of opening and closing a ledger."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise disk_fault(path, error) or RunError(
             f"{path} cannot be opened for writing: {error}; close what has it open, "
             "check the rights of the folder, then run the same command"
         ) from error
     except sqlite3.DatabaseError as error:
-        connection.close()
         raise damaged(path, error) from error
-    return connection
 
 
 @contextmanager

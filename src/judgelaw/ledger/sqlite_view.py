@@ -1,20 +1,28 @@
 """Reading a SQLite ledger: any number of readers, while a run writes or after it."""
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from judgelaw.errors import IntegrityError, RunError
+from judgelaw.errors import IntegrityError, JudgelawError, RunError, StorageError, disk_refuses
 from judgelaw.ledger.migrate import foreign_schema
+from judgelaw.ledger.sent import SENT_NAME, Counts, LeftMarks
 from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import StoredBatch
+from judgelaw.ledger.values import Loss, StoredBatch
 from judgelaw.ledger.view import RowView
 
 LEDGER_NAME = "ledger.sqlite"
 
 _SQL = statements("sqlite")
+_DISK = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR,
+)
 
 
 class SqliteView(RowView):
@@ -28,6 +36,17 @@ class SqliteView(RowView):
         """Yield every batch; a file of a version before there were batches has none."""
         found = self._execute("SELECT 1 FROM sqlite_master WHERE name = 'batches'").fetchone()
         return super().batches() if found else iter(())
+
+    def counts(self) -> Counts:
+        """Return how far the rows reach; a file without tables reaches nowhere."""
+        if not self._execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone():
+            return Counts()
+        (row,) = self._rows("counts")
+        return Counts(*row)
+
+    def losses(self) -> tuple[Loss, ...]:
+        """Return the losses with which sessions went on, as they wrote them down."""
+        return tuple(Loss(**json.loads(said)) for (said,) in self._rows("losses"))
 
     def check(self) -> list[str]:
         """Return what is wrong with the file's pages, keys and rules."""
@@ -72,9 +91,38 @@ class SqliteView(RowView):
         return self._reader
 
 
-def damaged(path: Path, error: sqlite3.Error) -> IntegrityError:
-    """Say that the file is no ledger any more."""
+def lost(path: Path) -> Loss | None:
+    """Compare a ledger with the marks that its last session left; None where nothing is missing.
+
+    Reads only: what is left of the ledger may be needed to mend it.
+    """
+    left = LeftMarks(path.with_name(SENT_NAME))
+    there = Counts()
+    if path.exists() and path.stat().st_size:
+        with SqliteView(path) as view:
+            there = view.counts()
+    replies = max(0, left.counts.completed - there.completed)
+    attempts = left.sent_after(there.attempt)
+    return Loss(replies=replies, attempts=attempts) if replies or attempts else None
+
+
+def damaged(path: Path, error: sqlite3.Error) -> JudgelawError:
+    """Say whether the disk is at fault, a change was left half done, or the file is no ledger."""
+    if (fault := disk_fault(path, error)) is not None:
+        return fault
+    if path.with_name(f"{path.name}-journal").exists():
+        return RunError(
+            f"{path}: {error}: a kill or a power loss left a change half done; the command that "
+            "acquires the run (`judgelaw run` or `judgelaw audit`) puts that right"
+        )
     return IntegrityError(
         f"{path}: {error}: the file is damaged or is no ledger; restore it from a copy, "
         "`judgelaw verify` says what else changed"
     )
+
+
+def disk_fault(path: Path, error: sqlite3.Error) -> StorageError | None:
+    """Return our error for a disk that is full, read-only or broken, None for any other fault."""
+    # The low byte is the class of the fault, the rest its detail; faults of our own have no code.
+    known = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DISK
+    return disk_refuses(path, str(error)) if known else None

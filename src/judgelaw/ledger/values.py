@@ -55,7 +55,7 @@ class Receipt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Completed:
-    """An attempt that ended in the call's one completion; no verdict where its parser raised."""
+    """An attempt that ended in the call's one completion, which nobody has read yet."""
 
     reservation: Reservation
     sent_at: float
@@ -64,7 +64,6 @@ class Completed:
     body: bytes
     completion: Completion
     receipt: Receipt
-    verdict: Verdict | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,6 +98,17 @@ Ending = Completed | Failed | Unsent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Read:
+    """What a call's completion counts as; written once the completion is durable."""
+
+    call_id: str
+    verdict: Verdict
+
+
+Record = Ending | Read
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class OpenBatch:
     """A batch that a provider has, or may have, and what is still to be collected from it.
 
@@ -130,6 +140,24 @@ class StoredBatch:
     ended_at: float | None
     detail: str | None
     calls: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loss:
+    """What was durable once, or sent, and is not in the ledger any more.
+
+    Attributes:
+        replies: completions that are missing.
+        attempts: attempts that were sent, and that the ledger does not know.
+    """
+
+    replies: int
+    attempts: int
+
+    @property
+    def words(self) -> str:
+        """Say how much it is."""
+        return f"{self.replies} replies that were on the disk, {self.attempts} attempts sent"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

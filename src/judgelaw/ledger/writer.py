@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any
 
 from judgelaw.errors import JudgelawError
-from judgelaw.ledger.values import Ending
+from judgelaw.ledger.values import Record
 
 Work = Callable[[Any], Any]
 """Something to do with the database's connection inside a transaction."""
-Commit = Callable[[Sequence[Ending], Sequence[Work]], list[Any]]
-"""Writes endings, does work and makes both durable in one go; returns what the work gave."""
+Commit = Callable[[Sequence[Record], Sequence[Work]], list[Any]]
+"""Writes records, does work and makes both durable in one go; returns what the work gave."""
 Explain = Callable[[Exception], JudgelawError]
 Settle = Callable[[Any, BaseException | None], None]
 
@@ -36,9 +36,9 @@ class _Job:
 
 @dataclass(slots=True)
 class _Group:
-    """What one transaction writes: endings first, since the jobs may build on them."""
+    """What one transaction writes: records first, since the jobs may build on them."""
 
-    endings: list[Ending] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
     jobs: list[_Job] = field(default_factory=list)
     last: bool = False
 
@@ -48,11 +48,11 @@ class _Group:
         elif isinstance(entry, _Job):
             self.jobs.append(entry)
         else:
-            self.endings.append(entry)
+            self.records.append(entry)
 
 
 class GroupWriter:
-    """Writes endings behind the caller, and runs jobs in the same transactions."""
+    """Writes records behind the caller, and runs jobs in the same transactions."""
 
     def __init__(self, commit: Commit, explain: Explain) -> None:
         self._commit_group = commit
@@ -61,19 +61,18 @@ class GroupWriter:
         self._hurry = threading.Event()
         self._failure: JudgelawError | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._listener: Callable[[Sequence[Ending]], object] | None = None
-        self._thread = threading.Thread(target=self._work, name="judgelaw-ledger", daemon=True)
-        self._thread.start()
+        self._listener: Callable[[Sequence[Record]], object] | None = None
+        self._start()
 
-    def listen(self, listener: Callable[[Sequence[Ending]], object]) -> None:
-        """Tell `listener`, in the running event loop, of endings that are on the disk."""
+    def listen(self, listener: Callable[[Sequence[Record]], object]) -> None:
+        """Tell `listener`, in the running event loop, of records that are on the disk."""
         self._loop = asyncio.get_running_loop()
         self._listener = listener
 
-    def put(self, ending: Ending) -> None:
-        """Queue an ending for the next group."""
+    def put(self, record: Record) -> None:
+        """Queue a record for the next group."""
         self.refuse_if_broken()
-        self._queue.put(ending)
+        self._put(record, urgent=False)
 
     async def do(self, work: Work, *, urgent: bool = False) -> Any:
         """Run `work` inside the next transaction; return when that is committed."""
@@ -111,7 +110,11 @@ class GroupWriter:
         if self._failure is not None:
             raise self._failure
 
-    def _put(self, entry: _Job | None, *, urgent: bool) -> None:
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._work, name="judgelaw-ledger", daemon=True)
+        self._thread.start()
+
+    def _put(self, entry: Record | _Job | None, *, urgent: bool) -> None:
         self._queue.put(entry)
         if urgent:
             self._hurry.set()
@@ -120,12 +123,7 @@ class GroupWriter:
         group = _Group()
         while not group.last:
             group = self._gather()
-            try:
-                results = self._commit(group)
-            except Exception as error:  # noqa: BLE001 - handed on to everyone who waits
-                self._break(group, error)
-            else:
-                self._tell(group, results)
+            self._write(group)
 
     def _gather(self) -> _Group:
         group = _Group()
@@ -137,16 +135,25 @@ class GroupWriter:
             group.add(self._queue.get())
         return group
 
+    def _write(self, group: _Group) -> None:
+        """Make a group durable, and tell everyone who waits how that ended."""
+        try:
+            results = self._commit(group)
+        except Exception as error:  # noqa: BLE001 - handed on to everyone who waits
+            self._break(group, error)
+        else:
+            self._tell(group, results)
+
     def _commit(self, group: _Group) -> list[Any]:
         self.refuse_if_broken()
-        if not group.endings and not group.jobs:
+        if not group.records and not group.jobs:
             return []
-        return self._commit_group(group.endings, [job.work for job in group.jobs])
+        return self._commit_group(group.records, [job.work for job in group.jobs])
 
     def _tell(self, group: _Group, results: Iterable[Any]) -> None:
         news: list[partial[Any]] = []
-        if group.endings and self._listener is not None:
-            news.append(partial(self._listener, group.endings))
+        if group.records and self._listener is not None:
+            news.append(partial(self._listener, group.records))
         for job, result in zip(group.jobs, results, strict=True):
             news.append(partial(job.settle, result, None))
         self._announce(news)

@@ -26,7 +26,7 @@ class ChatRenderer:
         environment.filters["tojson"] = _tojson
         try:
             self._compiled = environment.from_string(template.text or "")
-        except TemplateError as error:
+        except (TemplateError, SyntaxError, RecursionError, OverflowError) as error:
             raise self._error(f"cannot be compiled ({error}); check the file") from None
 
     def __call__(self, payload: str) -> str:
@@ -41,7 +41,7 @@ class ChatRenderer:
                 eos_token=self._template.eos or "",
                 **self._template.variables,
             )
-        except (TemplateError, TypeError) as error:
+        except Exception as error:  # noqa: BLE001 - a template raises whatever Python can
             raise self._error(f"cannot be rendered ({error}); check the template") from None
         if payload not in text and payload.strip() not in text:
             raise self._error("leaves the payload out; check the template")

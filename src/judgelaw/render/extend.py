@@ -60,6 +60,8 @@ def _deeper(
     wanted = dict(reached)
     if layer is not None and layer not in reached:
         raise InputError(f"layer {layer!r}, must be one of {', '.join(reached)}; choose one")
+    if repeats is not None and repeats > CAPACITY:
+        raise InputError(f"{repeats} repeats, seeds reach {CAPACITY}; ask for fewer")
     for name, now in reached.items():
         if repeats is not None and layer in (None, name):
             wanted[name] = max(now, repeats)

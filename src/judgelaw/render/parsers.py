@@ -6,13 +6,14 @@ A parser never changes once released: a better rule gets the next version and `r
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from typing import Any
 
 from judgelaw.design import JsonParser, JudgeSpec, RegexParser, ScoreParser
 from judgelaw.design.judge_rules import DISPLAYED, PARSERS_GROUP
 from judgelaw.errors import InputError
+from judgelaw.render.parser_child import pattern_finder
 
 Parser = Callable[[str], str | None]
 """Takes the text of a completion, gives the displayed label, or None where it finds none."""
@@ -22,20 +23,62 @@ VERSIONS = {"first-line": 1, "regex": 1, "json": 1, "score": 1}
 READ_AT_MOST = 100_000
 """Characters that a regular expression is shown: ten megabytes of text must not stall a run."""
 
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_NUMBER = r"[-+]?\d+(?:\.\d+)?"
 _TOLERANCE = 1e-9
 
+_DECODER = json.JSONDecoder()
+_DEEPEST = 400
+"""Levels of JSON that are decoded: fewer than any stack of Python allows."""
+_STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+_VALUE = (
+    rf"(?P<object>\{{)|(?P<array>\[)|(?P<scalar>{_STRING}|true|false|null|NaN|-?Infinity|"
+    r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
+)
+_KEY = rf"(?P<key>{_STRING}[ \t\n\r]*:)"
+_TOKENS = {
+    expected: re.compile(rf"[ \t\n\r]*(?:{choice})")
+    for expected, choice in {
+        "value": _VALUE,
+        "first value": rf"(?P<end>\])|{_VALUE}",
+        "key": _KEY,
+        "first key": rf"(?P<end>\}})|{_KEY}",
+        "rest of object": r"(?P<comma>,)|(?P<end>\})",
+        "rest of array": r"(?P<comma>,)|(?P<end>\])",
+    }.items()
+}
+"""What JSON may hold next, by what came before; as Python's decoder has it."""
 
-def build(judge: JudgeSpec) -> Parser:
-    """Return the parser that a judge declares."""
+
+def build(judge: JudgeSpec, find: Parser | None = None) -> Parser:
+    """Return the parser that a judge declares.
+
+    Args:
+        judge: the judge.
+        find: what does the part that `foreign_part` names, in place of doing it here.
+    """
     spec = judge.parser
     if isinstance(spec, RegexParser):
-        return regex(spec)
+        return regex(spec, find)
     if isinstance(spec, JsonParser):
         return json_field(spec)
     if isinstance(spec, ScoreParser):
-        return score(spec)
-    return first_line if spec == "first-line" else _foreign(spec)
+        return score(spec, find)
+    return first_line if spec == "first-line" else find or _foreign(spec)
+
+
+def foreign_part(judge: JudgeSpec) -> dict[str, Any] | None:
+    """Return the part of a judge's parser that may take any time, as `parser_child` takes it.
+
+    None where every step is ours, and linear in the text.
+    """
+    spec = judge.parser
+    if isinstance(spec, RegexParser):
+        return {"regex": spec.regex, "ignore_case": spec.ignore_case, "named": True}
+    if isinstance(spec, ScoreParser) and spec.score.regex:
+        return {"regex": spec.score.regex, "ignore_case": False, "named": False}
+    if isinstance(spec, str) and spec != "first-line":
+        return {"group": PARSERS_GROUP, "name": _entry_point(spec).name}
+    return None
 
 
 def kind(judge: JudgeSpec) -> str:
@@ -72,24 +115,17 @@ def first_line(text: str) -> str | None:
 
     Blanks around the label are no part of it; case is.
     """
-    for line in text.split("\n"):
-        label = line.strip()
-        if label:
-            return label if label in DISPLAYED else None
-    return None
+    label = text.lstrip().partition("\n")[0].rstrip()
+    return label if label in DISPLAYED else None
 
 
-def regex(spec: RegexParser) -> Parser:
+def regex(spec: RegexParser, find: Parser | None = None) -> Parser:
     """Read the first match: its group `verdict`, or its first group, or the whole of it."""
-    pattern = re.compile(spec.regex, re.IGNORECASE if spec.ignore_case else 0)
+    find = find or pattern_finder(spec.regex, ignore_case=spec.ignore_case)
     label = _labeller(spec.labels, ignore_case=spec.ignore_case)
 
     def read(text: str) -> str | None:
-        match = pattern.search(text[:READ_AT_MOST])
-        if match is None:
-            return None
-        named = match.groupdict().get("verdict")
-        found = named if named is not None else match.group(1 if pattern.groups else 0)
+        found = find(text[:READ_AT_MOST])
         return None if found is None else label(found)
 
     return read
@@ -111,21 +147,19 @@ def json_field(spec: JsonParser) -> Parser:
     return read
 
 
-def score(spec: ScoreParser) -> Parser:
+def score(spec: ScoreParser, find: Parser | None = None) -> Parser:
     """Read a number on the declared grid; the verdict is the number in plain digits."""
     low, high, step = spec.score.min, spec.score.max, spec.score.step
-    pattern = re.compile(spec.score.regex) if spec.score.regex else _NUMBER
+    find = find or pattern_finder(spec.score.regex or _NUMBER, named=False)
 
     def read(text: str) -> str | None:
-        match = pattern.search(text[:READ_AT_MOST])
-        if match is None:
-            return None
+        found = find(text[:READ_AT_MOST])
         try:
-            value = float(match.group(1 if pattern.groups else 0))
-        except (ValueError, TypeError):
+            value = float(found) if found is not None else math.nan
+        except ValueError:
             return None
         steps = (value - low) / step
-        on_grid = math.isfinite(value) and abs(steps - round(steps)) < _TOLERANCE
+        on_grid = math.isfinite(steps) and abs(steps - round(steps)) < _TOLERANCE
         return _plain(value) if on_grid and low <= value <= high else None
 
     return read
@@ -145,15 +179,75 @@ def _labeller(labels: dict[str, str] | None, *, ignore_case: bool) -> Parser:
 
 
 def _first_object(text: str) -> Any:
-    """Decode the first JSON object in a text that may have words or a fence around it."""
-    decoder = json.JSONDecoder()
-    start = text.find("{")
-    while start != -1:
+    """Decode the first JSON object in a text that may have words or a fence around it.
+
+    One that is nested too deeply is passed over, as one that is no JSON is.
+    """
+    for start in _object_starts(text):
         try:
-            return decoder.raw_decode(text, start)[0]
+            return _DECODER.raw_decode(text, start)[0]
         except (ValueError, RecursionError):
-            start = text.find("{", start + 1)
+            continue
     return None
+
+
+def _object_starts(text: str) -> Iterator[int]:
+    """Yield where a whole object starts: the first brace on trust, then those that were read.
+
+    Decoding from every brace would take quadratic time. One pass from a brace tells of all the
+    braces that it meets whether their objects are whole: those still open where it fails are not.
+    Only braces inside its strings need a pass of their own, so that no character is seen by more
+    than two.
+    """
+    start = text.find("{")
+    if start == -1:
+        return
+    yield start
+    known: dict[int, bool] = {}
+    while start != -1:
+        if start not in known:
+            _survey(text, start, known)
+        if known[start]:
+            yield start
+        start = text.find("{", start + 1)
+
+
+def _survey(text: str, start: int, known: dict[int, bool]) -> None:
+    """Read JSON from a brace on; note for each brace met whether a whole object starts there."""
+    opened: list[tuple[int, int]] = []
+    """Where each container that is still open starts, and how deep it is so far."""
+    place, expected = start, "value"
+    while True:
+        token = _TOKENS[expected].match(text, place)
+        if token is None:
+            break
+        place, what = token.end(), token.lastgroup or ""
+        if what in {"object", "array"}:
+            opened.append((token.end() - 1, 1))
+        elif what == "end":
+            where, depth = opened.pop()
+            known[where] = depth <= _DEEPEST
+            if not opened:
+                return
+            above, so_far = opened[-1]
+            opened[-1] = (above, max(so_far, depth + 1))
+        inside = opened[-1][0]
+        expected = _after(what, in_object=text[inside] == "{")
+    known.update((where, False) for where, _ in opened)
+    known.setdefault(start, False)
+
+
+def _after(what: str, *, in_object: bool) -> str:
+    """Say what may follow a token of JSON."""
+    if what == "object":
+        return "first key"
+    if what == "array":
+        return "first value"
+    if what == "key":
+        return "value"
+    if what == "comma":
+        return "key" if in_object else "value"
+    return "rest of object" if in_object else "rest of array"
 
 
 def _plain(value: float) -> str:

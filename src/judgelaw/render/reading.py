@@ -10,6 +10,9 @@ from judgelaw.render.parsers import Parser, build, kind
 from judgelaw.tensor import INVALID
 
 TIE = "tie"
+RAN_OUT = "parser timeout"
+"""Why a verdict is invalid where the parser had no time left: true of one reading on one machine,
+so that nobody can derive it again."""
 
 _RESTORED = {
     "AB": {"A": "candidate_1", "B": "candidate_2", "TIE": TIE},
@@ -19,9 +22,22 @@ _CONTRACT = ("parser", "truncated", "truncated_on", "complete_on", "final_channe
 _HASH_DIGITS = 8
 
 
-def parse(judge: JudgeSpec, completion: Completion, order: str) -> Verdict:
-    """Read one completion under the judge's contract, with candidates restored."""
-    displayed, reason = _displayed(judge, completion)
+def parse(
+    judge: JudgeSpec, completion: Completion, order: str, parser: Parser | None = None
+) -> Verdict:
+    """Read one completion under the judge's contract, with candidates restored.
+
+    Args:
+        judge: whose contract.
+        completion: what was said.
+        order: in which order candidates were shown.
+        parser: the judge's parser as somebody else runs it; by default it runs here, for as long
+            as it takes.
+    """
+    text, reason = text_to_read(judge, completion)
+    displayed = None if text is None else (parser or _parser(judge))(text)
+    if text is not None and displayed is None:
+        reason = "no label"
     name = parser_name(judge)
     if displayed is None:
         return Verdict(verdict=INVALID, parser=name, displayed=None, reason=reason)
@@ -29,6 +45,12 @@ def parse(judge: JudgeSpec, completion: Completion, order: str) -> Verdict:
     if verdict is None:
         return Verdict(verdict=INVALID, parser=name, displayed=displayed, reason="unknown label")
     return Verdict(verdict=verdict, parser=name, displayed=displayed, reason="parsed")
+
+
+def ran_out(judge: JudgeSpec) -> Verdict:
+    """Return what a completion counts as whose parser ran out of time."""
+    name = parser_name(judge)
+    return Verdict(verdict=INVALID, parser=name, displayed=None, reason=RAN_OUT)
 
 
 def restore(displayed: str, order: str) -> str | None:
@@ -66,8 +88,8 @@ def _parser(judge: JudgeSpec) -> Parser:
     return build(judge)
 
 
-def _displayed(judge: JudgeSpec, completion: Completion) -> tuple[str | None, str]:
-    """Return the label as the model wrote it, or None and why there is none."""
+def text_to_read(judge: JudgeSpec, completion: Completion) -> tuple[str | None, str]:
+    """Return what the parser of a judge is shown, or None and why it is shown nothing."""
     refused = _refused(judge, completion)
     if refused is not None:
         return None, refused
@@ -79,8 +101,7 @@ def _displayed(judge: JudgeSpec, completion: Completion) -> tuple[str | None, st
         text = final
     if not text.strip():
         return None, "empty"
-    label = _parser(judge)(text)
-    return label, "parsed" if label is not None else "no label"
+    return text, ""
 
 
 def _refused(judge: JudgeSpec, completion: Completion) -> str | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.analysis import Analysis, Key
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, writing
 from judgelaw.report import prepare
 from judgelaw.report.figures import theme
 from judgelaw.report.figures.agreement import by_gap
@@ -105,13 +105,14 @@ def write_figures(
     """Write each figure in each format as `folder/NAME.EXT`; return the files."""
     if unknown := [f for f in formats if f not in FORMATS]:
         raise InputError(f"unknown format {unknown[0]!r}: figures are written as {list(FORMATS)}")
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, spec in found.items():
-        for extension in formats:
-            file = folder / f"{_file_name(name)}.{extension}"
-            file.write_bytes(_drawn(spec, extension))
-            written.append(file)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, spec in found.items():
+            for extension in formats:
+                file = folder / f"{_file_name(name)}.{extension}"
+                file.write_bytes(_drawn(spec, extension))
+                written.append(file)
     return written
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from judgelaw.errors import InputError
+from judgelaw.errors import writing
 
 if TYPE_CHECKING:
     from judgelaw.uncertainty.gate import Gate, LimitDecision
@@ -110,11 +110,8 @@ def markdown(report: "Gate") -> str:
 
 def write(text: str, target: Path, *, append: bool = False) -> None:
     """Write a file of the gate; a summary is added to, as CI jobs share one file."""
-    try:
-        with target.open("a" if append else "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error
+    with writing(target), target.open("a" if append else "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _open(d: "LimitDecision", *, as_skip: bool) -> bool:

@@ -1,20 +1,24 @@
 """Tables of an analysis as CSV, LaTeX and JSON, ready for a paper or a spreadsheet.
 
-CSV and JSON hold every digit. LaTeX is for reading: `booktabs` rules, rounded figures, and the
-columns `X`, `X_low`, `X_high` written as one, `X [low, high]`.
+CSV and JSON hold every digit. A text that a spreadsheet would run as a formula stands behind an
+apostrophe in CSV, as spreadsheets themselves write it: names of judges and items are foreign text.
+Calls tables are data, which programs read back: they hold every text as it is.
+LaTeX is for reading: `booktabs` rules, rounded figures, and the columns `X`, `X_low`, `X_high`
+written as one, `X [low, high]`.
 """
 
 import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from judgelaw.analysis import Table
 from judgelaw.diagnose import Cell
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, writing
 
 FORMATS = ("csv", "tex", "json")
 _ESCAPED = str.maketrans(
@@ -40,13 +44,16 @@ _ESCAPED = str.maketrans(
     }
 )  # fmt: skip - read as pairs
 _WHOLE = 1e15
+_RUN = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a formula starts; some spreadsheets take the wide forms of East Asian type for the same."""
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?", re.ASCII)
 
 
 def to_csv(table: Table) -> str:
     """Write a header and every row; what is not available is empty, figures keep every digit."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
+    writer.writerow(_inert(column) for column in table.columns)
     writer.writerows([_exact(cell) for cell in row] for row in table.rows)
     return out.getvalue()
 
@@ -94,13 +101,14 @@ def write_tables(
     """Write each table in each format as `folder/NAME.EXT`; return the files."""
     if unknown := [f for f in formats if f not in _WRITERS]:
         raise InputError(f"unknown format {unknown[0]!r}: tables are written as {list(FORMATS)}")
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, table in tables.items():
-        for extension in formats:
-            file = folder / f"{name}.{extension}"
-            file.write_text(_WRITERS[extension](table), encoding="utf-8")
-            written.append(file)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            for extension in formats:
+                file = folder / f"{name}.{extension}"
+                file.write_text(_WRITERS[extension](table), encoding="utf-8")
+                written.append(file)
     return written
 
 
@@ -165,4 +173,9 @@ def _or_null(cell: Cell) -> Any:
 def _exact(cell: Cell) -> str:
     if not _finite(cell):
         return ""
-    return repr(cell) if isinstance(cell, float) else str(cell)
+    return repr(cell) if isinstance(cell, float) else _inert(str(cell))
+
+
+def _inert(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would run; a number is only a number."""
+    return f"'{text}" if text.startswith(_RUN) and not _NUMBER.fullmatch(text) else text

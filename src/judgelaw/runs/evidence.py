@@ -128,12 +128,17 @@ def read_integrity(frozen: "FrozenRun") -> list[tuple[str, str]]:
     if not (frozen.path / LEDGER_NAME).is_file():
         return rows
     with SqliteView(frozen.path / LEDGER_NAME) as view:
-        totals, flagged = view.totals(), view.flagged()
+        totals, flagged, losses = view.totals(), view.flagged(), view.losses()
+    lost = [
+        ("Replies lost from the ledger and asked again", f"{sum(x.replies for x in losses):,}"),
+        ("Attempts lost from the ledger", f"{sum(x.attempts for x in losses):,}"),
+    ]
     return [
         *rows,
         ("Completed calls", f"{totals.completed:,}"),
         ("Attempts that failed or were orphaned", f"{totals.failed:,} and {totals.orphaned:,}"),
         ("Replies flagged as replayed or of another model", f"{flagged:,}"),
+        *(lost if losses else []),
     ]
 
 

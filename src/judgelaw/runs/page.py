@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, writing
 from judgelaw.runs.source import Source
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ def report_page(
 def write_page(target: Path, page: str) -> None:
     """Write a page, whole or not at all."""
     partial = target.with_name(f".{target.name}.partial")
-    try:
+    with writing(target):
         partial.write_text(page, encoding="utf-8")
         partial.replace(target)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error

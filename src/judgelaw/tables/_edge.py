@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from judgelaw.errors import JudgelawError, RunError, TableError
+from judgelaw.errors import JudgelawError, RunError, TableError, storage_error
 
 MEMORY_LIMIT = "1200MB"
 """What DuckDB may hold before it spills to disk; the arrays that come home are on top of it."""
@@ -54,11 +54,12 @@ def foreign_errors(what: str) -> Iterator[None]:
         ) from error
     except FileNotFoundError as error:
         raise TableError(f"{what}: there is no such file or folder: check the path") from error
-    except OSError as error:
-        raise TableError(f"{what}: {error.strerror or error}: check the path and its rights") from (
-            error
-        )
-    except duckdb.Error as error:
+    except (OSError, duckdb.Error) as error:
+        if (full := storage_error(what, error)) is not None:
+            raise full from error
+        if isinstance(error, OSError):
+            words = error.strerror or error
+            raise TableError(f"{what}: {words}: check the path and its rights") from error
         raise TableError(f"{what} cannot be read or written: {_first_line(error)}") from error
 
 

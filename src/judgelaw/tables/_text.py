@@ -46,11 +46,7 @@ class TextFile:
 
     def fault(self, width: int) -> str | None:
         """Describe the first line that is no record of `width` fields, or no JSON object."""
-        try:
-            return self._csv_fault(width) if self.format == "csv" else self._json_fault()
-        except csv.Error as error:
-            line = str(error.args[-1])
-            return f"{self.table}:{line}: {error.args[0]}: close the quotes or double inner ones"
+        return self._csv_fault(width) if self.format == "csv" else self._json_fault()
 
     def lines(self, rows: Collection[int]) -> dict[int, int]:
         """Give the line on which each of the rows (counted from 0 after a header) starts."""
@@ -87,7 +83,7 @@ class TextFile:
                 return f"{self.table}:{line}: not UTF-8: save the file as plain text in UTF-8"
             try:
                 record = json.loads(text)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 return f"{self.table}:{line}: no JSON ({error}): write one object a line"
             if not isinstance(record, dict):
                 return f"{self.table}:{line}: {_shortened(text)} is no object: write one a line"
@@ -112,7 +108,8 @@ class TextFile:
                         yield line, record
                     line = reader.line_num + 1
             except csv.Error as error:
-                raise csv.Error(str(error), line) from error
+                words = "close the quotes or double inner ones"
+                raise TableError(f"{self.table}:{line}: {error}: {words}") from error
 
     def _json_lines(self) -> Iterator[tuple[int, str]]:
         with self.path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:

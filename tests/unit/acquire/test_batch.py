@@ -177,6 +177,25 @@ def test_an_interrupted_run_leaves_its_batches_and_collects_them_later(tmp_path,
     assert verify(frozen.path).ok
 
 
+def test_what_fails_in_a_batch_of_an_earlier_session_is_asked_again_once(tmp_path, wire):
+    """It waits for its next try, and it stands in the schedule: that is one call, not two."""
+
+    def all_expire_once(_call, number):
+        return "expired" if number == 1 else "A"
+
+    alone = {"at_once": 1}
+    with BatchProvider(steps=("in_progress",), outcome=all_expire_once) as at:
+        frozen = freeze(tmp_path, at, wire, judge_fields=alone, budget={"deadline_s": 100})
+        run(frozen, effects=stopping_after(200))
+        for made in at.batches.values():
+            made.steps = ["completed"]
+        at.steps = ("completed",)
+        second = run(freeze(tmp_path, at, wire, judge_fields=alone))
+        assert second.totals.open == 0
+        assert set(at.asked.values()) == {2}
+    assert verify(frozen.path).ok
+
+
 def stopping_after(seconds):
     """A clock on which the deadline of a session comes after a few looks."""
     import asyncio
@@ -349,6 +368,16 @@ class TestKillBetweenSubmitAndItsCommit:
             done = run(frozen, effects=late())
         assert (done.totals.open, done.totals.orphaned) == (0, 0)
         assert Counter(b.state for b in batches(frozen)) == {"withdrawn": 1, "ended": 2}
+
+    @pytest.mark.parametrize("jump_s", [-1e6, 0.0, 1e6])
+    def test_what_may_be_on_its_way_is_waited_for_whatever_the_clock_says(self, tmp_path, jump_s):
+        with BatchProvider() as at:
+            frozen = self.killed(tmp_path, at, "openai-chat")
+            clock = FakeTime()
+            clock.now += jump_s
+            done = run(frozen, effects=clock.effects)
+        assert done.totals.open == 0
+        assert clock.naps[0] == 60
 
 
 def late():

@@ -98,7 +98,9 @@ def test_the_wire_carries_the_frozen_bytes_and_nothing_else(tmp_path, monkeypatc
     monkeypatch.setenv("A_KEY", "sk-canary")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     with Provider() as provider:
-        judge = chat_judge(provider.base_url, api_key="env:A_KEY", headers={"X-Org": "mine"})
+        judge = chat_judge(
+            provider.base_url, api_key="env:A_KEY", headers={"X-Org": "literal:mine"}
+        )
         frozen = frozen_study(tmp_path, [judge])
         acquire(frozen)
     planned = {call.request_sha256 for call in frozen.iter_calls()}
@@ -270,7 +272,7 @@ def test_a_parser_that_raises_costs_no_reply(tmp_path, monkeypatch):
         raise ZeroDivisionError("a parser of another package")
 
     frozen = frozen_study(tmp_path, [simulated_judge()])
-    monkeypatch.setattr("judgelaw.acquire.lane.parse", broken)
+    monkeypatch.setattr("judgelaw.render.bounded.parse", broken)
     with pytest.raises(ZeroDivisionError):
         acquire(frozen)
     with SqliteView(frozen.path / LEDGER_NAME) as view:
@@ -311,7 +313,7 @@ def test_the_same_study_freezes_and_acquires_the_same_table(tmp_path):
 
 def test_progress_says_rate_time_cost_failures_and_invalid_share(capsys):
     tally = Tally(judges={}, planned=100, done=50, started_at=0.0)
-    tally.answered, tally.invalid, tally.failed = 50, 5, 3
+    tally.answered, tally.read, tally.invalid, tally.failed = 50, 50, 5, 3
     assert tally.words(10.0) == "50/100 calls, 5.0/s, 0:10 left, 3 failed, 10.0% invalid"
     lines = PlainLines(sys.stderr)
     for now in (0.0, 1.0, 5.0, 5.5, 6.0):

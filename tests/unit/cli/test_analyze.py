@@ -301,3 +301,18 @@ def test_real_alphabet_of_yes_and_no(capsys):
     assert judge["outcomes"] == {"no": 722, "yes": 328}
     assert judge["components"]["prompt"]["estimate"] == pytest.approx(0.0815, abs=5e-4)
     assert judge["gold_match"] == pytest.approx(0.646, abs=1e-3)
+
+
+def test_what_settled_judges_leave_open_is_said(tmp_path, capsys):
+    """Two judges that never contradict themselves: nothing is tested, nobody is worse."""
+    pair = (unanimous(judge=name, layer="audit") for name in ("a", "b"))
+    _, out, _ = run(capsys, "analyze", write(tmp_path / "calls.csv", *pair), "--permutations", 0)
+    assert "The judges are not separated by their prompt components" in out
+    (line,) = [x for x in out.splitlines() if x.startswith("Not testable here: ")]
+    assert "drift by repeat rank (a / audit, b / audit)" in line
+    assert "independent cells (a / audit, b / audit)" in line
+
+
+def test_open_judges_leave_nothing_untested(table, capsys):
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
+    assert "Not testable here" not in out

@@ -1,5 +1,8 @@
 """Every way to end has its exit code, and says what happened in words."""
 
+import errno
+import os
+
 import click
 import pytest
 
@@ -66,3 +69,14 @@ def test_an_unknown_command_suggests_the_near_one(capsys):
         _main.main(["simlate"])
     assert stop.value.code == 2
     assert "did you mean 'simulate'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EIO])
+def test_a_disk_that_refuses_is_no_bug(command, capsys, number):
+    assert command(raises(OSError(number, "", "/some/file"))) == 3
+    said = capsys.readouterr().err
+    assert said.startswith(f"judgelaw: /some/file: {os.strerror(number)}; free the disk")
+
+
+def test_another_error_of_the_system_is_a_bug_still(command):
+    assert command(raises(OSError(errno.EINVAL, "odd"))) == 70

@@ -52,37 +52,105 @@ def test_money_and_time_follow_from_the_study(study):
     assert judge["limited_by"] == "requests per minute"
 
 
-def test_widths_are_those_of_the_formula(study):
-    """Under one law in every cell the forecast is the closed form of plan.forecast_from_laws."""
-    from judgelaw.plan import forecast_from_laws
-
-    shown = json.loads(plan(study, "--law", "0.9,0.05,0.03,0.02", "--json", "-").stdout)
-    laws = np.tile([0.9, 0.05, 0.03, 0.02], (1, 6, 2, 1))
-    expected = forecast_from_laws(laws).at("prompt", repeats=8, items=5)
-    assert shown["half_widths"]["prompt"]["8"] == pytest.approx(expected.call_half_width)
-
-
-def test_a_sentence_comes_first_and_a_pilot_is_named(study, tmp_path):
-    first = plan(study).stdout.splitlines()[0]
-    assert "240 calls" in first
-    assert "known to about ±" in first
-    tensor = jl.VerdictTensor.from_laws(np.full((6, 6, 2, 4), 0.25), repeats=4, seed=1)
+def write_pilot(path, *, items=6, repeats=2, law=(0.25, 0.25, 0.25, 0.25)):
+    """Write the calls of a judge without effects."""
+    laws = np.tile(law, (items, 6, 2, 1))
+    tensor = jl.VerdictTensor.from_laws(laws, repeats=repeats, seed=1)
     rows = ["judge,item,prompt,order,repeat,verdict"]
     for (i, k, o, r), code in np.ndenumerate(tensor.ranked):
         rows.append(f"j,i{i},p{k},o{o},{r},{tensor.verdicts[code]}")
-    pilot = tmp_path / "pilot.csv"
-    pilot.write_text("\n".join(rows))
-    assert "forecast from a pilot" in plan(study, "--pilot", pilot).stdout
+    path.write_text("\n".join(rows))
+    return path
 
 
-def test_depth_two_has_no_interval_and_an_absent_facet_is_not_varied(study):
-    shown = plan(study).stdout
-    assert shown.count("no interval below 4") == 5
-    assert "not varied" not in shown
+def test_widths_are_those_of_studies_simulated_under_the_law(study):
+    from judgelaw.plan import outlook_from_law
+
+    shown = json.loads(plan(study, "--law", "0.9,0.05,0.03,0.02", "--json", "-").stdout)
+    outlook = outlook_from_law([0.9, 0.05, 0.03, 0.02], prompts=6, orders=2)
+    expected = outlook.at("prompt", items=5, repeats=8)
+    assert shown["half_widths"]["prompt"]["8"] == expected.half_width
+    assert shown["forecast_from"] == "laws"
+    assert (shown["assurance"], shown["items"], shown["repeats"]) == (0.8, 5, 4)
+    assert shown["half_widths_new_items"] is None
+    assert shown["wanted"] is None
+
+
+def test_a_supposed_law_is_called_a_supposition_and_promises_nothing(study):
+    said = plan(study).stdout
+    assert "240 calls" in said.splitlines()[0]
+    assert "cannot be told without a pilot" in said.splitlines()[0]
+    assert "This supposes one law in every cell" in said
+    assert "under the supposed law" in said
+    refused = plan(study, "--half-width", "0.1", "--new-items")
+    assert isinstance(refused.exception, jl.InputError)
+    assert "--new-items needs --pilot" in str(refused.exception)
+
+
+def test_a_sentence_comes_first_and_a_pilot_of_two_repeats_is_named(study, tmp_path):
+    said = plan(study, "--pilot", write_pilot(tmp_path / "pilot.csv")).stdout
+    assert "or better, with a chance of 80%" in said.splitlines()[0]
+    assert "a pilot of 6 items with 2 calls a cell" in said
+    assert "for the items asked, 5 items" in said
+    assert "for new items like them, 5 items" in said
+
+
+def test_a_wanted_width_names_the_repeats_and_the_items_that_reach_it(study, tmp_path):
+    pilot = write_pilot(tmp_path / "pilot.csv")
+    asked = ("--pilot", pilot, "--half-width", "0.15", "--component", "call")
+    fixed = json.loads(plan(study, *asked, "--json", "-").stdout)
+    wanted = fixed["wanted"]
+    assert (wanted["component"], wanted["half_width"]) == ("call", 0.15)
+    assert wanted["scope"] == "fixed"
+    assert wanted["items"] > 5
+    assert wanted["repeats"] > 4
+    said = plan(study, *asked, "--new-items").stdout
+    assert "call to ±0.15 for new items like them, with a chance of 80%" in said
+    assert "on 5 items: not even with 256 repeats" in said
+
+
+def test_more_assurance_promises_less(study, tmp_path):
+    pilot = write_pilot(tmp_path / "pilot.csv")
+    low, high = (
+        json.loads(plan(study, "--pilot", pilot, "--assurance", a, "--json", "-").stdout)
+        for a in ("0.5", "0.95")
+    )
+    for key in ("half_widths", "half_widths_new_items"):
+        for component, widths in low[key].items():
+            for depth, width in widths.items():
+                assert width <= high[key][component][depth]
+    assert low["half_widths"] != high["half_widths"]
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (("--assurance", "0.99"), "assurance = 0.99"),
+        (("--half-width", "0"), "half_width = 0"),
+        (("--half-width", "0.1", "--component", "x"), "no component is called 'x'"),
+    ],
+)
+def test_impossible_wishes_are_refused(study, words, rule):
+    refused = plan(study, *words)
+    assert isinstance(refused.exception, jl.InputError)
+    assert rule in str(refused.exception)
+
+
+def test_a_pilot_with_other_prompts_is_said_to_have_them(study, tmp_path):
+    study.write_text(STUDY + "orders: {AB: 1.0}\n")
+    said = plan(study, "--pilot", write_pilot(tmp_path / "pilot.csv")).stdout
+    assert "The pilot has 6 prompts and 2 orders, the study 6 and 1" in said
+
+
+def test_an_absent_facet_has_no_interval_and_says_why(study):
+    assert "none" not in plan(study).stdout
     study.write_text(STUDY + "orders: {AB: 1.0}\n")
     shown = plan(study).stdout
-    assert shown.count("not varied") == 2 * 4
-    assert shown.count("no interval below 4") == 3
+    assert shown.count("none") == 2 * 4
+    assert "order: " in shown
+    assert "interaction: " in shown
+    said = plan(study, "--half-width", "0.1", "--component", "order").stdout
+    assert "order will have no interval" in said
 
 
 @pytest.mark.parametrize("law", ["0.5,0.6", "a,b"])

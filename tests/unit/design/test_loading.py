@@ -29,6 +29,54 @@ BAD = [
     (("repeats: 2", 'repeats: "2"'), 8, "repeats: '2', must be a whole number"),
     (("repeats: 2", "repeats: 0"), 8, "repeats: 0, should be greater than or equal to 1"),
     (("repeats: 2", "repeats: true"), 8, "repeats: True, must be a whole number"),
+    (
+        ("repeats: 2", "repeats: 99999999999999999999"),
+        8,
+        "repeats: 99999999999999999999, must be at most 2147483647; write a smaller number",
+    ),
+    (("repeats: 2", f"repeats: {'9' * 60}"), 8, "repeats: a number beyond all use"),
+    (("seed: 7", f"seed: 0x{'f' * 5000}"), 3, "seed: a number beyond all use"),
+    *(
+        (
+            ("    model: m", f"    model: m\n    parser: {value}"),
+            14,
+            "must be first-line, {regex: ...}, {json: ...} or {score: ...}; choose one",
+        )
+        for value in ("5", "", "true", "[first-line]", "1.5")
+    ),
+    (
+        ("    model: m", '    model: m\n    headers: {X-Team: "a\\r\\nX-Evil: b"}'),
+        14,
+        "judges[0].headers.X-Team: (not shown), a header holds one line of printable ASCII",
+    ),
+    (
+        ("    model: m", '    model: m\n    headers: {"X-Team\\r\\n": a}'),
+        14,
+        r"judges[0].headers.'X-Team\r\n': is no name of a header",
+    ),
+    (
+        ("    model: m", "    model: m\n    extra: {top_a: .inf}"),
+        14,
+        "judges[0].extra.top_a: inf, no number that a study can hold",
+    ),
+    (
+        ("    model: m", "    model: m\n    grid: {min_p: [.nan]}"),
+        14,
+        "judges[0].grid.min_p[0]: nan, no number that a study can hold",
+    ),
+    (
+        (
+            "    model: m",
+            "    model: m\n    grid: {"
+            + ", ".join(
+                f"{key}: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]"
+                for key in ("top_k", "seed", "max_tokens")
+            )
+            + "}",
+        ),
+        14,
+        "judges[0].grid: more than 1000 contracts",
+    ),
     (("repeats: 2", "repeat: 2"), 8, "repeat: unknown key; did you mean repeats?"),
     (("  path: items.jsonl", "  file: x"), 4, "items.path: missing"),
     (("source: jsonl", "source: xml"), 5, "items.source: 'xml', must be 'jsonl', 'csv'"),
@@ -161,6 +209,8 @@ CANARY = "sk-CANARY-0123456789abcdef"
         f"api_key: [{CANARY}]",
         f"headers: {{Authorization: Bearer {CANARY}}}",
         f"headers: {{x-api-key: {CANARY}}}",
+        f"headers: {{X-Api: {CANARY}}}",
+        f"headers: {{X-Api: 'literal:{CANARY}'}}",
         f"base_url: https://user:{CANARY}@host/v1",
         f"base_url: https://host/v1?key={CANARY}",
         f"api_key: {CANARY}\n    api_key: {CANARY}",

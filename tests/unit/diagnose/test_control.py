@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import How, control_finding, diagnose
+from judgelaw.diagnose import How, diagnose
 from judgelaw.estimate import decompose
 from judgelaw.streams import stream
 from judgelaw.uncertainty import call_interval, item_interval
 from judgelaw.worlds import World
-from support.streams import drawn, of_codes, unanimous
+from support.streams import drawn, findings, of_codes, unanimous
 
 
 @pytest.mark.parametrize("repeats", [2, 4, 8])
 def test_a_true_null_is_compatible_with_zero(repeats):
     world = World.from_effects(order=0.02, item_spread=0.2)
-    finding = control_finding(drawn(world=world, prompts=6, repeats=repeats), subject="judge")
+    finding = findings(drawn(world=world, prompts=6, repeats=repeats), control=True)["control"]
     assert finding.verdict == "ok"
     assert finding.figures["low"] <= 0 <= finding.figures["high"]
     assert finding.figures["plugin"] > finding.figures["estimate"]
@@ -26,14 +26,16 @@ def test_a_cache_keyed_by_label_is_found():
     cached = rng.integers(0, 2, size=(40, 6, 2, 1))
     fresh = rng.integers(0, 2, size=(40, 6, 2, 4))
     codes = np.where(rng.random(fresh.shape) < 0.4, cached, fresh)
-    finding = control_finding(of_codes(codes, strata=2), subject="judge")
+    finding = findings(of_codes(codes, strata=2), control=True)["control"]
     assert finding.verdict == "problem"
     assert "exchangeable across labels" in finding.advice
 
 
 def test_what_cannot_be_tested_is_unknown():
     for untestable in (drawn(prompts=1), unanimous()):
-        assert control_finding(untestable, subject="judge").verdict == "unknown"
+        finding = findings(untestable, control=True)["control"]
+        assert finding.verdict == "unknown"
+        assert "not testable here" in finding.headline
 
 
 def test_only_layers_of_that_role_are_held_against_zero():
@@ -47,13 +49,13 @@ def test_a_component_below_zero_accuses_the_pipeline_as_well():
     """Labels answered in rotation agree across labels more than within one."""
     codes = (np.arange(2) + np.zeros((20, 4, 2, 1), dtype=int)) % 2
     noise = stream(8, "rotation").random(codes.shape) < 0.05
-    finding = control_finding(of_codes(np.where(noise, 1 - codes, codes)), subject="judge")
+    finding = findings(of_codes(np.where(noise, 1 - codes, codes)), control=True)["control"]
     assert finding.figures["high"] < 0
     assert finding.verdict == "problem"
 
 
 @pytest.mark.parametrize("repeats", [2, 4])
-def test_the_interval_is_the_one_of_99_percent_within_strata(repeats):
+def test_the_interval_shown_is_the_one_of_99_percent_within_strata(repeats):
     tensor = drawn(world=World.from_effects(prompt=0.02), repeats=repeats, items=12)
     values = decompose(tensor).prompt
     exact = (
@@ -61,7 +63,7 @@ def test_the_interval_is_the_one_of_99_percent_within_strata(repeats):
         if repeats == 4
         else item_interval(values, strata=tensor.strata, level=0.99)
     )
-    figures = control_finding(tensor, subject="judge").figures
+    figures = findings(tensor, control=True)["control"].figures
     assert (figures["low"], figures["high"]) == pytest.approx((exact.low, exact.high))
     if repeats == 2:
         assert exact.low != pytest.approx(item_interval(values, level=0.99).low)

@@ -1,14 +1,18 @@
 """Agreement by rank gap and by elapsed time: fires on drift, and not on independent calls."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 from judgelaw.diagnose import How, drift_finding, rank_drift, time_drift, time_span
+from judgelaw.diagnose.drift import gap_statistic
+from judgelaw.diagnose.family import UNTESTABLE, Test
+from judgelaw.diagnose.shuffles import mixed_cells, shuffled_ps
 from judgelaw.streams import stream
 from judgelaw.worlds import World
-from support.streams import drawn, of_codes
+from support.streams import drawn, findings, of_codes, unanimous
 
 HOW = How(draws=400, seed=1)
 
@@ -54,7 +58,7 @@ def test_slow_items_that_agree_more_are_no_drift():
     tensor = world.tensor(items=20, prompts=6, orders=2, repeats=4, seed=3)
     pace = np.repeat([60.0, 1.0], 10)[:, None, None, None]
     seconds = pace * (np.arange(4) + 0.1 * stream(4, "jitter").random(tensor.ranked.shape))
-    finding = drift_finding(time_drift(tensor, seconds, HOW), kind="time", subject="judge")
+    finding = findings(tensor, seconds=seconds)["elapsed_time"]
     assert finding.verdict == "ok"
 
 
@@ -63,9 +67,8 @@ def test_elapsed_time_of_adjacent_repeats_accuses_nobody():
     tensor = drawn(items=40, repeats=4, world=World.from_effects(base=[0.1, 0.1, 0.7, 0.1]))
     durations = np.where(tensor.ranked == 2, 3.0, 1.0)
     seconds = np.cumsum(durations, axis=-1)
-    drift = time_drift(tensor, seconds, HOW)
-    assert drift_finding(drift, kind="time", subject="j").verdict == "problem"
-    finding = drift_finding(drift, kind="time", subject="j", adjacent=True)
+    assert findings(tensor, seconds=seconds)["elapsed_time"].verdict == "problem"
+    finding = findings(tensor, seconds=seconds, adjacent=True)["elapsed_time"]
     assert finding.verdict == "unknown"
     assert "schedule: random" in finding.advice
 
@@ -73,7 +76,7 @@ def test_elapsed_time_of_adjacent_repeats_accuses_nobody():
 def test_copied_repeats_are_found():
     """Repeats that copy the one before them agree less, the further apart they are."""
     tensor = drawn(world=World.from_effects().with_copying(0.5), items=40)
-    finding = drift_finding(rank_drift(tensor, HOW), kind="rank", subject="judge")
+    finding = findings(tensor)["rank_gap"]
     assert finding.verdict == "problem"
     assert finding.figures["slope"] < 0
     assert "not independent" in finding.advice
@@ -82,7 +85,7 @@ def test_copied_repeats_are_found():
 @pytest.mark.parametrize("seed", range(5))
 def test_independent_repeats_are_not_accused(seed):
     tensor = drawn(seed=seed, world=World.from_effects(order=0.01, item_spread=0.3))
-    finding = drift_finding(rank_drift(tensor, HOW), kind="rank", subject="judge")
+    finding = findings(tensor)["rank_gap"]
     assert finding.verdict == "ok"
 
 
@@ -93,7 +96,7 @@ def test_a_model_that_changes_during_the_run_is_found_by_time():
     late = seconds > 500
     codes = np.where(rng.random(seconds.shape) < 0.9, late, ~late).astype(int)
     tensor = of_codes(codes, strata=2)
-    finding = drift_finding(time_drift(tensor, seconds, HOW), kind="time", subject="judge")
+    finding = findings(tensor, seconds=seconds)["elapsed_time"]
     assert finding.verdict == "problem"
     assert finding.columns[3] == "agreement"
 
@@ -101,13 +104,13 @@ def test_a_model_that_changes_during_the_run_is_found_by_time():
 def test_times_that_explain_nothing_are_not_accused():
     tensor = drawn(seed=8)
     seconds = stream(8, "idle").random(tensor.ranked.shape) * 1000
-    finding = drift_finding(time_drift(tensor, seconds, HOW), kind="time", subject="judge")
+    finding = findings(tensor, seconds=seconds)["elapsed_time"]
     assert finding.verdict == "ok"
 
 
 def test_two_ranks_or_no_times_are_unknown_not_ok():
     assert rank_drift(drawn(repeats=2), HOW) is None
-    finding = drift_finding(None, kind="rank", subject="judge")
+    finding = drift_finding(None, UNTESTABLE, kind="rank", subject="judge")
     assert finding.verdict == "unknown"
     assert "three repeats" in finding.advice
     nothing = np.full((40, 3, 2, 6), np.nan)
@@ -125,8 +128,7 @@ def test_missing_calls_leave_their_pairs_out():
 
 
 def test_adjacent_repeats_are_said_to_hide_drift():
-    found = drift_finding(rank_drift(drawn(), HOW), kind="rank", subject="", adjacent=True)
-    assert "adjacent in time" in found.headline
+    assert "adjacent in time" in findings(drawn(), adjacent=True)["rank_gap"].headline
 
 
 def test_blocks_of_items_change_nothing(monkeypatch):
@@ -145,10 +147,112 @@ def test_blocks_of_items_change_nothing(monkeypatch):
 
 def test_adjacent_repeats_are_still_tested_by_rank():
     tensor = drawn(items=8, repeats=4)
-    finding = drift_finding(rank_drift(tensor, HOW), kind="rank", subject="judge", adjacent=True)
-    assert finding.verdict == "ok"
+    assert findings(tensor, adjacent=True)["rank_gap"].verdict == "ok"
 
 
-def test_the_band_that_decides_is_wider_than_the_one_shown():
-    slope = rank_drift(drawn(items=20, repeats=4), HOW).slope
-    assert slope.outer[0] < slope.band[0] < slope.band[1] < slope.outer[1]
+def unequal(seed=0):
+    """Cells of two to five calls, at any ranks."""
+    codes = drawn(items=5, repeats=5, seed=seed).ranked.copy()
+    gone = np.argsort(stream(seed, "gone").random(codes.shape), axis=-1) < 3
+    gone &= stream(seed, "which").random(codes.shape) < 0.5
+    codes[gone] = -1
+    return of_codes(codes)
+
+
+@pytest.mark.parametrize("table", [drawn(items=5, repeats=5), unequal()], ids=["equal", "unequal"])
+def test_statistics_are_the_slopes_times_a_constant(table):
+    """Unanimous cells add nothing to xy; ranks and times keep their cells."""
+    seconds = stream(5, "clock").random(table.ranked.shape) * 300
+    mixed = mixed_cells(table)
+    for found, statistic, gap in (
+        (rank_drift(table, HOW), gap_statistic(mixed), lambda _, r, s: s - r),
+        (
+            time_drift(table, seconds, HOW),
+            gap_statistic(mixed, seconds),
+            lambda cell, r, s: np.log1p(abs(seconds[cell][s] - seconds[cell][r])),
+        ),
+    ):
+        squares = 0.0
+        for cell in np.ndindex(table.ranked.shape[:-1]):
+            there = np.flatnonzero(table.ranked[cell] >= 0)
+            x = [gap(cell, r, s) for r, s in combinations(there, 2)]
+            squares += np.var(x) * len(x)
+        seen = []
+        shuffled_ps(mixed, [lambda z, f=statistic, k=seen: k.append(f(z)) or k[-1]], one_draw(), 1)
+        assert seen[0][0] == pytest.approx(abs(found.slope.estimate) * squares)
+
+
+def one_draw():
+    return stream(9, "one draw")
+
+
+def test_shuffled_calls_stay_in_their_cells_and_keep_their_verdicts():
+    """The p value of a constant statistic is 1, and every arrangement has the cell's counts."""
+    table = unequal(3)
+    mixed = mixed_cells(table)
+    own = [np.sort(group.codes, axis=-1) for group in mixed.groups]
+
+    def constant(shuffled):
+        for codes, sorted_ in zip(shuffled.groups, own, strict=True):
+            assert (np.sort(codes, axis=-1) == sorted_).all()
+        return np.zeros(len(shuffled.complete))
+
+    (p,) = shuffled_ps(mixed, [constant], one_draw(), 200)
+    assert p == 1
+
+
+def test_only_cells_with_two_verdicts_are_shuffled():
+    """A call that is missing is no second verdict."""
+    codes = np.zeros((4, 2, 1, 3), dtype=int)
+    codes[0, 0, 0, 2] = -1
+    codes[1, 0, 0] = (0, 1, -1)
+    codes[2, 1, 0] = (2, 2, 1)
+    mixed = mixed_cells(of_codes(codes))
+    assert [group.cells.tolist() for group in mixed.groups] == [[[1, 0, 0]], [[2, 1, 0]]]
+    assert mixed.complete.codes.tolist() == [[2, 2, 1]]
+
+
+def test_times_of_adjacent_repeats_do_not_count_among_the_tests():
+    tensor = drawn(world=World.from_effects().with_copying(0.5), items=40)
+    seconds = np.cumsum(np.ones(tensor.ranked.shape), axis=-1) ** 2
+    without, beside = findings(tensor), findings(tensor, seconds=seconds, adjacent=True)
+    assert beside["rank_gap"].figures == without["rank_gap"].figures
+
+
+def test_large_streams_are_shuffled_on_evenly_spaced_items(monkeypatch):
+    tensor = drawn(items=40, repeats=4)
+    monkeypatch.setattr("judgelaw.diagnose.shuffles._CALLS_AT_MOST", tensor.ranked.size // 4)
+    mixed = mixed_cells(tensor)
+    assert set(mixed.complete.cells[:, 0]) == set(range(0, 40, 4))
+    assert findings(tensor)["rank_gap"].verdict == "ok"
+
+
+def test_a_settled_judge_that_drifts_is_found():
+    """One item in ten is open, and there the second half of the calls answers differently."""
+    codes = np.zeros((50, 3, 2, 6), dtype=int)
+    codes[::10, ..., 3:] = 1
+    finding = findings(of_codes(codes))["rank_gap"]
+    assert finding.verdict == "problem"
+
+
+def test_one_item_is_enough_to_test():
+    codes = np.zeros((1, 6, 2, 6), dtype=int)
+    codes[..., 3:] = 1
+    assert findings(of_codes(codes))["rank_gap"].verdict == "problem"
+
+
+def test_unanimous_cells_are_not_testable_rather_than_fine():
+    finding = findings(unanimous())["rank_gap"]
+    assert finding.verdict == "unknown"
+    assert finding.advice.startswith("Not testable here")
+
+
+@pytest.mark.parametrize(
+    ("p", "scale", "verdict"),
+    [(0.01, 1.0, "problem"), (0.01, 1e-4, "notice"), (0.07, 1.0, "notice"), (0.2, 1.0, "ok")],
+)
+def test_a_problem_is_both_sure_and_large(p, scale, verdict):
+    drift = rank_drift(drawn(world=World.from_effects().with_copying(0.5)), HOW)
+    drift = replace(drift, reach=drift.reach * scale)
+    test = Test(p=p, least=0.0, together=p)
+    assert drift_finding(drift, test, kind="rank", subject="j").verdict == verdict

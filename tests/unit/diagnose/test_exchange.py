@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from judgelaw.diagnose import exchange_finding, rank_test
+from judgelaw.diagnose import rank_test
+from judgelaw.diagnose.exchange import rank_least, rank_statistic
+from judgelaw.diagnose.shuffles import Shuffled, mixed_cells
 from judgelaw.streams import stream
 from judgelaw.worlds import World
-from support.streams import drawn, of_codes, unanimous
+from support.streams import drawn, findings, of_codes, unanimous
 
 WORLD = World.from_effects(prompt=0.004, order=0.01, item_spread=0.3)
 
@@ -40,7 +42,7 @@ def test_one_different_rank_is_named():
     codes = tensor.ranked.copy()
     warm = stream(4, "warm").random(codes.shape[:-1]) < 0.3
     codes[..., 0] = np.where(warm, 2, codes[..., 0])
-    finding = exchange_finding(rank_test(of_codes(codes)), tensor.verdicts, subject="judge")
+    finding = findings(of_codes(codes))["exchangeable_repeats"]
     assert finding.verdict == "problem"
     assert finding.figures["odd_rank"] == 0
     assert "Repeat 0 differs" in finding.headline
@@ -52,25 +54,22 @@ def test_a_rank_that_is_replayed_is_named():
     tensor = drawn(world=WORLD, items=20, repeats=5)
     codes = tensor.ranked.copy()
     codes[..., 3] = codes[..., 1]
-    finding = exchange_finding(rank_test(of_codes(codes)), tensor.verdicts, subject="judge")
+    finding = findings(of_codes(codes))["exchangeable_repeats"]
     assert finding.verdict == "problem"
     assert "Repeats 1 and 3 agree in 100.0%" in finding.headline
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_independent_repeats_are_not_accused(seed):
-    tensor = drawn(world=WORLD, seed=seed, repeats=4)
-    finding = exchange_finding(rank_test(tensor), tensor.verdicts, subject="judge")
+    finding = findings(drawn(world=WORLD, seed=seed, repeats=4))["exchangeable_repeats"]
     assert finding.verdict == "ok"
 
 
 def test_a_unanimous_judge_and_unknown_ranks_are_unknown():
-    from dataclasses import replace
-
-    tensor = drawn()
-    for untestable in (unanimous(), replace(tensor, ranked=None)):
-        finding = exchange_finding(rank_test(untestable), tensor.verdicts, subject="judge")
+    for untestable in (unanimous(), replace(drawn(), ranked=None)):
+        finding = findings(untestable)["exchangeable_repeats"]
         assert finding.verdict == "unknown"
+        assert "not testable here" in finding.headline
 
 
 def test_agreement_and_copies_are_z_scores_with_bonferroni():
@@ -92,10 +91,43 @@ def test_agreement_and_copies_are_z_scores_with_bonferroni():
 
 
 def test_a_copy_alone_is_a_problem():
-    """Neither verdicts nor agreement of single ranks show it, the pair does."""
-    tensor = drawn(world=WORLD, items=20, repeats=5)
-    test = replace(rank_test(tensor), p_copy=1e-6, p_verdicts=0.5, p_agreement=0.5)
-    assert exchange_finding(test, tensor.verdicts, subject="judge").verdict == "problem"
+    """Half of the calls of one repeat are those of another: verdicts by rank do not show it."""
+    codes = drawn(world=WORLD, items=40, repeats=5).ranked.copy()
+    copied = stream(6, "half").random(codes.shape[:-1]) < 0.5
+    codes[..., 3] = np.where(copied, codes[..., 1], codes[..., 3])
+    finding = findings(of_codes(codes))["exchangeable_repeats"]
+    assert finding.figures["p_verdicts"] > 0.05
+    assert finding.verdict == "problem"
+
+
+def test_the_statistic_that_is_shuffled_is_the_smallest_p_value():
+    """Over thirty tables each of the three is the smallest now and then."""
+    smallest = set()
+    for seed in range(30):
+        tensor = drawn(world=WORLD, items=6, repeats=4, seed=seed)
+        found, mixed = rank_test(tensor), mixed_cells(tensor)
+        three = {
+            "verdicts": 2 * found.p_verdicts,
+            "agreement": 2 * found.p_agreement,
+            "copy": found.p_copy,
+        }
+        own = mixed.complete.codes[None]
+        shuffled = Shuffled(complete=own, groups=(own,), verdicts=mixed.verdicts)
+        if min(three.values()) < 1:  # those of `rank_test` are cut at 1
+            assert -rank_statistic(mixed)(shuffled)[0] == pytest.approx(min(three.values()))
+        smallest.add(min(three, key=three.get))
+    assert smallest == {"verdicts", "agreement", "copy"}
+
+
+def test_two_odd_calls_at_one_rank_are_not_testable():
+    """Two cells deviate at the same rank of four: chance does that in 1 of 4 audits."""
+    codes = np.zeros((10, 3, 2, 4), dtype=int)
+    codes[:2, 0, 0, 2] = 1
+    tensor = of_codes(codes)
+    assert rank_least(mixed_cells(tensor)) == pytest.approx(1 / 4)
+    finding = findings(tensor)["exchangeable_repeats"]
+    assert finding.verdict == "unknown"
+    assert "2 of 60 cells are not unanimous" in finding.headline
 
 
 def test_blocks_of_cells_add_up(monkeypatch):

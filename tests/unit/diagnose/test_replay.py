@@ -1,16 +1,31 @@
 """Replay: ids, seeds, texts, and streams that are copies of each other."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import ReplyFacts, copies_finding, identical_texts, overlap, replay_finding
+from judgelaw.diagnose import (
+    How,
+    ReplyFacts,
+    diagnose,
+    identical_texts,
+    overlap,
+    replay_finding,
+)
 from judgelaw.streams import stream
 from judgelaw.worlds import World
 from support.streams import drawn, of_codes
 
 WORLD = World.from_effects(prompt=0.004, item_spread=0.3)
+
+
+def copies_finding(streams):
+    tensors = {(None, name): tensor for name, tensor in streams.items()}
+    found = diagnose(tensors, main=None, how=How(draws=50, seed=1)).findings
+    (finding,) = [f for f in found if f.name == "copied_streams"]
+    return finding
 
 
 def names(prefix, shape=(6, 4)):
@@ -77,16 +92,15 @@ def test_a_partial_copy_is_found():
     a, b = drawn(world=WORLD, seed=1), drawn(world=WORLD, seed=2)
     taken = stream(3, "taken").random(a.ranked.shape) < 1 / 3
     mixed = of_codes(np.where(taken, a.ranked, b.ranked), strata=2)
-    found = overlap(a, mixed)
-    assert found.shared
-    assert found.identical < 0.75
+    assert overlap(a, mixed).identical < 0.75
+    assert copies_finding({"a": a, "mixed": mixed}).verdict == "problem"
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_independent_runs_of_one_judge_are_not_copies(seed):
     """They agree often, being the same judge, but not rank by rank."""
     a, b = drawn(world=WORLD, seed=seed), drawn(world=WORLD, seed=100 + seed)
-    assert not overlap(a, b).shared
+    assert not overlap(a, b).copied
     assert copies_finding({"a": a, "b": b}).verdict == "ok"
 
 
@@ -103,6 +117,15 @@ def test_overlap_has_the_moments_of_random_matching():
     assert 0.8 < np.std(z) < 1.2
 
 
+def test_moments_are_those_of_all_matchings():
+    """One cell of each stream: all 24 matchings of four ranks, written out."""
+    a, b = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0])
+    found = overlap(*(of_codes(z[None, None, None]) for z in (a, b)))
+    matches = [np.sum(a[list(order)] == b) for order in permutations(range(4))]
+    assert found.expected == pytest.approx(np.mean(matches) / 4)
+    assert found.z == pytest.approx((np.sum(a == b) - np.mean(matches)) / np.std(matches))
+
+
 def test_streams_without_common_items_are_unknown():
     a = drawn()
     b = replace(a, items=tuple(f"other-{i}" for i in range(len(a.items))))
@@ -117,3 +140,14 @@ def test_alphabets_are_matched_by_name():
         np.argsort(order)[a.ranked], verdicts=[a.verdicts[i] for i in order], strata=2
     )
     assert overlap(a, renamed).identical == 1
+
+
+def test_settled_runs_that_agree_everywhere_are_not_called_copies():
+    """Two cells deviate, in both runs at the same rank of four: chance does that in 1 of 16."""
+    codes = np.zeros((10, 3, 2, 4), dtype=int)
+    codes[:2, 0, 0, 2] = 1
+    a, b = of_codes(codes), of_codes(codes.copy())
+    assert overlap(a, b).identical == 1
+    assert overlap(a, b).least == pytest.approx(1 / 16)
+    assert not overlap(a, b).copied
+    assert copies_finding({"a": a, "b": b}).verdict != "problem"

@@ -3,11 +3,13 @@
 import gzip
 import json
 import sys
+import tracemalloc
 import zipfile
 
 import pytest
 
 from judgelaw.errors import MissingExtraError, TableError
+from judgelaw.importers import table
 from judgelaw.importers.files import Archive, read_json, read_json_lines
 from support.imports import FIXTURES
 
@@ -97,3 +99,104 @@ def test_missing_files_and_folders_are_named(tmp_path):
     cut.write_bytes(gzip.compress(b'{"a": 1}\n' * 999)[:-20])
     with pytest.raises(TableError, match="damaged or cut"):
         list(read_json_lines(cut, ignore))
+
+
+def zipped(path, entries, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return path
+
+
+def patched(path, signature, offset, value):
+    """Change one byte of the first record that starts with the signature."""
+    data = bytearray(path.read_bytes())
+    data[data.find(signature) + offset] = value
+    path.write_bytes(data)
+    return path
+
+
+CENTRAL, LOCAL = b"PK\x01\x02", b"PK\x03\x04"
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "words"),
+    [
+        (6, 99, "zip file version 9.9"),
+        (8, 1, "it is encrypted"),
+        (10, 77, "compression method 77"),
+        (10, zipfile.ZIP_BZIP2, "compression method 12"),
+    ],
+    ids=["version", "encryption", "method", "bzip2"],
+)
+def test_an_archive_of_an_unknown_kind_is_refused_in_words(tmp_path, offset, value, words):
+    path = patched(zipped(tmp_path / "log.eval", {"header.json": "{}"}), CENTRAL, offset, value)
+    with pytest.raises(TableError, match=rf"log\.eval.*cannot be unpacked \({words}"):
+        Archive(path).read_json("header.json", ignore)
+
+
+def test_an_entry_that_is_too_large_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr("judgelaw.importers.files.LARGEST_ENTRY", 1000)
+    path = zipped(tmp_path / "log.eval", {"a.json": json.dumps("x" * 998), "b.json": "[" * 1001})
+    assert len(Archive(path).read_json("a.json", ignore)) == 998
+    with pytest.raises(TableError, match=r"log\.eval!b\.json: more than 1000 bytes"):
+        Archive(path).read_json("b.json", ignore)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, 93])
+def test_an_entry_that_unpacks_to_a_thousandfold_is_refused(tmp_path, method):
+    path = tmp_path / "log.eval"
+    if method == zipfile.ZIP_DEFLATED:
+        zipped(path, {"a.json": json.dumps("x" * 2**21)})
+    else:
+        path.write_bytes(LOG.read_bytes())
+        # The directory says that the packed bytes become two megabytes.
+        patched(path, CENTRAL, 26, 0x20)
+    name = Archive(path).names[0]
+    with pytest.raises(TableError, match="no log packs so small"):
+        Archive(path).read_json(name, ignore)
+
+
+def test_a_directory_that_lies_about_sizes_does_not_unpack_more_than_it_says(tmp_path):
+    path = zipped(tmp_path / "log.eval", {"a.json": "[" + "1," * 400_000 + "1]"})
+    for signature, offset in ((CENTRAL, 24), (LOCAL, 22)):
+        data = bytearray(path.read_bytes())
+        start = data.find(signature) + offset
+        data[start : start + 4] = (100).to_bytes(4, "little")
+        path.write_bytes(data)
+    tracemalloc.start()
+    with pytest.raises(TableError, match=r"log\.eval"):
+        Archive(path).read_json("a.json", ignore)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 400_000
+
+
+def test_a_piece_with_too_many_values_is_refused_before_they_are_made(tmp_path, monkeypatch):
+    monkeypatch.setattr("judgelaw.importers.files._MOST_MARKS", 100)
+    path = zipped(tmp_path / "log.eval", {"a.json": json.dumps([{}] * 99)})
+    with pytest.raises(TableError, match=r"a\.json: more than 100 values"):
+        Archive(path).read_json("a.json", ignore)
+    lines = tmp_path / "log.jsonl"
+    lines.write_text(json.dumps({"a": [0] * 99}) + "\n")
+    assert len(list(read_json_lines(lines, ignore))) == 1
+    lines.write_text(json.dumps({"a": [[]] * 99}) + "\n")
+    with pytest.raises(TableError, match=r"log\.jsonl:1: more than 100 values"):
+        list(read_json_lines(lines, ignore))
+
+
+def test_a_line_that_is_too_long_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("judgelaw.importers.files.LARGEST_ENTRY", 50)
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"a": 1}\n' + json.dumps({"a": "x" * 50}) + "\n")
+    with pytest.raises(TableError, match=r"log\.jsonl:2: more than 50 bytes"):
+        list(read_json_lines(path, ignore))
+
+
+@pytest.mark.parametrize("name", ["log.jsonl.gz", "log.json.gz", "log.csv.gz"])
+def test_a_gzip_file_that_grows_without_measure_is_refused(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"a" * 8_000_000))
+    read = {"log.jsonl.gz": read_json_lines, "log.json.gz": read_json}.get(name, table.read)
+    with pytest.raises(TableError, match="times as much: no log packs so small"):
+        list(read(path, ignore))

@@ -1,11 +1,16 @@
 """What batch interfaces say, line by line: each row of "what counts as what" has its line."""
 
+import asyncio
+import time
+
+import aiohttp
 import pytest
 
 from judgelaw.design.judge import Batch, JudgeSpec
-from judgelaw.judges import Answer, Failure, Reply, Stage, decode
+from judgelaw.judges import Answer, Failure, Reply, Stage, Surroundings, Trace, decode
 from judgelaw.judges import batch_anthropic as anthropic
 from judgelaw.judges import batch_openai as openai
+from servers.provider import Provider, reply
 
 
 def openai_line(status=None, body=None, error=None):
@@ -113,11 +118,46 @@ def test_a_status_of_openai(status, stage):
         ([{"code": "token_limit_exceeded"}, {"code": "invalid_json_line"}], "rejected"),
         ([], "rejected"),
         (None, "rejected"),
+        (-1, "rejected"),
+        ([7, {"code": {}}], "rejected"),
     ],
 )
 def test_why_openai_did_not_accept_a_batch(errors, kind):
     look = openai.read_batch({"status": "failed", "errors": {"data": errors}})
     assert look.failure.kind.value == kind
+
+
+FAR = 4_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("page", "found"),
+    [
+        ({"data": [{"id": "b", "metadata": {"judgelaw_batch": "u"}}]}, "b"),
+        ({"data": [{"id": "b", "metadata": 5, "created_at": []}, 7]}, Trace.ABSENT),
+        ({"data": {"id": "b"}, "has_more": True}, Trace.ABSENT),
+        ({"data": [{"id": "b", "created_at": FAR}], "has_more": True}, "circle"),
+        ({"data": [{"id": 5, "created_at": FAR}], "has_more": True}, "without id"),
+    ],
+    ids=["found", "odd", "no list", "circle", "no id"],
+)
+def test_a_list_of_batches_is_read_to_its_end_whatever_it_holds(page, found):
+    """A server that always has more must not keep a run asking for ever."""
+
+    async def find():
+        async with aiohttp.ClientSession() as session:
+            around = Surroundings(frozen=None, session=session, clock=time.time)
+            async with openai.OpenAIBatches(judge, around) as client:
+                return await asyncio.wait_for(client.find("u", since=0.0), 10)
+
+    with Provider(reply(200, page)) as at:
+        judge = JudgeSpec(name="j", provider="openai-chat", base_url=at.base_url, model="m")
+        told = asyncio.run(find())
+    if isinstance(told, Failure):
+        assert found in told.detail
+        assert len(at.seen) <= 2
+    else:
+        assert told == found
 
 
 def test_a_status_of_anthropic():

@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgelaw.judges import Answer, Consequence, Failure, FailureKind, Reply, decode
+from judgelaw.judges.status import retry_after
 from judgelaw.render.completion import Completion
 from servers.provider import chat_body, completions_body, messages_body
 
@@ -178,6 +179,11 @@ def test_nonsense_about_usage_is_no_usage(usage):
         ({"retry-after": "Tue, 14 Nov 2023 22:13:50 GMT"}, 30.0),
         ({"retry-after": "Tue, 14 Nov 2023 22:13:50"}, 30.0),
         ({"retry-after": "Tue, 14 Nov 2000 00:00:00 GMT"}, 0.0),
+        ({"retry-after": "Fri, 31 Dec 99999 23:59:59 GMT"}, None),
+        ({"retry-after": "Wed, 21 Oct 2099999999999 07:28:00 GMT"}, None),
+        ({"retry-after": "Mon, 01 Jan 0001 00:00:00 +9999"}, 0.0),
+        ({"retry-after": "Thu, 99 Zzz 2025 99:99:99 GMT"}, None),
+        ({"retry-after": ""}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
@@ -246,3 +252,17 @@ def test_nothing_that_is_json_makes_decoding_raise(value, wire, status):
 @given(body=st.binary(max_size=60), wire=st.sampled_from([*WIRES]))
 def test_no_bytes_make_decoding_raise(body, wire):
     assert isinstance(read(wire, 200, body), Answer | Failure)
+
+
+DATE_PARTS = [
+    *("Wed,", "21", "Oct", "2026", "07:28:00", "GMT", "+0000", "-9999", "99999999999", "0", "Jan"),
+    *(":", "::", "1:2", "-", ",", "\u00e4", "\x00", "\u00b2", "1e9", "AM", "\u0661"),
+]
+
+
+@given(st.one_of(st.lists(st.sampled_from(DATE_PARTS)).map(" ".join), st.text()))
+@settings(max_examples=2_000, deadline=None)
+def test_any_retry_after_is_a_time_to_wait_or_nothing(value):
+    for name in ("retry-after", "retry-after-ms"):
+        seconds = retry_after(Reply(status=429, body=b"", headers={name: value}), NOW)
+        assert seconds is None or 0 <= seconds < float("inf")

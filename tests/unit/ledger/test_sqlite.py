@@ -1,16 +1,20 @@
 """The SQLite file itself: rules that no statement gets past, upgrades, and what a kill leaves."""
 
 import asyncio
+import shutil
 import sqlite3
 import time
+from contextlib import closing
+from functools import partial
 
 import pytest
 
-from judgelaw.errors import InputError, IntegrityError, RunError
-from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
+from judgelaw.errors import InputError, IntegrityError, RunError, StorageError
+from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView, lost
 from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
-from judgelaw.ledger.sqltext import migrations
-from servers.endings import completed
+from judgelaw.ledger.sqlite_view import damaged
+from judgelaw.ledger.sqltext import migrations, statements
+from servers.endings import completed, read
 from servers.study import chat_judge, frozen_study
 
 ENDED = "INSERT INTO attempts (call, number, session, reserved_at, state, ended_at, sent_at)"
@@ -28,6 +32,7 @@ def path(frozen):
         ledger.load(frozen.judges, frozen.iter_calls(), manifest="m")
         one, *_ = asyncio.run(ledger.reserve("chat", after=-1, limit=3))
         ledger.record(completed(one))
+        ledger.record(read(one))
     return frozen.path / LEDGER_NAME
 
 
@@ -180,7 +185,7 @@ def test_a_disk_that_refuses_stops_the_session_with_words(frozen, monkeypatch):
     def full(*_):
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr("judgelaw.ledger.sqlite.write_endings", full)
+    monkeypatch.setattr("judgelaw.ledger.sqlite.write_records", full)
     ledger = SqliteLedger(frozen.path)
     ledger.load(frozen.judges, frozen.iter_calls(), manifest="m")
     (one,) = asyncio.run(ledger.reserve("chat", after=-1, limit=1))
@@ -210,3 +215,146 @@ def test_groups_gather_while_the_disk_is_busy(frozen):
         assert sum(groups) == 16
         assert len(groups) <= 2, "sixteen endings recorded at once are not sixteen commits"
         assert time.monotonic() - start < 5
+
+
+def killed(frozen, folder, *, replies=40):
+    """Copy a run as a kill would leave it: answered calls, marks, and the log beside the file."""
+    with SqliteLedger(frozen.path) as ledger:
+        ledger.load(frozen.judges, frozen.iter_calls(), manifest="m")
+
+        async def session():
+            reserved = await ledger.reserve("chat", after=-1, limit=replies)
+            for r in reserved:
+                await ledger.sending(r)
+                ledger.record(completed(r))
+                await ledger.flush()
+
+        asyncio.run(session())
+        shutil.copytree(frozen.path, folder)
+    (folder / ".lock").unlink()
+    return folder
+
+
+@pytest.fixture
+def many(tmp_path):
+    return frozen_study(tmp_path, [chat_judge("http://127.0.0.1:9/v1")], items=10)
+
+
+def flip(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0x10
+    path.write_bytes(content)
+
+
+def lose(run):
+    (run / f"{LEDGER_NAME}-wal").unlink()
+
+
+def damage(run):
+    """Flip one bit in the middle of the log: SQLite takes what is before it, and says nothing."""
+    path = run / f"{LEDGER_NAME}-wal"
+    flip(path, path.stat().st_size // 2)
+
+
+def cut(run):
+    path = run / f"{LEDGER_NAME}-wal"
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
+
+
+def start_anew(run):
+    for path in run.glob(f"{LEDGER_NAME}*"):
+        path.unlink()
+
+
+@pytest.mark.parametrize("harm", [lose, damage, cut, start_anew])
+def test_a_ledger_that_lost_what_it_had_is_not_opened(many, tmp_path, monkeypatch, harm):
+    monkeypatch.setattr("judgelaw.ledger.sqlite._CHECKPOINT_S", 1e9)
+    run = killed(many, tmp_path / "killed")
+    harm(run)
+    before = {p.name: p.read_bytes() for p in run.iterdir() if p.is_file()}
+    with pytest.raises(IntegrityError, match=r"lacks \d+ replies .*--accept-loss") as refused:
+        SqliteLedger(run)
+    assert refused.value.exit_code == 4
+    there = {p.name: p.read_bytes() for p in run.iterdir() if p.is_file()}
+    assert all(there[name] == content for name, content in before.items() if "-shm" not in name)
+    missing = lost(run / LEDGER_NAME)
+    with SqliteLedger(run, accept_loss=True) as ledger:
+        ledger.load(many.judges, many.iter_calls(), manifest="m")
+        assert ledger.totals().completed == 40 - missing.replies
+        assert ledger.losses() == (missing,)
+    with SqliteLedger(run) as ledger:
+        assert ledger.losses() == (missing,)
+
+
+def test_a_kill_alone_loses_nothing(many, tmp_path):
+    run = killed(many, tmp_path / "killed")
+    assert lost(run / LEDGER_NAME) is None
+    with SqliteLedger(run) as ledger:
+        assert ledger.totals().completed == 40
+        assert ledger.losses() == ()
+
+
+def test_a_kill_leaves_most_of_it_in_the_main_file(many, tmp_path):
+    """Time passes twenty milliseconds a look, so that forty commits are worth a few checkpoints."""
+    now = iter(range(10**6))
+    ledger_of = partial(SqliteLedger, clock=lambda: next(now) / 50)
+    with ledger_of(many.path) as ledger:
+        ledger.load(many.judges, many.iter_calls(), manifest="m")
+
+        async def session():
+            for r in await ledger.reserve("chat", after=-1, limit=40):
+                ledger.record(completed(r))
+                await ledger.flush()
+
+        asyncio.run(session())
+        run = shutil.copytree(many.path, tmp_path / "killed")
+    lose(run)
+    with SqliteView(run / LEDGER_NAME) as view:
+        assert view.totals().completed >= 20
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_damaged_count_is_made_up_for_by_the_other(many, tmp_path, place):
+    run = killed(many, tmp_path / "killed")
+    sent = run / SENT_NAME
+    flip(sent, sent.stat().st_size - 1 - 20 * place)
+    counts = LeftMarks(sent).counts
+    assert counts.completed in (39, 40)
+    lose(run)
+    (run / LEDGER_NAME).write_bytes(b"")
+    assert lost(run / LEDGER_NAME).replies == counts.completed
+
+
+def test_marks_without_counts_are_those_of_an_earlier_version(many, tmp_path):
+    run = killed(many, tmp_path / "killed")
+    sent = run / SENT_NAME
+    sent.write_bytes(sent.read_bytes()[:-40])
+    assert LeftMarks(sent).counts == (0, 0)
+    assert not LeftMarks(sent).never_sent(40)
+    assert LeftMarks(sent).never_sent(41)
+    with SqliteLedger(run) as ledger:
+        assert ledger.totals().completed == 40
+
+
+def test_completions_are_read_without_sorting_their_bodies(path):
+    """Sorting would hold every body of a run at once; the sequence is that of an index."""
+    with closing(sqlite3.connect(path)) as connection:
+        plan = connection.execute("EXPLAIN QUERY PLAN " + statements("sqlite")["completions"])
+        assert not [step for *_, step in plan if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (sqlite3.SQLITE_FULL, StorageError),
+        (sqlite3.SQLITE_READONLY, StorageError),
+        (sqlite3.SQLITE_IOERR_FSYNC, StorageError),
+        (sqlite3.SQLITE_CANTOPEN, StorageError),
+        (sqlite3.SQLITE_CORRUPT, IntegrityError),
+        (sqlite3.SQLITE_NOTADB, IntegrityError),
+    ],
+)
+def test_a_fault_of_the_disk_is_no_damage_of_the_ledger(path, code, error):
+    fault = sqlite3.DatabaseError("what SQLite says")
+    fault.sqlite_errorcode = code
+    assert type(damaged(path, fault)) is error

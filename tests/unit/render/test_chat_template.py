@@ -93,3 +93,9 @@ def test_json_is_not_escaped_for_html():
 def test_variables_are_constants_of_the_study():
     text = render("{{ date }}{{ messages[0].content }}", variables={"date": "2026-01-01"})
     assert text == "2026-01-01hi"
+
+
+@pytest.mark.parametrize("fault", ["1 / 0", "messages[9].content", "'a' + 1", "[] | first | abs"])
+def test_whatever_a_template_raises_is_told_as_its_fault(fault):
+    with pytest.raises(InputError, match="cannot be rendered"):
+        render(f"{{{{ {fault} }}}}{{{{ messages[0].content }}}}")

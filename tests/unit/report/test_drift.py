@@ -81,7 +81,7 @@ def test_each_verdict_stands_with_its_reason_before_the_drawing():
 
 def test_why_a_band_without_zero_may_find_nothing_is_explained():
     section = drift(source(check("rank_gap", "ok", "j")))
-    assert any("wider 99% band leaves out 0 as well" in text for text in words(section))
+    assert any("all checks of the audit taken together" in text for text in words(section))
     assert any(isinstance(b, TableView) for b in section.blocks), "all is tested: nothing to fold"
 
 

@@ -67,3 +67,24 @@ def test_files_are_named_by_table_and_format(tmp_path):
 def test_an_unknown_format_is_refused_by_name(tmp_path):
     with pytest.raises(InputError, match="'xlsx'"):
         write_tables({"t": TABLE}, tmp_path, ("xlsx",))
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+def test_csv_runs_no_formula_of_a_judge_or_an_item(start):
+    text = f'{start}cmd|" /C calc"!A0'
+    hostile = Table(name="t", title="t", columns=("judge", text), rows=((text, 1),))
+    header, row = csv.reader(io.StringIO(to_csv(hostile), newline=""))
+    assert header == ["judge", f"'{text}"]
+    assert row == [f"'{text}", "1"]
+
+
+@pytest.mark.parametrize("text", ["-1", "+2.5", "-1e-05", "a=b", "7", "", "'=1"])
+def test_csv_leaves_alone_what_no_spreadsheet_runs(text):
+    harmless = Table(name="t", title="t", columns=("a", "b"), rows=((text, -0.5),))
+    assert list(csv.reader(io.StringIO(to_csv(harmless))))[1] == [text, "-0.5"]
+
+
+def test_other_formats_hold_the_text_as_it_is():
+    hostile = Table(name="t", title="t", columns=("a",), rows=(("=1+1",),))
+    assert json.loads(to_json_text(hostile))["rows"] == [{"a": "=1+1"}]
+    assert "=1+1" in to_latex(hostile)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables import write_calls
+from judgelaw.tables import read_tensor, write_calls
 from support.calls import columns, table
 
 SUFFIXES = [".parquet", ".csv", ".csv.gz", ".jsonl"]
@@ -171,3 +171,14 @@ def test_blocks_are_not_held_in_python(tmp_path):
         return most
 
     assert peak(20) < 1.5 * peak(4)
+
+
+@pytest.mark.parametrize("name", ["calls.csv", "calls.csv.gz", "calls.jsonl", "calls.parquet"])
+def test_a_calls_table_holds_every_text_as_it_is(tmp_path, name):
+    """It is data that is read back: an apostrophe before a formula would be another item."""
+    items = ["=1+1", "+x", "-y", "@z", "\tt", "'q"]
+    count = len(items)
+    columns = {"judge": ["=j"] * count, "item": items, "prompt": ["p"] * count}
+    write_calls(tmp_path / name, {**columns, "repeat": [0] * count, "verdict": ["tie"] * count})
+    tensor = read_tensor(tmp_path / name)
+    assert sorted(tensor.items) == sorted(items)

@@ -17,7 +17,7 @@ from judgelaw.acquire.verify.manifest import ManifestChecks, Tick, check_record
 from judgelaw.acquire.verify.tables import check_tables
 from judgelaw.design.manifest import FrozenRun, open_run
 from judgelaw.errors import JudgelawError
-from judgelaw.ledger import LEDGER_NAME, SqliteView
+from judgelaw.ledger import LEDGER_NAME, SqliteView, lost
 
 __all__ = ["Check", "Verification", "verify"]
 
@@ -54,6 +54,7 @@ def _checks(run: Path, tick: Tick) -> Iterator[Check]:
     yield from _each("record", lambda: [check_record(frozen)])
     yield from _each("manifest", lambda: ManifestChecks(frozen).run(tick))
     yield from _each("controls", lambda: check_controls(frozen))
+    yield from _each("marks", lambda: _missing(run))
     if not (run / LEDGER_NAME).exists():
         yield Check(name="ledger", ok=True, detail="nothing was acquired yet")
         return
@@ -75,11 +76,20 @@ def _each(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
         yield Check(name=name, ok=False, detail=f"cannot be looked at: {said.splitlines()[0]}")
 
 
+def _missing(run: Path) -> Iterator[Check]:
+    """Compare the ledger with what a session that was killed had on the disk."""
+    loss = lost(run / LEDGER_NAME)
+    if loss is not None:
+        yield Check(name="marks", ok=False, detail=f"{LEDGER_NAME} lacks {loss.words}")
+
+
 def _complete(frozen: FrozenRun, view: SqliteView) -> Check:
     """Say how far the run is; an open call is no damage."""
     t = view.totals()
-    lost = f", {t.orphaned} orphaned attempts" if t.orphaned else ""
+    gone = f", {t.orphaned} orphaned attempts" if t.orphaned else ""
+    for loss in view.losses():
+        gone += f"; a session went on without {loss.words}"
     # Planned is what was frozen: the ledger has calls that `extend` added once they are asked.
     left = frozen.count - t.completed
-    detail = f"{t.completed} of {frozen.count} calls completed, {left} open{lost}"
+    detail = f"{t.completed} of {frozen.count} calls completed, {left} open{gone}"
     return Check(name="complete", ok=True, detail=detail)

@@ -180,4 +180,4 @@ def _shared(context: Context, key: Key, other: Key) -> int:
 def shared_calls(a: VerdictTensor, b: VerdictTensor) -> int:
     """Count the calls that two streams share, rank by rank; 0 unless all common ones agree."""
     found = overlap(a, b)
-    return found.calls if found is not None and found.identical == 1 and found.shared else 0
+    return found.calls if found is not None and found.copied else 0

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from judgelaw.diagnose.family import NOTICE, PROBLEM
 from judgelaw.report.document import (
     Block,
     Findings,
@@ -9,6 +10,7 @@ from judgelaw.report.document import (
     Folded,
     Prose,
     Section,
+    note,
     paragraph,
 )
 from judgelaw.report.sections.generic import table_view
@@ -23,6 +25,12 @@ _WORD = {
     "unknown": "not testable here",
     "ok": "found nothing",
 }
+_RATE = (
+    "The tests share one error rate, however many they are: of clean audits at most 1 in "
+    f"{1 / PROBLEM:.0f} shows any problem, and at most 1 in {1 / NOTICE:.0f} anything to read. "
+    "What is counted (seeds used twice, invalid outputs) is no test and has no error rate. Finding "
+    "nothing proves nothing: that calls are independent stays an assumption."
+)
 
 
 def diagnostics(source: Source) -> Section | None:
@@ -37,7 +45,7 @@ def diagnostics(source: Source) -> Section | None:
         blocks.append(Prose(paragraphs=tuple((visible(w),) for w in warnings)))
     if count:
         views = tuple(finding_view(found.at(i)) for i in range(count))
-        blocks += [paragraph(_tally(views)), *_listed(views)]
+        blocks += [paragraph(_tally(views)), note(_RATE), *_listed(views)]
     return Section(id="diagnostics", title="Can it be trusted?", blocks=tuple(blocks))
 
 

@@ -1,6 +1,5 @@
 """Whether calls of one cell agree less, the further apart they were made."""
 
-from judgelaw.diagnose.resampled import ALARM
 from judgelaw.report import prepare
 from judgelaw.report.document import (
     Block,
@@ -87,7 +86,7 @@ def _said(tested: list[Source]) -> list[Block]:
             "far apart. A slope beyond chance would mean that the judge, or the service behind it, "
             "changed meanwhile. The checks say:"
         ),
-        _why_wider(),
+        _why_not_the_band(),
         Findings(findings=tuple(finding_view(part, evidence=False) for part in tested)),
     ]
 
@@ -100,11 +99,12 @@ def _slopes(slopes: Source, *, untestable: bool) -> Block:
     return Folded(summary="Slopes as computed, also where they test nothing", blocks=(table,))
 
 
-def _why_wider() -> Prose:
+def _why_not_the_band() -> Prose:
     return note(
         "Why can a 95% band leave out 0 and the check find nothing? One in twenty such bands "
-        "misses 0 by chance, and many slopes are looked at. A check therefore speaks only "
-        f"where the wider {ALARM:.0%} band leaves out 0 as well."
+        "misses 0 by chance, and many slopes are looked at. A check therefore speaks only where "
+        "shuffling the calls within their cells hardly ever makes such a slope, all checks of the "
+        "audit taken together."
     )
 
 

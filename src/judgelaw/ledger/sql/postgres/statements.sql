@@ -295,13 +295,6 @@ FROM unnest(
 )
 JOIN attempts AS a ON a.id = e.attempt
 
--- name: judge_completions
-INSERT INTO verdicts (call, parser, verdict, displayed, reason)
-SELECT a.call, v.parser, v.verdict, v.displayed, v.reason
-FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
-    AS v (attempt, parser, verdict, displayed, reason)
-JOIN attempts AS a ON a.id = v.attempt
-
 -- name: fail
 UPDATE attempts AS a
 SET
@@ -438,14 +431,14 @@ SELECT
 FROM completions AS r
 JOIN calls AS c ON c.id = r.call
 JOIN judges AS j ON j.name = c.judge
-ORDER BY c.position, c.call_id COLLATE "C"
+ORDER BY c.judge COLLATE "C", c.position
 
 -- name: verdicts
 SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
 FROM verdicts AS v
 JOIN calls AS c ON c.id = v.call
 WHERE $1::text IS NULL OR v.parser = $1
-ORDER BY c.position, c.call_id COLLATE "C", v.parser COLLATE "C"
+ORDER BY c.judge COLLATE "C", c.position, v.parser COLLATE "C"
 
 -- name: judged
 SELECT
@@ -529,7 +522,7 @@ JOIN calls AS c ON c.id = r.call
 ORDER BY c.position, c.call_id COLLATE "C"
 
 -- name: archived_verdicts
-SELECT v.parser, v.verdict, v.displayed, v.reason, c.call_id
+SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
 FROM verdicts AS v
 JOIN calls AS c ON c.id = v.call
 ORDER BY c.position, c.call_id COLLATE "C", v.parser COLLATE "C"

@@ -23,8 +23,15 @@ INSERT INTO sessions (pid, host, version, started_at) VALUES (?, ?, ?, ?)
 -- name: end_session
 UPDATE sessions SET ended_at = max(?, started_at) WHERE id = ?
 
--- name: last_attempt
-SELECT coalesce(max(id), 0) FROM attempts
+-- name: counts
+SELECT coalesce(max(id), 0), coalesce(sum(state = 'completed'), 0) FROM attempts
+
+-- name: losses
+SELECT value FROM meta WHERE key LIKE 'loss %' ORDER BY key
+
+-- name: add_loss
+INSERT INTO meta (key, value)
+SELECT printf('loss %06d', count(*) + 1), ? FROM meta WHERE key LIKE 'loss %'
 
 -- name: open_attempts
 SELECT a.id, b.state
@@ -68,10 +75,6 @@ VALUES (
     ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17
 )
 
--- name: judge_completion
-INSERT INTO verdicts (call, parser, verdict, displayed, reason)
-VALUES ((SELECT call FROM attempts WHERE id = ?), ?, ?, ?, ?)
-
 -- name: fail
 UPDATE attempts
 SET state = ?, sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?, at_risk = ?
@@ -82,7 +85,7 @@ UPDATE attempts SET state = 'unsent', ended_at = ? WHERE id = ?
 
 -- name: add_verdict
 INSERT INTO verdicts (call, parser, verdict, displayed, reason)
-SELECT id, ?, ?, ?, ? FROM calls WHERE call_id = ?
+SELECT id, ?2, ?3, ?4, ?5 FROM calls WHERE call_id = ?1
 ON CONFLICT (call, parser) DO NOTHING
 
 -- name: count_calls
@@ -193,17 +196,18 @@ SELECT
     r.response_id, r.echoed_seed, r.replayed,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
     c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
+-- Along the index of calls, since sorting would hold every body; CROSS JOIN fixes that plan.
+FROM calls AS c
+CROSS JOIN completions AS r ON r.call = c.id
 JOIN judges AS j ON j.name = c.judge
-ORDER BY c.position, c.call_id
+ORDER BY c.judge, c.position
 
 -- name: verdicts
 SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
 FROM verdicts AS v
 JOIN calls AS c ON c.id = v.call
 WHERE ?1 IS NULL OR v.parser = ?1
-ORDER BY c.position, c.call_id, v.parser
+ORDER BY c.judge, c.position, v.parser
 
 -- name: judged
 SELECT
