@@ -147,8 +147,8 @@ def _sentences(c: "Comparison") -> Iterator[str]:
         if turned:
             told = any(d.settled_here or d.settled for d in turned)
             yield (
-                f"By {name} the plug-in ranks {' > '.join(ranking.plugin)}, the corrected estimate "
-                f"{' > '.join(ranking.corrected)}"
+                f"By {name} the plug-in ranks {ranking.plugin_in_words}, the corrected estimate "
+                f"{ranking.in_words}"
                 + ("." if told else "; these calls do not tell which is right.")
             )
 
