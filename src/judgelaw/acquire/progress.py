@@ -9,6 +9,7 @@ from judgelaw.acquire.budget import usd
 from judgelaw.design.judge import JudgeSpec
 from judgelaw.judges.text import words
 from judgelaw.ledger import Completed, Failed, Read, Record, Totals
+from judgelaw.words import visible
 
 _LINE_EVERY_S = 5.0
 _INVALID = "invalid"
@@ -157,7 +158,7 @@ class PlainLines:
         elif not finished and now - tally.started_at < _LINE_EVERY_S:
             return
         self._last = (now, counted)
-        print(tally.words(now), file=self._file, flush=True)
+        print(visible(tally.words(now)), file=self._file, flush=True)
 
 
 class Bar:
@@ -180,7 +181,10 @@ class Bar:
     def show(self, tally: Tally, now: float) -> None:
         """Redraw the bar."""
         self._progress.update(
-            self._task, total=tally.planned, completed=tally.done, description=tally.words(now)
+            self._task,
+            total=tally.planned,
+            completed=tally.done,
+            description=visible(tally.words(now)),
         )
 
     def __enter__(self) -> Self:

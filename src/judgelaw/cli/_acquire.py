@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from judgelaw.cli._output import echo
+
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.design import FrozenRun, LoadedStudy
@@ -81,7 +83,7 @@ def hand_over_study(study: Path, out: Path | None, ledger: str) -> "Acquisition"
 
 def say(words: str) -> None:
     """Tell on stderr what happens."""
-    click.echo(words, err=True)
+    echo(words, err=True)
 
 
 def freeze_study(study: Path, out: Path | None) -> "FrozenRun":

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from judgelaw.cli._output import echo
 from judgelaw.runs.page import REPORT
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _say_done(acquired: "Acquisition") -> None:
     t = acquired.totals
     lost = f", {t.orphaned} orphaned" if t.orphaned else ""
     failed = f", {t.failed} failed attempts" if t.failed else ""
-    click.echo(f"{t.completed:,} calls are done{failed}{lost}", err=True)
+    echo(f"{t.completed:,} calls are done{failed}{lost}", err=True)
 
 
 def _analyse(run: Path) -> "Analysis":

@@ -4,12 +4,13 @@ import sys
 import traceback
 from difflib import get_close_matches
 from importlib import import_module
+from io import StringIO
 from typing import NoReturn
 
 import click
 
 import judgelaw
-from judgelaw.cli._output import say
+from judgelaw.cli._output import echo, say
 from judgelaw.errors import JudgelawError
 
 # name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
@@ -82,10 +83,12 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        words = StringIO()
+        error.show(words)
+        echo(words.getvalue(), err=True, nl=False)  # it may quote a file name or a value
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo(
+        echo(
             "judgelaw: interrupted; what was acquired is saved, the same command goes on", err=True
         )
         return INTERRUPTED
@@ -97,10 +100,8 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         sys.stdout = None
         return OK
     except Exception:  # noqa: BLE001 - the last stop: what nobody foresaw is a bug, and says so
-        click.echo(traceback.format_exc(), err=True)
-        click.echo(
-            f"judgelaw {judgelaw.__version__}: this is a bug, please report the above", err=True
-        )
+        echo(traceback.format_exc(), err=True)
+        echo(f"judgelaw {judgelaw.__version__}: this is a bug, please report the above", err=True)
         return BUG
     # A command may return an exit code (a gate that failed); everything else is done.
     return result if isinstance(result, int) else OK

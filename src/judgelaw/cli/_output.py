@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from judgelaw.errors import InputError
+from judgelaw.words import visible, visible_json
 
 _PATIENCE_S = 2.0
 """Shorter work shows no progress."""
@@ -44,12 +45,20 @@ def write_json(value: Any, target: str) -> None:
     """Write JSON to a file, or to stdout for `-`."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if target == "-":
-        click.echo(text, nl=False)
+        echo(visible_json(text), nl=False)
         return
     try:
         Path(target).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}; give another path") from error
+
+
+def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print to the terminal, with nothing in it that a terminal would obey.
+
+    Whatever a provider, an item or a file name says goes through here, or through `show_table`.
+    """
+    click.echo(visible(str(text)), err=err, nl=nl)
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -58,7 +67,7 @@ def say(text: str, *, err: bool = False) -> None:
     if stream.isatty():
         width = shutil.get_terminal_size().columns
         text = "\n".join(_folded(line, width) for line in text.split("\n"))
-    click.echo(text, err=err)
+    echo(text, err=err)
 
 
 def _folded(line: str, width: int) -> str:
@@ -86,14 +95,14 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
         left = index == 0 or not _is_number(rows, index)
         # A figure or an interval that is folded cannot be read; names and words can.
         whole = terminal and index > 0 and all(len(row[index]) <= _SHORT for row in rows)
-        table.add_column(column, justify="left" if left else "right", no_wrap=whole)
+        table.add_column(visible(column), justify="left" if left else "right", no_wrap=whole)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     unbounded = console.options.update(max_width=_UNBOUNDED)
     if terminal and console.measure(table, options=unbounded).maximum > console.width:
         table.padding = (0, 1, 0, 0)
     # A title of its own: rich would fold it to the width of the columns.
-    console.print(title, style="bold", soft_wrap=not terminal, markup=False)
+    console.print(visible(title), style="bold", soft_wrap=not terminal, markup=False)
     console.print(table)
 
 
@@ -137,7 +146,7 @@ class _Lines:
             return
         self._last = elapsed
         share = done / self._total
-        click.echo(f"{self._what}: {share:.0%} after {elapsed:.0f} s", err=True)
+        echo(f"{self._what}: {share:.0%} after {elapsed:.0f} s", err=True)
 
     def close(self) -> None:
         """Lines need no end."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress, say, show_table, write_json
+from judgelaw.cli._output import echo, progress, say, show_table, write_json
 from judgelaw.cli._source import permutations_option, resampling_options, source_options
 from judgelaw.runs.source import Reading, Source, read_source
 
@@ -73,7 +73,7 @@ def command(
         from judgelaw.report.tables import write_tables
 
         written = write_tables(analysis.tables, tables_folder)
-        click.echo(f"{len(written)} files in {tables_folder}", err=True)
+        echo(f"{len(written)} files in {tables_folder}", err=True)
     if json_file is not None:
         write_json(analysis.to_json(), json_file)
     if json_file != "-":
@@ -119,12 +119,12 @@ def show(analysis: "Analysis") -> None:
     negative = False
     for name, judge in analysis.judges.items():
         say(f"{name}: {judge.sentence}" if several else judge.sentence)
-        click.echo()
+        echo()
         show_table(_columns(analysis), _rows(judge), title=_title(judge))
-        click.echo()
+        echo()
         for line in _notes(judge):
             say(line)
-        click.echo()
+        echo()
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
         say(line)

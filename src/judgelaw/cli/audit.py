@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from judgelaw.cli._help import examples
+from judgelaw.cli._output import echo
 
 
 @click.command(
@@ -32,4 +33,4 @@ def command(study: Path, out: Path | None) -> None:
 
     audited = audit_study(study, out)
     show(audited.analysis)
-    click.echo(f"report: {audited.run / REPORT}")
+    echo(f"report: {audited.run / REPORT}")

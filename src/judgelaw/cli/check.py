@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import show_table, write_json
+from judgelaw.cli._output import echo, show_table, write_json
 
 if TYPE_CHECKING:
     from judgelaw.cli._probe import Probe
@@ -111,10 +111,9 @@ def notes(seen: "Preview") -> list[str]:
     return found
 
 
-def visible(said: str) -> str:
-    """Return the beginning of a judge's words, with control characters written out."""
-    shown = said[:_SHOWN]
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+def beginning(said: str) -> str:
+    """Return the beginning of a judge's words in one line."""
+    text = said[:_SHOWN].replace("\n", "\\n").replace("\t", "\\t")
     cut = f"... ({len(said)} characters)" if len(said) > _SHOWN else ""
     return (text or "(nothing)") + cut
 
@@ -123,20 +122,20 @@ def _show(study: Path, seen: "Preview", probes: "list[Probe]", slow: list[str]) 
     facts = summary(seen, probes, slow)
     strata = ", ".join(f"{name or '(none)'} {count}" for name, count in facts["strata"].items())
     orders = ", ".join(f"{name} {weight:g}" for name, weight in facts["orders"].items())
-    click.echo(f"{study}: no problem found")
-    click.echo(f"items    {facts['items']:,} ({strata})")
-    click.echo(f"prompts  {len(facts['prompts'])} ({', '.join(facts['prompts'])})")
-    click.echo(f"orders   {orders or 'none (single answers)'}\n")
+    echo(f"{study}: no problem found")
+    echo(f"items    {facts['items']:,} ({strata})")
+    echo(f"prompts  {len(facts['prompts'])} ({', '.join(facts['prompts'])})")
+    echo(f"orders   {orders or 'none (single answers)'}\n")
     rows = [[str(value) for value in row[:-1]] + [f"{row[-1]:,}"] for row in _rows(seen)]
     show_table(_COLUMNS, rows, title="")
-    click.echo(f"\n{facts['calls']:,} calls, about {facts['input_tokens']:,} tokens in")
+    echo(f"\n{facts['calls']:,} calls, about {facts['input_tokens']:,} tokens in")
     for call, body in seen.examples:
-        click.echo(f"\nfirst request of {call.judge} ({call.layer}, {call.item}, {call.order}):")
-        click.echo(body.decode())
+        echo(f"\nfirst request of {call.judge} ({call.layer}, {call.item}, {call.order}):")
+        echo(body.decode())
     for each in probes:
         word = f"{each.verdict} in {each.seconds:.1f} s" if each.ok else "FAILED"
-        click.echo(f"\nprobe {each.judge}: {word}: {visible(each.said)}")
+        echo(f"\nprobe {each.judge}: {word}: {beginning(each.said)}")
         if each.why is not None:
-            click.echo(f"  {each.why}")
+            echo(f"  {each.why}")
     for note in facts["notes"]:
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)

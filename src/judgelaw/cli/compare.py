@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import plain, say, show_table, write_json
+from judgelaw.cli._output import echo, plain, say, show_table, write_json
 from judgelaw.cli._source import resampling_options, source_options
 from judgelaw.errors import InputError
 from judgelaw.runs.source import Reading, Source, read_source
@@ -104,7 +104,7 @@ def _named(
 def _show(c: "Comparison") -> None:
     for line in _sentences(c):
         say(line)
-    click.echo()
+    echo()
     columns = ["difference", "component", "corrected", "95% item band", "95% all together"]
     rows = [_row(d) for d in c.differences]
     show_table(

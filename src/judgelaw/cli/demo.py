@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import say, show_table
+from judgelaw.cli._output import echo, say, show_table
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
@@ -67,7 +67,7 @@ def command(out: Path) -> None:
     audited = audit_study(study, out / "run")
     show(audited.analysis)
     _show_truth(audited.analysis)
-    click.echo(f"report: {audited.run / REPORT}")
+    echo(f"report: {audited.run / REPORT}")
 
 
 def _written(out: Path) -> Path:

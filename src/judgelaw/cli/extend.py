@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress
+from judgelaw.cli._output import echo, progress
 
 
 @click.command(epilog=examples("judgelaw extend runs/quickstart --repeats 8"))
@@ -32,4 +32,4 @@ def command(run: Path, repeats: int | None, layer: str | None, prompts: int | No
     before = open_run(run).count
     with progress("freezing", before) as tick:
         after = extend(run, repeats, layer=layer, prompts=prompts, tick=tick).count
-    click.echo(f"{run}: {after - before:,} calls added to {before:,}; the run resumes with them")
+    echo(f"{run}: {after - before:,} calls added to {before:,}; the run resumes with them")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress, say, write_json
+from judgelaw.cli._output import echo, progress, say, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def command(
             source, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, tick=tick
         )
     rows = write_calls(target, imported.columns)
-    click.echo(f"{rows} calls in {target}; next: judgelaw analyze {target}", err=True)
+    echo(f"{rows} calls in {target}; next: judgelaw analyze {target}", err=True)
     if json_file is not None:
         write_json(_document(imported.survey, target), json_file)
     if json_file != "-":

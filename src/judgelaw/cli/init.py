@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from judgelaw.cli._help import examples
+from judgelaw.cli._output import echo
 from judgelaw.cli._study_text import PROVIDERS, items_text, study_text
 from judgelaw.errors import InputError
 
@@ -38,11 +39,11 @@ def command(provider: str | None, model: str | None, out: Path) -> None:
     out.write_text(
         study_text(provider, model, file=str(out), name=name[:100], seed=_SEED), encoding="utf-8"
     )
-    click.echo(f"wrote {out}")
+    echo(f"wrote {out}")
     if not items.exists():
         items.write_text(items_text(), encoding="utf-8")
-        click.echo(f"wrote {items}: two examples, put your own items there")
-    click.echo(f"next: judgelaw check {out}", err=True)
+        echo(f"wrote {items}: two examples, put your own items there")
+    echo(f"next: judgelaw check {out}", err=True)
 
 
 def _asked(provider: str | None, model: str | None) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress, say, show_table, write_json
+from judgelaw.cli._output import echo, progress, say, show_table, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -196,7 +196,7 @@ def _show(findings: "Sequence[Finding]", *, show_all: bool) -> None:
         columns = ("table", "row", "what", "held", "published", "here", "tolerance", "verdict")
         rows = [_line(finding) for finding in shown]
         show_table(columns, rows, title="every figure" if show_all else "what differs")
-        click.echo()
+        echo()
     by_table: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         by_table.setdefault((finding.table, finding.kind), []).append(finding)

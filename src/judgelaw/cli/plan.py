@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import say, show_table, write_json
+from judgelaw.cli._output import echo, say, show_table, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _show(
 ) -> None:
     depth = seen.run.study.streams[0].repeats or 0
     say(_sentence(seen, costs, widths, depth))
-    click.echo()
+    echo()
     rows = [
         [
             name,
@@ -170,7 +170,7 @@ def _show(
     ]
     columns = ["judge", "calls", "tokens read", "written at most", "cost", "takes", "limited by"]
     show_table(columns, rows, title="What it costs")
-    click.echo()
+    echo()
     supposed = "a pilot" if forecast.source == "pilot" else "one law in every cell, a supposition"
     rows = [
         [component, *(_plus_minus(forecast, component, d, widths[component][d]) for d in _DEPTHS)]

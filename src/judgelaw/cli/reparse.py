@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import show_table, write_json
+from judgelaw.cli._output import echo, show_table, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _show(run: Path, found: "tuple[Reparse, ...]") -> None:
     ]
     for r in found:
         changed = sum(r.changes.values())
-        click.echo(f"{r.judge}: {changed} of {r.read} verdicts change from {r.before} to {r.after}")
+        echo(f"{r.judge}: {changed} of {r.read} verdicts change from {r.before} to {r.after}")
     if rows:
         columns = ("judge", "parser", "new parser", "verdict", "new verdict", "calls")
         show_table(columns, rows, title=str(run))

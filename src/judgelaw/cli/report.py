@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress
+from judgelaw.cli._output import echo, progress
 from judgelaw.cli._source import permutations_option, resampling_options, source_options
 from judgelaw.errors import InputError
 from judgelaw.runs.page import REPORT, report_page, write_page
@@ -67,13 +67,13 @@ def command(
     _check_folder(target)
     analysis = analyse(calls, draws=draws, seed=seed, permutations=permutations)
     write_page(target, draw(analysis, calls, title=title or Path(source).name, check=check))
-    click.echo(str(target))
+    echo(str(target))
     written = [target]
     if figures_folder is not None:
         from judgelaw.report.export import figures, write_figures
 
         files = write_figures(figures(analysis, calls.tensors), figures_folder)
-        click.echo(f"{len(files)} files in {figures_folder}", err=True)
+        echo(f"{len(files)} files in {figures_folder}", err=True)
         written += files
     if calls.run is not None:
         _list_sums(calls.run, written)

@@ -6,6 +6,7 @@ import click
 
 from judgelaw.cli._acquire import lease_option
 from judgelaw.cli._help import examples
+from judgelaw.cli._output import echo
 
 
 @click.command(
@@ -82,11 +83,11 @@ def command(
         acquired.raise_if_open()
     t = acquired.totals
     if t.open:
-        click.echo(f"{t.open} calls wait for workers, {t.completed} are done", err=True)
+        echo(f"{t.open} calls wait for workers, {t.completed} are done", err=True)
         return
-    click.echo(
+    echo(
         f"{t.completed} calls done in {t.attempts} attempts ({t.failed} failed, {t.orphaned} "
         "orphaned)",
         err=True,
     )
-    click.echo(acquired.path / "calls.parquet")
+    echo(acquired.path / "calls.parquet")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgelaw.cli._help import examples
-from judgelaw.cli._output import show_table, write_json
+from judgelaw.cli._output import echo, show_table, write_json
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -110,7 +110,7 @@ def _show(run: Path, found: Mapping[str, Any]) -> None:
     heads = [name.replace("_", " ") for name in names]
     show_table(heads, [[str(found[name]) for name in names]], title=str(run))
     for note in _notes(found):
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     columns = ("judge", "completed", "retried", "truncated", "stop reasons", "failures", "flags")
     rows = [
         [
@@ -123,10 +123,10 @@ def _show(run: Path, found: Mapping[str, Any]) -> None:
         for name, judge in found["judges"].items()
     ]
     if rows:
-        click.echo()
+        echo()
         show_table(columns, rows, title="How the calls of each judge ended")
     if found["batches"]:
-        click.echo()
+        echo()
         listed_batches = [[str(batch[name] or "") for name in BATCH] for batch in found["batches"]]
         show_table(BATCH, listed_batches, title="Batches at providers")
 

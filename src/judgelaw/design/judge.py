@@ -23,6 +23,9 @@ PROVIDERS = ("openai-chat", "openai-completions", "anthropic", "embedded", "simu
 Wire = Literal["openai-chat", "openai-completions", "anthropic", "simulated"]
 SeedPolicy = Literal["sent", "logical", "none"]
 
+LITERAL = "literal:"
+"""Declares that the value of a header is no secret. Runs frozen before have values without it."""
+
 AMENDABLE = ("base_url", "api_key", "headers", "price", "batch", "model_path")
 """Fields that reach a judge without being part of what it is: they may change between sessions."""
 
@@ -145,7 +148,10 @@ class JudgeSpec(Model):
     wire: Wire | None = None
     base_url: str | None = None
     api_key: str | None = None
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(
+        default_factory=dict,
+        description="env:NAME for a secret, literal:TEXT for what everybody may read",
+    )
     model: str = Field(min_length=1)
     revision: str | None = None
     system: str | None = None

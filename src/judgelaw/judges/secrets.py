@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from judgelaw.design.judge import JudgeSpec
+from judgelaw.design.judge import LITERAL, JudgeSpec
 from judgelaw.errors import InputError
 from judgelaw.judges.redaction import Secrets
 
@@ -44,7 +44,7 @@ def headers_for(
         else:
             headers["Authorization"] = f"Bearer {key}"
     for name, value in spec.headers.items():
-        headers[name] = value
+        headers[name] = value.removeprefix(LITERAL)
         if value.startswith(_ENV):
             variable = value.removeprefix(_ENV)
             headers[name] = read_secret(variable, f"judge {spec.name}: header {name}")

@@ -98,7 +98,9 @@ def test_the_wire_carries_the_frozen_bytes_and_nothing_else(tmp_path, monkeypatc
     monkeypatch.setenv("A_KEY", "sk-canary")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     with Provider() as provider:
-        judge = chat_judge(provider.base_url, api_key="env:A_KEY", headers={"X-Org": "mine"})
+        judge = chat_judge(
+            provider.base_url, api_key="env:A_KEY", headers={"X-Org": "literal:mine"}
+        )
         frozen = frozen_study(tmp_path, [judge])
         acquire(frozen)
     planned = {call.request_sha256 for call in frozen.iter_calls()}

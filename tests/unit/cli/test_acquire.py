@@ -337,3 +337,35 @@ def test_a_second_process_is_told_who_holds_the_run(tmp_path, judgelaw):
         os.kill(run.pid, signal.SIGTERM)
         run.communicate(timeout=60)
         stop_server(server)
+
+
+HOSTILE = "stop\x1b]0;owned\x07\x1b[2J\u202e\x9b31m\r"
+
+
+def test_no_command_prints_what_a_terminal_would_obey(tmp_path, judgelaw):
+    """A server that puts escape codes into every field it has, in answers and in failures."""
+
+    async def hostile(seen, request):
+        if seen.number == 1 and seen.total % 3 == 0:
+            error = {"error": {"message": HOSTILE, "code": HOSTILE}}
+            return await reply(500, error, {"Retry-After": "0"})(seen, request)
+        return await say(HOSTILE, finish=HOSTILE, model=HOSTILE)(seen, request)
+
+    with Provider(hostile) as provider:
+        study = write_study(
+            tmp_path, [chat_judge(provider.base_url)], transport={"backoff_s": 0.01}
+        )
+        run = tmp_path / "run"
+        shown = [
+            judgelaw("check", study, "--probe"),
+            judgelaw("run", study, "--out", run),
+            judgelaw("status", run),
+            judgelaw("status", run, "--json"),
+            judgelaw("verify", run),
+            judgelaw("analyze", run),
+            judgelaw("reparse", run, "--parser", "{regex: (?s).*}"),
+        ]
+    for code, out, err in shown:
+        assert code in (0, 2), err
+        assert not set("\x1b\x07\u202e\x9b\r") & set(out + err)
+    assert "⟨U+001B⟩" in shown[2][1], "the stop reason is shown, made visible"

@@ -152,7 +152,7 @@ def test_probe_says_why_a_reply_counts_as_invalid(capsys, known, kind):
         known.write_text(text[: text.index("    law:")])
         code, out, _ = run(capsys, "check", str(known), "--probe")
     assert code == 0
-    assert "s: **B**\\n\\x1b[2J\n  it counts as invalid (no label): " in out
+    assert "s: **B**\\n⟨U+001B⟩[2J\n  it counts as invalid (no label): " in out
     assert f"{wants}; see parser of judge known in the study" in out
     assert "\x1b" not in out
 

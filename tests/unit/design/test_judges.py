@@ -1,9 +1,13 @@
+import string
+from random import Random
+
 import pytest
 
 from judgelaw.design import JudgeSpec, load_study
 from judgelaw.design.contracts import PRESETS, expand
-from judgelaw.design.judge_rules import judge_problems
+from judgelaw.design.judge_rules import judge_problems, looks_like_a_key
 from judgelaw.errors import StudyError
+from judgelaw.judges.secrets import headers_for
 
 
 def judge(**fields) -> JudgeSpec:
@@ -185,3 +189,51 @@ def test_a_template_file_is_frozen_by_text_and_checked_by_hash(make_study, tmp_p
     wrong = ("provider: openai-chat", f"provider: openai-completions\n    template: {pinned}")
     with pytest.raises(StudyError, match=r"12: judges\[0\].template: 'chat.jinja', hashes to"):
         load_study(make_study(wrong))
+
+
+ORDINARY = [
+    *("2023-06-01", "prompt-caching-2024-07-31", "application/vnd.api+json; version=3", "my-team"),
+    *("judgelaw/0.1.0", "Mozilla/5.0 (X11; Linux x86_64)", "Qwen/Qwen3.6-27B-Instruct", "6a9e13bd"),
+    *("Meta-Llama-3.1-8B-Instruct-Q4_K_M", "claude-3-5-sonnet-20241022", "2026-11-16T15:40:21Z"),
+    *("https://example.org/study/llmbar-formats", "eu-central-1", "no-cache, no-store", "true"),
+]
+
+
+@pytest.mark.parametrize("value", ORDINARY)
+def test_ordinary_values_of_headers_are_declared_and_allowed(value):
+    assert complaints(judge(headers={"X-Api": f"literal:{value}"})) == []
+
+
+@pytest.mark.parametrize("value", [*ORDINARY, "canary", "env:", "env:not a name"])
+def test_a_value_that_is_not_declared_counts_as_a_secret(value):
+    (said,) = complaints(judge(headers={"X-Api": value}))
+    assert "write env:NAME, or write literal:TEXT" in said
+    assert value not in said.replace("env:NAME", "")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("sk-7f3a9c51e2XyZ", "Bearer short", "0123456789abcdef0123456789abcdef"),
+        *("c1f0a9de-3b5c-4a6f-9d2e-7b8c6d5e4f3a", "qLx9TjWv2RkZ8mNb", "zvkqjxwpbnmthgfdsaqwertz"),
+        *("AB12-CD34-EF56-GH78", "name 7f3a9c51e2d4"),
+    ],
+)
+def test_what_looks_like_a_key_is_refused_whatever_it_is_declared(key):
+    (said,) = complaints(judge(headers={"X-Api": f"literal:{key}"}))
+    assert "looks like a key" in said
+    assert key not in said
+
+
+def test_few_random_keys_pass_for_words():
+    chance = Random(7)
+    alphabet = string.ascii_letters + string.digits
+    keys = ["".join(chance.choices(alphabet, k=24)) for _ in range(2_000)]
+    assert sum(not looks_like_a_key(key) for key in keys) <= 10
+
+
+def test_a_declared_value_is_sent_without_its_declaration(monkeypatch):
+    monkeypatch.setenv("SOME_ORG", "org-canary-1")
+    headers = {"X-Api": "literal:2023-06-01", "X-Org": "env:SOME_ORG", "X-Old": "frozen before"}
+    sent, _ = headers_for(judge(headers=headers), "openai-chat", {})
+    assert sent == {"X-Api": "2023-06-01", "X-Org": "org-canary-1", "X-Old": "frozen before"}

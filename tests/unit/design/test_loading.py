@@ -161,6 +161,8 @@ CANARY = "sk-CANARY-0123456789abcdef"
         f"api_key: [{CANARY}]",
         f"headers: {{Authorization: Bearer {CANARY}}}",
         f"headers: {{x-api-key: {CANARY}}}",
+        f"headers: {{X-Api: {CANARY}}}",
+        f"headers: {{X-Api: 'literal:{CANARY}'}}",
         f"base_url: https://user:{CANARY}@host/v1",
         f"base_url: https://host/v1?key={CANARY}",
         f"api_key: {CANARY}\n    api_key: {CANARY}",

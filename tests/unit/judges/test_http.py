@@ -9,7 +9,8 @@ from judgelaw.design import JudgeSpec
 from judgelaw.errors import InputError
 from judgelaw.judges import FailureKind, Reply, Surroundings
 from judgelaw.judges.http import HttpJudge, failure_of
-from judgelaw.judges.secrets import check_secrets, headers_for, redact
+from judgelaw.judges.redaction import Secrets
+from judgelaw.judges.secrets import check_secrets, headers_for
 
 CLIENT_ERRORS = [
     error
@@ -70,7 +71,8 @@ def test_a_key_is_read_when_a_request_leaves(monkeypatch):
         "X-Org": "org-secret",
         "X-Plain": "open",
     }
-    assert secrets == [b"sk-secret-1", b"org-secret"]
+    assert secrets.redact("sk-secret-1, org-secret, open") == "[redacted], [redacted], open"
+    assert "secret-1" not in repr(secrets)
     monkeypatch.setenv("SOME_KEY", "sk-secret-2")
     assert headers_for(judge, "anthropic", {})[0]["x-api-key"] == "sk-secret-2"
 
@@ -87,11 +89,13 @@ def test_a_missing_key_is_named_and_not_shown(monkeypatch):
 
 
 def test_no_key_means_no_header():
-    assert headers_for(spec(), "openai-chat", {}) == ({}, [])
+    headers, secrets = headers_for(spec(), "openai-chat", {})
+    assert headers == {}
+    assert not secrets
 
 
 def test_what_a_server_repeats_is_masked():
-    assert redact(b"a sk-1234 b sk-1234", [b"sk-1234"]) == b"a [redacted] b [redacted]"
+    assert Secrets(("sk-1234",)).redact_body(b"a sk-1234 b sk-1234") == b"a [redacted] b [redacted]"
 
 
 @pytest.mark.parametrize(
