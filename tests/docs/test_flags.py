@@ -155,6 +155,7 @@ FLAGS = {
         "--min": f"{CLI}/test_gate.py::test_exit_codes",
         "--fixed": f"{CLI}/test_gate.py::test_new_items_are_another_question",
         "--new-items": f"{CLI}/test_gate.py::test_new_items_are_another_question",
+        "--strict": f"{CLI}/test_gate.py::test_strict_supposes_an_unseen_item_as_bad_as_can_be",
         "--on-inconclusive": f"{CLI}/test_gate.py::test_exit_codes",
         "--level": f"{HERE}::test_a_gate_of_a_lower_level_has_a_lower_upper_bound",
         "--junit": f"{CLI}/test_gate.py::test_junit_tells_failed_from_undecided",

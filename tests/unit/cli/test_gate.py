@@ -72,6 +72,17 @@ def test_new_items_are_another_question(table, capsys):
     assert bounds["--fixed"] != bounds["--new-items"]
 
 
+def test_strict_supposes_an_unseen_item_as_bad_as_can_be(table, capsys):
+    """The interaction is spread over the items: without the option its bound trusts the sample."""
+    uppers = []
+    for strict in ((), ("--strict",)):
+        command = ("gate", table, "--max", "interaction=0.5", "--new-items", *strict)
+        _, out, _ = run(capsys, *command, "--json", "-")
+        (limit,) = json.loads(out)["limits"]
+        uppers.append(limit["upper"])
+    assert uppers[0] < uppers[1] < 0.5
+
+
 @pytest.mark.parametrize(("choice", "found"), [(None, (2, 0)), ("pass", (1, 1))])
 def test_junit_tells_failed_from_undecided(table, capsys, tmp_path, choice, found):
     failures, skipped = found
