@@ -23,9 +23,11 @@ The number is the exit code of the command line. A message gives the value, the 
 
 import errno
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 """What is wrong with the disk, and not with the path that was named."""
@@ -136,7 +138,7 @@ def disk_refuses(what: object, words: str) -> StorageError:
 
 
 @contextmanager
-def writing(what: object) -> Iterator[None]:
+def writing(what: object) -> "Iterator[None]":
     """Let no error of the file system out of what writes files."""
     try:
         yield

@@ -189,7 +189,7 @@ def test_a_step_that_breaks_leaves_a_file_at_the_version_before_it(sqlite_run, m
 
     with monkeypatch.context() as patch:
         with_a_step_that_breaks(patch, migrate, "sqlite")
-        with pytest.raises(sqlite3.Error, match="nowhere"):
+        with pytest.raises(JudgelawError, match="nowhere"):
             SqliteLedger(sqlite_run)
     with SqliteView(sqlite_run / LEDGER_NAME) as view:
         check_rows(view)

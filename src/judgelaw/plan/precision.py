@@ -1,9 +1,12 @@
-"""What an interval will be at another depth and another number of items.
+"""Standard errors at another depth and another number of items.
 
 The call-sampling variance of a macroaverage has parts that go with 1/R, 1/R^2 and 1/(R(R-1)).
 They are estimated without bias from a pilot with four repeats or more, or computed from laws, and
 give the variance at any depth. New items add the spread of their true values, S_U^2, which repeats
 cannot reduce: the variance over new items is (mean V_i(R) + S_U^2) / N.
+
+A standard error is not the width of an interval, which is random and in settled judges much wider:
+module `assurance` foresees widths.
 """
 
 from collections.abc import Mapping
@@ -29,11 +32,9 @@ from judgelaw.uncertainty import (
 )
 from judgelaw.uncertainty.call_variance import MIN_REPEATS
 from judgelaw.uncertainty.declared import declare
-from judgelaw.uncertainty.results import t_quantile
 from judgelaw.worlds.checks import check_at_least
 
 _PAIR = 2
-_LEAST_DF = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +44,7 @@ class Precision:
     Attributes:
         call_se: standard error of asking the same items again.
         item_se: standard error for new items of the same kind, call noise included.
-        call_half_width: half of the expected 95% call interval; nan below four repeats, where
-            call errors cannot be estimated and so no interval will exist.
-        reason: why any of the three is nan, or None.
+        reason: why one of the two is nan, or None.
     """
 
     component: str
@@ -53,7 +52,6 @@ class Precision:
     items: int
     call_se: float
     item_se: float
-    call_half_width: float
     reason: str | None = None
 
 
@@ -82,46 +80,25 @@ class Forecast:
         check_at_least("items", N, 1, "a benchmark has an item")
         V = self._item_call_variance(component, repeats)
         both = V + self.item_variance[component]
-        call_se = sqrt(V / N) if V > 0 else nan
-        # The interval's own degrees of freedom are unknown before the calls. They grow with the
-        # items, but the cells of even one item hold more than the one degree of N = 2 items.
-        half = t_quantile(0.975, max(N - 1, _LEAST_DF)) * call_se
         return Precision(
             component=component,
             repeats=repeats,
             items=N,
-            call_se=call_se,
+            call_se=sqrt(V / N) if V > 0 else nan,
             item_se=sqrt(both / N) if both > 0 else nan,
-            call_half_width=half if repeats >= MIN_REPEATS else nan,
-            reason=self._reason(component, repeats, V, both),
+            reason=self._reason(component, V, both),
         )
-
-    def depth_for(
-        self, component: str, half_width: float, *, items: int | None = None, at_most: int = 1024
-    ) -> int | None:
-        """Return the smallest repeats whose call interval is `half_width` or narrower, or None."""
-        if not half_width > 0:
-            raise InputError(f"half_width = {half_width}: a wanted half width is positive")
-        for repeats in range(MIN_REPEATS, at_most + 1):
-            if self.at(component, repeats=repeats, items=items).call_half_width <= half_width:
-                return repeats
-        return None
 
     def _item_call_variance(self, component: str, R: int) -> float:
         linear, cross, pair = self.parts[component]
         return linear / R + cross / R**2 + pair / (R * (R - 1))
 
-    def _reason(self, component: str, repeats: int, V: float, both: float) -> str | None:
+    def _reason(self, component: str, V: float, both: float) -> str | None:
         """Say why a number is nan, the most far-reaching cause first."""
         if isnan(V):
             return f"the design has no {component} component: a facet has one level only"
         if V <= 0:
             return _no_call_variance(self.source, component, V)
-        if repeats < MIN_REPEATS:
-            return (
-                f"repeats = {repeats}: call errors cannot be estimated below {MIN_REPEATS} calls "
-                f"a cell, so there is no call interval; plan {MIN_REPEATS} or more"
-            )
         if isnan(both):
             return "one item shows no spread between items: item_se needs a forecast from two"
         if both <= 0:
@@ -206,7 +183,7 @@ def _no_call_variance(source: str, component: str, V: float) -> str:
     if source == "laws":
         return (
             f"the laws give {component} a call variance of {V:.3g}: calls of a cell would all say "
-            "the same, and no interval can be estimated from them; give laws that are not 0 and 1"
+            "the same; give laws that are not 0 and 1"
         )
     return (
         f"the pilot's call variance of {component} comes out at {V:.3g} at this depth: "

@@ -48,8 +48,11 @@ def report_page(
 
 
 def write_page(target: Path, page: str) -> None:
-    """Write a page, whole or not at all."""
+    """Write a page, whole or not at all; a device or a pipe takes it as it comes."""
     partial = target.with_name(f".{target.name}.partial")
     with writing(target):
+        if target.exists() and not target.is_file():
+            target.write_text(page, encoding="utf-8")
+            return
         partial.write_text(page, encoding="utf-8")
         partial.replace(target)
