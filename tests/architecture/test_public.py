@@ -65,7 +65,7 @@ def test_files_and_functions_stay_small():
     long = {
         str(path.relative_to(SRC)): n
         for path in SRC.rglob("*.py")
-        if (n := path.read_text().count("\n")) > 400
+        if (n := path.read_text().count("\n")) > 450
     }
     assert not long
 

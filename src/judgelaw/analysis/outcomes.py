@@ -4,9 +4,9 @@ import numpy as np
 
 from judgelaw.analysis.values import Floats, OrderDirection, PromptLean, pair_of
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty.calls import smoothed_laws, spread_of
+from judgelaw.uncertainty.call_variance import smoothed_laws
 from judgelaw.uncertainty.new_items import signed_interval
-from judgelaw.uncertainty.results import t_quantile
+from judgelaw.uncertainty.results import spread_of, t_quantile
 
 _CANDIDATES = ("candidate_1", "candidate_2")
 

@@ -78,7 +78,7 @@ def _few_items(overall: Banded) -> Iterator[str]:
 
 def _bands(overall: Banded) -> Iterator[str]:
     if overall.reason is not None:
-        yield f"no band: {overall.reason}"
+        yield f"no bootstrap band: {overall.reason}"
 
 
 def _prefixes(full: AtDepth, prefixes: Sequence[AtDepth]) -> Iterator[str]:

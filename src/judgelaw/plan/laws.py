@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.estimate.cells import Array
-from judgelaw.uncertainty.calls import smoothed_laws
+from judgelaw.uncertainty.call_variance import smoothed_laws
 from judgelaw.uncertainty.declared import Declared
 from judgelaw.worlds.checks import check_laws
 

@@ -22,6 +22,8 @@ import numpy as np
 from judgelaw.estimate.cells import Array
 
 MIN_REPEATS: Final = 4
+_PRIOR: Final = (0.0, 2.0, 0.3)
+"""Calls added to the most frequent, the second and every later verdict of the profile."""
 _CHUNK = 1 << 15
 """Numbers in the largest array of a chunk of items: 256 kB, three times faster than 2 MB."""
 
@@ -91,6 +93,23 @@ def true_call_covariance(P: Array, R: Array, c: Array, M: Array | None = None) -
 def true_variance_parts(P: Array, c: Array, M: Array | None = None) -> VarianceParts:
     """Return the parts of the call-sampling covariance under laws (items, cells, verdicts)."""
     return _parts(P, c, lambda part, one: _known(part, c, M, x=one, y=one))
+
+
+def smoothed_laws(n: Array) -> Array:
+    """Return (n_u + m_i) / (R_u + 1) for counts (items, cells, verdicts).
+
+    m_i gives an item's most frequent verdict the share that the most frequent one has over the
+    benchmark, its second the second share, and so on; ties go by the order of the alphabet.
+    """
+    pooled = n.sum(axis=1)
+    ranking = np.argsort(-pooled, axis=-1, kind="stable")
+    profile = np.take_along_axis(pooled, ranking, axis=-1).sum(axis=0).astype(float)
+    C = len(profile)
+    profile += np.array([*_PRIOR[:2], *[_PRIOR[2]] * max(0, C - 2)])[:C]
+    m = np.empty(pooled.shape)
+    np.put_along_axis(m, ranking, np.broadcast_to(profile / profile.sum(), m.shape), axis=-1)
+    R = n.sum(axis=-1, keepdims=True)
+    return np.asarray((n + m[:, None]) / (R + 1))
 
 
 Triple = tuple[Array, Array, Array]

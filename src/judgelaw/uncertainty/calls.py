@@ -10,15 +10,15 @@ estimates of V_i are kept (module `call_variance`):
 Where most cells are settled, V_B rests on a few calls and may be zero or negative; V_S supposes
 that cells hide as much noise as the benchmark shows on average. An interval at level p per side:
 
-    R >= 4    V_B if it is positive and nu_B >= 25 (kappa = 5);  else max(V_S, V_B), the smaller nu
-              (kappa = 3)
+    R >= 4    V_B if it is positive and nu_B >= 25 (kappa = 5);  else V_S if it is the larger, else
+              V_B with the smaller nu (kappa = 3)
     R = 2, 3  max(V_S, V_B), the smaller nu, kappa = 3; the call component's V is at least that of
               the agreements over all cells
     lower     e - t_nu sqrt V
     upper     e + z^2 a/2 + t_nu sqrt(V + z^2 a^2/4),     a = V / max(|e|, kappa sqrt V)
 
 and where five calls or fewer leave the mode of their cell, an exact binomial bound on how often
-calls do so holds the upper ends up. Contrasts take max(V_S, V_B) always.
+calls do so holds the upper ends up. Contrasts take max(V_S, V_B) and the smaller nu always.
 
 Resampling items already contains this noise: E[s^2 / N] = V_call + S_U^2 / N, with s^2 the variance
 of item estimates and S_U^2 that of the true item values. Show the split, never add the two.
@@ -38,6 +38,7 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_variance import (
     MIN_REPEATS,
     call_covariance,
+    smoothed_laws,
     true_call_covariance,
 )
 from judgelaw.uncertainty.declared import Declared, declare
@@ -50,7 +51,16 @@ from judgelaw.uncertainty.forms import (
     contrast_row,
     contrast_vector,
 )
-from judgelaw.uncertainty.results import Interval, check_level, is_constant, no_interval, t_quantile
+from judgelaw.uncertainty.results import (
+    Interval,
+    Spread,
+    check_level,
+    is_constant,
+    no_interval,
+    shifted_upper,
+    spread_of,
+    t_quantile,
+)
 
 Floats = NDArray[np.float64]
 
@@ -62,8 +72,6 @@ _COVERS: dict[Design, str] = {
 _SETTLED_DF: Final = 25.0
 _FEW_EVENTS: Final = 5
 _AGREEING: Final = 0.85
-_PRIOR: Final = (0.0, 2.0, 0.3)
-"""Calls added to the most frequent, the second and every later verdict of the profile."""
 _EXACT_ONLY = (
     "the split needs the unbiased variance, which does not exist below four calls in a cell: "
     "acquire four repeats"
@@ -124,14 +132,6 @@ class Shown:
             calls=self.calls[rows],
             fewest=self.fewest[rows],
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spread:
-    """A variance with the degrees of freedom that its estimate has."""
-
-    variance: float
-    df: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -218,7 +218,9 @@ class CallErrors:
         B, S = (self._spread(V) for V in self._both(component))
         if self.exact and B.variance > 0 and B.df >= _SETTLED_DF:
             return B, 5.0
-        wide = _wider(B, S)
+        # Unbiased terms of both signs nearly cancel, and leave the sum one degree of freedom. Where
+        # that sum is not the variance used, its degrees say nothing about it.
+        wide = S if self.exact and B.variance <= S.variance else _wider(B, S)
         if not self.exact and self._floored(component):
             wide = self._at_least_agreements(wide)
         return wide, 3.0
@@ -322,8 +324,8 @@ class CallErrors:
     def _rare_events(self, component: str, e: float, p: float) -> float:
         """Return the least upper end where hardly any call differs from the others of its cell.
 
-        Two calls of a cell differ at most twice as often as one leaves the mode. Where no call
-        does, a single item may still hide noise in one prompt, one order or one cell.
+        Two calls of a cell differ at most twice as often as one leaves the mode. A single item may
+        hide noise in one prompt, one order or one cell that these calls do not show.
         """
         shown, found = self.shown, -np.inf
         Q, calls = int(shown.off_mode.sum()), int(shown.calls.sum())
@@ -334,7 +336,7 @@ class CallErrors:
             heaviest = float(shown.weights.max()) * len(shown.weights)
             call = float(self.values("call").mean())
             found = e + max(0.0, min(1.0, 2 * most * heaviest) - call)
-        if Q == 0 and component in {"prompt", "order", "interaction"}:
+        elif Q <= _FEW_EVENTS:
             found = e + _hidden(component, shown, p) / len(self.estimates)
         return float(found)
 
@@ -408,39 +410,6 @@ def call_interval(
         dissimilarity=dissimilarity,
     )
     return errors.interval(contrast, level=level)
-
-
-def smoothed_laws(n: NDArray[np.int64]) -> Floats:
-    """Return (n_u + m_i) / (R_u + 1) for counts (items, cells, verdicts).
-
-    m_i gives an item's most frequent verdict the share that the most frequent one has over the
-    benchmark, its second the second share, and so on; ties go by the order of the alphabet.
-    """
-    pooled = n.sum(axis=1)
-    ranking = np.argsort(-pooled, axis=-1, kind="stable")
-    profile = np.take_along_axis(pooled, ranking, axis=-1).sum(axis=0).astype(float)
-    C = len(profile)
-    profile += np.array([*_PRIOR[:2], *[_PRIOR[2]] * max(0, C - 2)])[:C]
-    m = np.empty(pooled.shape)
-    np.put_along_axis(m, ranking, np.broadcast_to(profile / profile.sum(), m.shape), axis=-1)
-    R = n.sum(axis=-1, keepdims=True)
-    return np.asarray((n + m[:, None]) / (R + 1))
-
-
-def spread_of(V: Floats) -> Spread:
-    """Return the sum of independent terms' variances with its degrees of freedom, one or more."""
-    total, squares = float(V.sum()), float((V**2).sum())
-    return Spread(variance=total, df=max(1.0, 2 * total**2 / squares) if squares > 0 else 1.0)
-
-
-def shifted_upper(e: float, spread: Spread, p: float, *, kappa: float = 3.0) -> float:
-    """Return the upper end: a variance that grows with the estimate moves it outwards."""
-    V = spread.variance
-    if V <= 0:
-        return e
-    z, t = t_quantile(p, np.inf), t_quantile(p, spread.df)
-    a = V / max(abs(e), kappa * sqrt(V))
-    return e + z**2 * a / 2 + t * sqrt(V + z**2 * a**2 / 4)
 
 
 def _wider(B: Spread, S: Spread) -> Spread:

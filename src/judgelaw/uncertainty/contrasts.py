@@ -12,13 +12,15 @@ import numpy as np
 
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS
-from judgelaw.uncertainty.calls import CallErrors, Spread, shifted_upper
+from judgelaw.uncertainty.calls import CallErrors
 from judgelaw.uncertainty.forms import Contrast
 from judgelaw.uncertainty.new_items import largest_allowed
 from judgelaw.uncertainty.results import (
     Interval,
+    Spread,
     check_level,
     no_interval,
+    shifted_upper,
     t_quantile,
 )
 

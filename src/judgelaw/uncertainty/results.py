@@ -1,7 +1,7 @@
 """What an uncertainty calculation hands on: frozen values, a reason wherever one is nan."""
 
 from dataclasses import dataclass, replace
-from math import isfinite, nan, sqrt
+from math import inf, isfinite, nan, sqrt
 from typing import Self
 
 import numpy as np
@@ -62,6 +62,14 @@ class Interval:
         return replace(self, level=level, low=self.estimate - half, high=self.estimate + half)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """A variance with the degrees of freedom that its estimate has."""
+
+    variance: float
+    df: float
+
+
 def t_interval(
     *,
     estimate: float,
@@ -105,6 +113,22 @@ def t_quantile(probability: float, df: float) -> float:
     from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - scipy loads when it is needed
 
     return float(stdtrit(df, probability) if isfinite(df) else ndtri(probability))
+
+
+def spread_of(V: NDArray[np.float64]) -> Spread:
+    """Return the sum of independent terms' variances with its degrees of freedom, one or more."""
+    total, squares = float(V.sum()), float((V**2).sum())
+    return Spread(variance=total, df=max(1.0, 2 * total**2 / squares) if squares > 0 else 1.0)
+
+
+def shifted_upper(e: float, spread: Spread, p: float, *, kappa: float = 3.0) -> float:
+    """Return the upper end: a variance that grows with the estimate moves it outwards."""
+    V = spread.variance
+    if V <= 0:
+        return e
+    z, t = t_quantile(p, inf), t_quantile(p, spread.df)
+    a = V / max(abs(e), kappa * sqrt(V))
+    return e + z**2 * a / 2 + t * sqrt(V + z**2 * a**2 / 4)
 
 
 def is_constant(values: NDArray[np.float64], *, axis: int = -1) -> NDArray[np.bool_]:

@@ -102,7 +102,9 @@ def bounds_again(n, name, p):
         else true_call_covariance(cells / R, calls, c)[:, 0, 0]
     )
     (B, nu_B), (S, nu_S) = ((V.sum() / N**2, _nu(V)) for V in (V_B, V_S))
-    V, nu, kappa = (max(B, S), min(nu_B, nu_S) if B > 0 else nu_S, 3)
+    V, nu, kappa = max(B, S), min(nu_B, nu_S) if B > 0 else nu_S, 3
+    if R >= 4 and B <= S:
+        nu = nu_S
     if R >= 4 and B > 0 and nu_B >= 25:
         V, nu, kappa = B, nu_B, 5
     e = float(decompose(n)[name].mean())
