@@ -14,7 +14,7 @@ from judgelaw.acquire.engine import drive
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.progress import Silent
 from judgelaw.design.judge import JudgeSpec
-from judgelaw.errors import RunError
+from judgelaw.errors import JudgelawError, RunError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
 from judgelaw.ledger.sent import SENT_NAME
 from judgelaw.ledger.writer import GroupWriter, _Group
@@ -67,7 +67,10 @@ class Session:
             except (Exception, HangError) as error:  # noqa: BLE001 - judged here
                 self._judge(error)
         if not self.dead and not self._history.violations:
-            self._end_well()
+            try:
+                self._end_well()
+            except JudgelawError as error:  # the ledger cannot be read any more
+                self._history.violations.append(f"{type(error).__name__}: {error}")
         self._hold_budget()
         return self._left
 

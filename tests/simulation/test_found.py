@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judgelaw.errors import RunError
+from judgelaw.errors import IntegrityError, RunError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
 from simulation.disk import FULL, IO_ERROR_FSYNC, IO_ERROR_WRITE, OK, Disk, mounted
 from simulation.shadow import Op
@@ -79,3 +79,18 @@ def test_a_power_loss_after_a_good_end_is_no_damage(tmp_path):
         reader.totals()
     with SqliteLedger(tmp_path) as ledger:
         assert ledger.check() == []
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 8])
+def test_a_page_that_was_overwritten_is_an_integrity_failure(page, tmp_path):
+    """SQLite's own check gives up on some of them in the middle of its answer."""
+    with mounted(Disk(tmp_path, lambda _: OK)), SqliteLedger(tmp_path):
+        pass
+    with (tmp_path / LEDGER_NAME).open("r+b") as file:
+        file.seek(page * 4096)
+        file.write(b"\xff" * 4096)
+    with (
+        SqliteView(tmp_path / LEDGER_NAME) as view,
+        pytest.raises(IntegrityError, match="damaged"),
+    ):
+        view.check()
