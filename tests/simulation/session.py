@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -79,9 +78,6 @@ class Session:
         now = self._loop.time() if self._loop else self._world.now
         return self._world.clock_at_zero + now
 
-    def _monotonic(self) -> float:
-        return self._loop.time()
-
     def commit(self, commit, records: Sequence, works: Sequence):
         """Commit as the ledger does, unless the process is dead or dies of it."""
         if not self.dead:
@@ -122,7 +118,7 @@ class Session:
     async def _ask(self, ledger: SqliteLedger) -> None:
         effects = Effects(
             clock=self.clock,
-            monotonic=self._monotonic,
+            monotonic=self._loop.time,
             sleep=asyncio.sleep,
             jitter=self._world.dice("jitter").random,
         )
@@ -148,14 +144,12 @@ class Session:
     def _patched(self):
         """Put the world in the place of the machine, the network and the parser's process."""
         boot = f"boot {self._world.boot}".encode()
-        clock = SimpleNamespace(monotonic=self._monotonic)
         with ExitStack() as stack:
             for name, value in (
                 ("judgelaw.ledger.sent._boot_id", lambda: boot),
                 ("judgelaw.acquire.engine._session", lambda: self._world.provider),
                 ("judgelaw.acquire.engine.open_batch_client", lambda *_: self._world.batches),
                 ("judgelaw.acquire.readings.Reader", partial(SimulatedReader, self)),
-                ("judgelaw.acquire.readings.time", clock),
                 ("asyncio.to_thread", self._beside_the_loop),
             ):
                 stack.enter_context(patch(name, value))
@@ -270,11 +264,12 @@ class SimulatedReader(Reader):
     def foreign(self) -> bool:
         return self._session.parser_is_foreign
 
-    def read(self, completion: Completion, order: str) -> Verdict:
+    def read_all(self, some: Sequence[tuple[Completion, str]]) -> list[Verdict]:
         if self._closed and self.foreign:
             raise RunError("the process of a parser ended without an answer; the reply is kept")
-        self._session.read(completion)
-        return super().read(completion, order)
+        for completion, _ in some:
+            self._session.read(completion)
+        return super().read_all(some)
 
     def close(self) -> None:
         self._closed = True
