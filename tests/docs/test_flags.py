@@ -19,6 +19,7 @@ from support.pages import PAGES, ROOT
 HERE = "tests/docs/test_flag_effects.py"
 CLI = "tests/unit/cli"
 FOLDER = "tests/postgres/test_run_folder.py::TestCommands"
+KILL = "tests/crash/test_kill.py"
 IMPORT = "tests/unit/importers/test_command.py"
 
 JUDGE = f"{HERE}::test_judge_reads_that_judge_only"
@@ -80,6 +81,7 @@ FLAGS = {
         "--ledger": f"{FOLDER}::test_freeze_then_work_then_finish",
         "--freeze-only": f"{FOLDER}::test_freeze_then_work_then_finish",
         "--cancel-batches": f"{HERE}::test_cancelled_batches_are_not_submitted",
+        "--accept-loss": f"{KILL}::test_a_lost_log_stops_the_next_run_until_somebody_accepts_it",
         "--lease": f"{HERE}::test_the_lease_reaches_the_session",
     },
     "worker": {

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from judgelaw.acquire import acquire
+from judgelaw.acquire.readings import Readings
 from judgelaw.acquire.reparse import reparse, with_parser
 from judgelaw.acquire.verify import verify
 from judgelaw.acquire.worker import INPUTS, acquire_shared, work_on
@@ -101,6 +102,41 @@ def test_verdicts_of_another_parser_survive_the_next_copy(tmp_path, address):
     acquire_shared(frozen, address)
     with SqliteView(frozen.path / LEDGER_NAME) as view:
         assert len({v.parser for _, v in view.verdicts()}) == 2
+    assert verify(frozen.path).ok
+
+
+def test_what_nobody_has_read_is_read_on_the_way_home(tmp_path, address, monkeypatch):
+    """A worker that dies between a reply and its verdict costs neither."""
+    with Provider() as at:
+        judge = chat_judge(at.base_url, parser={"regex": "[AB]"})
+        frozen = frozen_study(tmp_path, [judge])
+        with monkeypatch.context() as blind:
+            blind.setattr(Readings, "durable", lambda *_: None)
+            blind.setattr("judgelaw.acquire.worker.bring_home", lambda *_: None)
+            acquire_shared(frozen, address)
+        with PostgresView(address, "run") as view:
+            assert (view.totals().completed, list(view.verdicts())) == (16, [])
+        acquire_shared(frozen, address, ask=False)
+        assert len(at.seen) == 16
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        assert len(list(view.verdicts())) == 16
+    assert verify(frozen.path).ok
+
+
+def test_a_parser_that_runs_out_stops_its_judge_here_too(tmp_path, address, monkeypatch):
+    monkeypatch.setattr("judgelaw.render.bounded.SECONDS", 0.2)
+    with Provider(say("A" * 60 + "!")) as at:
+        judge = chat_judge(at.base_url, parser={"regex": "^(A+)+$"})
+        frozen = frozen_study(tmp_path, [judge], items=10, transport={"concurrency": 2})
+        done = acquire_shared(frozen, address)
+        with pytest.raises(InputError, match="its parser ran out of time on 3 of 3 replies"):
+            done.raise_if_open()
+        asked = len(at.seen)
+        assert done.totals.completed == asked < 80
+        assert done.unread == asked - 3
+        with pytest.raises(InputError):
+            acquire_shared(frozen, address).raise_if_open()
+        assert len(at.seen) == asked
     assert verify(frozen.path).ok
 
 

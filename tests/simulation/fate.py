@@ -38,6 +38,10 @@ class Fate:
     most_calls: int | None = None
 
 
+GOOD = Fate()
+"""Nothing happens."""
+
+
 def draw_fate(dice: random.Random, timeout_s: float) -> Fate:
     """Draw one session: nine in ten end in a death, three in ten meet a bad disk."""
     moments = (10, 100, 400, 1500, 4000)

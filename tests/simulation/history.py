@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from judgelaw.design.judge import JudgeSpec
-from judgelaw.ledger import Completed, Record, StoredAttempt, Totals
+from judgelaw.ledger import Completed, Record, StoredAttempt, StoredCompletion, Totals
 from judgelaw.ledger.view import RowView
 from judgelaw.render import parse
 
@@ -110,15 +110,15 @@ class History:
 
     def compare(self, ledger: RowView) -> None:
         """Hold the rows of a ledger that a session has just opened, or closed, against all that."""
-        attempts = list(ledger.attempts())
-        self._compare_completions(ledger)
-        self._compare_verdicts(ledger)
+        attempts, completions = list(ledger.attempts()), list(ledger.completions())
+        self._compare_completions(completions)
+        self._compare_verdicts(ledger, completions)
         self._compare_attempts(attempts)
-        self._compare_totals(ledger, attempts)
+        self._compare_totals(ledger, attempts, completions)
         self._rebooted = False
 
-    def _compare_completions(self, ledger: RowView) -> None:
-        stored = {c.call.call_id: (c.attempt, c.body) for c in ledger.completions()}
+    def _compare_completions(self, completions: Sequence[StoredCompletion]) -> None:
+        stored = {c.call.call_id: (c.attempt, c.body) for c in completions}
         for call, durable in self._durable.items():
             if stored.get(call) != durable:
                 self._violate(f"the durable completion of call {call} is gone or another one")
@@ -129,8 +129,8 @@ class History:
         self.seen["unheard commits"] += len(stored) - len(self._durable)
         self._durable = stored
 
-    def _compare_verdicts(self, ledger: RowView) -> None:
-        said = {c.call.call_id: (c.call, c.completion) for c in ledger.completions()}
+    def _compare_verdicts(self, ledger: RowView, completions: Sequence[StoredCompletion]) -> None:
+        said = {c.call.call_id: (c.call, c.completion) for c in completions}
         verdicts = list(ledger.verdicts())
         for call_id, verdict in verdicts:
             call, completion = said[call_id]
@@ -167,9 +167,14 @@ class History:
             self._violate(f"call {call} left {self._sent[call]} times, {accounted} in the ledger")
         self._unaccounted[call] = surplus
 
-    def _compare_totals(self, ledger: RowView, attempts: Sequence[StoredAttempt]) -> None:
+    def _compare_totals(
+        self,
+        ledger: RowView,
+        attempts: Sequence[StoredAttempt],
+        completions: Sequence[StoredCompletion],
+    ) -> None:
         states = Counter(attempt.state for attempt in attempts)
-        receipts = [c.receipt for c in ledger.completions()]
+        receipts = [c.receipt for c in completions]
         said = ledger.totals()
         counted = Totals(
             planned=sum(1 for _ in ledger.calls()),

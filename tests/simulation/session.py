@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -14,14 +13,14 @@ from judgelaw.acquire.engine import drive
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.progress import Silent
 from judgelaw.design.judge import JudgeSpec
-from judgelaw.errors import RunError
+from judgelaw.errors import JudgelawError, RunError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
 from judgelaw.ledger.sent import SENT_NAME
 from judgelaw.ledger.writer import GroupWriter, _Group
 from judgelaw.render.bounded import Reader
 from judgelaw.render.completion import Completion, Verdict
 from simulation.disk import FULL, IO_ERROR, IO_ERROR_FSYNC, IO_ERROR_WRITE, OK, Disk, mounted
-from simulation.fate import Fate
+from simulation.fate import GOOD, Fate
 from simulation.loop import HangError, SimulatedLoop
 from simulation.shadow import Op
 
@@ -67,7 +66,10 @@ class Session:
             except (Exception, HangError) as error:  # noqa: BLE001 - judged here
                 self._judge(error)
         if not self.dead and not self._history.violations:
-            self._end_well()
+            try:
+                self._end_well()
+            except JudgelawError as error:  # the ledger cannot be read any more
+                self._history.violations.append(f"{type(error).__name__}: {error}")
         self._hold_budget()
         return self._left
 
@@ -75,9 +77,6 @@ class Session:
         """Return the time as the machine's clock tells it."""
         now = self._loop.time() if self._loop else self._world.now
         return self._world.clock_at_zero + now
-
-    def _monotonic(self) -> float:
-        return self._loop.time()
 
     def commit(self, commit, records: Sequence, works: Sequence):
         """Commit as the ledger does, unless the process is dead or dies of it."""
@@ -119,7 +118,7 @@ class Session:
     async def _ask(self, ledger: SqliteLedger) -> None:
         effects = Effects(
             clock=self.clock,
-            monotonic=self._monotonic,
+            monotonic=self._loop.time,
             sleep=asyncio.sleep,
             jitter=self._world.dice("jitter").random,
         )
@@ -145,14 +144,12 @@ class Session:
     def _patched(self):
         """Put the world in the place of the machine, the network and the parser's process."""
         boot = f"boot {self._world.boot}".encode()
-        clock = SimpleNamespace(monotonic=self._monotonic)
         with ExitStack() as stack:
             for name, value in (
                 ("judgelaw.ledger.sent._boot_id", lambda: boot),
                 ("judgelaw.acquire.engine._session", lambda: self._world.provider),
                 ("judgelaw.acquire.engine.open_batch_client", lambda *_: self._world.batches),
                 ("judgelaw.acquire.readings.Reader", partial(SimulatedReader, self)),
-                ("judgelaw.acquire.readings.time", clock),
                 ("asyncio.to_thread", self._beside_the_loop),
             ):
                 stack.enter_context(patch(name, value))
@@ -237,7 +234,8 @@ class Session:
                 self._history.violations.append(words)
             with SqliteView(self._folder / LEDGER_NAME) as view:
                 self._history.compare(view)
-                self._history.violations += view.check()
+                if self._fate == GOOD:  # the last one; what is broken stays so
+                    self._history.violations += view.check()
         self._leave()
 
     def _hold_budget(self) -> None:
@@ -266,11 +264,12 @@ class SimulatedReader(Reader):
     def foreign(self) -> bool:
         return self._session.parser_is_foreign
 
-    def read(self, completion: Completion, order: str) -> Verdict:
+    def read_all(self, some: Sequence[tuple[Completion, str]]) -> list[Verdict]:
         if self._closed and self.foreign:
             raise RunError("the process of a parser ended without an answer; the reply is kept")
-        self._session.read(completion)
-        return super().read(completion, order)
+        for completion, _ in some:
+            self._session.read(completion)
+        return super().read_all(some)
 
     def close(self) -> None:
         self._closed = True

@@ -1,25 +1,30 @@
 """What the simulation found, one test for each."""
 
 import random
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from judgelaw.errors import RunError
+from judgelaw.errors import IntegrityError, RunError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
 from simulation.disk import FULL, IO_ERROR_FSYNC, IO_ERROR_WRITE, OK, Disk, mounted
+from simulation.shadow import Op
 
 
-def failing_at(place: int, kind: str, code: int):
-    """Refuse one operation of a kind, the one at this place."""
-    count = 0
+class FailingAt:
+    """Refuses one operation of a kind, the one at this place."""
 
-    def decide(op):
-        nonlocal count
-        count += op.kind == kind
-        return code if op.kind == kind and count == place else OK
+    def __init__(self, place: int, kind: str, code: int) -> None:
+        self._left, self._kind, self._code = place, kind, code
 
-    return decide
+    def __call__(self, op: Op) -> int:
+        self._left -= op.kind == self._kind
+        return self._code if op.kind == self._kind and self._left == 0 else OK
+
+    @property
+    def came(self) -> bool:
+        return self._left <= 0
 
 
 def after_power_loss(folder: Path) -> None:
@@ -36,7 +41,7 @@ def after_power_loss(folder: Path) -> None:
 def test_a_ledger_that_stays_without_its_log_is_not_used(place, tmp_path):
     """SQLite tells of a sync that failed, and of the mode it stays in, only to who reads on."""
     with (
-        mounted(Disk(tmp_path, failing_at(place, "sync", IO_ERROR_FSYNC))),
+        mounted(Disk(tmp_path, FailingAt(place, "sync", IO_ERROR_FSYNC))),
         pytest.raises(RunError, match="cannot be opened for writing"),
     ):
         SqliteLedger(tmp_path)
@@ -47,17 +52,20 @@ def test_a_ledger_that_stays_without_its_log_is_not_used(place, tmp_path):
 )
 def test_a_disk_that_refuses_anything_is_said_in_words(kind, code, tmp_path):
     """Whichever operation it is: while a ledger is opened, while it is closed, or in between."""
-    for place in range(1, 200):
+    for place in count(1):
         folder = tmp_path / str(place)
         folder.mkdir()
-        disk = Disk(folder, failing_at(place, kind, code))
+        decide = FailingAt(place, kind, code)
         try:
-            with mounted(disk), SqliteLedger(folder):
+            with mounted(Disk(folder, decide)), SqliteLedger(folder):
                 pass
         except RunError as refused:
             assert "then run the same command" in str(refused)  # noqa: PT017 - some are survived
-    with mounted(Disk(folder, lambda _: OK)), SqliteLedger(folder) as ledger:
-        assert ledger.check() == []
+        if not decide.came:
+            break
+        with mounted(Disk(folder, lambda _: OK)), SqliteLedger(folder) as ledger:
+            assert ledger.check() == []
+    assert place > 5
 
 
 def test_a_power_loss_after_a_good_end_is_no_damage(tmp_path):
@@ -71,3 +79,18 @@ def test_a_power_loss_after_a_good_end_is_no_damage(tmp_path):
         reader.totals()
     with SqliteLedger(tmp_path) as ledger:
         assert ledger.check() == []
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 8])
+def test_a_page_that_was_overwritten_is_an_integrity_failure(page, tmp_path):
+    """SQLite's own check gives up on some of them in the middle of its answer."""
+    with mounted(Disk(tmp_path, lambda _: OK)), SqliteLedger(tmp_path):
+        pass
+    with (tmp_path / LEDGER_NAME).open("r+b") as file:
+        file.seek(page * 4096)
+        file.write(b"\xff" * 4096)
+    with (
+        SqliteView(tmp_path / LEDGER_NAME) as view,
+        pytest.raises(IntegrityError, match="damaged"),
+    ):
+        view.check()

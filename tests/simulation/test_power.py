@@ -14,7 +14,7 @@ import pytest
 
 from judgelaw.ledger import SqliteLedger
 from simulation.disk import OK, Disk, mounted
-from simulation.fate import Fate
+from simulation.fate import GOOD
 from simulation.history import SENT
 from simulation.plants import commits_without_sync
 from simulation.session import Session
@@ -65,7 +65,7 @@ def plan(tmp_path_factory):
 def recorded(plan: Plan, folder: Path, seed: int) -> list[tuple]:
     """Run every call once; return all that happened."""
     world = World(seed, plan, folder)
-    world.live(Fate(), session=Recording)
+    world.live(GOOD, session=Recording)
     assert world.history.violations == []
     assert world.history.durable == CALLS
     return world.history.log
@@ -115,6 +115,6 @@ def test_a_ledger_that_does_not_sync_is_found(plan, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 8))
+@pytest.mark.parametrize("seed", range(2, 5))
 def test_power_is_lost_at_every_sync_whatever_is_left(plan, tmp_path, seed):
     campaign(plan, tmp_path, seed=seed, keeps=("synced", "everything", "some", "some"))

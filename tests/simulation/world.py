@@ -18,7 +18,7 @@ from judgelaw.design.manifest import FrozenRun, PlannedCall
 from judgelaw.design.study import Budget
 from servers.study import chat_judge, frozen_study
 from simulation.batches import Batches
-from simulation.fate import Fate, draw_fate
+from simulation.fate import GOOD, Fate, draw_fate
 from simulation.history import History
 from simulation.provider import Provider
 from simulation.session import Session
@@ -36,7 +36,7 @@ class Plan:
     calls: tuple[PlannedCall, ...]
 
     @classmethod
-    def of(cls, folder: Path, *, items: int = 3, repeats: int = 2) -> "Plan":
+    def of(cls, folder: Path, *, items: int = 2, repeats: int = 2) -> "Plan":
         judge = chat_judge("http://127.0.0.1:9/v1")
         frozen = frozen_study(folder, [judge], items=items, repeats=repeats)
         return cls(frozen, tuple(frozen.iter_calls()))
@@ -99,7 +99,7 @@ class World:
             self.live(draw_fate(dice, timeout_s))
             if self.history.violations:
                 return self.history.violations
-        self.live(Fate())
+        self.live(GOOD)
         if self.history.violations:
             return self.history.violations
         done = (self.history.durable, self.history.read)

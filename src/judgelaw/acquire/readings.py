@@ -5,7 +5,6 @@ a time; what it has not read when a session ends stays in the ledger for the nex
 """
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,8 +24,7 @@ SHARE = 0.01
 """A judge is stopped when its parser ran out of time on so many replies, if that is more than
 this share of those that it read, in all sessions."""
 
-_SLICE = 16
-_SLICE_S = 0.25
+_SLICE = 64
 _MOST = 256
 _MOST_AT_FIRST = 16
 _PROVEN = 100
@@ -120,7 +118,7 @@ class Reading:
     def take(self, unread: _Unread) -> None:
         """Read a durable reply, now or as soon as its turn comes."""
         if not self._reader.foreign:
-            self._guarded(lambda: self._write(unread, self._read(unread)))
+            self._guarded(lambda: self._write(unread, *self._read([unread])))
         elif not self._patience.over:
             self._queue.append(unread)
             self._characters += unread.size
@@ -132,6 +130,12 @@ class Reading:
         """Whether nothing more should be asked for until something is read."""
         most = _MOST if self._patience.read >= _PROVEN else _MOST_AT_FIRST
         return len(self._queue) >= most or self._characters >= _MOST_CHARACTERS
+
+    @property
+    def _slice(self) -> int:
+        """How many replies to read at a time: one by one while the parser may be no good."""
+        proven = self._patience.read >= _PROVEN * (1 + self._patience.ran_out)
+        return _SLICE if proven else 1
 
     async def room(self) -> None:
         """Wait until there is room for more replies, or nothing more may be asked for."""
@@ -154,11 +158,10 @@ class Reading:
         """Read slices in a thread, which waits for the parser's process."""
         try:
             while self._queue and not self._closed:
-                taken = [self._queue.popleft() for _ in range(min(_SLICE, len(self._queue)))]
-                verdicts = await asyncio.to_thread(self._read_slice, taken)
-                self._queue.extendleft(reversed(taken[len(verdicts) :]))
-                self._characters -= sum(one.size for one in taken[: len(verdicts)])
-                for one, verdict in zip(taken, verdicts, strict=False):
+                taken = [self._queue.popleft() for _ in range(min(self._slice, len(self._queue)))]
+                verdicts = await asyncio.to_thread(self._read, taken)
+                self._characters -= sum(one.size for one in taken)
+                for one, verdict in zip(taken, verdicts, strict=True):
                     self._write(one, verdict)
                 if self._patience.over:
                     self._queue.clear()
@@ -171,19 +174,11 @@ class Reading:
             self._task = None
             self._moved.ring()
 
-    def _read_slice(self, taken: Sequence[_Unread]) -> list[Verdict]:
-        until = time.monotonic() + _SLICE_S
-        verdicts: list[Verdict] = []
-        for one in taken:
-            verdicts.append(self._read(one))
-            if self._patience.over or time.monotonic() > until:
-                break
+    def _read(self, some: Sequence[_Unread]) -> list[Verdict]:
+        verdicts = self._reader.read_all([(one.completion, one.order) for one in some])
+        for verdict in verdicts:
+            self._patience.count(verdict)
         return verdicts
-
-    def _read(self, one: _Unread) -> Verdict:
-        verdict = self._reader.read(one.completion, one.order)
-        self._patience.count(verdict)
-        return verdict
 
     def _write(self, one: _Unread, verdict: Verdict) -> None:
         self._record(Read(call_id=one.call_id, verdict=verdict))

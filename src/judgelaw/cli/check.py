@@ -33,8 +33,14 @@ def command(study: Path, *, probing: bool, json_file: str | None) -> None:
     from judgelaw.render.hostile import try_pattern
     from judgelaw.render.preview import preview
 
-    seen = preview(load_study(study))
-    slow = [words for judge in seen.run.judges.values() if (words := try_pattern(judge))]
+    loaded = load_study(study)
+    seen = preview(loaded)
+    slow = []
+    for place, judge in enumerate(loaded.study.judges):
+        tried = try_pattern(judge)
+        if tried is not None and tried.refused:
+            raise loaded.error(("judges", place, "parser"), tried.words)
+        slow += [f"judge {judge.name}: {tried.words}"] if tried else []
     probes: list[Probe] = []
     if probing:
         from judgelaw.cli._probe import probe

@@ -50,11 +50,14 @@ class SqliteView(RowView):
 
     def check(self) -> list[str]:
         """Return what is wrong with the file's pages, keys and rules."""
-        pages = [row[0] for row in self._execute("PRAGMA integrity_check") if row[0] != "ok"]
-        keys = [
-            f"row {row[1]} of {row[0]} points at no {row[2]}"
-            for row in self._execute("PRAGMA foreign_key_check")
-        ]
+        try:
+            pages = [row[0] for row in self._execute("PRAGMA integrity_check") if row[0] != "ok"]
+            keys = [
+                f"row {row[1]} of {row[0]} points at no {row[2]}"
+                for row in self._execute("PRAGMA foreign_key_check")
+            ]
+        except sqlite3.DatabaseError as error:  # a page that says nothing at all
+            raise damaged(self.path, error) from error
         schema = [f"{name} is not as judgelaw made it" for name in foreign_schema(self._open())]
         return pages + keys + schema
 

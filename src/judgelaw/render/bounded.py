@@ -10,6 +10,8 @@ import select
 import subprocess
 import sys
 import threading
+from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,10 +30,15 @@ _TICKS = 20
 """How long a parser that uses no processor time is waited for. Counted in ticks, since the clock
 alone also runs while both processes are stopped."""
 _CHUNK = 1 << 16
+_ENDED = "the process of a parser ended without an answer; the reply is kept"
 
 
 class ParserTimeoutError(Exception):
     """A parser had its time for one reply."""
+
+
+Answer = str | Exception | None
+"""What a parser found in a text, or why it found nothing."""
 
 
 class BoundedParser:
@@ -40,7 +47,6 @@ class BoundedParser:
     def __init__(self, task: dict[str, Any], *, seconds: float | None = None) -> None:
         self._task = {**task, "seconds": seconds or SECONDS}
         self._process: subprocess.Popen[bytes] | None = None
-        self._rest = b""
         self._closed = False
         self._busy = threading.Lock()
 
@@ -52,17 +58,29 @@ class BoundedParser:
             InputError: it raised.
             RunError: its process died twice on this text, or was closed meanwhile.
         """
-        line = json.dumps(text).encode() + b"\n"
+        (answer,) = self.read_all([text])
+        return _given(answer)
+
+    def read_all(self, texts: Sequence[str]) -> list[Answer]:
+        """Return what the parser finds in each text; together they take one way to the process."""
+        lines = [json.dumps(text).encode() + b"\n" for text in texts]
+        answers: list[Answer] = []
+        died = -1
         with self._busy:
-            answer = self._ask(line) or self._ask(line)
-        if answer is None:
-            raise RunError("the process of a parser ended without an answer; the reply is kept")
-        if "error" in answer:
-            raise InputError(f"the parser raised {answer['error']}; the reply is kept")
-        if "ran_out" in answer:
-            raise ParserTimeoutError
-        found = answer["found"]
-        return None if found is None else str(found)
+            while len(answers) < len(lines):
+                found, stuck = self._ask(lines[len(answers) :])
+                answers += map(_answer, found)
+                if len(answers) == len(lines):
+                    break
+                # What stands next in the sequence is what the process did not get past.
+                self._end()
+                if stuck:
+                    answers.append(ParserTimeoutError())
+                elif died == len(answers) or self._closed:
+                    answers.append(RunError(_ENDED))
+                else:
+                    died = len(answers)
+        return answers
 
     def close(self) -> None:
         """End the process, whatever it is doing; a thread that waits for it goes on."""
@@ -72,59 +90,50 @@ class BoundedParser:
         with self._busy:
             self._end()
 
-    def _ask(self, line: bytes) -> dict[str, Any] | None:
-        """Send one text; return the answer, None where the process died over it."""
+    def _ask(self, lines: Sequence[bytes]) -> tuple[list[bytes], bool]:
+        """Send texts; return the answers that came, and whether the next one takes too long."""
+        found: list[bytes] = []
         if self._closed:
-            return None
+            return found, False
         try:
             process = self._process or self._start()
-            self._write(process, line)
-            answer = self._read(process)
+            return found, self._exchange(process, b"".join(lines), len(lines), found)
         except OSError:
-            answer = b""
-        if answer is None:
-            self._end()
-            return {"ran_out": True}
-        if not answer:
-            self._end()
-            return None
-        said: dict[str, Any] = json.loads(answer)
-        return said
+            return found, False
 
     def _start(self) -> subprocess.Popen[bytes]:
         # -P: the folder of the script holds modules whose names a parser may import elsewhere.
         command = [sys.executable, "-P", str(_CHILD)]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._process, self._rest = process, b""
+        self._process = process
         if self._closed:  # while it was being started, so that nobody else has ended it
             process.kill()
+        # Shorter than any pipe, so it never waits for the process.
+        os.write(_fd(process.stdin), json.dumps(self._task).encode() + b"\n")
         os.set_blocking(_fd(process.stdin), False)
-        self._write(process, json.dumps(self._task).encode() + b"\n")
         return process
 
-    def _write(self, process: subprocess.Popen[bytes], line: bytes) -> None:
-        left = memoryview(line)
-        while left:
-            select.select([], [_fd(process.stdin)], [], _TICK_S)
-            try:
-                left = left[os.write(_fd(process.stdin), left) :]
-            except BlockingIOError:
-                if process.poll() is not None:
-                    raise BrokenPipeError from None
-
-    def _read(self, process: subprocess.Popen[bytes]) -> bytes | None:
-        """Return a line, empty where the process ended, None where it takes too long."""
-        parts = [self._rest]
-        for _ in range(_TICKS):
-            while select.select([_fd(process.stdout)], [], [], _TICK_S)[0]:
-                part = os.read(_fd(process.stdout), _CHUNK)
-                if not part:
-                    return b""
-                before, newline, self._rest = part.partition(b"\n")
-                parts.append(before)
-                if newline:
-                    return b"".join(parts)
-        return None
+    def _exchange(
+        self, process: subprocess.Popen[bytes], content: bytes, count: int, found: list[bytes]
+    ) -> bool:
+        """Write lines and read as many into `found`; return whether the process stands still."""
+        left, rest, ticks = memoryview(content), b"", 0
+        into, out = _fd(process.stdin), _fd(process.stdout)
+        while len(found) < count:
+            reads, writes, _ = select.select([out], [into] if left else [], [], _TICK_S)
+            if writes:
+                left = left[os.write(into, left[:_CHUNK]) :]
+            if reads:
+                if not (part := os.read(out, _CHUNK)):
+                    return False
+                *whole, rest = (rest + part).split(b"\n")
+                found += whole
+                ticks = 0
+            elif not writes:
+                ticks += 1
+                if ticks == _TICKS:
+                    return True
+        return False
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -151,7 +160,11 @@ class Reader:
         self.judge = judge
         task = foreign_part(judge)
         self._bounded = None if task is None else BoundedParser(task, seconds=seconds)
-        self._parser = build(judge, self._bounded)
+        self._shown: list[str] = []
+        self._answers: deque[Answer] = deque()
+        # Two passes: the first hears what the foreign part is shown, the second has its answers.
+        self._listening = build(judge, self._shown.append if self._bounded else None)
+        self._parser = build(judge, self._next_answer if self._bounded else None)
 
     @property
     def foreign(self) -> bool:
@@ -160,10 +173,26 @@ class Reader:
 
     def read(self, completion: Completion, order: str) -> Verdict:
         """Read one completion; a parser that runs out of time makes it invalid."""
+        (verdict,) = self.read_all([(completion, order)])
+        return verdict
+
+    def read_all(self, some: Sequence[tuple[Completion, str]]) -> list[Verdict]:
+        """Read completions shown in these orders."""
+        if self._bounded is not None:
+            self._shown.clear()
+            for completion, order in some:
+                parse(self.judge, completion, order, self._listening)
+            self._answers = deque(self._bounded.read_all(self._shown))
+        return [self._read(completion, order) for completion, order in some]
+
+    def _read(self, completion: Completion, order: str) -> Verdict:
         try:
             return parse(self.judge, completion, order, self._parser)
         except ParserTimeoutError:
             return ran_out(self.judge)
+
+    def _next_answer(self, _: str) -> str | None:
+        return _given(self._answers.popleft())
 
     def close(self) -> None:
         """End the process of a foreign parser."""
@@ -175,6 +204,22 @@ class Reader:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _given(answer: Answer) -> str | None:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _answer(line: bytes) -> Answer:
+    said = json.loads(line)
+    if "error" in said:
+        return InputError(f"the parser raised {said['error']}; the reply is kept")
+    if "ran_out" in said:
+        return ParserTimeoutError()
+    found: str | None = said["found"]
+    return found
 
 
 def _fd(pipe: Any) -> int:

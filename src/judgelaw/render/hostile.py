@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 
 from judgelaw.design import JudgeSpec
-from judgelaw.errors import StudyError
 from judgelaw.render.bounded import SECONDS, BoundedParser, ParserTimeoutError
 from judgelaw.render.parsers import READ_AT_MOST, foreign_part
 
@@ -17,28 +18,23 @@ _WORD = re.compile(r"\\.|[A-Za-z0-9_]+")
 _META = re.compile(r"\(\?[^)]*?[:>)]|[()\[\]{}*+?|^$]")
 
 
-def try_pattern(judge: JudgeSpec) -> str | None:
-    """Try a judge's pattern; return a warning where it is slow on very long replies.
+@dataclass(frozen=True, kw_only=True)
+class Slow:
+    """A pattern that ran out of time; `refused` where a short reply is enough for that."""
 
-    Raises:
-        StudyError: it runs out of time on a short one.
-    """
+    words: str
+    refused: bool
+
+
+def try_pattern(judge: JudgeSpec) -> Slow | None:
+    """Try a judge's pattern; None where it has none, or none that is slow."""
     task = foreign_part(judge)
     if task is None or "regex" not in task:
         return None
-    pattern = task["regex"]
-    parser = BoundedParser(task)
-    try:
-        for text in _texts(pattern):
+    with closing(BoundedParser(task)) as parser:
+        for text in _texts(task["regex"]):
             if _runs_out(parser, text):
-                if len(text) < READ_AT_MOST:
-                    raise StudyError(_refused(judge, pattern, text))
-                return (
-                    f"judge {judge.name}: its pattern ran out of time on a reply of {len(text):,} "
-                    "characters; replies like that count as invalid (parser timeout)"
-                )
-    finally:
-        parser.close()
+                return _slow(task["regex"], text)
     return None
 
 
@@ -83,10 +79,16 @@ def _runs_out(parser: BoundedParser, text: str) -> bool:
     return False
 
 
-def _refused(judge: JudgeSpec, pattern: str, text: str) -> str:
-    return (
-        f"judge {judge.name}: parser {pattern!r} took more than {SECONDS:g} s for a reply of "
-        f"{len(text)} characters ({text[:12]!r}...): it backtracks, and such a reply could not be "
-        "read; let no repeated part hold another one that matches the same characters, as in "
-        "(a+)+, and write it anew"
+def _slow(pattern: str, text: str) -> Slow:
+    if len(text) >= READ_AT_MOST:
+        words = (
+            f"its pattern ran out of time on a reply of {len(text):,} characters; replies like "
+            "that count as invalid (parser timeout)"
+        )
+        return Slow(words=words, refused=False)
+    words = (
+        f"{pattern!r}, takes more than {SECONDS:g} s for a reply of {len(text)} characters "
+        f"({text[:12]!r}...): it backtracks, and such a reply could not be read; let no repeated "
+        "part hold another one that matches the same characters, as (a+)+ does"
     )
+    return Slow(words=words, refused=True)

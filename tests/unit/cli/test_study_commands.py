@@ -12,6 +12,7 @@ from judgelaw.design import load_study, open_run
 from judgelaw.design.yaml_lines import read_yaml
 from judgelaw.render import freeze
 from servers.provider import Provider, say
+from servers.study import simulated_judge, write_study
 
 QUICKSTART = Path(__file__).parents[3] / "examples/quickstart/study.yaml"
 
@@ -202,3 +203,20 @@ def test_schema_goes_to_a_file(capsys, tmp_path):
     path = tmp_path / "schema.json"
     assert run(capsys, "schema", "-o", str(path))[0] == 0
     assert json.loads(path.read_text())["title"] == "Study"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code", "said"),
+    [
+        ("(A+)+$", 2, "it backtracks, and such a reply could not be read"),
+        (r"(\w+)\s*:", 0, "its pattern ran out of time on a reply of 100,000 characters"),
+    ],
+)
+def test_check_tries_the_pattern_of_a_parser(tmp_path, capsys, pattern, code, said):
+    study = write_study(tmp_path, [simulated_judge(parser={"regex": pattern})])
+    found, _, err = run(capsys, "check", str(study))
+    assert found == code
+    assert said in err
+    if code:
+        line = 1 + study.read_text().split("\n").index('   "parser": {')
+        assert f"{study}:{line}:" in err

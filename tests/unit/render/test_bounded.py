@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from judgelaw.design import JudgeSpec
-from judgelaw.errors import InputError, RunError, StudyError
+from judgelaw.errors import InputError, RunError
 from judgelaw.render import Completion, parse
 from judgelaw.render.bounded import BoundedParser, ParserTimeoutError, Reader
 from judgelaw.render.hostile import try_pattern
@@ -238,12 +238,15 @@ def test_json_that_is_nested_for_ever_costs_nothing():
     "pattern", ["(a+)+$", r"(\w+\s?)+$", r"verdict: (\w*\s*)*!", "(.*)*x", "(x+x+)+y"]
 )
 def test_a_pattern_that_backtracks_for_ever_is_refused(pattern):
-    with pytest.raises(StudyError, match="it backtracks"):
-        try_pattern(judge({"regex": pattern}))
+    tried = try_pattern(judge({"regex": pattern}))
+    assert tried.refused
+    assert "it backtracks" in tried.words
 
 
 def test_a_pattern_that_is_slow_on_long_replies_is_named():
-    assert "100,000 characters" in try_pattern(judge({"regex": r"(\w+)\s*:"}))
+    tried = try_pattern(judge({"regex": r"(\w+)\s*:"}))
+    assert not tried.refused
+    assert "100,000 characters" in tried.words
 
 
 @pytest.mark.parametrize(
