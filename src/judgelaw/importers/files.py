@@ -17,7 +17,7 @@ from judgelaw.importers.values import Tick
 LARGEST_ENTRY = 64 * 2**20
 """Bytes of one entry of an archive, or of one line, when unpacked."""
 
-_MOST_MARKS = 5_000_000
+_MOST_MARKS = 2_000_000
 """Commas and opening brackets in one entry: each may become an object of a hundred bytes."""
 _RATIO, _ALWAYS = 500, 2**20
 """How much smaller than its content a file may be; small content may be as small as it likes."""
