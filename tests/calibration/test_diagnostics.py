@@ -235,11 +235,9 @@ def named_worst(world, *, items, judges, audits, seed=0):
 @pytest.mark.parametrize("items", [10, 50])
 @pytest.mark.parametrize("world", WORLDS)
 def test_judges_alike_are_not_separated(world, items):
-    named = {J: named_worst(world, items=items, judges=J, audits=200) for J in (2, 4)}
-    print(
-        f"\n{world}, {items} items: named worst in {named[2] / 2:.1f}% (2), {named[4] / 2:.1f}% (4)"
-    )
-    assert max(named.values()) / 200 <= 0.06
+    named = named_worst(world, items=items, judges=3, audits=100)
+    print(f"\n{world}, {items} items, 3 judges alike: one is named worst in {named} of 100 audits")
+    assert named <= 6
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -82,14 +82,7 @@ def control_finding(
     the labels do not reach accuses the pipeline, not the prompts.
     """
     if isnan(test.together):
-        return Finding(
-            name="control",
-            verdict="unknown",
-            headline="Whether labels change anything is not testable here.",
-            advice="It needs two labels, and calls of one payload that disagree"
-            + (f": {by_chance(test)}." if test.least <= 1 else "."),
-            subject=subject,
-        )
+        return _unknown(test, subject)
     error = _error(tensor, design, order_weights)
     plugin = decompose(tensor, design=design, order_weights=order_weights).plugin["prompt"]
     found = severity(test)
@@ -111,6 +104,17 @@ def control_finding(
             "p": test.p,
             "p_adjusted": test.together,
         },
+    )
+
+
+def _unknown(test: Test, subject: str) -> Finding:
+    why = f": {by_chance(test)}." if test.least <= 1 else "."
+    return Finding(
+        name="control",
+        verdict="unknown",
+        headline="Whether labels change anything is not testable here.",
+        advice=f"It needs two labels, and calls of one payload that disagree{why}",
+        subject=subject,
     )
 
 

@@ -214,15 +214,7 @@ def drift_finding(
     name = "rank_gap" if kind == "rank" else "elapsed_time"
     unit = "step of repeat rank" if kind == "rank" else "unit of log(1 + seconds)"
     if drift is None:
-        need = "three repeats with known ranks" if kind == "rank" else "the times of calls (a run)"
-        return Finding(
-            name=name,
-            verdict="unknown",
-            headline=f"Drift by {'repeat rank' if kind == 'rank' else 'elapsed time'} is not "
-            f"testable here.",
-            advice=f"It needs {need}.",
-            subject=subject,
-        )
+        return _without(kind, name, subject)
     slope = drift.slope
     change = slope.estimate * drift.reach
     no_test = adjacent and kind == "time"
@@ -250,6 +242,18 @@ def drift_finding(
             (low, high, pairs, level.estimate, *(level.band or (None, None)))
             for low, high, pairs, level in drift.levels
         ),
+    )
+
+
+def _without(kind: str, name: str, subject: str) -> Finding:
+    need = "three repeats with known ranks" if kind == "rank" else "the times of calls (a run)"
+    by = "repeat rank" if kind == "rank" else "elapsed time"
+    return Finding(
+        name=name,
+        verdict="unknown",
+        headline=f"Drift by {by} is not testable here.",
+        advice=f"It needs {need}.",
+        subject=subject,
     )
 
 

@@ -21,7 +21,7 @@ from judgelaw.diagnose.family import (
     permutation_p,
     rate,
 )
-from judgelaw.diagnose.finding import Finding
+from judgelaw.diagnose.finding import Finding, Severity
 from judgelaw.estimate import Design, decompose
 from judgelaw.estimate.weights import Weights
 from judgelaw.tensor import VerdictTensor
@@ -234,18 +234,12 @@ def drivers_finding(
         if part and test.together <= NOTICE and part[0].change > _HALF * found.estimate > 0
     ]
     untested = isnan(prompts.together) and isnan(strata.together)
+    verdict: Severity = "notice" if driving else "unknown" if untested else "ok"
     return Finding(
         name="drivers",
-        verdict="notice" if driving else "unknown" if untested else "ok",
+        verdict=verdict,
         headline=_headline(found, driving),
-        advice=(
-            "Read that prompt or stratum before generalising; report the component with and "
-            "without it."
-            if driving
-            else "Nothing to do."
-            if not untested
-            else "It takes three prompts or two strata, and items that tell them apart."
-        ),
+        advice=_ADVICE[verdict],
         subject=subject,
         figures={
             "estimate": found.estimate,
@@ -261,6 +255,14 @@ def drivers_finding(
             for x in part
         ),
     )
+
+
+_ADVICE: dict[Severity, str] = {
+    "ok": "Nothing to do.",
+    "notice": "Read that prompt or stratum before generalising; report the component with and "
+    "without it.",
+    "unknown": "It takes three prompts or two strata, and items that tell them apart.",
+}
 
 
 def _headline(found: Drivers, driving: Sequence[tuple[LeftOut, Test]]) -> str:

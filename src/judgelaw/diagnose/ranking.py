@@ -15,7 +15,7 @@ that are not told apart are called not separated.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from math import inf, nan
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,12 +132,9 @@ def rank_stability(
     plugin = np.stack([d.plugin[component] for d in found], axis=-1)
     means, plugs = corrected.mean(axis=0), plugin.mean(axis=0)
     differs, changes, same = _resampled(corrected, plugin, matched.strata, draws, seed)
-    first = next(iter(matched.tensors.values()))
-    levels = {"prompt": len(first.prompts), "order": len(first.orders)}.get(
-        component, len(first.verdicts)
+    separated, p_reversed, least = _told_apart(
+        names, corrected, plugs, _largest(matched, component), seed
     )
-    top = 1 - 1 / min(levels, len(first.verdicts))
-    separated, p_reversed, least = _told_apart(names, corrected, plugs, top, seed)
     return RankStability(
         component=component,
         depth=matched.depth,
@@ -157,12 +154,20 @@ def rank_stability(
     )
 
 
+def _largest(matched: Matched, component: str) -> float:
+    """Return the largest value that the component of one item can have."""
+    first = next(iter(matched.tensors.values()))
+    C = len(first.verdicts)
+    levels = {"prompt": len(first.prompts), "order": len(first.orders)}.get(component, C)
+    return 1 - 1 / min(levels, C)
+
+
 def _told_apart(
     names: tuple[str, ...], values: Floats, plugs: Floats, top: float, seed: int
 ) -> tuple[tuple[tuple[str, str], ...], float, float]:
     """Return the pairs of judges told apart, and how sure the plug-in reverses one of them."""
     if np.isnan(values).any():
-        return (), nan, inf
+        return (), nan, nan
     pairs = list(combinations(range(len(names)), 2))
     x = values[:: -(-len(values) // _ITEMS_AT_MOST)]
     d = np.stack([x[:, a] - x[:, b] for a, b in pairs], axis=-1)
@@ -197,7 +202,8 @@ def _holds(d: Floats, two: Floats, top: float, rng: np.random.Generator) -> bool
     """
     y = d if d.sum() > 0 else -d
     second, first = np.partition(-y, -2)[-2:] if len(y) > 1 else (0.0, top)
-    few = ((two**2).sum(axis=0) ** 2 < _FEW * (two**4).sum(axis=0)).any()
+    squares, fourths = (two**2).sum(axis=0), (two**4).sum(axis=0)
+    few = ((squares**2 < _FEW * fourths) | (fourths == 0)).any()  # no item at all is few
     unseen = top if few else min(top, 2 * first - second)
     below = 0
     for size in _sizes(_WEIGHTS, len(y)):

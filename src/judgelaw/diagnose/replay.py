@@ -25,7 +25,7 @@ from judgelaw.diagnose.family import (
     rate,
     severity,
 )
-from judgelaw.diagnose.finding import Finding
+from judgelaw.diagnose.finding import Cell, Finding, Severity
 from judgelaw.diagnose.shuffles import log_arrangements
 from judgelaw.tensor import VerdictTensor
 
@@ -261,24 +261,14 @@ def copies_finding(
         for (names, pair), test in zip(pairs.items(), tests, strict=True)
     )
     if all(isnan(test.together) for test in tests):
-        return Finding(
-            name="copied_streams",
-            verdict="unknown",
-            headline="Copies of streams are not testable here: no two streams share enough cells "
-            "in which the ranked calls of both disagree.",
-            advice="Nothing to do.",
+        return _quiet(
+            "unknown",
+            "Copies of streams are not testable here: no two streams share enough cells in which "
+            "the ranked calls of both disagree.",
         )
-    columns = ("stream_a", "stream_b", "calls", "identical", "expected", "z", "shared")
     shared = [(row, test) for row, test in zip(rows, tests, strict=True) if test.together <= NOTICE]
     if not shared:
-        return Finding(
-            name="copied_streams",
-            verdict="ok",
-            headline=f"No two of {streams} streams share calls beyond chance.",
-            advice="Nothing to do.",
-            columns=columns,
-            rows=rows,
-        )
+        return _quiet("ok", f"No two of {streams} streams share calls beyond chance.", rows)
     worst, test = max(shared, key=lambda pair: (pair[0][-1], pair[0][3]))
     return Finding(
         name="copied_streams",
@@ -290,6 +280,20 @@ def copies_finding(
         ),
         advice="Streams that reuse calls on purpose must be counted once; otherwise one of them "
         "is a copy, and agreement between them is no evidence.",
-        columns=columns,
+        columns=_COLUMNS,
+        rows=rows,
+    )
+
+
+_COLUMNS = ("stream_a", "stream_b", "calls", "identical", "expected", "z", "shared")
+
+
+def _quiet(verdict: Severity, headline: str, rows: tuple[tuple[Cell, ...], ...] = ()) -> Finding:
+    return Finding(
+        name="copied_streams",
+        verdict=verdict,
+        headline=headline,
+        advice="Nothing to do.",
+        columns=_COLUMNS if rows else (),
         rows=rows,
     )
