@@ -64,8 +64,7 @@ FLAGS = {
     "plan": {
         "--pilot": f"{CLI}/test_plan.py"
         "::test_a_sentence_comes_first_and_a_pilot_of_two_repeats_is_named",
-        "--law": f"{CLI}/test_plan.py"
-        "::test_widths_are_those_of_studies_simulated_under_the_law",
+        "--law": f"{CLI}/test_plan.py::test_widths_are_those_of_studies_simulated_under_the_law",
         "--assurance": f"{CLI}/test_plan.py::test_more_assurance_promises_less",
         "--half-width": f"{CLI}/test_plan.py"
         "::test_a_wanted_width_names_the_repeats_and_the_items_that_reach_it",
