@@ -121,8 +121,8 @@ def test_the_size_that_is_named_reaches_the_width(world, component, wanted, scop
 
 
 def test_promised_widths_are_kept_in_short():
-    """Where the width hardly varies, a median is missed by half of all studies."""
+    """The width for the items asked hardly varies here: a median misses it half of the time."""
     kept, ratio = campaign("open, effects", Setting(pilot=(20, 4), study=(30, 4)), 12)
-    call, total = (ASKED.index(("fixed", c)) for c in ("call", "total"))
-    assert plausible(int(kept[:, [call, total]].sum()), 24, KEPT, 1.0)
-    assert np.median(ratio[:, [call, total]]) < 1.3
+    fixed = [at for at, (scope, _) in enumerate(ASKED) if scope == "fixed"]
+    assert plausible(int(kept[:, fixed].sum()), kept[:, fixed].size, KEPT, 1.0)
+    assert np.median(ratio[:, fixed]) < 1.5

@@ -1,6 +1,5 @@
 """`judgelaw plan`: what a study costs and how much it will know, before a cent is spent."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
@@ -15,7 +14,7 @@ from judgelaw.errors import InputError
 if TYPE_CHECKING:
     from judgelaw.design import JudgeSpec
     from judgelaw.estimate import Design
-    from judgelaw.plan import Outlook, Promise, Workload
+    from judgelaw.plan import Outlook, Promise, Sizes, Workload
     from judgelaw.render.preview import Preview
     from judgelaw.uncertainty.projection import Scope
 
@@ -26,23 +25,6 @@ _SUPPOSED = "0.4,0.3,0.2,0.1"
 _SEARCHES = 20
 """About as many sizes are tried for a wanted width."""
 _OF: "dict[Scope, str]" = {"fixed": "the items asked", "new": "new items like them"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """A width that somebody wants, and what reaches it.
-
-    Attributes:
-        component, half_width, scope: what is wanted.
-        repeats: the fewest repeats on the study's items, None where none are enough.
-        items: the fewest items at the study's repeats, None where none are enough.
-    """
-
-    component: str
-    half_width: float
-    scope: "Scope"
-    repeats: "Promise | None"
-    items: "Promise | None"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +43,7 @@ class Expected:
     items: int
     depth: int
     promises: "tuple[Promise, ...]"
-    wanted: Wanted | None
+    wanted: "Sizes | None"
 
     @property
     def depths(self) -> list[int]:
@@ -266,38 +248,18 @@ def _expect(
     depths = sorted({*_DEPTHS, depth})
     scopes: list[Scope] = ["fixed", "new"] if outlook.source == "pilot" else ["fixed"]
     total = outlook.studies * (len(depths) + (_SEARCHES if asked else 0))
+    wanted = None
     with progress("Simulating studies", total) as advance:
-        promises = outlook.promises(
-            COMPONENTS, scopes, items=items, repeats=depths, advance=advance
+        if asked is not None:
+            component, half_width, scope = asked
+            wanted = outlook.sizes_for(
+                component, half_width, items=items, repeats=depth, scope=scope, advance=advance
+            )
+        promises = tuple(
+            outlook.promises(COMPONENTS, scopes, items=items, repeats=depths, advance=advance)
         )
-        return Expected(
-            outlook=outlook,
-            words=words,
-            items=items,
-            depth=depth,
-            promises=tuple(promises),
-            wanted=_wanted(outlook, items, depth, asked, advance) if asked else None,
-        )
-
-
-def _wanted(
-    outlook: "Outlook",
-    items: int,
-    depth: int,
-    asked: "tuple[str, float, Scope]",
-    advance: Callable[[int], None],
-) -> Wanted:
-    component, half_width, scope = asked
-    return Wanted(
-        component=component,
-        half_width=half_width,
-        scope=scope,
-        repeats=outlook.repeats_for(
-            component, half_width, items=items, scope=scope, advance=advance
-        ),
-        items=outlook.items_for(
-            component, half_width, repeats=depth, scope=scope, start=items, advance=advance
-        ),
+    return Expected(
+        outlook=outlook, words=words, items=items, depth=depth, promises=promises, wanted=wanted
     )
 
 
@@ -382,7 +344,7 @@ def _sentence(seen: "Preview", costs: "dict[str, Workload]", expected: Expected)
     )
 
 
-def _answer(seen: "Preview", expected: Expected, wanted: Wanted) -> str:
+def _answer(seen: "Preview", expected: Expected, wanted: "Sizes") -> str:
     """Say which repeats, and which items, reach a wanted width."""
     from judgelaw.plan.assurance import MOST_ITEMS, MOST_REPEATS
 

@@ -1,6 +1,6 @@
 """How many calls a wanted precision costs, before a cent is spent."""
 
-from judgelaw.plan.assurance import Outlook, Promise, outlook_from_law, outlook_from_pilot
+from judgelaw.plan.assurance import Outlook, Promise, Sizes, outlook_from_law, outlook_from_pilot
 from judgelaw.plan.budget import Price, Workload, workload
 from judgelaw.plan.precision import Forecast, Precision, forecast_from_laws, forecast_from_pilot
 from judgelaw.plan.sequential import Look, SequentialPlan, look
@@ -13,6 +13,7 @@ __all__ = [
     "Price",
     "Promise",
     "SequentialPlan",
+    "Sizes",
     "Workload",
     "forecast_from_laws",
     "forecast_from_pilot",

@@ -75,6 +75,23 @@ class Promise:
         return self.half_width <= half_width
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """What a wanted half width takes.
+
+    Attributes:
+        component, half_width, scope: what is wanted.
+        repeats: the promise with the fewest repeats on given items, None where none are enough.
+        items: the promise with the fewest items at given repeats, None where none are enough.
+    """
+
+    component: str
+    half_width: float
+    scope: Scope
+    repeats: Promise | None
+    items: Promise | None
+
+
 Advance = Callable[[int], None]
 """Told how many simulated studies were just done."""
 
@@ -209,6 +226,29 @@ class Outlook:
             return self.at(component, items=items, repeats=repeats, scope=scope, advance=advance)
 
         return _fewest(promise, _wanted(half_width), start=start, most=MOST_ITEMS)
+
+    def sizes_for(
+        self,
+        component: str,
+        half_width: float,
+        *,
+        items: int,
+        repeats: int,
+        scope: Scope = "fixed",
+        advance: Advance = _silent,
+    ) -> Sizes:
+        """Return both: the fewest repeats on `items`, and the fewest items at `repeats`."""
+        return Sizes(
+            component=component,
+            half_width=half_width,
+            scope=scope,
+            repeats=self.repeats_for(
+                component, half_width, items=items, scope=scope, advance=advance
+            ),
+            items=self.items_for(
+                component, half_width, repeats=repeats, scope=scope, start=items, advance=advance
+            ),
+        )
 
     def _infer(self, laws: Floats, repeats: int, study: int) -> Inference:
         rng = stream(self.seed, "plan", "calls", study)

@@ -17,14 +17,15 @@ the law of a cell is shrunk, in three levels, each as far as the pilot's own cal
 with a concentration tau of its own for every item and level: on a grid, in proportion to the
 likelihood of the item's calls and to how common each concentration is in the benchmark (fitted by
 maximum likelihood). Large tau: prompts do not matter. Small tau: they flip the verdict. An item
-that nobody saw has a theta uniform on the simplex, and half of the time any concentration of the
-grid, half of the time one as common as in the benchmark.
+that nobody saw has a theta uniform on the simplex, and half of the time any concentration from 1
+on, half of the time one as common as in the benchmark.
 
 Laws drawn from each cell's own calls, without the levels, were measured too: they take the dice of
 the pilot for effects of the prompt, and too little of them for call noise.
 """
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import Final, Protocol
 
 import numpy as np
@@ -39,6 +40,10 @@ Floats = NDArray[np.float64]
 
 _GRID: Final = np.array([0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1000.0])
 """Concentrations, from a law of each level's own to the same law everywhere."""
+_OPEN: Final = _GRID >= 1
+"""Concentrations of an item that nobody saw, half of the time: call noise is not ruled out."""
+_RAISED = 0.75
+"""Chosen by simulation: the fit still shrinks effects that all items have a little of."""
 _ROUNDS = 50
 _LEAST = 1e-9
 """No verdict is impossible: keeps logarithms finite."""
@@ -158,23 +163,29 @@ def laws_from_pilot(known: Declared) -> PilotLaws:
     profile = smoothed_laws(cells)[:, 0] * (cells[:, 0].sum(axis=-1, keepdims=True) + 1)
     items = cells.sum(axis=1) + profile - cells[:, 0]
     theta = (items / items.sum(axis=-1, keepdims=True))[:, None]
-    prompts = _level(n.sum(axis=2), theta) if K > 1 else None
-    orders = _level(n.sum(axis=1), theta) if O > 1 else None
+    prompts = _level(n.sum(axis=2), theta, free=_RAISED * (1 - 1 / K)) if K > 1 else None
+    orders = _level(n.sum(axis=1), theta, free=_RAISED * (1 - 1 / O)) if O > 1 else None
     crossed = None
     if prompts is not None and orders is not None:
         crossed = _level(cells, _crossed(prompts.mean(theta), orders.mean(theta), theta))
     return PilotLaws(items=items, prompts=prompts, orders=orders, cells=crossed, facets=(K, O))
 
 
-def _level(counts: Array, around: Floats) -> Level:
-    """Fit how common each concentration is, by expectation and maximisation."""
-    likelihood = _likelihood(counts, around)
+def _level(counts: Array, around: Floats, *, free: float = 1.0) -> Level:
+    """Fit how common each concentration is, by expectation and maximisation.
+
+    `free` is the share of degrees of freedom that the law around which places spread has left.
+    """
+    calls = counts.sum(axis=-1, keepdims=True)
+    # Places lie too close to their own mean: with two orders, by half of the variance.
+    spread = calls * around + (counts - calls * around) / sqrt(free)
+    likelihood = _likelihood(np.maximum(spread, 0.0), around)
     common = np.full(len(_GRID), 1 / len(_GRID))
     for _ in range(_ROUNDS):
         chances = likelihood * common
         chances /= chances.sum(axis=-1, keepdims=True)
         common = chances.mean(axis=0)
-    return Level(counts=counts, chances=chances, unseen=(common + 1 / len(_GRID)) / 2)
+    return Level(counts=counts, chances=chances, unseen=(common + _OPEN / _OPEN.sum()) / 2)
 
 
 def _likelihood(counts: Array, around: Floats) -> Floats:
