@@ -115,6 +115,30 @@ def test_nothing_is_read_into_a_call_without_a_reply(opened):
         ledger.close()
 
 
+def test_replies_say_what_completions_say_with_the_place_of_their_call(opened):
+    with opened() as ledger:
+        record(ledger, *(completed(r) for r in reserve(ledger, limit=3)))
+        stored = {x.call.call_id: x for x in ledger.completions()}
+        replies = list(ledger.replies())
+        assert {reply.call_id for reply in replies} == set(stored)
+        for reply in replies:
+            call, said = stored[reply.call_id].call, stored[reply.call_id].completion
+            assert reply[1:8] == (
+                *(call.layer, call.judge, call.item, call.prompt),
+                *(call.order, call.repeat, call.seed),
+            )
+            assert reply.response_id == stored[reply.call_id].receipt.response_id
+            assert reply[9:] == (said.text, said.refusal, said.content_filtered)
+        assert list(ledger.replies(replies[0].layer)) == [
+            reply for reply in replies if reply.layer == replies[0].layer
+        ]
+        assert list(ledger.replies("nowhere")) == []
+        assert ledger.coverage() == {
+            x.judge: x.completed / x.planned for x in ledger.summaries() if x.planned
+        }
+        assert sum(ledger.coverage().values()) > 0
+
+
 def test_a_completed_call_is_never_reserved_again(opened, frozen):
     with opened() as ledger:
         record(ledger, *(completed(r) for r in reserve(ledger, limit=4)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import inf, isnan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ def control_test(
     q = weights_of("order", order_weights, len(tensor.orders), tensor.orders)
     shuffler = Shuffler.of(n, None, "prompt") if len(n) else None
 
-    def off(counts: NDArray[np.int64]) -> Floats:
+    def off(counts: NDArray[Any]) -> Floats:
         found = decompose(counts, design=design, order_weights=q).prompt
         return np.asarray(np.abs(found.sum(axis=-1)))
 

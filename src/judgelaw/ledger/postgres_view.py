@@ -21,6 +21,7 @@ _STREAMED = frozenset(
         "calls",
         "attempts",
         "completions",
+        "replies",
         "verdicts",
         "judged",
         "unjudged",

@@ -16,6 +16,7 @@ from judgelaw.ledger.values import (
     StoredAttempt,
     StoredBatch,
     StoredCompletion,
+    StoredReply,
     Totals,
     VerdictCount,
 )
@@ -53,6 +54,14 @@ class LedgerView(Protocol):
 
     def completions(self) -> Iterator[StoredCompletion]:
         """Yield every completed call in schedule order."""
+        ...
+
+    def replies(self, layer: str | None = None) -> Iterator[StoredReply]:
+        """Yield what every reply of a layer, or of the run, says and belongs to."""
+        ...
+
+    def coverage(self) -> dict[str, float]:
+        """Return the share of the planned calls that completed, by judge."""
         ...
 
     def verdicts(self, parser: str | None = None) -> Iterator[tuple[str, Verdict]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from judgelaw.design.manifest import PlannedCall
 from judgelaw.render.completion import Completion, Verdict
@@ -242,6 +242,23 @@ class StoredCompletion:
     body: bytes
     completion: Completion
     receipt: Receipt
+
+
+class StoredReply(NamedTuple):
+    """What a reply says and the call that it belongs to: a row, for readings of a whole run."""
+
+    call_id: str
+    layer: str
+    judge: str
+    item: str
+    prompt: str
+    order: str
+    repeat: int
+    seed: int | None
+    response_id: str | None
+    text: str | None
+    refusal: str | None
+    content_filtered: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

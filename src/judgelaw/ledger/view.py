@@ -14,6 +14,7 @@ from judgelaw.ledger.values import (
     StoredAttempt,
     StoredBatch,
     StoredCompletion,
+    StoredReply,
     Totals,
     VerdictCount,
 )
@@ -107,6 +108,14 @@ class RowView(ABC):
     def completions(self) -> Iterator[StoredCompletion]:
         """Yield every completed call in schedule order."""
         return map(_stored_completion, self._rows("completions"))
+
+    def replies(self, layer: str | None = None) -> Iterator[StoredReply]:
+        """Yield what every reply of a layer, or of the run, says and belongs to."""
+        return map(StoredReply._make, self._rows("replies", layer))
+
+    def coverage(self) -> dict[str, float]:
+        """Return the share of the planned calls that completed, by judge."""
+        return {judge: done / planned for judge, planned, done in self._rows("judge_shares")}
 
     def verdicts(self, parser: str | None = None) -> Iterator[tuple[str, Verdict]]:
         """Yield `(call_id, verdict)` in schedule order, under one parser version or under all."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from judgelaw.acquire.verify import Verification
 from judgelaw.design import FrozenRun, open_run
-from judgelaw.ledger import LEDGER_NAME, SqliteView, Totals
-from judgelaw.render.completion import Completion
+from judgelaw.ledger import LEDGER_NAME, SqliteView, StoredReply, Totals
 from judgelaw.report.explorer import CUT, Place
 from judgelaw.report.wording import OPENS, PART, opening
 
@@ -56,22 +55,19 @@ def read_run(run: Path, layer: str | None, *, verified: Verification | None = No
 
 def _completions(view: SqliteView, layer: str | None) -> dict[str, dict[Place, str]]:
     found: dict[str, dict[Place, str]] = {}
-    for stored in view.completions():
-        call = stored.call
-        if layer is not None and call.layer != layer:
-            continue
-        place = (call.item, call.prompt, call.order, call.repeat)
-        found.setdefault(call.judge, {})[place] = _text(stored.completion)
+    for reply in view.replies(layer):
+        place = (reply.item, reply.prompt, reply.order, reply.repeat)
+        found.setdefault(reply.judge, {})[place] = _text(reply)
     return found
 
 
-def _text(completion: Completion) -> str:
+def _text(reply: StoredReply) -> str:
     """Return what the page may show, and one character more to say that there is more."""
-    if completion.content_filtered:
+    if reply.content_filtered:
         return "(withheld by the provider's content filter)"
-    if completion.refusal:
-        return f"(refusal) {completion.refusal}"
-    return (completion.text or "")[: CUT + 1]
+    if reply.refusal:
+        return f"(refusal) {reply.refusal}"
+    return (reply.text or "")[: CUT + 1]
 
 
 def _acquired(totals: Totals) -> dict[str, Any]:

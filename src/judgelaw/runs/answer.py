@@ -55,12 +55,13 @@ def _of_run(calls: Source) -> dict[str, Any]:
         return {}
     from judgelaw.runs import evidence
 
+    flags = evidence.read_flags(calls.frozen)
     declared = {} if calls.threshold is None else {"threshold": calls.threshold}
     return {
         **declared,
-        "evidence": evidence.read_evidence(calls.frozen, calls.tensors),
+        "evidence": evidence.read_evidence(calls.frozen, calls.tensors, flags),
         "configurations": evidence.read_configurations(calls.frozen),
-        "integrity": evidence.read_integrity(calls.frozen),
+        "integrity": evidence.read_integrity(calls.frozen, flags),
     }
 
 

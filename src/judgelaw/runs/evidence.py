@@ -1,8 +1,9 @@
 """What a run folder knows of its calls beside their verdicts, for the diagnostics."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.design import FrozenRun
     from judgelaw.diagnose import Cell, Evidence, ReplyFacts
-    from judgelaw.ledger import LedgerView
+    from judgelaw.ledger import LedgerView, StoredReply
     from judgelaw.tensor import VerdictTensor
 
 TIMING = "timing.parquet"
@@ -23,7 +24,25 @@ _SHORT = 40
 """Longer texts are held as their hash: whether two are the same is all that matters."""
 
 
-def read_evidence(frozen: "FrozenRun", tensors: "Mapping[Key, VerdictTensor]") -> "Evidence":
+Flags = Mapping[str, set[str]]
+"""Kinds of suspicion by the call whose reply they fall on."""
+
+
+def read_flags(frozen: "FrozenRun") -> Flags:
+    """Read which replies look like another model's or an earlier one's."""
+    from judgelaw.ledger import LEDGER_NAME, SqliteView
+
+    kinds: dict[str, set[str]] = defaultdict(set)
+    if (frozen.path / LEDGER_NAME).is_file():
+        with SqliteView(frozen.path / LEDGER_NAME) as view:
+            for call_id, kind, _ in view.flags():
+                kinds[call_id].add(kind)
+    return kinds
+
+
+def read_evidence(
+    frozen: "FrozenRun", tensors: "Mapping[Key, VerdictTensor]", flags: Flags
+) -> "Evidence":
     """Read times of calls, response ids, texts and seeds, as far as the run kept them."""
     from judgelaw.diagnose import Evidence
     from judgelaw.ledger import LEDGER_NAME, SqliteView
@@ -34,7 +53,7 @@ def read_evidence(frozen: "FrozenRun", tensors: "Mapping[Key, VerdictTensor]") -
         seconds = read_seconds(frozen.path / TIMING, tensors)
     if (frozen.path / LEDGER_NAME).is_file():
         with SqliteView(frozen.path / LEDGER_NAME) as view:
-            replies = read_replies(view, tensors)
+            replies = read_replies(view, tensors, flags)
     return Evidence(seconds=seconds, replies=replies, adjacent=frozen.study.schedule == "cells")
 
 
@@ -46,57 +65,51 @@ def read_seconds(
     import numpy as np
 
     query = (
-        'SELECT layer, judge, item, prompt, "order", repeat, started_s '  # noqa: S608 - quoted
-        f"FROM {one_file(path)} WHERE started_s IS NOT NULL"
+        'SELECT item, prompt, "order", repeat, started_s '  # noqa: S608 - quoted
+        f"FROM {one_file(path)} WHERE started_s IS NOT NULL AND layer = ? AND judge = ?"
     )
+    found: dict[Key, NDArray[np.float64]] = {}
     with duckdb.connect() as connection:
-        rows = connection.execute(query).fetchall()
-    places = {
-        key: [{n: i for i, n in enumerate(axis)} for axis in (t.items, t.prompts, t.orders)]
-        for key, t in tensors.items()
-    }
-    found: dict[Key, NDArray[np.float64]] = {
-        key: np.full(t.ranked.shape, np.nan) for key, t in tensors.items() if t.ranked is not None
-    }
-    for layer, judge, item, prompt, order, repeat, started in rows:
-        array = found.get((layer, judge))
-        if array is None:
-            continue
-        items, prompts, orders = places[layer, judge]
-        # Items that were dropped as incomplete, or ranks that were cut, have no place.
-        if item in items and prompt in prompts and order in orders and repeat < array.shape[-1]:
-            array[items[item], prompts[prompt], orders[order], repeat] = started
+        for key, tensor in tensors.items():
+            if tensor.ranked is None:
+                continue
+            *names, repeats, started = connection.execute(query, list(key)).fetchnumpy().values()
+            axes = (tensor.items, tensor.prompts, tensor.orders)
+            places = np.array([*map(_places, axes, names), repeats])
+            # Items that were dropped as incomplete, or ranks that were cut, have no place.
+            there = ((places >= 0) & (repeats < tensor.ranked.shape[-1])).all(axis=0)
+            found[key] = np.full(tensor.ranked.shape, np.nan)
+            found[key][tuple(places[:, there])] = started[there]
     return found
 
 
+def _places(axis: "Sequence[str]", names: "NDArray[Any]") -> list[int]:
+    """Return the place of every name on an axis, -1 where it has none."""
+    places = {name: i for i, name in enumerate(axis)}
+    return [places.get(name, -1) for name in names.tolist()]
+
+
 def read_replies(
-    view: "LedgerView", tensors: "Mapping[Key, VerdictTensor]"
+    view: "LedgerView", tensors: "Mapping[Key, VerdictTensor]", flags: Flags
 ) -> "dict[Key, ReplyFacts]":
     """Read what the ledger knows of the replies of each stream, (cells, repeats)."""
     from judgelaw.diagnose import ReplyFacts
 
-    kinds: dict[str, set[str]] = defaultdict(set)
-    for call_id, kind, _ in view.flags():
-        kinds[call_id].add(kind)
-    cells: dict[Key, dict[tuple[str, str, str], dict[int, tuple[Any, ...]]]] = {}
-    flags: dict[Key, Counter[str]] = defaultdict(Counter)
-    for stored in view.completions():
-        call = stored.call
-        key = (call.layer, call.judge)
+    streams: dict[Key, list[StoredReply]] = defaultdict(list)
+    for reply in view.replies():
+        streams[reply.layer, reply.judge].append(reply)
+    found = {}
+    for key, replies in streams.items():
         if key not in tensors:
             continue
-        cell = cells.setdefault(key, {}).setdefault((call.item, call.prompt, call.order), {})
-        cell[call.repeat] = (stored.receipt.response_id, _told(stored.completion.text), call.seed)
-        flags[key].update(kinds[call.call_id])
-    return {
-        key: ReplyFacts(
-            response_ids=_grid(grid, 0),
-            texts=_grid(grid, 1),
-            seeds=_grid(grid, 2),
-            flags=dict(flags[key]),
+        spread = _spread(replies)
+        found[key] = ReplyFacts(
+            response_ids=spread([reply.response_id for reply in replies]),
+            texts=spread([_told(reply.text) for reply in replies]),
+            seeds=spread([reply.seed for reply in replies]),
+            flags=_tally(flags, replies),
         )
-        for key, grid in cells.items()
-    }
+    return found
 
 
 def read_configurations(frozen: "FrozenRun") -> "dict[str, dict[str, Cell]]":
@@ -120,7 +133,7 @@ def read_configurations(frozen: "FrozenRun") -> "dict[str, dict[str, Cell]]":
     return found
 
 
-def read_integrity(frozen: "FrozenRun") -> list[tuple[str, str]]:
+def read_integrity(frozen: "FrozenRun", flags: Flags) -> list[tuple[str, str]]:
     """Return what the ledger counts: planned, completed, retried, flagged."""
     from judgelaw.ledger import LEDGER_NAME, SqliteView
 
@@ -128,7 +141,7 @@ def read_integrity(frozen: "FrozenRun") -> list[tuple[str, str]]:
     if not (frozen.path / LEDGER_NAME).is_file():
         return rows
     with SqliteView(frozen.path / LEDGER_NAME) as view:
-        totals, flagged, losses = view.totals(), view.flagged(), view.losses()
+        totals, flagged, losses = view.totals(), len(flags), view.losses()
     lost = [
         ("Replies lost from the ledger and asked again", f"{sum(x.replies for x in losses):,}"),
         ("Attempts lost from the ledger", f"{sum(x.attempts for x in losses):,}"),
@@ -149,7 +162,7 @@ def read_coverage(frozen: "FrozenRun") -> dict[str, float]:
     if not (frozen.path / LEDGER_NAME).is_file():
         return {}
     with SqliteView(frozen.path / LEDGER_NAME) as view:
-        return {s.judge: s.completed / s.planned for s in view.summaries() if s.planned}
+        return view.coverage()
 
 
 def _told(text: str | None) -> str | None:
@@ -158,14 +171,24 @@ def _told(text: str | None) -> str | None:
     return sha256(text.encode()).hexdigest()
 
 
-def _grid(
-    cells: Mapping[tuple[str, str, str], Mapping[int, tuple[Any, ...]]], fact: int
-) -> "NDArray[Any]":
+def _tally(flags: Flags, replies: "Sequence[StoredReply]") -> dict[str, int]:
+    """Count the flagged replies of one stream, by kind."""
+    kinds = (sorted(flags[reply.call_id]) for reply in replies if reply.call_id in flags)
+    return dict(Counter(chain.from_iterable(kinds)))
+
+
+def _spread(replies: "Sequence[StoredReply]") -> "Callable[[list[Any]], NDArray[Any]]":
+    """Return a function that lays out one value for each reply, (cells, repeats)."""
     import numpy as np
 
-    repeats = 1 + max(r for cell in cells.values() for r in cell)
-    grid = np.full((len(cells), repeats), None, dtype=object)
-    for row, cell in zip(grid, cells.values(), strict=True):
-        for repeat, facts in cell.items():
-            row[repeat] = facts[fact]
-    return grid
+    numbers: dict[tuple[str, str, str], int] = {}
+    cells = [numbers.setdefault((x.item, x.prompt, x.order), len(numbers)) for x in replies]
+    repeats = [x.repeat for x in replies]
+    shape = (len(numbers), 1 + max(repeats))
+
+    def spread(values: list[Any]) -> "NDArray[Any]":
+        grid = np.full(shape, None, dtype=object)
+        grid[cells, repeats] = values
+        return grid
+
+    return spread

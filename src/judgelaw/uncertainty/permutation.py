@@ -28,10 +28,10 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_variance import call_covariance
 from judgelaw.uncertainty.declared import Declared, declare, require_four
 from judgelaw.uncertainty.forms import absent_reason, form_of
-from judgelaw.uncertainty.shuffle import Facet, Shuffler
+from judgelaw.uncertainty.shuffle import Counts, Facet, Shuffler
 
 Within = Literal["rank", "block"]
-Statistic = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+Statistic = Callable[[Counts], NDArray[np.float64]]
 Progress = Callable[[int, int], None]
 """Called with the draws done and the draws asked for."""
 
@@ -112,9 +112,9 @@ def permutation_test(
     at_least = 0
     if reason is None:
         rng = stream(seed, "permutation", facet, scheme)
-        bar = observed - _TIE * max(1.0, abs(observed))
+        reached = _reached(known, facet, statistic, observed, studentised=studentised)
         for size, done in _chunks(draws, shuffler.calls):
-            at_least += int((statistic(shuffler.draw(rng, size)) >= bar).sum())
+            at_least += reached(shuffler.draw(rng, size))
             if progress is not None:
                 progress(done, draws)
     return PermutationTest(
@@ -156,7 +156,7 @@ def _chunks(draws: int, calls: int) -> Iterator[tuple[int, int]]:
 def _statistic(known: Declared, facet: Facet, *, studentised: bool) -> Statistic:
     """Return the function from counts (draws, items, ...) to the statistic of every draw."""
 
-    def component(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def component(counts: Counts) -> NDArray[np.float64]:
         return np.asarray(known.decompose(counts)[facet].mean(axis=-1))
 
     if not studentised or _levels(known, facet) == 1:
@@ -164,7 +164,7 @@ def _statistic(known: Declared, facet: Facet, *, studentised: bool) -> Statistic
     c = form_of(facet, known.w, known.q)[None]
     cells = known.cells.shape[1:]
 
-    def over_error(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def over_error(counts: Counts) -> NDArray[np.float64]:
         U = component(counts)
         V = call_covariance(counts.reshape(-1, *cells), c, known.M).reshape(len(U), -1)
         variance = V.sum(axis=-1) / V.shape[1] ** 2
@@ -174,6 +174,45 @@ def _statistic(known: Declared, facet: Facet, *, studentised: bool) -> Statistic
         return extreme
 
     return over_error
+
+
+def _reached(
+    known: Declared, facet: Facet, statistic: Statistic, observed: float, *, studentised: bool
+) -> Callable[[Counts], int]:
+    """Return the function that counts the draws whose statistic reaches the observed one."""
+    R = known.n.sum(axis=-1)
+    uniform = known.given_w is None and known.given_q is None and known.M is None
+    if uniform and not studentised and (R.flat[0] == R).all():
+        least = _varying(known.n[None], facet)[0]
+        return lambda counts: int((_varying(counts, facet) >= least).sum())
+    bar = observed - _TIE * max(1.0, abs(observed))
+    return lambda counts: int((statistic(counts) >= bar).sum())
+
+
+def _varying(counts: Counts, facet: Facet) -> NDArray[np.int64]:
+    """Return the part of the macro component that shuffles change, as a whole number.
+
+    With equal weights and R calls in every cell, a component of L levels is, but for a positive
+    factor and for margins that no shuffle across its levels moves,
+
+        L (R - 1) sum |n_x|^2 + (L - 1) sum |n_xo|^2
+
+    where n_x are the counts of a level and n_xo those of a cell (Proposition 3, distinct calls).
+    In whole numbers equal statistics are ties, and nothing else is.
+    """
+    axis = 2 if facet == "prompt" else 3
+    levels, repeats = counts.shape[axis], int(counts[0, 0, 0, 0].sum())
+    # As they lie in memory: the facet that is shuffled comes after the other one.
+    n_xo = np.ascontiguousarray(np.moveaxis(counts, axis, 3), dtype=np.float64)
+    n_x = np.einsum("diolc->dilc", n_xo)
+    varying = levels * (repeats - 1) * _squares(n_x) + (levels - 1) * _squares(n_xo)
+    return np.asarray(varying)
+
+
+def _squares(n: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the sum of squares of every draw; floats hold whole numbers exactly below 2^53."""
+    flat = n.reshape(len(n), -1)
+    return np.asarray(np.einsum("ij,ij->i", flat, flat).astype(np.int64))
 
 
 def _scheme(known: Declared, within: Within | None) -> Within:

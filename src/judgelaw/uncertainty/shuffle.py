@@ -1,13 +1,14 @@
 """Shuffling calls across the levels of a facet, many draws at a time, straight to counts.
 
-Verdict codes are shuffled in place of calls; then every code becomes a word with one bit field for
-each verdict and a 1 in its own, so that the sum of a cell's words holds its counts. A draw costs a
-few passes over the calls, with no one-hot arrays and, in a complete table, no sorting. Alphabets
-that do not fit in the fields of one word take several.
+Every call is a word with one field for each verdict and a 1 in its own, so that the sum of a cell's
+words holds its counts. Words are shuffled in place of calls. A draw costs a few passes over the
+calls, with no one-hot arrays and, in a complete table, no sorting. Alphabets that do not fit in the
+fields of one word are shuffled as codes and take several words afterwards.
 """
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from functools import cached_property
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,11 @@ from judgelaw.estimate.cells import Array
 
 Facet = Literal["prompt", "order"]
 Codes = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Counts = NDArray[np.integer[Any]]
 
-_WORD_BITS = 64
+_WORD_BYTES = 8
+_PAIR = 2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,45 +72,84 @@ class Shuffler:
     @property
     def movable(self) -> bool:
         """Whether any shuffle can change the table."""
-        present = self.codes < self.verdicts
+        present = self._present
         low = np.where(present, self.codes, self.verdicts).min(axis=-1)
         high = np.where(present, self.codes, -1).max(axis=-1)
         return bool((low < high).any())
 
-    def draw(self, rng: np.random.Generator, draws: int) -> Codes:
+    def draw(self, rng: np.random.Generator, draws: int) -> Counts:
         """Return counts of independent shuffles, (draws, items, prompts, orders, verdicts)."""
-        shuffled = self._shuffled(rng, draws)
-        if not self.by_rank:
-            shuffled = shuffled.reshape(*shuffled.shape[:-1], -1, self.ranks)
-        counts = self._counted(shuffled, axis=1 if self.by_rank else -1)
+        if self.by_rank and self.codes.shape[-1] == _PAIR and self._whole and self._one_word:
+            sums = [self._swapped(rng, draws)]
+        elif self._one_word:
+            sums = [self._summed(self._shuffled(self._words[0][self.codes], rng, draws))]
+        else:
+            codes = self._shuffled(self.codes, rng, draws)
+            sums = [self._summed(words[codes]) for words in self._words]
+        fields = np.stack(sums, axis=-1).view(self._field)
+        counts = fields[..., : self.verdicts]
         return counts if self.facet == "order" else np.swapaxes(counts, 2, 3)
 
-    def _shuffled(self, rng: np.random.Generator, draws: int) -> Codes:
-        present = self.codes < self.verdicts
-        copies = np.broadcast_to(self.codes, (draws, *self.codes.shape))
-        if present.all():
-            return rng.permuted(copies, axis=-1)
+    @cached_property
+    def _present(self) -> NDArray[np.bool_]:
+        return self.codes < self.verdicts
+
+    @cached_property
+    def _whole(self) -> bool:
+        return bool(self._present.all())
+
+    @cached_property
+    def _field(self) -> np.dtype[Any]:
+        """The widest fields of which a word has enough, else the narrowest that hold the ranks."""
+        holding = [size for size in (4, 2, 1) if self.ranks < 1 << (8 * size)]
+        fitting = [size for size in holding if size * self.verdicts <= _WORD_BYTES]
+        return np.dtype(f"u{fitting[0] if fitting else holding[-1]}")
+
+    @cached_property
+    def _words(self) -> list[Words]:
+        """Tables from codes to words; each holds as many verdicts as a word has fields."""
+        size = _WORD_BYTES // self._field.itemsize
+        tables = -(-self.verdicts // size)
+        fields = np.zeros((self.verdicts + 1, tables * size), dtype=self._field)
+        np.fill_diagonal(fields[: self.verdicts], 1)
+        return list(fields.view(np.uint64).T)
+
+    @property
+    def _one_word(self) -> bool:
+        return len(self._words) == 1
+
+    def _summed(self, words: Words) -> Words:
+        """Add up the words of every cell."""
+        if self.by_rank:
+            return np.asarray(words.sum(axis=1))
+        return np.asarray(words.reshape(*words.shape[:-1], -1, self.ranks).sum(axis=-1))
+
+    def _swapped(self, rng: np.random.Generator, draws: int) -> Words:
+        """Exchange two levels or not, and add up: what `_shuffled` and `_summed` give, by one bit.
+
+        `Generator.permuted` takes the lowest bit of 32 for a row of two, and swaps if it is 0.
+        """
+        words = self._words[0][self.codes]
+        shape = (draws, *words.shape[:-1])
+        stays = rng.integers(0, 1 << 32, size=shape, dtype=np.uint32) & 1
+        # Fields of a difference may borrow from their neighbours; in the sum that is undone.
+        added = words[..., 1].sum(axis=0) + (stays * (words[..., 0] - words[..., 1])).sum(axis=1)
+        return np.stack([added, words.sum(axis=(0, -1)) - added], axis=-1)
+
+    def _shuffled(self, values: NDArray[Any], rng: np.random.Generator, draws: int) -> NDArray[Any]:
+        """Shuffle one value for each call; what stands for "no call" stays where it is."""
+        # Repeated, not broadcast: a copy of what is broadcast would lie draw by draw in memory.
+        copies = np.repeat(values[None], draws, axis=0)
+        if self._whole:
+            return rng.permuted(copies, axis=-1, out=copies)
         # Present calls come first in a random order, and go to the places that hold a call.
         keys = rng.random(copies.shape)
-        keys[:, ~present] = 2.0
+        keys[:, ~self._present] = 2.0
         taken = np.take_along_axis(copies, np.argsort(keys, axis=-1), axis=-1)
-        places = np.argsort(~present, axis=-1, kind="stable")
+        places = np.argsort(~self._present, axis=-1, kind="stable")
         out = np.empty_like(taken)
         np.put_along_axis(out, np.broadcast_to(places, out.shape), taken, axis=-1)
         return out
-
-    def _counted(self, codes: Codes, axis: int) -> Codes:
-        bits = self.ranks.bit_length()
-        per_word = _WORD_BITS // bits
-        field = np.uint64((1 << bits) - 1)
-        parts = []
-        for first in range(0, self.verdicts, per_word):
-            held = range(min(per_word, self.verdicts - first))
-            words = np.zeros(self.verdicts + 1, dtype=np.uint64)
-            words[[first + j for j in held]] = [1 << (bits * j) for j in held]
-            sums = words[codes].sum(axis=axis, dtype=np.uint64)
-            parts += [(sums >> np.uint64(bits * j)) & field for j in held]
-        return np.stack(parts, axis=-1).astype(np.int64)
 
 
 def _expanded(n: Array) -> Codes:

@@ -1,3 +1,4 @@
+from fractions import Fraction
 from itertools import permutations, product
 
 import numpy as np
@@ -5,6 +6,7 @@ import pytest
 
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import decompose, numeric
+from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import call_interval, permutation, permutation_test
 from judgelaw.uncertainty.shuffle import Shuffler
@@ -42,7 +44,7 @@ def test_rank_shuffles_keep_every_rank():
     """One item, one order: the prompts of each rank hold the same verdicts in another order."""
     ranked = np.array([[[[0, 1]], [[2, 1]], [[0, 3]]]])
     shuffler = Shuffler.of(VerdictTensor.from_ranked(ranked).counts, ranked, "prompt")
-    drawn = shuffler._shuffled(np.random.default_rng(2), 50)
+    drawn = shuffler._shuffled(shuffler.codes, np.random.default_rng(2), 50)
     assert (np.sort(drawn[:, 0, 0, 0]) == [0, 0, 2]).all()
     assert (np.sort(drawn[:, 1, 0, 0]) == [1, 1, 3]).all()
 
@@ -52,11 +54,50 @@ def test_all_arrangements_are_equally_likely(absent):
     codes = np.array([[[[0]], [[1]], [[2]], [[-1 if absent else 3]]]])
     counts = VerdictTensor.from_ranked(codes).counts
     shuffler = Shuffler.of(counts, codes, "prompt")
-    drawn = shuffler._shuffled(np.random.default_rng(3), 12_000)[:, 0, 0, 0]
+    drawn = shuffler._shuffled(shuffler.codes, np.random.default_rng(3), 12_000)[:, 0, 0, 0]
     _, seen = np.unique(drawn, axis=0, return_counts=True)
     ways = 6 if absent else 24
     assert len(seen) == ways
     assert ((seen - 12_000 / ways) ** 2 / (12_000 / ways)).sum() < 60
+
+
+@pytest.mark.parametrize("verdicts", [2, 3, 4, 7, 11])
+@pytest.mark.parametrize("facet", ["prompt", "order"])
+@pytest.mark.parametrize("by_rank", [True, False], ids=["rank", "block"])
+def test_draws_are_those_of_a_plain_loop(verdicts, facet, by_rank):
+    """One row permuted after the other by the same stream, then counted call by call."""
+    ranked = np.random.default_rng(5).integers(0, verdicts, size=(3, 4, 2, 5))
+    tensor = VerdictTensor.from_ranked(ranked, verdicts=[f"v{c}" for c in range(verdicts)])
+    shuffler = Shuffler.of(tensor.counts, tensor.ranked if by_rank else None, facet)
+    drawn = shuffler.draw(np.random.default_rng(6), 7)
+    rng = np.random.default_rng(6)
+    levels, others = (4, 2) if facet == "prompt" else (2, 4)
+    plain = np.zeros_like(drawn, dtype=np.int64)
+    for draw, rank, i, o in product(range(7), range(5 if by_rank else 1), range(3), range(others)):
+        row = rng.permuted(shuffler.codes[rank, i, o] if by_rank else shuffler.codes[i, o])
+        for level, part in enumerate(row.reshape(levels, -1)):
+            k, order = (level, o) if facet == "prompt" else (o, level)
+            for code in part:
+                plain[draw, i, k, order, code] += 1
+    assert (drawn == plain).all()
+
+
+@pytest.mark.parametrize("facet", ["prompt", "order"])
+def test_ties_are_counted_as_fractions_count_them(facet):
+    """Few calls make many ties; exact rational components of the same draws decide them."""
+    tensor = table(7, items=2, prompts=3, repeats=2)
+    test = permutation_test(tensor, facet, draws=60, seed=5)
+    shuffler = Shuffler.of(tensor.counts, tensor.ranked, facet)
+    drawn = shuffler.draw(stream(5, "permutation", facet, "rank"), 60)
+
+    def exact(counts):
+        fractions = np.frompyfunc(Fraction, 1, 1)(counts.astype(int))
+        return [sum(values) for values in getattr(decompose(fractions), facet)]
+
+    (least,) = exact(tensor.counts[None])
+    values = exact(drawn)
+    assert sum(value == least for value in values) > 1
+    assert test.at_least == sum(value >= least for value in values)
 
 
 def test_large_alphabets_take_several_words():

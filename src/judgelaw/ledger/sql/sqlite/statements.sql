@@ -132,6 +132,13 @@ LEFT JOIN completions AS r ON r.call = c.id
 GROUP BY j.name
 ORDER BY j.name
 
+-- name: judge_shares
+SELECT c.judge, count(*), count(r.call)
+FROM calls AS c
+LEFT JOIN completions AS r ON r.call = c.id
+GROUP BY c.judge
+ORDER BY c.judge
+
 -- name: finish_reasons
 SELECT c.judge, coalesce(r.finish_reason, 'not said'), count(*)
 FROM completions AS r
@@ -201,6 +208,15 @@ FROM calls AS c
 CROSS JOIN completions AS r ON r.call = c.id
 JOIN judges AS j ON j.name = c.judge
 ORDER BY c.judge, c.position
+
+-- name: replies
+SELECT
+    c.call_id, c.layer, c.judge, c.item, c.prompt, c."order", c.repeat, c.seed, r.response_id,
+    r.text, r.refusal, r.content_filtered
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+WHERE ?1 IS NULL OR c.layer = ?1
+ORDER BY r.call
 
 -- name: verdicts
 SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
