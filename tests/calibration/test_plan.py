@@ -17,7 +17,7 @@ from judgelaw.uncertainty import infer
 from support import judges
 from support.coverage import plausible
 
-SEED = 20261117
+SEED = 20261118
 PROMPTS, ORDERS = 4, 2
 SCOPES = ("fixed", "new")
 ASKED = [(scope, component) for scope in SCOPES for component in COMPONENTS]

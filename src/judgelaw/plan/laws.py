@@ -17,8 +17,8 @@ the law of a cell is shrunk, in three levels, each as far as the pilot's own cal
 with a concentration tau of its own for every item and level: on a grid, in proportion to the
 likelihood of the item's calls and to how common each concentration is in the benchmark (fitted by
 maximum likelihood). Large tau: prompts do not matter. Small tau: they flip the verdict. An item
-that nobody saw has a theta uniform on the simplex, and half of the time any concentration from 1
-on, half of the time one as common as in the benchmark.
+that nobody saw has a theta uniform on the simplex, and half of the time any concentration of the
+grid, half of the time one as common as in the benchmark.
 
 Laws drawn from each cell's own calls, without the levels, were measured too: they take the dice of
 the pilot for effects of the prompt, and too little of them for call noise.
@@ -40,8 +40,6 @@ Floats = NDArray[np.float64]
 
 _GRID: Final = np.array([0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1000.0])
 """Concentrations, from a law of each level's own to the same law everywhere."""
-_OPEN: Final = _GRID >= 1
-"""Concentrations of an item that nobody saw, half of the time: call noise is not ruled out."""
 _RAISED = 0.75
 """Chosen by simulation: the fit still shrinks effects that all items have a little of."""
 _ROUNDS = 50
@@ -185,7 +183,7 @@ def _level(counts: Array, around: Floats, *, free: float = 1.0) -> Level:
         chances = likelihood * common
         chances /= chances.sum(axis=-1, keepdims=True)
         common = chances.mean(axis=0)
-    return Level(counts=counts, chances=chances, unseen=(common + _OPEN / _OPEN.sum()) / 2)
+    return Level(counts=counts, chances=chances, unseen=(common + 1 / len(_GRID)) / 2)
 
 
 def _likelihood(counts: Array, around: Floats) -> Floats:
