@@ -8,7 +8,7 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import decompose, numeric
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import call_interval, permutation, permutation_test
+from judgelaw.uncertainty import call_errors, permutation, permutation_test
 from judgelaw.uncertainty.shuffle import Shuffler
 from judgelaw.worlds import World
 
@@ -210,10 +210,10 @@ def test_statistic_is_the_component_of_the_facet_over_its_own_error(facet):
         items=8, prompts=4, orders=3, repeats=6, seed=1
     )
     component = float(decompose(tensor)[facet].mean())
-    by_call = call_interval(tensor, facet)
+    unbiased = call_errors(tensor).variances(facet).sum() ** 0.5 / len(tensor.items)
     assert permutation_test(tensor, facet, draws=9).statistic == pytest.approx(component)
     studentised = permutation_test(tensor, facet, draws=9, studentised=True)
-    assert studentised.statistic == pytest.approx(component / by_call.se)
+    assert studentised.statistic == pytest.approx(component / unbiased)
 
 
 def test_draws_of_a_facet_are_judged_by_the_component_of_that_facet():
