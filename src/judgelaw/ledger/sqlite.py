@@ -43,7 +43,7 @@ from judgelaw.render.completion import Verdict
 
 _SQL = statements("sqlite")
 _CHUNK = 2_000
-_CHECKPOINT_S = 0.25
+_CHECKPOINT_S = 0.5
 """How often the log is copied into the database, so that one that is lost holds little."""
 # At full speed the time decides; SQLite's own limit is for a log that readers held up.
 _CHECKPOINT_PAGES = 8_000

@@ -295,9 +295,9 @@ def test_a_kill_alone_loses_nothing(many, tmp_path):
 
 
 def test_a_kill_leaves_most_of_it_in_the_main_file(many, tmp_path):
-    """Time passes twenty milliseconds a look, so that forty commits are worth a few checkpoints."""
+    """Time passes fifty milliseconds a look, so that forty commits are worth a few checkpoints."""
     now = iter(range(10**6))
-    ledger_of = partial(SqliteLedger, clock=lambda: next(now) / 50)
+    ledger_of = partial(SqliteLedger, clock=lambda: next(now) / 20)
     with ledger_of(many.path) as ledger:
         ledger.load(many.judges, many.iter_calls(), manifest="m")
 
