@@ -13,6 +13,8 @@ block, on the number of quantities, or on the other strata.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,12 +24,15 @@ from judgelaw.streams import stream
 from judgelaw.uncertainty.results import check_level, is_constant
 
 Floats = NDArray[np.float64]
+Times = NDArray[np.integer[Any]]
 Statistic = Callable[[Floats], ArrayLike]
 """From means (..., quantities) to numbers (..., statistics)."""
 
 DRAWS = 20_000
 _BLOCK = 1 << 15
 """Random indices in a block: 256 kB of them."""
+_KEPT = 1 << 21
+"""Strata whose draws take up to this many numbers are drawn once: 2 MB each, as a rule."""
 _NO_WIDTH = (
     "the items of every stratum have the same value, so resampling cannot vary it: a band of no "
     "width would say that the error is zero, and it is not known"
@@ -164,22 +169,30 @@ def _resample(
         raise InputError(f"draws = {draws}: percentiles need two draws or more, usually {DRAWS:,}")
     sums = np.zeros((draws, v.shape[1]))
     for name, rows in groups.items():
-        rng = stream(seed, "bands") if name is None else stream(seed, "bands", name)
-        _add_stratum(sums, v[rows], rng)
+        times = _kept_times if draws * len(rows) <= _KEPT else _times
+        parts = times(seed, name, draws, len(rows))
+        for (first, last), part in zip(_blocks(draws, len(rows)), parts, strict=True):
+            sums[first:last] += part.astype(float) @ v[rows]
     sums /= len(v)
     return sums
 
 
-def _add_stratum(sums: Floats, v: Floats, rng: np.random.Generator) -> None:
-    """Add to every draw the sum of the items that it takes in one stratum."""
-    n = len(v)
-    for first, last in _blocks(len(sums), n):
+@lru_cache(maxsize=32)
+def _kept_times(seed: int, name: str | None, draws: int, n: int) -> tuple[Times, ...]:
+    """Keep how often items are taken: depths, judges and layers share their strata."""
+    small = np.min_scalar_type(n)
+    return tuple(part.astype(small) for part in _times(seed, name, draws, n))
+
+
+def _times(seed: int, name: str | None, draws: int, n: int) -> Iterator[Times]:
+    """Yield how often draws take each item of a stratum, (draws, items), block by block."""
+    rng = stream(seed, "bands") if name is None else stream(seed, "bands", name)
+    for first, last in _blocks(draws, n):
         size = last - first
         # Row j of the block owns the bins j n to j n + n - 1.
         taken = rng.integers(0, n, size=(size, n))
         taken += np.arange(0, size * n, n)[:, None]
-        times = np.bincount(taken.ravel(), minlength=size * n).reshape(size, n)
-        sums[first:last] += times.astype(float) @ v
+        yield np.bincount(taken.ravel(), minlength=size * n).reshape(size, n)
 
 
 def _blocks(draws: int, n: int) -> Iterator[tuple[int, int]]:

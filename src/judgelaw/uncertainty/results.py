@@ -1,6 +1,7 @@
 """What an uncertainty calculation hands on: frozen values, a reason wherever one is nan."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf, isfinite, nan, sqrt
 from typing import Self
 
@@ -108,6 +109,7 @@ def no_interval(*, estimate: float, level: float, covers: str, reason: str) -> I
     )
 
 
+@lru_cache(maxsize=1 << 14)
 def t_quantile(probability: float, df: float) -> float:
     """Return the quantile of Student's t; df may be fractional or infinite."""
     from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - scipy loads when it is needed
