@@ -124,5 +124,5 @@ def test_promised_widths_are_kept_in_short():
     """The width for the items asked hardly varies here: a median misses it half of the time."""
     kept, ratio = campaign("open, effects", Setting(pilot=(20, 4), study=(30, 4)), 12)
     fixed = [at for at, (scope, _) in enumerate(ASKED) if scope == "fixed"]
-    assert plausible(int(kept[:, fixed].sum()), kept[:, fixed].size, KEPT, 1.0)
+    assert kept[:, fixed].mean() >= KEPT
     assert np.median(ratio[:, fixed]) < 1.5
