@@ -83,8 +83,7 @@ async def bare(port: int, concurrency: int, calls: int) -> None:
 
 
 def frozen_run(folder: Path, port: int, concurrency: int, calls: int):
-    from judgelaw.design import load_study
-    from judgelaw.render import freeze
+    from judgelaw.study import freeze, load_study
 
     repeats = 10
     with (folder / "items.jsonl").open("w") as file:
@@ -112,8 +111,8 @@ transport: {{concurrency: {concurrency}}}
 def ours(folder: Path) -> dict[str, float]:
     """Time the engine alone: freezing, loading and the tables are linear and measured elsewhere."""
     from judgelaw.acquire.engine import drive
-    from judgelaw.design import open_run
     from judgelaw.ledger import SqliteLedger
+    from judgelaw.study import open_run
 
     frozen = open_run(folder / "run")
     memory = Memory()

@@ -8,14 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.figure import Figure, at_least, at_most, best
-from judgelaw.design import FrozenRun, PlannedCall, load_study
-from judgelaw.design.judge import JudgeSpec
-from judgelaw.judges import embedded_server
-from judgelaw.judges.embedded import primer_request
-from judgelaw.judges.embedded_law import exact_law
-from judgelaw.judges.embedded_server import EmbeddedServer
-from judgelaw.render import freeze, request_for
+from judgelaw.judges import embedded
+from judgelaw.judges.embedded import EmbeddedServer, primer_request
 from judgelaw.streams import stream
+from judgelaw.study import FrozenRun, PlannedCall, freeze, load_study, request_for
+from judgelaw.wire import JudgeSpec
+from support.exact_law import exact_law
 
 CHAT = "/v1/chat/completions"
 QUICKSTART = Path(__file__).parents[1] / "examples" / "quickstart" / "study.yaml"
@@ -133,13 +131,13 @@ def _forked(body: bytes, share: float) -> bytes:
 
 
 def _with_wide_batches(spec: JudgeSpec, frozen: FrozenRun, calls: list[PlannedCall]) -> float:
-    ours = embedded_server.N_UBATCH
-    embedded_server.N_UBATCH = BATCH_OF_LLAMA_CPP
+    ours = embedded.N_UBATCH
+    embedded.N_UBATCH = BATCH_OF_LLAMA_CPP
     try:
         with EmbeddedServer(spec) as server:
             return _moved_by_history(server, frozen, calls)
     finally:
-        embedded_server.N_UBATCH = ours
+        embedded.N_UBATCH = ours
 
 
 def _history(moved: float, default: float) -> Figure:

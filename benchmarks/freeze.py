@@ -36,8 +36,8 @@ TARGETS = (SECONDS, PEAK, GROWTH)
 CHILD = """\
 import json, sys, time
 from benchmarks.figure import peak_mb
-from judgelaw.design import load_study
-from judgelaw.render import freeze
+from judgelaw.study import load_study
+from judgelaw.study import freeze
 started = time.perf_counter()
 count = freeze(load_study(sys.argv[1]), sys.argv[2]).count
 spent = time.perf_counter() - started

@@ -35,7 +35,7 @@ def bare(folder: Path, commits: int) -> float:
 
 def ending(reservation):
     from judgelaw.ledger import Completed, Receipt
-    from judgelaw.render.completion import Completion
+    from judgelaw.wire import Completion
 
     return Completed(
         reservation=reservation,
@@ -50,7 +50,7 @@ def ending(reservation):
 
 def reading(reservation):
     from judgelaw.ledger import Read
-    from judgelaw.render.completion import Verdict
+    from judgelaw.wire import Verdict
 
     return Read(
         call_id=reservation.call.call_id,

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.figure import at_most, progress, shown
 from judgelaw.analysis import analyze
-from judgelaw.report import build
+from judgelaw.page import build
 from judgelaw.tensor import VerdictTensor
 
 FLAGS = (

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from benchmarks.figure import at_most, in_turn, shown
-from judgelaw.simulate import simulate_point
+from judgelaw.replication import simulate_point
 
 ITEMS = 200_000
 CALLS_PER_ITEM = (5 + 5 + 6 + 6) * 2 * 8
@@ -19,7 +19,7 @@ TARGETS = (TIME, MEMORY, GROWTH)
 
 CHILD = """
 from benchmarks.figure import peak_mb
-from judgelaw.simulate import simulate_point
+from judgelaw.replication import simulate_point
 simulate_point(items={items})
 print(peak_mb())
 """

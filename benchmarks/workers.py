@@ -37,10 +37,9 @@ def database():
 
 def rate(url: str, port: int, name: str, *, workers: int, calls: int) -> float:
     """Return calls a second while all of the workers are at work."""
-    from judgelaw.acquire.worker import acquire_shared
-    from judgelaw.design import open_run
-    from judgelaw.ledger.postgres_address import read_address
-    from judgelaw.ledger.postgres_view import PostgresView
+    from judgelaw.acquire import acquire_shared
+    from judgelaw.ledger import PostgresView, read_address
+    from judgelaw.study import open_run
 
     address = read_address(url)
     with tempfile.TemporaryDirectory() as folder:

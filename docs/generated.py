@@ -13,17 +13,16 @@ import click
 from click.testing import CliRunner
 
 from judgelaw import worlds
-from judgelaw.acquire.outputs import CALLS, CALLS_COLUMNS, TIMING, TIMING_COLUMNS
+from judgelaw.acquire import CALLS
+from judgelaw.acquire.outputs import CALLS_COLUMNS, TIMING, TIMING_COLUMNS
 from judgelaw.analysis import analyze, values
 from judgelaw.analysis.encode import SCHEMA
-from judgelaw.cli._main import COMMANDS, cli
-from judgelaw.diagnose.finding import Finding
+from judgelaw.cli.program import COMMANDS, cli
+from judgelaw.diagnose import Finding
 from judgelaw.tables import ALIASES
-from judgelaw.tables._columns import CONTRACT, REQUIRED
+from judgelaw.tables.columns import CONTRACT, REQUIRED
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
-from judgelaw.uncertainty.calls import ErrorSplit
-from judgelaw.uncertainty.permutation import PermutationTest
-from judgelaw.uncertainty.results import Interval
+from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
 
 
 def write(folder: Path) -> None:

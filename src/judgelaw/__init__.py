@@ -35,8 +35,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from judgelaw.estimate import Decomposition, decompose
-    from judgelaw.runs.answer import gate
-    from judgelaw.runs.run import Run, RunStatus
+    from judgelaw.runs import Run, RunStatus, gate
     from judgelaw.tensor import VerdictTensor
 
 _HOME = {
@@ -61,13 +60,22 @@ _HOME = {
     "analyze": "analysis",
     "Decomposition": "estimate",
     "decompose": "estimate",
-    "gate": "runs.answer",
-    "Run": "runs.run",
-    "RunStatus": "runs.run",
+    "gate": "runs",
+    "Run": "runs",
+    "RunStatus": "runs",
     "VerdictTensor": "tensor",
 }
 
-_PACKAGES = ("analysis", "estimate", "plan", "simulate", "tables", "uncertainty", "worlds")
+_PACKAGES = (
+    "analysis",
+    "decide",
+    "estimate",
+    "replication",
+    "tables",
+    "uncertainty",
+    "worlds",
+)
+_FORMER = {"plan": "decide", "simulate": "replication"}  # names of the first release
 
 __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estimates, runs, the waist
     "BudgetReachedError",
@@ -106,6 +114,8 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _PACKAGES:
         return import_module(f"judgelaw.{name}")
+    if name in _FORMER:
+        return import_module(f"judgelaw.{_FORMER[name]}")
     raise AttributeError(f"module 'judgelaw' has no attribute {name!r}")
 
 

@@ -20,14 +20,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.design import JudgeSpec, load_study
-from judgelaw.design.blueprint import Block, blocks, survey
 from judgelaw.errors import InputError, MissingExtraError
-from judgelaw.importers import Rules, import_log
-from judgelaw.render import Completion, parse, payload
+from judgelaw.study import Block, blocks, load_study, payload, survey
+from judgelaw.tables.importers import Rules, import_log
+from judgelaw.wire import Completion, JudgeSpec, parse
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
+
 
 VERDICT = "scores.verdict.value"
 """Where the scorer below leaves the restored verdict in a log."""

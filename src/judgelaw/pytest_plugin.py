@@ -24,8 +24,9 @@ from judgelaw.errors import InputError, JudgelawError
 
 if TYPE_CHECKING:
     from judgelaw.estimate import Design
-    from judgelaw.runs.source import Source
-    from judgelaw.uncertainty.gate import Gate, Limit
+    from judgelaw.runs import Source
+    from judgelaw.uncertainty import Gate, Limit
+
 
 OnInconclusive = Literal["xfail", "fail", "pass"]
 _NONE: Mapping[str, float] = {}
@@ -65,8 +66,8 @@ class Audit:
                 adjusted for the number of limits and judges.
             on_inconclusive: what an undecided limit does: "xfail", "fail" or "pass".
         """
-        from judgelaw.report.gate import said  # noqa: PLC0415 - NumPy, when it is needed
-        from judgelaw.runs.answer import check_source  # noqa: PLC0415 - same
+        from judgelaw.page import said  # noqa: PLC0415 - NumPy, when it is needed
+        from judgelaw.runs import check_source  # noqa: PLC0415 - same
 
         with _our_errors():
             _check_choice(on_inconclusive)
@@ -99,7 +100,7 @@ class Audit:
         return {component: float(found[component]) for component in COMPONENTS}
 
     def _limits(self, largest: Mapping[str, float], least: Mapping[str, float]) -> "list[Limit]":
-        from judgelaw.uncertainty.gate import Limit  # noqa: PLC0415 - NumPy, when it is needed
+        from judgelaw.uncertainty import Limit  # noqa: PLC0415 - NumPy, when it is needed
 
         if not largest and not least:
             largest = self.source.gate
@@ -179,7 +180,7 @@ def _read(
     design: "Design | None" = None,
     incomplete: Literal["error", "drop"] = "error",
 ) -> Audit:
-    from judgelaw.runs.source import Reading, read_source  # noqa: PLC0415 - DuckDB, when it is needed
+    from judgelaw.runs import Reading, read_source  # noqa: PLC0415 - DuckDB, when it is needed
 
     place = str(source)
     with _our_errors():

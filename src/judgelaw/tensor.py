@@ -33,6 +33,7 @@ from judgelaw.streams import stream
 if TYPE_CHECKING:
     from os import PathLike
 
+
 INVALID = "invalid"
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5

@@ -1,10 +1,46 @@
-"""Text written by others: shown as it is, but without the power to reorder or hide what is near.
+"""Words for messages, and text written by others on its way in and out.
+
+Text written by others: shown as it is, but without the power to reorder or hide what is near.
 
 A completion, a prompt or an item id may hold control characters, direction overrides and lone
 surrogates. Each is replaced by its visible code point, so that a reader sees that it is there.
 """
 
 import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+_LARGEST = 2**53
+_WORDS = 600
+
+
+def storable(value: Any) -> str | None:
+    """Return a string without lone surrogates, which no database takes; None for anything else."""
+    if not isinstance(value, str):
+        return None
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def count(value: Any) -> int | None:
+    """Return a number of tokens, None for anything that is none."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST:
+        return value
+    return None
+
+
+def words(text: str) -> str:
+    """Make a provider's words safe to print and to keep: no control characters, not too long."""
+    clean = "".join(c if c.isprintable() else " " for c in (storable(text) or ""))
+    short = " ".join(clean.split())
+    return short if len(short) <= _WORDS else f"{short[:_WORDS]}... ({len(text)} characters)"
+
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls except tab and newline
@@ -21,3 +57,35 @@ def visible(text: str) -> str:
 def visible_json(text: str) -> str:
     """Write what cannot be seen as JSON escapes, which leave the meaning of JSON as it is."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+
+
+def shortened(text: str, length: int) -> str:
+    """Cut a label to `length` characters in its middle: ends of names tell them apart."""
+    if len(text) <= length:
+        return text
+    head = length // 2
+    return text[:head] + ELLIPSIS + text[len(text) - (length - head - 1) :]
+
+
+_LISTED_AT_MOST = 20
+
+
+def listed(names: Sequence[str]) -> str:
+    """Quote the names, the first ones only where there are many."""
+    shown = ", ".join(repr(name) for name in names[:_LISTED_AT_MOST]) or "nothing"
+    more = len(names) - _LISTED_AT_MOST
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Name the nearest of the names in brackets, or nothing."""
+    near = get_close_matches(word, list(names), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def counted(n: int, noun: str) -> str:
+    """Write `1 row`, `2 rows`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

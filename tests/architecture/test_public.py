@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import judgelaw
 from judgelaw import errors
-from judgelaw.cli._main import cli
+from judgelaw.cli.program import cli
 
 SRC = Path(judgelaw.__file__).parent
 
@@ -25,6 +25,8 @@ def test_every_public_name_resolves_and_is_listed_once():
 def test_packages_are_reached_from_the_root():
     for name in judgelaw._PACKAGES:
         assert getattr(judgelaw, name).__name__ == f"judgelaw.{name}"
+    for name, room in judgelaw._FORMER.items():
+        assert getattr(judgelaw, name).__name__ == f"judgelaw.{room}"
     with pytest.raises(AttributeError, match="'nothing'"):
         _ = judgelaw.nothing
 

@@ -8,7 +8,7 @@ import pytest
 import judgelaw
 
 SOURCE = Path(judgelaw.__file__).parent
-SINK = Path("cli/_output.py")
+SINK = Path("cli/terminal.py")
 """The one module that prints; each of its own calls must show `visible` in its argument."""
 PRINTS = {"print", "echo", "secho", "write_line", "warn"}
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
@@ -89,7 +89,7 @@ def test_a_print_without_it_is_found(line, caught):
 
 
 def test_the_sink_makes_everything_visible(capsys):
-    from judgelaw.cli._output import echo, say, show_table, write_json
+    from judgelaw.cli.terminal import echo, say, show_table, write_json
 
     hostile = "a\x1b[2Jb\u202ec\x9b31md\re\x07"
     echo(hostile)

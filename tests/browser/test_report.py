@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from judgelaw.report import build
-from judgelaw.report.numbers import resolve
+from judgelaw.page import build
+from judgelaw.page.document import resolve
 from support.reports import HOSTILE, analysed, completions, hostile, tensor
 
 pytestmark = pytest.mark.browser

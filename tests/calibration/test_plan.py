@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from judgelaw.decide import outlook_from_pilot
 from judgelaw.estimate import COMPONENTS
-from judgelaw.plan import outlook_from_pilot
 from judgelaw.streams import stream
 from judgelaw.uncertainty import infer
 from support import judges

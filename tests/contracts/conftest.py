@@ -10,8 +10,7 @@ def kind(request):
     """Open the ledger of a run folder; PostgreSQL gives each test an empty database."""
     if request.param == "sqlite":
         return SqliteLedger
-    from judgelaw.ledger.postgres import PostgresLedger
-    from judgelaw.ledger.postgres_address import read_address
+    from judgelaw.ledger import PostgresLedger, read_address
     from support.postgres import clean_database
 
     address = read_address(clean_database())

@@ -10,9 +10,10 @@ import pytest
 from judgelaw.acquire import acquire
 from judgelaw.acquire.engine import _session
 from judgelaw.errors import InputError
-from judgelaw.judges import Answer, Failure, Reply, Surroundings, open_judge
+from judgelaw.judges import Surroundings, open_judge
 from judgelaw.judges.http import HttpJudge
-from judgelaw.render import request_for
+from judgelaw.study import request_for
+from judgelaw.wire import Answer, Failure, Reply
 from servers.provider import Provider, reply, reset, say
 from servers.study import chat_judge, frozen_study, simulated_judge
 
@@ -104,7 +105,7 @@ class Elsewhere(HttpJudge):
 def test_other_packages_add_judges(tmp_path, monkeypatch):
     point = EntryPoint(name="elsewhere", value=f"{__name__}:Elsewhere", group="judgelaw.judges")
     monkeypatch.setattr(EntryPoint, "load", lambda _: Elsewhere)
-    for module in ("judgelaw.judges.registry", "judgelaw.design.judge_rules"):
+    for module in ("judgelaw.judges.port", "judgelaw.study.judge_rules"):
         monkeypatch.setattr(f"{module}.entry_points", lambda **_: [point])
     with Provider() as provider:
         judge = chat_judge(provider.base_url, provider="elsewhere", wire="openai-chat")

@@ -10,7 +10,7 @@ import pytest
 
 from judgelaw.errors import IntegrityError, RunLockedError
 from judgelaw.ledger import Unsent
-from judgelaw.render.completion import Verdict
+from judgelaw.wire import Verdict
 from servers.endings import PARSER, completed, failed, read
 from servers.study import chat_judge, frozen_study
 

@@ -13,7 +13,7 @@ import pytest
 
 from judgelaw.errors import JudgelawError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
-from judgelaw.ledger.sqltext import Migration, migrations
+from judgelaw.ledger.migrations import Migration, migrations
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/ledgers"
 FILES = sorted(FIXTURES.glob("*.sql"))
@@ -45,7 +45,7 @@ def postgres_file(request):
 def postgres_address(postgres_file):
     import psycopg
 
-    from judgelaw.ledger.postgres_address import read_address
+    from judgelaw.ledger import read_address
     from support.postgres import new_database
 
     address = read_address(new_database())
@@ -111,7 +111,7 @@ def test_an_old_file_is_brought_to_the_present(sqlite_run, sqlite_file):
 
 @pytest.mark.postgres
 def test_an_old_schema_is_brought_to_the_present(postgres_address, postgres_file):
-    from judgelaw.ledger.postgres import PostgresLedger
+    from judgelaw.ledger import PostgresLedger
 
     with PostgresLedger(postgres_address, "run") as ledger:
         check_rows(ledger)
@@ -125,7 +125,7 @@ def test_an_old_schema_is_brought_to_the_present(postgres_address, postgres_file
 
 @pytest.mark.postgres
 def test_an_upgraded_schema_is_the_one_that_is_made_today(postgres_address):
-    from judgelaw.ledger.postgres import PostgresLedger
+    from judgelaw.ledger import PostgresLedger
 
     PostgresLedger(postgres_address, "run").close()
     PostgresLedger(postgres_address, "fresh").close()
@@ -185,7 +185,7 @@ def with_a_step_that_breaks(monkeypatch, module, dialect):
 
 
 def test_a_step_that_breaks_leaves_a_file_at_the_version_before_it(sqlite_run, monkeypatch):
-    from judgelaw.ledger import migrate
+    from judgelaw.ledger import migrations as migrate
 
     with monkeypatch.context() as patch:
         with_a_step_that_breaks(patch, migrate, "sqlite")
@@ -198,8 +198,7 @@ def test_a_step_that_breaks_leaves_a_file_at_the_version_before_it(sqlite_run, m
 
 @pytest.mark.postgres
 def test_a_step_that_breaks_leaves_a_schema_as_it_was(postgres_address, monkeypatch):
-    from judgelaw.ledger import postgres_schema
-    from judgelaw.ledger.postgres import PostgresLedger
+    from judgelaw.ledger import PostgresLedger, postgres_schema
 
     before = definition(postgres_address, "run")
     with monkeypatch.context() as patch:

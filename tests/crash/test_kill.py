@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from judgelaw.acquire.verify import verify
-from judgelaw.design import open_run
 from judgelaw.ledger import LEDGER_NAME, SqliteView
+from judgelaw.study import open_run
 from servers import counting
 from servers.study import chat_judge, write_study
 

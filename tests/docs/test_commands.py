@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from judgelaw.cli import _main
-from judgelaw.design import load_study
+from judgelaw.cli import program
 from judgelaw.errors import MissingExtraError
+from judgelaw.study import load_study
 from servers.provider import Provider, say
 from servers.study import simulated_judge, write_study
 from support.imports import FIXTURES
@@ -54,7 +54,7 @@ def nothing(_command: Command) -> None:
 @contextmanager
 def quickstart(folder: Path) -> Iterator[After]:
     """A clone with two items of one stratum, so that the real model is done in seconds."""
-    from judgelaw.judges.embedded_model import check_runtime, locate_model
+    from judgelaw.judges.embedded import check_runtime, locate_model
 
     try:
         check_runtime()
@@ -96,7 +96,7 @@ def endpoint(folder: Path) -> Iterator[After]:
 @contextmanager
 def pilot(folder: Path) -> Iterator[After]:
     write_study(folder, [simulated_judge()], repeats=4)
-    assert _main._run(["run", "study.yaml", "--out", "runs/pilot"]) == 0
+    assert program._run(["run", "study.yaml", "--out", "runs/pilot"]) == 0
     yield nothing
 
 
@@ -105,7 +105,7 @@ def nightly(folder: Path) -> Iterator[After]:
     """A finished run of a steady judge, the tests of examples/ci, and a log of Inspect."""
     law = {"candidate_1": 0.96, "candidate_2": 0.04}
     write_study(folder, [simulated_judge(law={"verdicts": law})], items=40, repeats=8)
-    assert _main._run(["run", "study.yaml", "--out", "runs/nightly"]) == 0
+    assert program._run(["run", "study.yaml", "--out", "runs/nightly"]) == 0
     shutil.copy(ROOT / "examples" / "ci" / "test_judge.py", folder)
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "logs").mkdir()
@@ -199,7 +199,7 @@ def run_judgelaw(command: Command) -> int:
     words = [found for word in command.words[1:] for found in (_files(word) or [word])]
     if "spark" in words:
         return _alone(words)
-    return _main._run(words)
+    return program._run(words)
 
 
 def _alone(words: list[str]) -> int:
@@ -232,7 +232,7 @@ def run_make(command: Command) -> int:
     )
     (line,) = shown.stdout.splitlines()
     assert line == ".venv/bin/judgelaw audit examples/quickstart/study.yaml"
-    return _main._run(line.split()[1:])
+    return program._run(line.split()[1:])
 
 
 def run_export(command: Command) -> int:

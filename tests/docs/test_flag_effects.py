@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-import judgelaw.report
-from judgelaw.cli import _main
-from judgelaw.design import open_run
+import judgelaw.page
+from judgelaw.cli import program
+from judgelaw.study import open_run
 from judgelaw.tables import write_calls
 from judgelaw.tensor import VerdictTensor
 from judgelaw.worlds import World
@@ -25,7 +25,7 @@ def ask(capsys):
 
     def call(*words):
         capsys.readouterr()
-        code = _main._run([str(word) for word in words])
+        code = program._run([str(word) for word in words])
         said = capsys.readouterr()
         return code, said.out, said.err
 
@@ -84,7 +84,7 @@ def look(ask, monkeypatch, tmp_path):
         shown.append(analysis.to_json())
         return "<html></html>"
 
-    monkeypatch.setattr(judgelaw.report, "build", undrawn)
+    monkeypatch.setattr(judgelaw.page, "build", undrawn)
     given = {
         "analyze": (*QUICK, "--json", "-"),
         "report": (*QUICK, "-o", tmp_path / "report.html"),
@@ -175,7 +175,7 @@ def test_a_gate_of_a_lower_level_has_a_lower_upper_bound(table, look):
 
 
 def test_a_page_has_the_title_and_the_place_that_were_asked_for(table, ask, monkeypatch, tmp_path):
-    monkeypatch.setattr(judgelaw.report, "build", lambda *_, title, **__: title)
+    monkeypatch.setattr(judgelaw.page, "build", lambda *_, title, **__: title)
     target = tmp_path / "mine.html"
     words = ("--title", "On a Monday", "--output", target, *QUICK)
     assert ask("report", table, *words)[0] == 0
@@ -189,7 +189,7 @@ def test_version_and_help(ask):
 
 
 def test_audit_puts_the_run_where_it_is_told(tmp_path, ask, monkeypatch):
-    monkeypatch.setattr(judgelaw.report, "build", lambda *_, **__: "page")
+    monkeypatch.setattr(judgelaw.page, "build", lambda *_, **__: "page")
     study = write_study(tmp_path, [simulated_judge()], analysis={"draws": 50, "permutations": 9})
     code, out, _ = ask("audit", study, "--out", tmp_path / "there")
     assert code == 0
@@ -236,7 +236,7 @@ def test_the_lease_reaches_the_session(command, target, tmp_path, ask, monkeypat
         leases.append(lease_s)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"judgelaw.acquire.worker.{target}", shared)
+    monkeypatch.setattr(f"judgelaw.acquire.{target}", shared)
     study = write_study(tmp_path, [simulated_judge()])
     words = {"run": (study,), "worker": ("--run", "small")}[command]
     ledger = ("--ledger", "postgresql://me@127.0.0.1:1/none")

@@ -13,14 +13,14 @@ import click
 import pytest
 
 from judgelaw import errors
-from judgelaw.cli import _main
+from judgelaw.cli import program
 from support.pages import PAGES, ROOT
 
 HERE = "tests/docs/test_flag_effects.py"
 CLI = "tests/unit/cli"
 FOLDER = "tests/postgres/test_run_folder.py::TestCommands"
 KILL = "tests/crash/test_kill.py"
-IMPORT = "tests/unit/importers/test_command.py"
+IMPORT = "tests/unit/tables/importers/test_command.py"
 
 JUDGE = f"{HERE}::test_judge_reads_that_judge_only"
 WHICH = f"{HERE}::test_layer_repeats_and_design_say_which_calls_and_what_they_are"
@@ -40,7 +40,7 @@ READS = {
     "--incomplete": INCOMPLETE,
     "--columns": f"{CLI}/test_analyze.py::test_columns_of_other_names_are_named",
     "--verdicts": f"{CLI}/test_analyze.py::test_the_alphabet_may_be_declared",
-    "--engine": "tests/unit/tables/test_spark.py::test_the_command_line_counts_with_spark",
+    "--engine": "tests/unit/tables/test_engines.py::test_the_command_line_counts_with_spark",
 }
 SIMULATED = {"--seed": SIZES, "--json": SIZES, "--items": SIZES}
 
@@ -204,7 +204,7 @@ EXIT_CODES = {
     5: f"{CLI}/test_acquire.py::test_a_refused_key_leaves_with_five",
     6: f"{CLI}/test_acquire.py::test_a_used_up_budget_leaves_with_six",
     7: f"{CLI}/test_gate.py::test_exit_codes",
-    70: f"{CLI}/test_main.py::test_a_bug_says_that_it_is_one",
+    70: f"{CLI}/test_program.py::test_a_bug_says_that_it_is_one",
     130: f"{CLI}/test_acquire.py::test_ctrl_c_waits_for_replies_under_way_and_saves_them",
 }
 
@@ -216,7 +216,7 @@ def options(command: click.Command) -> dict[str, tuple[str, ...]]:
         for param in command.params
         if isinstance(param, click.Option)
     }
-    return {"--version": ("--version",), "--help": ("--help",)} if command is _main.cli else found
+    return {"--version": ("--version",), "--help": ("--help",)} if command is program.cli else found
 
 
 def tree(command: click.Command, words: tuple[str, ...] = ()) -> dict[str, click.Command]:
@@ -229,7 +229,7 @@ def tree(command: click.Command, words: tuple[str, ...] = ()) -> dict[str, click
     return found
 
 
-COMMANDS = tree(_main.cli)
+COMMANDS = tree(program.cli)
 ROWS = [(command, flag) for command, flags in FLAGS.items() for flag in flags]
 
 
@@ -256,7 +256,14 @@ def test_the_exit_codes_of_the_page_are_those_of_the_program():
     }
     from judgelaw.cli import gate
 
-    others = {_main.OK, _main.BUG, _main.INTERRUPTED, gate.PASSED, gate.FAILED, gate.INCONCLUSIVE}
+    others = {
+        program.OK,
+        program.BUG,
+        program.INTERRUPTED,
+        gate.PASSED,
+        gate.FAILED,
+        gate.INCONCLUSIVE,
+    }
     assert set(map(int, told)) == tree_of_errors | others == set(EXIT_CODES)
 
 

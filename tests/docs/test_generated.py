@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from judgelaw.cli import _main
-from judgelaw.cli._main import COMMANDS
+from judgelaw.cli import program
+from judgelaw.cli.program import COMMANDS
 from support.pages import GENERATED, ROOT
 
 
@@ -52,10 +52,10 @@ def test_a_real_analysis_has_the_keys_of_the_page(generated, tmp_path, capsys, m
 
     monkeypatch.chdir(tmp_path)
     write_study(tmp_path, [simulated_judge(name="a")], repeats=4)
-    assert _main._run(["run", "study.yaml", "--out", "run"]) == 0
+    assert program._run(["run", "study.yaml", "--out", "run"]) == 0
     capsys.readouterr()
     assert (
-        _main._run(["analyze", "run", "--draws", "50", "--permutations", "9", "--json", "-"]) == 0
+        program._run(["analyze", "run", "--draws", "50", "--permutations", "9", "--json", "-"]) == 0
     )
     found = json.loads(capsys.readouterr().out)
     example = generated.example()

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgelaw.acquire import acquire
-from judgelaw.design import load_study
-from judgelaw.render import freeze
+from judgelaw.study import freeze, load_study
 from servers.study import simulated_judge, write_study
 from support.imports import FIXTURES
 from support.pages import PAGES, blocks

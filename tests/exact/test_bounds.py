@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from judgelaw.estimate import decompose
-from judgelaw.uncertainty.bounds import call_constants
-from judgelaw.uncertainty.declared import declare
-from judgelaw.uncertainty.forms import form_of
+from judgelaw.uncertainty import declare, form_of
+from judgelaw.uncertainty.call_bounds import call_constants
 
 
 def largest_change(cell, *, repeats, verdicts, component, dissimilarity):

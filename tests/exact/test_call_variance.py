@@ -5,15 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from judgelaw.estimate import COMPONENTS, decompose
-from judgelaw.estimate.dissimilarity import similarity_of
-from judgelaw.uncertainty.call_variance import (
+from judgelaw.estimate import COMPONENTS, decompose, similarity_of
+from judgelaw.uncertainty import (
     call_covariance,
+    component_map,
+    concentration_forms,
     true_call_covariance,
     true_variance_parts,
     variance_parts,
 )
-from judgelaw.uncertainty.forms import component_map, concentration_forms
 from support.enumeration import expectation, fractions, outcomes
 
 F = Fraction

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from judgelaw.uncertainty.projection import projection_moments
+from judgelaw.uncertainty.sampled_prompts import projection_moments
 from support.enumeration import count_vectors, expectation, multinomial
 
 F = Fraction

@@ -13,17 +13,24 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from judgelaw.design import JudgeSpec, load_study
 from judgelaw.errors import JudgelawError
-from judgelaw.importers import Rules, import_log
-from judgelaw.judges import batch_anthropic, batch_openai
-from judgelaw.judges.batch import Look
-from judgelaw.judges.decode import DECODERS, decode
-from judgelaw.judges.reply import Answer, Failure, Reply
-from judgelaw.judges.status import read_json, replayed, retry_after
-from judgelaw.render import Completion, parse
-from judgelaw.render.preview import preview
+from judgelaw.judges import anthropic_batches, openai_batches
+from judgelaw.study import load_study, preview
 from judgelaw.tables import read_tensors
+from judgelaw.tables.importers import Rules, import_log
+from judgelaw.wire import (
+    Answer,
+    Completion,
+    Failure,
+    JudgeSpec,
+    Look,
+    Reply,
+    decode,
+    parse,
+    read_json,
+)
+from judgelaw.wire.reply import replayed, retry_after
+from judgelaw.wire.wires import DECODERS
 
 CORPUS = Path(__file__).parent / "corpus"
 ITEMS = '{"id": "i1", "stratum": "s", "instruction": "x", "candidate_1": "a", "candidate_2": "b"}\n'
@@ -66,7 +73,7 @@ def batch(data: bytes) -> None:
     if isinstance(value, Failure):
         _check(value)
         return
-    reader = batch_anthropic if wire == b"anthropic" else batch_openai
+    reader = anthropic_batches if wire == b"anthropic" else openai_batches
     look = reader.read_batch(value)
     assert isinstance(look, Look)
     look.words.encode()

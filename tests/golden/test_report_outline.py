@@ -3,9 +3,8 @@
 from pathlib import Path
 from unittest.mock import patch
 
-from judgelaw.report.build import compose
-from judgelaw.report.document import Document, FigureView, Folded, Prose, TableView
-from judgelaw.report.source import plain
+from judgelaw.page import compose
+from judgelaw.page.document import Document, FigureView, Folded, Prose, TableView, plain
 from support.reports import analysed, tensor
 
 GOLDEN = Path(__file__).with_name("report_outline.txt")

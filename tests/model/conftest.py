@@ -2,10 +2,9 @@
 
 import pytest
 
-from judgelaw.design import JudgeSpec
 from judgelaw.errors import MissingExtraError
-from judgelaw.judges.embedded_model import check_runtime, locate_model
-from judgelaw.judges.embedded_server import EmbeddedServer
+from judgelaw.judges.embedded import EmbeddedServer, check_runtime, locate_model
+from judgelaw.wire import JudgeSpec
 from support.model import spec
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from judgelaw.acquire import acquire
+from judgelaw.decide import forecast_from_laws
 from judgelaw.estimate import COMPONENTS, decompose, population
-from judgelaw.plan.precision import forecast_from_laws
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import call_errors
 from support.model import chi_square_p, frozen_study, laws_like

@@ -14,12 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from judgelaw.design import JudgeSpec
 from judgelaw.errors import RunError
-from judgelaw.judges.embedded import primer_request
-from judgelaw.judges.embedded_law import exact_law
-from judgelaw.judges.embedded_server import EmbeddedServer
-from judgelaw.render import request
+from judgelaw.judges.embedded import EmbeddedServer, primer_request
+from judgelaw.wire import JudgeSpec, request
+from support.exact_law import exact_law
 from support.model import CRITERION, spec
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(240)]
@@ -116,8 +114,8 @@ def test_stopping_with_a_request_in_flight_takes_no_longer():
 
 PARENT = """
     import os, sys, time
-    from judgelaw.design import JudgeSpec
-    from judgelaw.judges.embedded_server import EmbeddedServer
+    from judgelaw.wire import JudgeSpec
+    from judgelaw.judges.embedded import EmbeddedServer
 
     server = EmbeddedServer(JudgeSpec(name="j", provider="embedded", model="m"))
     server.start()

@@ -1,6 +1,6 @@
 import pytest
 
-from judgelaw.ledger.postgres_address import read_address
+from judgelaw.ledger import read_address
 from support.postgres import clean_database
 from support.sites import make_site
 from support.workers import Fleet

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
+from judgelaw.acquire import acquire_shared, work_on
 from judgelaw.acquire.verify import verify
-from judgelaw.acquire.worker import acquire_shared, work_on
-from judgelaw.ledger.postgres_view import PostgresView
+from judgelaw.ledger import PostgresView
 from servers.batches import BatchProvider
 from servers.study import chat_judge, frozen_study
 

@@ -7,11 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from judgelaw.acquire.worker import acquire_shared, work_on
+from judgelaw.acquire import acquire_shared, work_on
 from judgelaw.errors import BudgetReachedError
-from judgelaw.ledger import Unsent
-from judgelaw.ledger.postgres import PostgresLedger
-from judgelaw.ledger.postgres_address import read_address
+from judgelaw.ledger import PostgresLedger, Unsent, read_address
 from servers.endings import completed, failed
 from servers.provider import Provider, say
 from servers.study import chat_judge, frozen_study

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from judgelaw.ledger.postgres import PostgresLedger
+from judgelaw.ledger import PostgresLedger
 from support.postgres import Line
 from support.sites import CONCURRENCY, LEASE_S, check, make_site, until_held
 from support.wires import TcpWire

@@ -7,10 +7,8 @@ import psycopg
 import pytest
 
 from judgelaw.errors import InputError
-from judgelaw.ledger.postgres import PostgresLedger
-from judgelaw.ledger.postgres_address import read_address
-from judgelaw.ledger.postgres_view import PostgresView
-from judgelaw.ledger.sqltext import migrations, statements
+from judgelaw.ledger import PostgresLedger, PostgresView, read_address
+from judgelaw.ledger.migrations import migrations, statements
 from servers.endings import completed
 from servers.study import chat_judge, frozen_study
 from support.postgres import new_database

@@ -6,13 +6,11 @@ import sys
 
 import pytest
 
-from judgelaw.acquire import acquire
+from judgelaw.acquire import acquire, acquire_shared, reparse, with_parser, work_on
 from judgelaw.acquire.readings import Readings
-from judgelaw.acquire.reparse import reparse, with_parser
 from judgelaw.acquire.verify import verify
-from judgelaw.acquire.worker import INPUTS, acquire_shared, work_on
+from judgelaw.acquire.worker import INPUTS
 from judgelaw.cli import main
-from judgelaw.design import load_study, open_run
 from judgelaw.errors import (
     IncompleteRunError,
     InputError,
@@ -21,10 +19,8 @@ from judgelaw.errors import (
     ProviderRefusedError,
     RunError,
 )
-from judgelaw.ledger import LEDGER_NAME, SqliteView
-from judgelaw.ledger.postgres_address import read_address
-from judgelaw.ledger.postgres_view import PostgresView
-from judgelaw.render import extend, freeze
+from judgelaw.ledger import LEDGER_NAME, PostgresView, SqliteView, read_address
+from judgelaw.study import extend, freeze, load_study, open_run
 from servers.provider import Provider, first, reply, say
 from servers.study import chat_judge, frozen_study, simulated_judge, write_study
 from support.postgres import PASSWORD, Line
@@ -124,7 +120,7 @@ def test_what_nobody_has_read_is_read_on_the_way_home(tmp_path, address, monkeyp
 
 
 def test_a_parser_that_runs_out_stops_its_judge_here_too(tmp_path, address, monkeypatch):
-    monkeypatch.setattr("judgelaw.render.bounded.SECONDS", 0.2)
+    monkeypatch.setattr("judgelaw.wire.bounded.SECONDS", 0.2)
     with Provider(say("A" * 60 + "!")) as at:
         judge = chat_judge(at.base_url, parser={"regex": "^(A+)+$"})
         frozen = frozen_study(tmp_path, [judge], items=10, transport={"concurrency": 2})
@@ -178,7 +174,7 @@ def test_a_worker_whose_key_is_refused_leaves_the_calls_to_others(tmp_path, addr
 
 
 def test_a_worker_before_its_run_is_ready_is_told_so(address):
-    from judgelaw.ledger.postgres import PostgresLedger
+    from judgelaw.ledger import PostgresLedger
 
     PostgresLedger(address, "run").close()
     with pytest.raises(RunError, match="still being frozen"):

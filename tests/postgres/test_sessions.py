@@ -7,12 +7,8 @@ from contextlib import suppress
 import pytest
 
 from judgelaw.errors import InputError, LeaseLostError, RunError, StudyChangedError
-from judgelaw.ledger import Unsent
-from judgelaw.ledger.postgres import PostgresLedger
-from judgelaw.ledger.postgres_address import read_address
-from judgelaw.ledger.postgres_schema import list_runs
-from judgelaw.ledger.postgres_session import Session, Terms
-from judgelaw.ledger.postgres_view import PostgresView
+from judgelaw.ledger import PostgresLedger, PostgresView, Terms, Unsent, list_runs, read_address
+from judgelaw.ledger.postgres_session import Session
 from servers.endings import completed, failed
 from servers.study import chat_judge, frozen_study
 from support.postgres import PASSWORD, Line, admin, server

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from judgelaw.ledger.postgres import PostgresLedger
-from judgelaw.ledger.postgres_address import read_address
+from judgelaw.ledger import PostgresLedger, read_address
 from support.postgres import Line, restart
 from support.sites import CONCURRENCY, Site, check, make_site, until_held
 

@@ -61,7 +61,7 @@ def test_it_holds_no_path_file_no_test_and_no_data_of_others(wheel):
     # A new kind of file is looked at before it ships: these are code, SQL and the report's assets.
     assert suffixes <= {".py", ".typed", ".sql", ".js", ".css", ".j2", ".json", ""} | {".txt"}
     assert [name for name in names(wheel) if name.endswith(".json")] == [
-        "judgelaw/simulate/published.json"
+        "judgelaw/replication/published.json"
     ]
     for word in ("test", "fixture", "benchmark", "llmbar"):
         assert not [name for name in names(wheel) if word in name.rsplit("/", 1)[-1].split("_")]
@@ -71,11 +71,11 @@ def test_it_holds_no_path_file_no_test_and_no_data_of_others(wheel):
     "asset",
     [
         "judgelaw/py.typed",
-        "judgelaw/report/assets/page.html.j2",
-        "judgelaw/report/assets/page.css",
-        "judgelaw/report/assets/charts.js",
-        "judgelaw/report/assets/explorer.js",
-        "judgelaw/simulate/published.json",
+        "judgelaw/page/assets/page.html.j2",
+        "judgelaw/page/assets/page.css",
+        "judgelaw/page/assets/charts.js",
+        "judgelaw/page/assets/explorer.js",
+        "judgelaw/replication/published.json",
         "judgelaw/ledger/sql/sqlite/0001_ledger.sql",
         "judgelaw/ledger/sql/postgres/0001_ledger.sql",
     ],

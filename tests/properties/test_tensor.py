@@ -67,7 +67,7 @@ def test_every_way_in_gives_the_slow_count(rows):
             path = Path(folder) / f"calls{suffix}"
             write_calls(path, data)
             assert_same(read_tensor(path), expected, but=("judge", "notes"))
-            with mock.patch("judgelaw.tables._read._BIG", 1):
+            with mock.patch("judgelaw.tables.read._BIG", 1):
                 assert_same(read_tensor(path), expected, but=("judge", "notes"))
 
 

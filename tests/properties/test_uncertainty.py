@@ -6,8 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from judgelaw.estimate import COMPONENTS
-from judgelaw.uncertainty import call_errors, item_interval, prompt_projection
-from judgelaw.uncertainty.permutation import permutation_test
+from judgelaw.uncertainty import call_errors, item_interval, permutation_test, prompt_projection
 
 CLOSE = {"rel": 1e-9, "abs": 1e-12}
 

@@ -4,10 +4,9 @@ import hashlib
 
 import pytest
 
-from judgelaw.design import Item
-from judgelaw.design.instrument import CRITERION, OUTPUT, check, instruction_blocks, paper_six
 from judgelaw.errors import IntegrityError
-from judgelaw.render import payload
+from judgelaw.study import Item, instruction_blocks, payload
+from judgelaw.study.prompts import CRITERION, OUTPUT, check, paper_six
 
 PUBLISHED = {
     "e3_eq_01": "6150eee260e2",

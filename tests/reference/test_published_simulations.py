@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgelaw.simulate import (
+from judgelaw.replication import (
     compare_decision,
     compare_panel,
     compare_point,

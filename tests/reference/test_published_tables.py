@@ -5,7 +5,7 @@ from importlib import resources
 
 import pytest
 
-from judgelaw.simulate import PublishedTable, Span, check_identities, published
+from judgelaw.replication import PublishedTable, Span, check_identities, published
 
 
 def test_every_identity_holds_on_the_printed_digits():
@@ -119,7 +119,7 @@ def test_whole_numbers_are_exact():
 
 
 def test_data_file_keeps_digits_as_printed():
-    text = resources.files("judgelaw.simulate").joinpath("published.json").read_text("utf-8")
+    text = resources.files("judgelaw.replication").joinpath("published.json").read_text("utf-8")
     for table in json.loads(text)["tables"].values():
         for row in table["rows"]:
             assert all(isinstance(cell, (str, list)) for cell in row)

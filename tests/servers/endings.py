@@ -1,7 +1,7 @@
 """Endings of attempts, made up."""
 
 from judgelaw.ledger import Completed, Failed, Read, Receipt, Reservation
-from judgelaw.render.completion import Completion, Verdict
+from judgelaw.wire import Completion, Verdict
 
 PARSER = "first-line/1#00000000"
 

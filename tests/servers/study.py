@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from judgelaw.design import FrozenRun, load_study
-from judgelaw.render import freeze
+from judgelaw.study import FrozenRun, freeze, load_study
 
 PROMPTS = {
     "policy": "census",

@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from judgelaw.judges import Answer, Failure, FailureKind, Look, Reply, Stage, Trace
-from judgelaw.judges.batch import Entry
-from judgelaw.judges.decode import decode
+from judgelaw.wire import Answer, Entry, Failure, FailureKind, Look, Reply, Stage, Trace, decode
 from simulation.provider import Provider
 
 _LONGEST_S = 20.0

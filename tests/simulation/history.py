@@ -8,10 +8,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from judgelaw.design.judge import JudgeSpec
 from judgelaw.ledger import Completed, Record, StoredAttempt, StoredCompletion, Totals
 from judgelaw.ledger.view import RowView
-from judgelaw.render import parse
+from judgelaw.wire import JudgeSpec, parse
 
 SENT = ("completed", "failed", "refused", "orphaned")
 """States of attempts that were, or may have been, sent."""

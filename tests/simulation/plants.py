@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from judgelaw.acquire.lane import Lane
 from judgelaw.acquire.readings import Readings, _Unread
-from judgelaw.judges import Answer, Failure, FailureKind
 from judgelaw.judges.http import HttpJudge
 from judgelaw.ledger import SqliteLedger, sqlite
-from judgelaw.ledger.sent import LeftMarks
+from judgelaw.ledger.lock import LeftMarks
+from judgelaw.wire import Answer, Failure, FailureKind
 
 
 def commit_after_parse(patch) -> None:

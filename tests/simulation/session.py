@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+from judgelaw.acquire import Silent
 from judgelaw.acquire.engine import drive
 from judgelaw.acquire.lane import Effects
-from judgelaw.acquire.progress import Silent
-from judgelaw.design.judge import JudgeSpec
 from judgelaw.errors import JudgelawError, RunError
-from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
-from judgelaw.ledger.sent import SENT_NAME
+from judgelaw.ledger import LEDGER_NAME, SENT_NAME, SqliteLedger, SqliteView
 from judgelaw.ledger.writer import GroupWriter, _Group
-from judgelaw.render.bounded import Reader
-from judgelaw.render.completion import Completion, Verdict
+from judgelaw.wire import Completion, JudgeSpec, Reader, Verdict
 from simulation.disk import FULL, IO_ERROR, IO_ERROR_FSYNC, IO_ERROR_WRITE, OK, Disk, mounted
 from simulation.fate import GOOD, Fate
 from simulation.loop import HangError, SimulatedLoop
@@ -146,7 +143,7 @@ class Session:
         boot = f"boot {self._world.boot}".encode()
         with ExitStack() as stack:
             for name, value in (
-                ("judgelaw.ledger.sent._boot_id", lambda: boot),
+                ("judgelaw.ledger.lock._boot_id", lambda: boot),
                 ("judgelaw.acquire.engine._session", lambda: self._world.provider),
                 ("judgelaw.acquire.engine.open_batch_client", lambda *_: self._world.batches),
                 ("judgelaw.acquire.readings.Reader", partial(SimulatedReader, self)),

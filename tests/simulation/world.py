@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from judgelaw.design.judge import Batch
-from judgelaw.design.manifest import FrozenRun, PlannedCall
-from judgelaw.design.study import Budget
+from judgelaw.study import Budget, FrozenRun, PlannedCall
+from judgelaw.wire import Batch
 from servers.study import chat_judge, frozen_study
 from simulation.batches import Batches
 from simulation.fate import GOOD, Fate, draw_fate

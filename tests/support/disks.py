@@ -71,7 +71,7 @@ def _write_all(file: io.RawIOBase) -> None:
 
 
 def _judgelaw(arguments: list[str]) -> tuple[int, str]:
-    from judgelaw.cli._main import main
+    from judgelaw.cli import main
 
     said = io.StringIO()
     with redirect_stdout(io.StringIO()), redirect_stderr(said):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from judgelaw.importers import Rules
+from judgelaw.tables.importers import Rules
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "imports"
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgelaw.design import FrozenRun, load_study
-from judgelaw.judges.embedded_law import exact_law
-from judgelaw.judges.embedded_server import EmbeddedServer
-from judgelaw.render import Completion, freeze, parse, request_for
+from judgelaw.judges.embedded import EmbeddedServer
 from judgelaw.streams import stream
+from judgelaw.study import FrozenRun, freeze, load_study, request_for
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
+from judgelaw.wire import Completion, parse
+from support.exact_law import exact_law
 
 GRAMMAR = 'root ::= "A" | "B" | "TIE"'
 CRITERION = "Which candidate follows the instruction better? Answer A, B or TIE."

@@ -6,13 +6,10 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from judgelaw.acquire import acquire_shared
 from judgelaw.acquire.verify import verify
-from judgelaw.acquire.worker import acquire_shared
-from judgelaw.design import load_study
-from judgelaw.ledger import LEDGER_NAME, SqliteView
-from judgelaw.ledger.postgres_address import read_address
-from judgelaw.ledger.postgres_view import PostgresView
-from judgelaw.render import freeze
+from judgelaw.ledger import LEDGER_NAME, PostgresView, SqliteView, read_address
+from judgelaw.study import freeze, load_study
 from servers.holding import Provider, provider
 from servers.study import chat_judge, frozen_study
 from support.wires import TcpWire

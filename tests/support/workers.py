@@ -12,7 +12,7 @@ _ZYGOTE = """
 import faulthandler, json, os, signal, sys
 import aiohttp, psycopg
 import judgelaw.acquire.worker, judgelaw.cli.run, judgelaw.cli.worker, judgelaw.judges.http
-import judgelaw.cli._acquire, judgelaw.render, judgelaw.tables
+import judgelaw.cli.run, judgelaw.wire, judgelaw.tables
 from judgelaw.cli import main
 
 for line in sys.stdin:

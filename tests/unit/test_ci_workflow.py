@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from judgelaw.cli._main import COMMANDS, cli
+from judgelaw.cli.program import COMMANDS, cli
 
 WORKFLOW = Path(__file__).parents[2] / "examples" / "ci" / "judgelaw.yml"
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 import scipy.stats  # noqa: F401 - an inner pytest forgets what it imported; NumPy loads only once
 
-import judgelaw.report.gate
-import judgelaw.runs.answer  # noqa: F401 - same
+import judgelaw.page.ci_summary
+import judgelaw.runs.answers  # noqa: F401 - same
 from judgelaw.streams import stream
 from judgelaw.tables import read_tensor, write_calls
 from judgelaw.uncertainty import Limit, check_limits
@@ -167,7 +167,7 @@ def test_loading_it_imports_nothing_heavy():
 def test_unmarked_tests_run_as_if_it_were_not_there(project):
     source = (
         "import sys\n"
-        "def test_plain(): assert 'judgelaw.runs.answer' not in sys.modules\n"
+        "def test_plain(): assert 'judgelaw.runs.answers' not in sys.modules\n"
         "@pytest.mark.xfail\n"
         "def test_xfail(): assert 0\n"
         "def test_fail(): assert 0\n"

@@ -4,13 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse, exhausted
-from judgelaw.acquire.halt import Halt
 from judgelaw.acquire.lane import Effects
-from judgelaw.acquire.requests import Requests
-from judgelaw.design.judge import JudgeSpec
-from judgelaw.design.manifest import FrozenRun
-from judgelaw.judges import Entry
+from judgelaw.acquire.retry import Halt
 from judgelaw.ledger import Ending, Ledger, Receipt, Reservation, Unsent
+from judgelaw.study import FrozenRun, Requests
+from judgelaw.wire import Entry, JudgeSpec
 
 _NEVER = float("inf")
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from judgelaw.acquire.halt import Bell, Halt, Reason
-from judgelaw.design.judge import JudgeSpec, Price
-from judgelaw.design.study import Budget
+from judgelaw.acquire.retry import Bell, Halt, Reason
 from judgelaw.errors import InputError
 from judgelaw.ledger import Receipt, Totals
+from judgelaw.study import Budget
+from judgelaw.wire import JudgeSpec, Price
 
 _MTOK = 1_000_000
 _TOKENS_PER_BYTE = 0.4

@@ -11,20 +11,18 @@ from typing import cast
 
 import aiohttp
 
-from judgelaw.acquire.backlog import Backlog
-from judgelaw.acquire.batch import BatchLane, BatchRules
 from judgelaw.acquire.batch_calls import BatchCalls
+from judgelaw.acquire.batches import BatchLane, BatchRules
 from judgelaw.acquire.budget import Purse, open_purse
-from judgelaw.acquire.halt import Halt, Reason
 from judgelaw.acquire.lane import Effects, Lane, Rules
-from judgelaw.acquire.limiter import Limiter
+from judgelaw.acquire.limits import Backlog, Limiter
 from judgelaw.acquire.progress import Observer, Tally
 from judgelaw.acquire.readings import Readings
-from judgelaw.acquire.retry import RetryPolicy
-from judgelaw.design.judge import Batch, JudgeSpec
-from judgelaw.design.manifest import FrozenRun
-from judgelaw.judges import BatchClient, Judge, Surroundings, open_batch_client, open_judge
+from judgelaw.acquire.retry import Halt, Reason, RetryPolicy
+from judgelaw.judges import Judge, Surroundings, open_batch_client, open_judge
 from judgelaw.ledger import Ending, Ledger, Record
+from judgelaw.study import FrozenRun
+from judgelaw.wire import Batch, BatchClient, JudgeSpec
 
 GRACE_S = 15.0
 _TICK_S = 0.25

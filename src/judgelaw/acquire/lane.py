@@ -1,40 +1,95 @@
-"""One judge under way: workers that take reservations, send them, and record how they ended."""
+"""One judge under way: workers that take reservations, send them, and record the ending.
+
+The reservations of one judge, fetched in batches ahead of the workers that send them.
+
+Reserving costs a commit; fetching the next batch while the last one is being sent takes that
+commit off the critical path. Memory holds a few batches, however many calls are planned.
+"""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from judgelaw.acquire.backlog import Backlog
 from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse, exhausted
-from judgelaw.acquire.deadlines import Deadlines
-from judgelaw.acquire.endings import failed, receipt_of, unmetered
-from judgelaw.acquire.feed import Feed
-from judgelaw.acquire.halt import Halt, Reason, Sleep
-from judgelaw.acquire.limiter import Limiter
+from judgelaw.acquire.limits import Backlog, Deadlines, Limiter
 from judgelaw.acquire.readings import Reading
-from judgelaw.acquire.requests import Requests
 from judgelaw.acquire.retry import (
     Again,
+    Halt,
     LeaveOpen,
+    Reason,
     RetryPolicy,
+    Sleep,
     StopJudge,
     StopRun,
     bearable,
     decide,
+    failed,
+    receipt_of,
+    unmetered,
 )
-from judgelaw.design.judge import JudgeSpec
-from judgelaw.design.manifest import FrozenRun
-from judgelaw.judges import Answer, Failure, FailureKind, Judge, Reply
-from judgelaw.ledger import (
-    Booking,
-    Completed,
-    Ending,
-    Ledger,
-    Reservation,
-    Unsent,
-)
+from judgelaw.judges import Judge
+from judgelaw.ledger import Booking, Completed, Ending, Ledger, Reservation, Unsent
+from judgelaw.study import FrozenRun, Requests
+from judgelaw.wire import Answer, Failure, FailureKind, JudgeSpec, Reply
+
+
+class Feed:
+    """Durable reservations in schedule order."""
+
+    def __init__(self, ledger: Ledger, judge: str, *, width: int, halt: Halt) -> None:
+        self._ledger = ledger
+        self._judge = judge
+        self._low, self._high = 2 * width, 4 * width
+        self._halt = halt
+        self._ready: deque[Reservation] = deque()
+        self._dry = False
+        self._wanted = asyncio.Event()
+        self._filled = asyncio.Event()
+
+    async def take(self) -> Reservation | None:
+        """Return the next reservation; None when there is none left or nothing may start."""
+        while not self._ready:
+            if self._dry or self._halt.called:
+                return None
+            self._filled.clear()
+            self._wanted.set()
+            # Woken at the latest when `fill` ends, which a halt makes it do.
+            await self._filled.wait()
+        if self._halt.called:
+            return None
+        if len(self._ready) <= self._low:
+            self._wanted.set()
+        return self._ready.popleft()
+
+    async def fill(self) -> None:
+        """Keep reservations at hand until the schedule ends or nothing may start."""
+        after = -1
+        try:
+            while not (self._dry or self._halt.called):
+                if not await self._halt.unless_called(self._wanted.wait()):
+                    return
+                self._wanted.clear()
+                limit = self._high - len(self._ready)
+                batch = await self._ledger.reserve(self._judge, after=after, limit=limit)
+                if batch:
+                    after = batch[-1].call.position
+                self._ready.extend(batch)
+                self._dry = len(batch) < limit
+                self._filled.set()
+        finally:
+            self._dry = True
+            self._filled.set()
+
+    def rest(self) -> list[Reservation]:
+        """Hand over what was reserved and will not be sent."""
+        rest = list(self._ready)
+        self._ready.clear()
+        return rest
+
 
 _SETTLING_S = 0.5
 """How often to ask again for a budget that others have set aside."""

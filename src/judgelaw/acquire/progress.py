@@ -6,10 +6,9 @@ from textwrap import shorten
 from typing import Protocol, Self, TextIO
 
 from judgelaw.acquire.budget import usd
-from judgelaw.design.judge import JudgeSpec
-from judgelaw.judges.text import words
 from judgelaw.ledger import Completed, Failed, Read, Record, Totals
-from judgelaw.words import visible
+from judgelaw.wire import JudgeSpec
+from judgelaw.words import visible, words
 
 _LINE_EVERY_S = 5.0
 _INVALID = "invalid"

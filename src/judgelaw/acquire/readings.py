@@ -11,13 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Self
 
-from judgelaw.acquire.halt import Bell, Halt, Reason
-from judgelaw.design.judge import JudgeSpec
+from judgelaw.acquire.retry import Bell, Halt, Reason
 from judgelaw.ledger import Completed, Ledger, LedgerView, Read, Record
-from judgelaw.render import parser_name
-from judgelaw.render.bounded import SECONDS, Reader
-from judgelaw.render.completion import Completion, Verdict
-from judgelaw.render.reading import RAN_OUT
+from judgelaw.wire import RAN_OUT, SECONDS, Completion, JudgeSpec, Reader, Verdict, parser_name
 
 FEWEST = 3
 SHARE = 0.01

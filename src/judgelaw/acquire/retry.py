@@ -1,8 +1,152 @@
-"""What follows a failed attempt: a pure decision."""
+"""How attempts and runs end: what follows a failed attempt, and why a run stops early."""
 
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
 
-from judgelaw.judges import Consequence, Failure, FailureKind
+from judgelaw.errors import InputError
+from judgelaw.ledger import Failed, Receipt, Reservation
+from judgelaw.wire import Answer, Consequence, Failure, FailureKind, JudgeSpec
+
+
+def failed(failure: Failure, reservation: Reservation, sent_at: float, now: float) -> Failed:
+    """Return the ending of an attempt that failed."""
+    return Failed(
+        reservation=reservation,
+        sent_at=sent_at,
+        ended_at=now,
+        kind=failure.kind.value,
+        detail=failure.detail,
+        status=failure.status,
+        at_risk=failure.kind.at_risk,
+        refused=failure.kind is FailureKind.REFUSED,
+    )
+
+
+def receipt_of(answer: Answer, spec: JudgeSpec) -> Receipt:
+    """Return what the provider says of its reply."""
+    return Receipt(
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        cached_tokens=answer.cached_tokens,
+        model=answer.model,
+        fingerprint=answer.fingerprint,
+        response_id=answer.response_id,
+        # A seed that was not sent cannot come back changed.
+        echoed_seed=answer.echoed_seed if spec.seed == "sent" else None,
+        replayed=answer.replayed,
+    )
+
+
+def unmetered(spec: JudgeSpec) -> InputError:
+    """Return the error of a reply without usage where a budget needs one."""
+    return InputError(
+        f"judge {spec.name} reports no token usage, so a budget in tokens or dollars cannot be "
+        "kept: the replies so far are safe; budget in calls instead, then resume"
+    )
+
+
+Sleep = Callable[[float], Coroutine[Any, Any, None]]
+
+
+class Reason(IntEnum):
+    """Why calls are left open, the gravest last."""
+
+    ATTEMPTS = 1
+    """Calls that failed as often as the study allows."""
+    POSTPONED = 2
+    """A provider asked to be left alone, or never answered."""
+    BUDGET = 3
+    UNREADABLE = 4
+    """A parser ran out of time too often: asking for more replies would be of no use."""
+    REJECTED = 5
+    """A provider rejected what one judge asks."""
+    REFUSED = 6
+    """A provider refused the key or the account."""
+    INTERRUPTED = 7
+    BROKEN = 8
+    """Something raised that nobody had foreseen."""
+
+
+class Halt:
+    """A flag that stops new calls, and that everyone who waits also waits for."""
+
+    def __init__(self, above: "Halt | None" = None) -> None:
+        self._event = asyncio.Event()
+        self._listeners: list[Callable[[], None]] = []
+        self.reason: Reason | None = None
+        self.words = ""
+        self.remedy = ""
+        self.error: Exception | None = None
+        if above is not None:
+            above.on_call(self._set)
+            if above.called:
+                self._set()
+
+    @property
+    def called(self) -> bool:
+        """Whether nothing new may start."""
+        return self._event.is_set()
+
+    def call(self, reason: Reason, words: str, *, remedy: str = "") -> None:
+        """Stop; the first reason stays. `remedy` says what to change before the run is resumed."""
+        if self.reason is None:
+            self.reason, self.words, self.remedy = reason, words, remedy
+        self._set()
+
+    def fail(self, error: Exception) -> None:
+        """Stop for an error; it is raised when what is under way has ended."""
+        self.error = self.error or error
+        self.call(Reason.BROKEN, str(error))
+
+    def on_call(self, listener: Callable[[], None]) -> None:
+        """Also tell `listener`."""
+        self._listeners.append(listener)
+
+    def _set(self) -> None:
+        """Tell everyone who waits, here and below."""
+        self._event.set()
+        for listener in self._listeners:
+            listener()
+
+    async def wait(self) -> None:
+        """Wait until somebody calls."""
+        await self._event.wait()
+
+    async def unless_called(self, waiting: Awaitable[Any]) -> bool:
+        """Wait for something, or for a call to stop; return whether to go on."""
+        task = asyncio.ensure_future(waiting)
+        call = asyncio.ensure_future(self._event.wait())
+        try:
+            await asyncio.wait({task, call}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            task.cancel()
+            call.cancel()
+        return not self.called
+
+
+class Bell:
+    """Wakes everyone who waits for a change of something shared."""
+
+    def __init__(self) -> None:
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def ring(self) -> None:
+        """Wake whoever waits."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
+
+    def heard(self) -> asyncio.Future[None]:
+        """Return what is done at the next ring."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        return future
+
 
 PATIENCE_S = 3600.0
 """A provider that asks to wait longer than this is left alone until the run is resumed."""

@@ -9,24 +9,32 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from judgelaw.acquire.acquisition import (
+    Acquisition,
+    note_ledger,
+    unexplained,
+    unread,
+    write_outputs,
+)
 from judgelaw.acquire.engine import GRACE_S, Stop, drive, real_effects, signals
-from judgelaw.acquire.halt import Halt, Reason
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.progress import Observer, Silent
 from judgelaw.acquire.readings import read_again
-from judgelaw.acquire.run import Acquisition, unexplained, unread, write_outputs
-from judgelaw.acquire.shared import note_ledger
-from judgelaw.design.manifest import ITEMS, MANIFEST, PROMPTS, FrozenRun, open_run
-from judgelaw.design.record import RECORD
-from judgelaw.design.store import file_sha256
+from judgelaw.acquire.retry import Halt, Reason
 from judgelaw.errors import LeaseLostError, RunError
-from judgelaw.ledger import LEDGER_NAME, RunLock, SqliteView
-from judgelaw.ledger.archive import archive
-from judgelaw.ledger.postgres import Others, PostgresLedger
-from judgelaw.ledger.postgres_address import Address
-from judgelaw.ledger.postgres_session import Terms
-from judgelaw.ledger.postgres_view import PostgresView
-from judgelaw.render import parser_name
+from judgelaw.ledger import (
+    LEDGER_NAME,
+    Address,
+    Others,
+    PostgresLedger,
+    PostgresView,
+    RunLock,
+    SqliteView,
+    Terms,
+    archive,
+)
+from judgelaw.study import ITEMS, MANIFEST, PROMPTS, RECORD, FrozenRun, file_sha256, open_run
+from judgelaw.wire import parser_name
 
 INPUTS = (RECORD, ITEMS, PROMPTS)
 """What a worker needs of a run folder; hidden labels of controls stay at home."""

@@ -1,7 +1,16 @@
 """One complete analysis of one calls table: tensors in, frozen values out."""
 
 from judgelaw.analysis.comparison import Comparison, Difference, compare
-from judgelaw.analysis.complete import analyze
+from judgelaw.analysis.complete_analysis import (
+    TABLES,
+    analyze,
+    draws_for,
+    infer_roles,
+    main_layer,
+    make_tables,
+)
+from judgelaw.analysis.component_tables import Context
+from judgelaw.analysis.outcomes import coverage, position_choices
 from judgelaw.analysis.values import (
     Analysis,
     Component,
@@ -20,10 +29,12 @@ from judgelaw.analysis.values import (
 )
 
 __all__ = [
+    "TABLES",
     "Analysis",
     "Comparison",
     "Component",
     "Components",
+    "Context",
     "Difference",
     "Identity",
     "ItemValues",
@@ -38,4 +49,10 @@ __all__ = [
     "Table",
     "analyze",
     "compare",
+    "coverage",
+    "draws_for",
+    "infer_roles",
+    "main_layer",
+    "make_tables",
+    "position_choices",
 ]

@@ -7,15 +7,19 @@ from itertools import combinations
 import numpy as np
 
 from judgelaw.analysis.components import Resampling, inferences
-from judgelaw.analysis.depths import AtDepth, Declaration, at_depth
-from judgelaw.analysis.values import Floats, Pair, pair_of
-from judgelaw.diagnose.matching import Matched, match
-from judgelaw.diagnose.ranking import RankStability, rank_stability
+from judgelaw.analysis.values import Pair, pair_of
+from judgelaw.arrays import Floats
+from judgelaw.diagnose import Matched, RankStability, match, rank_stability
 from judgelaw.estimate import COMPONENTS
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.bands import item_bands
-from judgelaw.uncertainty.contrasts import judge_difference
-from judgelaw.uncertainty.new_items import item_difference
+from judgelaw.uncertainty import (
+    AtDepth,
+    Declaration,
+    at_depth,
+    item_bands,
+    item_difference,
+    judge_difference,
+)
 
 _NO_WIDTH = 1e-12
 

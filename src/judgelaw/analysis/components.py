@@ -5,15 +5,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgelaw.analysis.depths import AtDepth
-from judgelaw.analysis.values import Component, Floats, LargestComponent, Pair, pair_of
+from judgelaw.analysis.values import Component, LargestComponent, Pair, pair_of
+from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS
-from judgelaw.uncertainty.bands import Bands, item_bands, stratum_rows
-from judgelaw.uncertainty.inference import Inference
-from judgelaw.uncertainty.items import item_interval
-from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
-from judgelaw.uncertainty.projection import Scope
-from judgelaw.uncertainty.results import Interval
+from judgelaw.uncertainty import (
+    AtDepth,
+    Bands,
+    Inference,
+    Interval,
+    NewItems,
+    Scope,
+    item_bands,
+    item_interval,
+    new_item_bounds,
+    stratum_rows,
+)
 
 _PARTS = COMPONENTS[:-1]
 _TOTAL = COMPONENTS.index("total")

@@ -16,9 +16,9 @@ from judgelaw.analysis.values import (
     LargestComponent,
     Table,
 )
-from judgelaw.diagnose.finding import Finding
+from judgelaw.diagnose import Finding
 from judgelaw.estimate import COMPONENTS
-from judgelaw.uncertainty.permutation import PermutationTest
+from judgelaw.uncertainty import PermutationTest
 
 SCHEMA = "judgelaw.analysis/1"
 

@@ -19,8 +19,7 @@ from math import ceil
 from judgelaw.analysis.components import CLAIM
 from judgelaw.analysis.values import Component, Components, LargestComponent, Pair, PromptLean
 from judgelaw.estimate import COMPONENTS
-from judgelaw.uncertainty.inference import Inference
-from judgelaw.uncertainty.projection import Scope
+from judgelaw.uncertainty import Inference, Scope
 
 _WORDS = {
     "call": "repeat-to-repeat noise",

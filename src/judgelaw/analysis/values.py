@@ -5,15 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from judgelaw.diagnose.finding import Cell, Finding
+from judgelaw.arrays import Floats
+from judgelaw.diagnose import Cell, Finding
 from judgelaw.estimate import COMPONENTS, Design
-from judgelaw.uncertainty.calls import ErrorSplit
-from judgelaw.uncertainty.permutation import PermutationTest
-from judgelaw.uncertainty.results import Interval
+from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
 
-Floats = NDArray[np.float64]
 Pair = tuple[float, float]
 Key = tuple[str | None, str]
 """Layer (None where the data has none) and judge."""

@@ -3,6 +3,8 @@
 Commands load when they are called, so that `judgelaw --help` answers at once.
 """
 
-from judgelaw.cli._main import main
+from judgelaw.cli.program import main
 
-__all__ = ["main"]
+__all__ = [
+    "main",
+]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, progress, say, show_table, write_json
-from judgelaw.cli._source import permutations_option, resampling_options, source_options
-from judgelaw.runs.source import Reading, Source, read_source
+from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
+from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
+from judgelaw.runs import Reading, Source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Component, JudgeAnalysis
+
 
 _NEGATIVE = (
     "Negative estimates are printed as they come: the truth is never below 0, so such a component "
@@ -76,7 +76,7 @@ def command(
     calls = read_source(source, reading)
     analysis = analyse(calls, draws=draws, seed=seed, permutations=permutations)
     if tables_folder is not None:
-        from judgelaw.report.tables import write_tables
+        from judgelaw.page import write_tables
 
         written = write_tables(analysis.tables, tables_folder)
         echo(f"{len(written)} files in {tables_folder}", err=True)
@@ -94,7 +94,7 @@ def analyse(
     permutations: int | None = None,
 ) -> "Analysis":
     """Analyse what was read, with a bar where it takes long."""
-    from judgelaw.runs.answer import analyze_source
+    from judgelaw.runs import analyze_source
 
     facets = sum((len(t.prompts) > 1) + (len(t.orders) > 1) for t in calls.tensors.values())
     tests = 0 if permutations == 0 else facets

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, plain, say, show_table, write_json
-from judgelaw.cli._source import resampling_options, source_options
+from judgelaw.cli.options import examples, resampling_options, source_options
+from judgelaw.cli.terminal import echo, plain, say, show_table, write_json
 from judgelaw.errors import InputError
-from judgelaw.runs.source import Reading, Source, read_source
+from judgelaw.runs import Reading, Source, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.analysis.comparison import Comparison, Difference
-    from judgelaw.analysis.depths import Declaration
+    from judgelaw.analysis import Comparison, Difference
     from judgelaw.tensor import VerdictTensor
+    from judgelaw.uncertainty import Declaration
+
 
 _TIE = 1e-12
 
@@ -49,8 +49,7 @@ def command(
     difference is paired by item, at the depth that all judges have. The intervals hold together:
     they are adjusted for all differences printed.
     """
-    from judgelaw.analysis.comparison import compare
-    from judgelaw.analysis.effort import draws_for
+    from judgelaw.analysis import compare, draws_for
 
     read = [read_source(source, replace(reading, judges=())) for source in sources]
     named = _named(sources, read, reading.judges)
@@ -69,7 +68,7 @@ def command(
 
 
 def _declared(paths: Sequence[str], read: Sequence[Source]) -> "Declaration":
-    from judgelaw.analysis.depths import Declaration
+    from judgelaw.uncertainty import Declaration
 
     first = read[0]
     for path, calls in zip(paths, read, strict=True):
@@ -105,7 +104,7 @@ def _named(
 
 
 def _show(c: "Comparison") -> None:
-    from judgelaw.uncertainty.call_variance import MIN_REPEATS
+    from judgelaw.uncertainty import MIN_REPEATS
 
     for line in _sentences(c):
         say(line)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, say, show_table
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import echo, say, show_table
 from judgelaw.errors import writing
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
+
 
 _ITEMS = 40
 _REPEATS = 4
@@ -60,9 +61,9 @@ def command(out: Path) -> None:
     Everything is real but the judge: study, manifest, ledger, parser, analysis, report. No key, no
     network.
     """
-    from judgelaw.cli._audit import audit_study
     from judgelaw.cli.analyze import show
-    from judgelaw.runs.page import REPORT
+    from judgelaw.cli.audit import audit_study
+    from judgelaw.runs import REPORT
 
     study = _written(out)
     audited = audit_study(study, out / "run")

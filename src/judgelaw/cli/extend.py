@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, progress
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import echo, progress
 
 
 @click.command(epilog=examples("judgelaw extend runs/quickstart --repeats 8"))
@@ -24,9 +24,8 @@ def command(run: Path, repeats: int | None, layer: str | None, prompts: int | No
     """
     if repeats is None and prompts is None:
         raise click.UsageError("say what to add: --repeats N, or --prompts N for a generator")
-    from judgelaw.cli._acquire import require_folder
-    from judgelaw.design import open_run
-    from judgelaw.render import extend
+    from judgelaw.cli.options import require_folder
+    from judgelaw.study import extend, open_run
 
     require_folder(run)
     before = open_run(run).count

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import say, show_table, write_json
-from judgelaw.cli._source import source_options
-from judgelaw.runs.source import Reading, Source, read_source
+from judgelaw.cli.options import examples, source_options
+from judgelaw.cli.terminal import say, show_table, write_json
+from judgelaw.runs import Reading, Source, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.uncertainty.gate import Gate, Limit
-    from judgelaw.uncertainty.projection import Scope
+    from judgelaw.uncertainty import Gate, Limit, Scope
+
 
 PASSED, FAILED, INCONCLUSIVE = 0, 1, 7
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -93,7 +92,7 @@ def command(
     judge that keeps all of them fails by chance in 5 of 100 cases at most, however many they are.
     Exit codes: 0 passed, 1 failed, 7 inconclusive.
     """
-    from judgelaw.runs.answer import check_source
+    from judgelaw.runs import check_source
 
     calls = read_source(source, reading)
     limits = limits_of(calls, maxima, minima)
@@ -108,7 +107,7 @@ def command(
 
 def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "list[Limit]":
     """Return the limits asked for, or those of the study where none are."""
-    from judgelaw.uncertainty.gate import Limit
+    from judgelaw.uncertainty import Limit
 
     asked = [("max", text) for text in maxima] + [("min", text) for text in minima]
     if asked:
@@ -117,7 +116,7 @@ def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "l
 
 
 def _limit(side: Literal["max", "min"], text: str) -> "Limit":
-    from judgelaw.uncertainty.gate import Limit
+    from judgelaw.uncertainty import Limit
 
     name, equals, number = text.partition("=")
     try:
@@ -136,18 +135,18 @@ def _write(
     json_file: str | None,
     on_inconclusive: str | None,
 ) -> None:
-    from judgelaw.report import gate as files
+    from judgelaw.page import junit, markdown, write
 
     if junit_file is not None:
-        files.write(files.junit(report, on_inconclusive=on_inconclusive), junit_file)
+        write(junit(report, on_inconclusive=on_inconclusive), junit_file)
     if summary_file is not None:
-        files.write(files.markdown(report), summary_file, append=True)
+        write(markdown(report), summary_file, append=True)
     if json_file is not None:
         write_json(report.to_json(), json_file)
 
 
 def _show(report: "Gate") -> None:
-    from judgelaw.report.gate import asked, bounds, levels, number, reasons, target
+    from judgelaw.page import asked, bounds, levels, number, reasons, target
 
     kept = sum(d.verdict == "pass" for d in report.limits)
     verdict = {"pass": "passed", "fail": "failed"}.get(report.verdict, report.verdict)

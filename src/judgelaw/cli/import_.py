@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, progress, say, write_json
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import echo, progress, say, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
-    from judgelaw.importers import Survey
+    from judgelaw.tables.importers import Survey
+
 
 SOURCES = ("inspect", "promptfoo", "lm-eval", "openai-batch", "anthropic-batch", "csv")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -103,8 +104,8 @@ def command(
     are found without it. Copies of one response are refused: they are no repeats.
     """
     target = _target(out)
-    from judgelaw.importers import Rules, import_log
     from judgelaw.tables import write_calls
+    from judgelaw.tables.importers import Rules, import_log
 
     rules = Rules(
         fields={part: path for part, path in fields.items() if path is not None},

@@ -1,15 +1,173 @@
 """`judgelaw init`: a commented study to start from."""
 
+import json
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo
-from judgelaw.cli._study_text import PROVIDERS, items_text, study_text
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import echo
 from judgelaw.errors import InputError, writing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """What a kind of server needs in a study, and a model to suggest."""
+
+    provider: str
+    model: str
+    base_url: str | None = None
+    api_key: str | None = None
+    seed: str = "sent"
+    decoding: str = "temperature: 1.0, top_p: 1.0, max_tokens: 8"
+    truncated: str = "parse # an answer cut at its cap is read; `invalid` makes it invalid"
+    grammar: str | None = None
+    remark: str = ""
+
+
+_INVALID = "invalid # an answer cut at its cap counts as invalid; `parse` reads it"
+
+PROVIDERS = {
+    "openai": Provider(
+        provider="openai-chat",
+        model="gpt-4.1-mini",
+        base_url="https://api.openai.com/v1",
+        api_key="env:OPENAI_API_KEY",
+        decoding="temperature: 1.0, top_p: 1.0, max_tokens: 512",
+        truncated=_INVALID,
+    ),
+    "anthropic": Provider(
+        provider="anthropic",
+        model="claude-haiku-4-5-20251001",
+        base_url="https://api.anthropic.com",
+        api_key="env:ANTHROPIC_API_KEY",
+        seed="logical",
+        decoding="temperature: 1.0, max_tokens: 512",
+        truncated=_INVALID,
+        remark="the messages format takes no seed: seeds are recorded, not sent",
+    ),
+    "vllm": Provider(
+        provider="openai-chat",
+        model="Qwen/Qwen2.5-7B-Instruct",
+        base_url="http://127.0.0.1:8000/v1",
+        remark="vllm serve MODEL",
+    ),
+    "ollama": Provider(
+        provider="openai-chat",
+        model="llama3.2",
+        base_url="http://127.0.0.1:11434/v1",
+        remark="ollama pull MODEL; ollama serve",
+    ),
+    "llamacpp": Provider(
+        provider="openai-chat",
+        model="local",
+        base_url="http://127.0.0.1:8080/v1",
+        remark="llama-server -m MODEL.gguf",
+    ),
+    "embedded": Provider(
+        provider="embedded",
+        model="SmolLM2-135M-Instruct",
+        grammar='\'root ::= "A" | "B" | "TIE"\' # it can say nothing else',
+        remark="a small model inside judgelaw: no network, no key",
+    ),
+}
+
+STUDY = Template("""\
+# A judgelaw study. Check it with `judgelaw check $file`, run it with `judgelaw audit $file`.
+version: 1
+name: $name
+seed: $seed # every random choice derives from it: items, prompts, schedule, call seeds
+
+items:
+  source: jsonl # jsonl | csv | parquet | llmbar
+  path: items.jsonl # id, stratum, instruction, candidate_1, candidate_2, gold
+  # fields: {instruction: prompt, candidate_1: chosen} # names in the file, where they differ
+  # sample: {per_stratum: 10} # so many of each stratum; absent: all
+
+# The paper's six wrappers around one criterion. Your own instead:
+#   {policy: census, templates: [{id: plain, prefix: "Which is better?\\n", suffix: "\\nA or B?"}]}
+#   {policy: census, path: prompts/*.txt} # with {instruction} {candidate_a} {candidate_b}
+#   {policy: generator, count: 40, grammar: wrappers} # a sample: the estimate is about the grammar
+prompts: paper-six
+orders: {AB: 0.5, BA: 0.5} # both orders of the candidates, and their weights
+repeats: 4 # calls in every item x prompt x order; 4 or more give call standard errors
+
+judges:
+  - name: judge
+    provider: $provider$remark
+$address    model: $model
+    # revision: "..." # recorded, part of the configuration
+    decoding: {$decoding} # what is absent is not sent
+    seed: $policy # sent | logical | none: every call has a seed of its own
+    parser: first-line # the first non-empty line must be A, B or TIE
+    truncated: $truncated
+    # price: {input_per_mtok: 0.2, output_per_mtok: 0.6} # needed for a budget in usd
+
+# Streams of calls besides the audit. `control` sends byte-identical requests under hidden labels:
+# its true prompt effect is zero, so it shows what a flip rate reports where nothing is there.
+# layers:
+#   - {name: audit, role: audit}
+#   - {name: control, role: control, labels: 6}
+
+transport: {concurrency: 8, timeout_s: 60, attempts: 5}
+# budget: {calls: 5000, usd: 25} # the run stops there and resumes when it is raised
+# gate: {prompt: 0.02, order: 0.05, invalid: 0.01} # for `judgelaw gate`
+""")
+
+ITEMS = (
+    {
+        "id": "example-1",
+        "stratum": "example",
+        "instruction": "What is 17 + 26?",
+        "candidate_1": "43",
+        "candidate_2": "33",
+        "gold": "candidate_1",
+    },
+    {
+        "id": "example-2",
+        "stratum": "example",
+        "instruction": "Answer with one word: what colour is snow?",
+        "candidate_1": "Snow is usually white in colour.",
+        "candidate_2": "White",
+        "gold": "candidate_2",
+    },
+)
+
+
+def study_text(kind: str, model: str, *, file: str, name: str, seed: int) -> str:
+    """Return the study for one kind of server."""
+    chosen = PROVIDERS[kind]
+    address = "".join(
+        f"    {key}: {value}\n"
+        for key, value in (
+            ("base_url", chosen.base_url),
+            ("api_key", chosen.api_key),
+            ("grammar", chosen.grammar),
+        )
+        if value is not None
+    )
+    return STUDY.substitute(
+        file=file,
+        name=name,
+        seed=seed,
+        provider=chosen.provider,
+        remark=f" # {chosen.remark}" if chosen.remark else "",
+        address=address,
+        model=json.dumps(model, ensure_ascii=False),
+        decoding=chosen.decoding,
+        truncated=chosen.truncated,
+        policy=chosen.seed,
+    )
+
+
+def items_text() -> str:
+    """Return two items to replace."""
+    return "".join(json.dumps(item) + "\n" for item in ITEMS)
+
 
 _SEED = 20261115
 

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, progress, say, show_table, write_json
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from judgelaw.simulate import Finding
+    from judgelaw.replication import Finding
+
 
 SCHEMA = "judgelaw.paper/1"
 
@@ -73,7 +74,7 @@ def command(
     Simulated tables are regenerated; every table is checked for the paper's own identities; with a
     calls table its empirical tables are recomputed. What does not agree is shown, never adjusted.
     """
-    from judgelaw.simulate import check_identities
+    from judgelaw.replication import check_identities
 
     findings = [*check_identities(), *_instrument()]
     findings += _empirical(calls_file, layers, seed)
@@ -91,7 +92,7 @@ _VERDICTS = ("agrees", "differs", "not available")
 
 
 def _simulated(items: int, datasets: int, experiments: int, seed: int) -> "list[Finding]":
-    from judgelaw.simulate import (
+    from judgelaw.replication import (
         compare_decision,
         compare_panel,
         compare_point,
@@ -116,8 +117,8 @@ def _instrument() -> "list[Finding]":
     """Hold the built-in prompt instrument against the published hashes."""
     import hashlib
 
-    from judgelaw.design.instrument import instruction_blocks
-    from judgelaw.simulate import published, stated
+    from judgelaw.replication import published, stated
+    from judgelaw.study import instruction_blocks
 
     label = "tab:s-prompt-hashes"
     blocks = instruction_blocks()
@@ -137,7 +138,7 @@ def _instrument() -> "list[Finding]":
 def _empirical(calls: Path | None, layers: tuple[str, ...], seed: int) -> "list[Finding]":
     if calls is None:
         return []
-    from judgelaw.simulate import Resampling, find_corpus, recompute
+    from judgelaw.replication import Resampling, find_corpus, recompute
     from judgelaw.tables import read_tensors
 
     named = _layer_names(layers)
@@ -170,8 +171,8 @@ def _sentence(findings: "Sequence[Finding]") -> str:
 def _write_page(findings: "Sequence[Finding]", target: Path) -> None:
     """Write one page: a section for each published table, what differs first."""
     from judgelaw.analysis import Table
-    from judgelaw.report import page
-    from judgelaw.runs.page import write_page
+    from judgelaw.page import page
+    from judgelaw.runs import write_page
 
     columns = ("row", "what", "held", "published", "here", "tolerance", "verdict")
     groups: dict[str, list[Finding]] = {}

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, progress, say, show_table, write_json
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
-    from judgelaw.design import JudgeSpec
+    from judgelaw.decide import Outlook, Promise, Sizes, Workload
     from judgelaw.estimate import Design
-    from judgelaw.plan import Outlook, Promise, Sizes, Workload
-    from judgelaw.render.preview import Preview
-    from judgelaw.uncertainty.projection import Scope
+    from judgelaw.study import Preview
+    from judgelaw.uncertainty import Scope
+    from judgelaw.wire import JudgeSpec
+
 
 _DEPTHS = (2, 4, 8, 16)
 _LATENCY_S = 1.0
@@ -135,8 +136,7 @@ def command(
     Nothing is sent. Half widths are of 95% intervals, and hold with the chance of --assurance: for
     the items asked, if they were asked again, and with a pilot for new items like them.
     """
-    from judgelaw.design import load_study
-    from judgelaw.render.preview import preview
+    from judgelaw.study import load_study, preview
 
     if scope == "new" and pilot is None:
         raise InputError(
@@ -155,7 +155,7 @@ def command(
 
 
 def _cost(seen: "Preview", spec: "JudgeSpec", latency_s: float) -> "Workload":
-    from judgelaw.plan import Price, workload
+    from judgelaw.decide import Price, workload
 
     total = sum(block.count for block in seen.planned)
     calls = sum(block.count for block in seen.planned if block.judge.name == spec.name)
@@ -182,7 +182,7 @@ def _outlook(
     seen: "Preview", pilot: str | None, law: str, assurance: float
 ) -> "tuple[Outlook, str]":
     """Return where the look ahead comes from, and that in words."""
-    from judgelaw.plan import outlook_from_law, outlook_from_pilot
+    from judgelaw.decide import outlook_from_law, outlook_from_pilot
 
     block = seen.planned[0]
     K, O = len(block.prompts), len(block.orders)
@@ -195,7 +195,7 @@ def _outlook(
             "order or item. Effects make intervals wider, so nothing is promised. "
             "Give a pilot of some 20 items with two repeats or more (--pilot)."
         )
-    from judgelaw.runs.source import read_source
+    from judgelaw.runs import read_source
 
     source = read_source(pilot)
     judges = source.main()
@@ -266,7 +266,7 @@ def _expect(
 def _summary(seen: "Preview", costs: "dict[str, Workload]", expected: Expected) -> dict[str, Any]:
     wanted = expected.wanted
     return {
-        "schema": "judgelaw.plan/1",
+        "schema": "judgelaw.decide/1",
         "study": seen.run.study.name,
         "calls": seen.run.count,
         "judges": {name: asdict(cost) for name, cost in costs.items()},
@@ -346,7 +346,7 @@ def _sentence(seen: "Preview", costs: "dict[str, Workload]", expected: Expected)
 
 def _answer(seen: "Preview", expected: Expected, wanted: "Sizes") -> str:
     """Say which repeats, and which items, reach a wanted width."""
-    from judgelaw.plan.assurance import MOST_ITEMS, MOST_REPEATS
+    from judgelaw.decide import MOST_ITEMS, MOST_REPEATS
 
     cells = len(seen.planned[0].prompts) * len(seen.planned[0].orders)
 

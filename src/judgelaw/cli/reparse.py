@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, show_table, write_json
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import echo, show_table, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
-    from judgelaw.acquire.reparse import Reparse
-    from judgelaw.design import FrozenRun, JudgeSpec
+    from judgelaw.acquire import Reparse
+    from judgelaw.study import FrozenRun
+    from judgelaw.wire import JudgeSpec
+
 
 SCHEMA = "judgelaw.reparse/1"
 
@@ -46,8 +48,8 @@ def command(
     Both versions stay in the ledger. Nothing is sent, and RUN/calls.parquet keeps the verdicts of
     the frozen parser; --out writes a table with the new ones.
     """
-    from judgelaw.acquire.reparse import reparse, with_parser
-    from judgelaw.design import open_run
+    from judgelaw.acquire import reparse, with_parser
+    from judgelaw.study import open_run
 
     frozen = open_run(run)
     rules = {"truncated": truncated} if truncated else {}
@@ -85,9 +87,9 @@ def _yaml(text: str) -> Any:
 
 
 def _write(frozen: "FrozenRun", specs: "dict[str, JudgeSpec]", out: Path) -> None:
-    from judgelaw.acquire.outputs import write_results
+    from judgelaw.acquire import write_results
     from judgelaw.ledger import LEDGER_NAME, SqliteView
-    from judgelaw.render import parser_name
+    from judgelaw.wire import parser_name
 
     parsers = {name: parser_name(specs.get(name, spec)) for name, spec in frozen.judges.items()}
     with SqliteView(frozen.path / LEDGER_NAME) as view:

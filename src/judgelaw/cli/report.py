@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, progress
-from judgelaw.cli._source import permutations_option, resampling_options, source_options
+from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
+from judgelaw.cli.terminal import echo, progress
 from judgelaw.errors import InputError
-from judgelaw.runs.page import REPORT, report_page, write_page
-from judgelaw.runs.source import Reading, Source, read_source
+from judgelaw.runs import REPORT, Reading, Source, read_source, report_page, write_page
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
@@ -70,7 +68,7 @@ def command(
     echo(str(target))
     written = [target]
     if figures_folder is not None:
-        from judgelaw.report.export import figures, write_figures
+        from judgelaw.page import figures, write_figures
 
         files = write_figures(figures(analysis, calls.tensors), figures_folder)
         echo(f"{len(files)} files in {figures_folder}", err=True)
@@ -81,7 +79,7 @@ def command(
 
 def _list_sums(run: Path, written: list[Path]) -> None:
     """Enter what was written into a run folder in its SHA256SUMS, as `verify` expects."""
-    from judgelaw.design import write_sums
+    from judgelaw.study import write_sums
 
     root = run.resolve()
     inside = [path.resolve() for path in written if path.resolve().is_relative_to(root)]

@@ -2,8 +2,8 @@
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import write_json
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import write_json
 
 
 @click.command(epilog=examples("judgelaw schema -o study.schema.json"))
@@ -14,6 +14,6 @@ def command(out: str) -> None:
     With `# yaml-language-server: $schema=study.schema.json` as the first line of a study, an
     editor completes its keys and marks its mistakes.
     """
-    from judgelaw.design.schema import study_schema
+    from judgelaw.study import study_schema
 
     write_json(study_schema(), out)

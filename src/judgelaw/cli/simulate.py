@@ -6,8 +6,150 @@ from typing import Any, TypeVar
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import plain, progress, say, show_table, write_json
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import plain, progress, say, show_table, write_json
+from judgelaw.errors import InputError, writing
+from judgelaw.replication import CustomStudy, DecisionStudy, PanelStudy, PointStudy, SampledStudy
+
+_SUFFIXES = (".svg", ".pdf", ".png")
+
+
+def check_figure_path(path: Path) -> None:
+    """Refuse a path of another format, before the work that would be lost with it."""
+    if path.suffix not in _SUFFIXES:
+        raise InputError(f"{path}: a figure is written as {', '.join(_SUFFIXES)}; name it so")
+
+
+def save_figure(chart: Any, path: Path) -> None:
+    """Write an Altair chart as a static file, in the format of the suffix."""
+    import vl_convert
+
+    check_figure_path(path)
+    spec = chart.to_dict()
+    with writing(path):
+        if path.suffix == ".svg":
+            path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+        elif path.suffix == ".pdf":
+            path.write_bytes(vl_convert.vegalite_to_pdf(spec))
+        else:
+            path.write_bytes(vl_convert.vegalite_to_png(spec, scale=3))
+
+
+Columns = dict[str, Callable[[Any], str]]
+
+POINT: Columns = {
+    "K": lambda r: str(r.prompts),
+    "truth": lambda r: f"{r.truth:.2f}",
+    "R": lambda r: str(r.repeats),
+    "plug-in bias": lambda r: f"{r.plugin_bias:+.5f}",
+    "exact bias": lambda r: f"{r.analytic_bias:+.5f}",
+    "debiased bias": lambda r: f"{r.debiased_bias:+.5f}",
+    "MC error": lambda r: f"{r.debiased_se:.5f}",
+    "MSE ratio": lambda r: f"{r.mse_ratio:.3f}",
+    "exact ratio": lambda r: f"{r.exact_mse_ratio:.3f}",
+    "negative": lambda r: f"{r.negative_share:.3f}",
+    "two-repeat bias": lambda r: f"{r.panel_bias:+.5f}",
+}
+
+DECISION: Columns = {
+    "truth": lambda r: f"{r.truth:.2f}",
+    "R": lambda r: str(r.repeats),
+    "plug-in fires": lambda r: f"{r.rule_rate_plugin:.4f}",
+    "debiased fires": lambda r: f"{r.rule_rate_debiased:.4f}",
+    "MC error": lambda r: f"{r.rule_rate_debiased_se:.4f}",
+}
+
+PANEL: Columns = {
+    "law": lambda r: r.law,
+    "R": lambda r: str(r.repeats),
+    "method": lambda r: r.method,
+    "bias": lambda r: f"{r.bias:+.5f}",
+    "MC error": lambda r: f"{r.bias_se:.5f}",
+    "coverage": lambda r: f"{r.coverage:.4f}",
+    "width": lambda r: f"{r.width:.5f}",
+    "no interval": lambda r: f"{r.without_interval:.4f}",
+}
+
+SAMPLED: Columns = {
+    "K": lambda r: str(r.prompts),
+    "R": lambda r: str(r.repeats),
+    "method": lambda r: r.method,
+    "plug-in bias": lambda r: f"{r.plugin_bias:+.4f}",
+    "exact bias": lambda r: f"{r.analytic_bias:+.4f}",
+    "bias": lambda r: f"{r.bias:+.5f}",
+    "MC error": lambda r: f"{r.bias_se:.5f}",
+    "coverage": lambda r: f"{r.coverage:.4f}",
+    "width": lambda r: f"{r.width:.4f}",
+}
+
+CUSTOM: Columns = {
+    "component": lambda r: r.component,
+    "K": lambda r: str(r.prompts),
+    "O": lambda r: str(r.orders),
+    "truth": lambda r: f"{r.truth:.5f}",
+    "R": lambda r: str(r.repeats),
+    "plug-in bias": lambda r: f"{r.plugin_bias:+.5f}",
+    "exact bias": lambda r: f"{r.analytic_bias:+.5f}",
+    "debiased bias": lambda r: f"{r.debiased_bias:+.5f}",
+    "MC error": lambda r: f"{r.debiased_se:.5f}",
+    "MSE ratio": lambda r: f"{r.mse_ratio:.3f}",
+    "exact ratio": lambda r: f"{r.exact_mse_ratio:.3f}",
+    "negative": lambda r: f"{r.negative_share:.3f}",
+}
+
+
+def point_sentence(study: PointStudy) -> str:
+    """Say what the table of biases shows."""
+    summary = study.summary
+    low, high = summary.mse_ratio_range
+    return (
+        f"The plug-in is off by what theory says (largest discrepancy "
+        f"{summary.largest_discrepancy:.1e}); the debiased estimate is within "
+        f"{summary.largest_z:.1f} Monte Carlo errors of the truth, with a mean squared error "
+        f"{low:.1f} to {high:.1f} times smaller."
+    )
+
+
+def decision_sentence(study: DecisionStudy) -> str:
+    """Say how often the rule fires where nothing is to be found."""
+    first = study.rows[0]
+    return (
+        f"With no prompt effect and R = {first.repeats}, the rule above {study.tau:g} fires in "
+        f"{first.rule_rate_plugin:.1%} of data sets for the plug-in and in "
+        f"{first.rule_rate_debiased:.1%} for the debiased estimate."
+    )
+
+
+def panel_sentence(study: PanelStudy) -> str:
+    """Say how the two intervals cover and how wide they are."""
+    panel, complete = ([r for r in study.rows if r.method == m] for m in ("panel", "complete"))
+    shorter = [c.width / p.width for p, c in zip(panel, complete, strict=True)]
+    coverage = [row.coverage for row in study.rows]
+    return (
+        f"Intervals of nominal 95 % hold the truth in {min(coverage):.1%} to {max(coverage):.1%} "
+        f"of experiments; those of the complete estimator are {min(shorter):.2f} to "
+        f"{max(shorter):.2f} times as wide as the panel's."
+    )
+
+
+def sampled_sentence(study: SampledStudy) -> str:
+    """Say what small numbers of prompts do to the interval."""
+    paper, small = study.rows[:2]
+    return (
+        f"At K = {paper.prompts} the normal interval holds the truth in {paper.coverage:.1%} of "
+        f"data sets and the small-K form in {small.coverage:.1%}."
+    )
+
+
+def custom_sentence(study: CustomStudy) -> str:
+    """Say how far off the two estimates are at the smallest depth."""
+    first = study.rows[0]
+    return (
+        f"Truth {first.truth:.5f} ({first.component}); at R = {first.repeats} the plug-in is off "
+        f"by {first.plugin_bias:+.5f}, the debiased estimate by {first.debiased_bias:+.5f} with a "
+        f"Monte Carlo error of {first.debiased_se:.5f}."
+    )
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,18 +208,14 @@ def point(
     K = 5 and 6 prompts, truth 0 and .03, R = 2, 4, 8 as prefixes, two orders, the base law
     (.4, .3, .2, .1).
     """
-    from judgelaw.cli._simulations import POINT, point_sentence
-    from judgelaw.simulate import simulate_point
+    from judgelaw.replication import simulate_point
 
     if figure_file is not None:
-        from judgelaw.cli._figures import check_figure_path
-
         check_figure_path(figure_file)
     with progress("simulating items", 4 * items) as advance:
         study = simulate_point(items=items, seed=seed, progress=advance)
     if figure_file is not None:
-        from judgelaw.cli._figures import save_figure
-        from judgelaw.simulate import figure
+        from judgelaw.replication import figure
 
         save_figure(figure(study), figure_file)
     if page_file is not None:
@@ -94,8 +232,7 @@ def point(
 @_json
 def decision(*, seed: int, json_file: str | None, **options: Any) -> None:
     """How often "mean prompt component above tau" fires, at truth 0 and at .03."""
-    from judgelaw.cli._simulations import DECISION, decision_sentence
-    from judgelaw.simulate import simulate_decision
+    from judgelaw.replication import simulate_decision
 
     with progress("simulating items", 2 * options["datasets"] * options["items"]) as advance:
         study = simulate_decision(**options, seed=seed, progress=advance)
@@ -113,8 +250,7 @@ def panel(*, experiments: int, items: int, seed: int, json_file: str | None) -> 
     The published table does not give its laws: concentrated is (.9, .05, .03, .02) here, diffuse
     and the alternatives (.4, .3, .2, .1).
     """
-    from judgelaw.cli._simulations import PANEL, panel_sentence
-    from judgelaw.simulate import simulate_panel
+    from judgelaw.replication import simulate_panel
 
     with progress("simulating items", 4 * experiments * items) as advance:
         study = simulate_panel(experiments=experiments, items=items, seed=seed, progress=advance)
@@ -142,8 +278,7 @@ def sampled(
     *, prompts: tuple[int, ...], truth: float, family: Any, json_file: str | None, **options: int
 ) -> None:
     """Coverage of the sampled-prompt interval as the number K of sampled prompts grows."""
-    from judgelaw.cli._simulations import SAMPLED, sampled_sentence
-    from judgelaw.simulate import SAMPLED_PROMPTS, simulate_sampled
+    from judgelaw.replication import SAMPLED_PROMPTS, simulate_sampled
     from judgelaw.worlds import PromptGenerator
 
     chosen = prompts or SAMPLED_PROMPTS
@@ -174,9 +309,8 @@ def custom(*, world_file: Path, items: int | None, seed: int | None, json_file: 
       items: 20000               # N
       component: prompt          # the one to study
     """  # noqa: D301 - click reads the backspace as "do not rewrap"
-    from judgelaw.cli._simulations import CUSTOM, custom_sentence
-    from judgelaw.cli._worlds import read_world
-    from judgelaw.simulate import simulate_custom
+    from judgelaw.cli.world_file import read_world
+    from judgelaw.replication import simulate_custom
 
     world, design = read_world(world_file, items=items, seed=seed)
     with progress("simulating items", design["items"]) as advance:
@@ -186,9 +320,9 @@ def custom(*, world_file: Path, items: int | None, seed: int | None, json_file: 
 
 def _write_page(study: Any, sentence: str, columns: Any, target: Path) -> None:
     from judgelaw.analysis import Table
-    from judgelaw.report import figure_view, page
-    from judgelaw.runs.page import write_page
-    from judgelaw.simulate import figure
+    from judgelaw.page import figure_view, page
+    from judgelaw.replication import figure
+    from judgelaw.runs import write_page
 
     table = Table(
         name="point_simulation",

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import echo, show_table, write_json
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import echo, show_table, write_json
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from judgelaw.design import FrozenRun
     from judgelaw.ledger import JudgeSummary, LedgerView
+    from judgelaw.study import FrozenRun
+
 
 SCHEMA = "judgelaw.status/1"
 _RARE = ("refused", "in_flight")
@@ -42,8 +43,8 @@ def command(run: Path, json_file: str | None, ledger: str | None) -> None:
 
     Reads only; the run may be under way meanwhile.
     """
-    from judgelaw.cli._acquire import require_folder
-    from judgelaw.design import open_run
+    from judgelaw.cli.options import require_folder
+    from judgelaw.study import open_run
 
     require_folder(run)
     frozen = open_run(run)
@@ -60,8 +61,7 @@ def _view(frozen: "FrozenRun", ledger: str | None) -> "AbstractContextManager[Le
     from judgelaw.ledger import LEDGER_NAME, SqliteView
 
     if ledger is not None:
-        from judgelaw.ledger.postgres_address import read_address
-        from judgelaw.ledger.postgres_view import PostgresView
+        from judgelaw.ledger import PostgresView, read_address
 
         return PostgresView(read_address(ledger), frozen.path.resolve().name)
     path = frozen.path / LEDGER_NAME
@@ -70,7 +70,7 @@ def _view(frozen: "FrozenRun", ledger: str | None) -> "AbstractContextManager[Le
 
 def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
     """Return what the command shows, as plain data."""
-    from judgelaw.acquire.run import unread
+    from judgelaw.acquire import unread
 
     counts = dict.fromkeys((*_ATTEMPTS, "completed", "attempts", "flagged", "unsent", "unread"), 0)
     judges: dict[str, Any] = {}

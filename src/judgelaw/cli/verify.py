@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli._help import examples
-from judgelaw.cli._output import progress, show_table, write_json
+from judgelaw.cli.options import examples
+from judgelaw.cli.terminal import progress, show_table, write_json
 from judgelaw.errors import IntegrityError, JudgelawError, RunError
 
 if TYPE_CHECKING:
     from judgelaw.acquire.verify import Check
+
 
 SCHEMA = "judgelaw.verify/1"
 
@@ -44,7 +45,7 @@ def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
     Reads only, sends nothing.
     """
     from judgelaw.acquire.verify import verify
-    from judgelaw.cli._acquire import require_folder
+    from judgelaw.cli.options import require_folder
 
     require_folder(run)
     with progress("verifying rows", _rows(run)) as advance:
@@ -66,9 +67,9 @@ def _recounted(run: Path) -> "Check":
     import json
 
     from judgelaw.acquire.verify import Check
-    from judgelaw.cli._audit import ANALYSIS
+    from judgelaw.cli.audit import ANALYSIS
     from judgelaw.diagnose import check_document
-    from judgelaw.runs.source import read_source
+    from judgelaw.runs import read_source
 
     reported = run / ANALYSIS
     if not reported.is_file():
@@ -83,7 +84,7 @@ def _recounted(run: Path) -> "Check":
 
 def _rows(run: Path) -> int:
     """Return how many rows there are to look at: each call, and each completion."""
-    from judgelaw.design import open_run
+    from judgelaw.study import open_run
 
     try:
         return 2 * open_run(run).count

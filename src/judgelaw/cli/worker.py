@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli._acquire import lease_option
-from judgelaw.cli._help import examples
+from judgelaw.cli.options import examples, lease_option
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition
-    from judgelaw.ledger.postgres_address import Address
+    from judgelaw.ledger import Address
 
 
 @click.command(
@@ -36,10 +35,9 @@ def command(ledger: str, run: str | None, lease_s: float) -> None:
     cut off at any time. Rate limits and budgets of a study hold for all workers together. Ends
     when nothing is left to ask.
     """
-    from judgelaw.cli._acquire import say
+    from judgelaw.cli.options import say
     from judgelaw.errors import RunError
-    from judgelaw.ledger.postgres_address import read_address
-    from judgelaw.ledger.postgres_schema import list_runs
+    from judgelaw.ledger import list_runs, read_address
 
     address = read_address(ledger)
     names = [run] if run is not None else list_runs(address)
@@ -61,8 +59,8 @@ def command(ledger: str, run: str | None, lease_s: float) -> None:
 
 
 def _work(address: "Address", name: str, lease_s: float) -> "Acquisition":
-    from judgelaw.acquire.worker import work_on
-    from judgelaw.cli._acquire import observer, say
+    from judgelaw.acquire import work_on
+    from judgelaw.cli.options import observer, say
 
     with ExitStack() as stack:
         return work_on(address, name, lease_s=lease_s, observer=observer(stack), say=say)

@@ -1,25 +1,27 @@
 """Diagnostics: drift, replay, dependence, invalid outputs, rankings; one error rate for all."""
 
-from judgelaw.diagnose.cells import cells_finding, same_rank_excess
-from judgelaw.diagnose.control import control_finding
+from judgelaw.diagnose.diagnosis import Diagnosis, Evidence, StreamDrift, diagnose
 from judgelaw.diagnose.drift import Drift, drift_finding, rank_drift, time_drift, time_span
-from judgelaw.diagnose.drivers import Drivers, LeftOut, drivers, drivers_finding
-from judgelaw.diagnose.exchange import RankTest, exchange_finding, rank_test
-from judgelaw.diagnose.finding import Cell, Finding, Severity
+from judgelaw.diagnose.family import NOTICE, PROBLEM
+from judgelaw.diagnose.finding import Cell, Finding, How, Resampled, Severity
+from judgelaw.diagnose.independence import cells_finding, control_finding, same_rank_excess
 from judgelaw.diagnose.invalid import (
     InvalidSensitivity,
     complete_items,
     invalid_finding,
     invalid_sensitivity,
 )
-from judgelaw.diagnose.matching import Matched, match
+from judgelaw.diagnose.leave_one_out import Drivers, LeftOut, drivers, drivers_finding
+from judgelaw.diagnose.matching import Matched, cell_differences, match
 from judgelaw.diagnose.ranking import (
+    TAU,
     RankStability,
     ordering_finding,
     rank_stability,
     top_judge_finding,
 )
-from judgelaw.diagnose.recount import check_document, recount
+from judgelaw.diagnose.recounting import check_document, recount
+from judgelaw.diagnose.repeat_ranks import RankTest, exchange_finding, rank_test
 from judgelaw.diagnose.replay import (
     Overlap,
     ReplyFacts,
@@ -29,10 +31,11 @@ from judgelaw.diagnose.replay import (
     overlaps,
     replay_finding,
 )
-from judgelaw.diagnose.resampled import How, Resampled
-from judgelaw.diagnose.streams import Diagnosis, Evidence, diagnose
 
 __all__ = [
+    "NOTICE",
+    "PROBLEM",
+    "TAU",
     "Cell",
     "Diagnosis",
     "Drift",
@@ -49,6 +52,8 @@ __all__ = [
     "ReplyFacts",
     "Resampled",
     "Severity",
+    "StreamDrift",
+    "cell_differences",
     "cells_finding",
     "check_document",
     "complete_items",

@@ -20,10 +20,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.arrays import ABSENT
+from judgelaw.arrays import ABSENT, Floats
 from judgelaw.diagnose.family import UNTESTABLE, Test, by_chance, rate, severity
-from judgelaw.diagnose.finding import Finding, Severity
-from judgelaw.diagnose.resampled import Floats, How, Resampled, resampled
+from judgelaw.diagnose.finding import Finding, How, Resampled, Severity, resampled
 from judgelaw.diagnose.shuffles import Group, MixedCells, Shuffled, Statistic
 from judgelaw.tensor import VerdictTensor
 

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from math import inf, isnan, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgelaw.arrays import Floats
 from judgelaw.diagnose.finding import Severity
-
-Floats = NDArray[np.float64]
 
 PROBLEM, NOTICE = 0.05, 0.10
 """Share of clean audits that show any problem, and that show anything."""

@@ -1,8 +1,14 @@
-"""What a diagnostic hands on: what was found in words, what to do, and the figures behind it."""
+"""What a diagnostic hands on: words, advice and figures, with bands over items."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
+
+from judgelaw.arrays import Floats
+from judgelaw.errors import NotIdentifiedError
+from judgelaw.uncertainty import band_of_draws, resampled_means
 
 Severity = Literal["ok", "notice", "problem", "unknown"]
 """`notice`: read before quoting; `problem`: the estimates may be wrong; `unknown`: not testable."""
@@ -33,3 +39,50 @@ class Finding:
     figures: Mapping[str, float] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Cell, ...], ...] = ()
+
+
+Pair = tuple[float, float]
+Statistic = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How diagnostics resample items."""
+
+    draws: int
+    seed: int
+    level: float = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampled:
+    """A statistic with its item band.
+
+    Attributes:
+        estimate: at the items at hand.
+        band: at the level asked for; None where items cannot be resampled.
+    """
+
+    estimate: float
+    band: Pair | None
+
+
+def resampled(
+    values: Floats, statistic: Statistic, strata: Sequence[str] | None, how: How
+) -> tuple[Resampled, ...]:
+    """Band functions of item means, (..., quantities) to (..., statistics)."""
+    point = np.atleast_1d(statistic(values.mean(axis=0)))
+    try:
+        means = resampled_means(values, strata=strata, draws=how.draws, seed=how.seed)
+    except NotIdentifiedError:  # a stratum of one item; `None` in place of a band says so
+        return tuple(Resampled(estimate=float(x), band=None) for x in point)
+    drawn = statistic(means).reshape(how.draws, point.size)
+    bands = band_of_draws(point, drawn, level=how.level)
+    return tuple(
+        Resampled(estimate=float(point[i]), band=_pair(bands.low[i], bands.high[i]))
+        for i in range(point.size)
+    )
+
+
+def _pair(low: float, high: float) -> Pair | None:
+    return None if np.isnan(low) else (float(low), float(high))

@@ -7,8 +7,7 @@ import numpy as np
 
 from judgelaw.diagnose.finding import Finding, Severity
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate import COMPONENTS, Design, conditional_on_valid, decompose
-from judgelaw.estimate.weights import Weights
+from judgelaw.estimate import COMPONENTS, Design, Weights, conditional_on_valid, decompose
 from judgelaw.tensor import INVALID, VerdictTensor
 
 TIE = "tie"

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from judgelaw.arrays import PAIR
 from judgelaw.errors import InputError
 from judgelaw.tensor import VerdictTensor
-
-_PAIR = 2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,7 +40,7 @@ def match(tensors: Mapping[str, VerdictTensor]) -> Matched:
     Raises:
         InputError: fewer than two judges, cells that differ, or no common item.
     """
-    if len(tensors) < _PAIR:
+    if len(tensors) < PAIR:
         raise InputError(f"{len(tensors)} judge: a comparison needs two or more")
     first_name, first = next(iter(tensors.items()))
     for name, other in tensors.items():
@@ -86,4 +85,4 @@ def _cut(t: VerdictTensor, depth: int) -> VerdictTensor:
     if t.ranked is None or t.depth == (depth, depth):
         return t
     prefix = t.prefix(depth)
-    return prefix if prefix.depth[0] >= _PAIR else replace(t)
+    return prefix if prefix.depth[0] >= PAIR else replace(t)

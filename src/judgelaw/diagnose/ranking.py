@@ -20,24 +20,15 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.diagnose.family import (
-    PROBLEM,
-    Bundle,
-    Test,
-    draws_for,
-    holm,
-    permutation_ps,
-    rate,
-)
+from judgelaw.arrays import Floats
+from judgelaw.diagnose.family import PROBLEM, Bundle, Test, draws_for, holm, permutation_ps, rate
 from judgelaw.diagnose.finding import Cell, Finding
 from judgelaw.diagnose.matching import Matched
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate import Design, decompose
-from judgelaw.estimate.weights import Weights
+from judgelaw.estimate import Design, Weights, decompose
 from judgelaw.streams import stream
-from judgelaw.uncertainty.bands import resampled_means
+from judgelaw.uncertainty import resampled_means
 
-Floats = NDArray[np.float64]
 TAU = 0.02
 """The paper's descriptive threshold on the prompt component."""
 _TIE = 1e-12

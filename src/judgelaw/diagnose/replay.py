@@ -14,17 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.arrays import ABSENT, count_ranked
-from judgelaw.diagnose.family import (
-    NOTICE,
-    PROBLEM,
-    Bundle,
-    Floats,
-    Test,
-    permutation_p,
-    rate,
-    severity,
-)
+from judgelaw.arrays import ABSENT, PAIR, Floats, count_ranked
+from judgelaw.diagnose.family import NOTICE, PROBLEM, Bundle, Test, permutation_p, rate, severity
 from judgelaw.diagnose.finding import Cell, Finding, Severity
 from judgelaw.diagnose.shuffles import log_arrangements
 from judgelaw.tensor import VerdictTensor
@@ -36,7 +27,8 @@ _TELLING = 40
 _MOST = 0.5
 _P = 1e-6
 _ZERO = 1e-9
-_PAIR = 2
+
+
 _CALLS_AT_MOST = 1 << 17
 """Of larger streams an even sample of the cells is shuffled: that is exact too, and enough."""
 _CODES_AT_ONCE = 1 << 22
@@ -128,7 +120,7 @@ def identical_texts(texts: Objects | None) -> tuple[int, int]:
     same = telling = 0
     for cell in texts.reshape(-1, texts.shape[-1]):
         there = [t for t in cell if t is not None]
-        if len(there) < _PAIR or min(map(len, there)) < _TELLING:
+        if len(there) < PAIR or min(map(len, there)) < _TELLING:
             continue
         telling += 1
         same += len(set(there)) == 1
@@ -224,7 +216,7 @@ def _aligned(
         for axis in ("items", "prompts", "orders")
     ]
     R = min(a.ranked.shape[-1], b.ranked.shape[-1])
-    if not all(axes) or R < _PAIR:
+    if not all(axes) or R < PAIR:
         return None
     names = list(dict.fromkeys((*a.verdicts, *b.verdicts)))
     codes = []

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.arrays import ABSENT, count_ranked
-from judgelaw.diagnose.family import Floats, permutation_ps
+from judgelaw.arrays import ABSENT, Floats, count_ranked
+from judgelaw.diagnose.family import permutation_ps
 from judgelaw.tensor import VerdictTensor
 
 Codes = NDArray[np.signedinteger[Any]]

@@ -1,30 +1,52 @@
 """Point estimates of call, prompt, order and interaction components, raw and unclipped."""
 
-from judgelaw.estimate.agreement import Uncrossed, sampled_plugin, uncrossed, variance_correction
-from judgelaw.estimate.coarsening import decompose_coarsened
-from judgelaw.estimate.crossed import decompose, plugin
-from judgelaw.estimate.decomposition import COMPONENTS, Decomposition, Design
-from judgelaw.estimate.dissimilarity import numeric, ordinal
-from judgelaw.estimate.distance import BenchmarkEffect, benchmark_effect, prompt_distances
+from judgelaw.estimate.decomposition import (
+    COMPONENTS,
+    Decomposition,
+    Design,
+    check_design,
+    decompose,
+    plugin,
+)
+from judgelaw.estimate.distances import BenchmarkEffect, benchmark_effect, prompt_distances
+from judgelaw.estimate.estimand import (
+    Array,
+    Weights,
+    check_depth,
+    counts_of,
+    numeric,
+    of_counts,
+    ordinal,
+    similarity_of,
+    weights_of,
+)
 from judgelaw.estimate.facets import FacetDecomposition, decompose_facets
-from judgelaw.estimate.information import (
+from judgelaw.estimate.known_laws import (
     ConvexChain,
     MixingLaw,
     convex_chain,
+    expected_plugin,
     jensen_gap,
+    pooled_order_agreement,
+    population,
     same_count_law,
 )
-from judgelaw.estimate.panel import panels
-from judgelaw.estimate.population import expected_plugin, pooled_order_agreement, population
-from judgelaw.estimate.soft import decompose_soft
-from judgelaw.estimate.valid import (
+from judgelaw.estimate.other_designs import (
     ConditionalOnValid,
+    Uncrossed,
     conditional_on_valid,
+    decompose_coarsened,
+    decompose_soft,
     delete_invalid_and_pool,
+    panels,
+    sampled_plugin,
+    uncrossed,
+    variance_correction,
 )
 
 __all__ = [
     "COMPONENTS",
+    "Array",
     "BenchmarkEffect",
     "ConditionalOnValid",
     "ConvexChain",
@@ -33,9 +55,13 @@ __all__ = [
     "FacetDecomposition",
     "MixingLaw",
     "Uncrossed",
+    "Weights",
     "benchmark_effect",
+    "check_depth",
+    "check_design",
     "conditional_on_valid",
     "convex_chain",
+    "counts_of",
     "decompose",
     "decompose_coarsened",
     "decompose_facets",
@@ -44,6 +70,7 @@ __all__ = [
     "expected_plugin",
     "jensen_gap",
     "numeric",
+    "of_counts",
     "ordinal",
     "panels",
     "plugin",
@@ -52,6 +79,8 @@ __all__ = [
     "prompt_distances",
     "same_count_law",
     "sampled_plugin",
+    "similarity_of",
     "uncrossed",
     "variance_correction",
+    "weights_of",
 ]

@@ -21,10 +21,16 @@ from numpy.typing import ArrayLike
 
 from judgelaw.arrays import as_counts, is_exact
 from judgelaw.errors import InputError
-from judgelaw.estimate.cells import Array, Cells, facets_first, of_counts, quadratic
-from judgelaw.estimate.checks import check_depth
-from judgelaw.estimate.dissimilarity import similarity_of
-from judgelaw.estimate.weights import weights_of
+from judgelaw.estimate.estimand import (
+    Array,
+    Cells,
+    check_depth,
+    facets_first,
+    of_counts,
+    quadratic,
+    similarity_of,
+    weights_of,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

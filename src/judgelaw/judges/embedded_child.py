@@ -1,4 +1,4 @@
-"""The child process that serves a model; `embedded_server` runs this file as a script.
+"""The child process that serves a model; `embedded` runs this file as a script.
 
 It imports nothing of judgelaw, so that it is up as soon as the model is loaded. The first line of
 standard input holds the settings, the first line of standard output the address. It leaves when

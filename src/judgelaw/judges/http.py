@@ -2,25 +2,138 @@
 
 import errno
 import os
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 import aiohttp
 from yarl import URL
 
 from judgelaw import __version__
-from judgelaw.design.judge import JudgeSpec
-from judgelaw.design.manifest import PlannedCall
 from judgelaw.errors import InputError
-from judgelaw.judges.body import read_body
-from judgelaw.judges.decode import decode
-from judgelaw.judges.protocol import Surroundings
-from judgelaw.judges.reply import Answer, Failure, FailureKind, Reply
-from judgelaw.judges.secrets import check_secrets, headers_for
-from judgelaw.judges.text import words
+from judgelaw.judges.port import Surroundings
+from judgelaw.study import PlannedCall
+from judgelaw.wire import (
+    Answer,
+    Failure,
+    FailureKind,
+    JudgeSpec,
+    Reply,
+    check_secrets,
+    decode,
+    headers_for,
+    read_json,
+    read_status,
+)
+from judgelaw.words import words
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+
+async def read_body(response: "aiohttp.ClientResponse", *, most: int) -> bytes | None:
+    """Return the body, None where it is larger than `most` bytes; then no more is read."""
+    length = response.content_length
+    if length is not None and length <= most and not response.headers.get("Content-Encoding"):
+        return await response.read()
+    chunks, size = [], 0
+    async for chunk in response.content.iter_any():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > most:
+            response.close()
+            return None
+    return b"".join(chunks)
+
+
+LARGEST_RESULTS = 2**30
+
+
+class BatchHttp:
+    """What both clients share: requests that are never repeated behind anybody's back."""
+
+    fixed: Mapping[str, str] = {}
+
+    def __init__(self, spec: JudgeSpec, around: Surroundings) -> None:
+        if spec.base_url is None or spec.body is None:
+            raise InputError(f"judge {spec.name}: batches need a base_url; add it to the judge")
+        self._spec = spec
+        self._wire: str = spec.body
+        self._base = spec.base_url.rstrip("/")
+        self._session = around.session
+        self._clock = around.clock
+        self._fixed = {
+            "Accept-Encoding": "identity",
+            "User-Agent": f"judgelaw/{__version__}",
+            **self.fixed,
+        }
+
+    async def __aenter__(self) -> Self:
+        check_secrets(self._spec)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        pass
+
+    def decode(self, reply: Reply) -> Answer | Failure:
+        """Read one answer, without effects."""
+        rule = self._spec.content_filter
+        return decode(self._wire, reply, content_filter=rule, now=self._clock())
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        data: "bytes | aiohttp.FormData | None" = None,
+        query: Mapping[str, str] | None = None,
+    ) -> Reply | Failure:
+        import aiohttp  # noqa: PLC0415 - loads when a judge is asked
+
+        headers, secrets = headers_for(self._spec, self._wire, self._fixed)
+        if isinstance(data, bytes):
+            headers["Content-Type"] = "application/json"
+        try:
+            async with self._session.request(
+                method,
+                f"{self._base}/{path}",
+                data=data,
+                params=query,
+                headers=headers,
+                allow_redirects=False,
+            ) as response:
+                content = await read_body(response, most=LARGEST_RESULTS)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            failure = failure_of(error)
+            return replace(failure, detail=secrets.redact(failure.detail))
+        if content is None:
+            detail = f"more than {LARGEST_RESULTS} bytes"
+            return Failure(kind=FailureKind.TOO_LARGE, status=response.status, detail=detail)
+        answered = {n.lower(): secrets.redact(v) for n, v in response.headers.items()}
+        return Reply(status=response.status, body=secrets.redact_body(content), headers=answered)
+
+    async def _json(self, method: str, path: str, **options: Any) -> dict[str, Any] | Failure:
+        """Send a request and return the object that it is answered with."""
+        reply = await self._send(method, path, **options)
+        if isinstance(reply, Failure):
+            return reply
+        early = read_status(reply, content_filter=(), now=self._clock())
+        return early if isinstance(early, Failure) else read_json(reply)
+
+    async def _lines(self, path: str) -> list[dict[str, Any]] | Failure:
+        """Fetch a file of one JSON object a line."""
+        reply = await self._send("GET", path)
+        if isinstance(reply, Failure):
+            return reply
+        early = read_status(reply, content_filter=(), now=self._clock())
+        if isinstance(early, Failure):
+            return early
+        lines = []
+        for line in reply.body.splitlines():
+            if line.strip():
+                value = read_json(Reply(status=reply.status, body=line))
+                if isinstance(value, Failure):
+                    return value  # a file that is cut is fetched again
+                lines.append(value)
+        return lines
+
 
 PATHS = {
     "openai-chat": "chat/completions",

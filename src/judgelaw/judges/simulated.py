@@ -5,15 +5,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Self
 
-from judgelaw.design.judge import JudgeSpec, Law
-from judgelaw.design.manifest import FrozenRun, PlannedCall
-from judgelaw.design.parser_spec import JsonParser
 from judgelaw.errors import InputError
-from judgelaw.judges.decode import decode
-from judgelaw.judges.protocol import Surroundings
-from judgelaw.judges.reply import Answer, Failure, Reply
-from judgelaw.render import display
+from judgelaw.judges.port import Surroundings
 from judgelaw.streams import stream
+from judgelaw.study import FrozenRun, PlannedCall
+from judgelaw.wire import Answer, Failure, JsonParser, JudgeSpec, Law, Reply, decode, display
 
 _GARBAGE = "?"
 _INVALID = "invalid"

@@ -1,10 +1,12 @@
 """The durable record of a run: calls, attempts, completions, verdicts."""
 
-from judgelaw.ledger.lock import RunLock
+from judgelaw.ledger.lock import LOCK_NAME, SENT_NAME, RunLock
+from judgelaw.ledger.postgres import Others, PostgresLedger
+from judgelaw.ledger.postgres_schema import Address, list_runs, read_address
+from judgelaw.ledger.postgres_session import Terms
+from judgelaw.ledger.postgres_view import PostgresView, archive
 from judgelaw.ledger.protocol import Ledger, LedgerView
-from judgelaw.ledger.sqlite import SqliteLedger
-from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, lost
-from judgelaw.ledger.values import (
+from judgelaw.ledger.records import (
     BatchState,
     Booking,
     Completed,
@@ -26,9 +28,14 @@ from judgelaw.ledger.values import (
     Unsent,
     VerdictCount,
 )
+from judgelaw.ledger.sqlite import SqliteLedger
+from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, lost
 
 __all__ = [
     "LEDGER_NAME",
+    "LOCK_NAME",
+    "SENT_NAME",
+    "Address",
     "BatchState",
     "Booking",
     "Completed",
@@ -40,6 +47,9 @@ __all__ = [
     "LedgerView",
     "Loss",
     "OpenBatch",
+    "Others",
+    "PostgresLedger",
+    "PostgresView",
     "Read",
     "Receipt",
     "Record",
@@ -51,8 +61,12 @@ __all__ = [
     "StoredBatch",
     "StoredCompletion",
     "StoredReply",
+    "Terms",
     "Totals",
     "Unsent",
     "VerdictCount",
+    "archive",
+    "list_runs",
     "lost",
+    "read_address",
 ]

@@ -1,12 +1,26 @@
-"""Who holds a run: an operating-system lock, so that a killed holder lets go by dying."""
+"""Who holds a run, and which of its reserved attempts were sent.
+
+Which reserved attempts were sent, and how much was durable: marks that outlive a killed process.
+
+Attempts are reserved ahead of the wire, so after a kill some open attempts were never sent.
+A mark in a shared file mapping survives the death of the process (the pages belong to the
+kernel), costs no system call, and is lost only with the machine. Hence the rule at start-up: the
+same boot of the same machine, and no mark, means never sent; anything else means orphaned.
+
+Behind the marks stand two counts, written after each commit: a ledger that has less than them has
+lost what was on the disk, on whatever boot.
+"""
 
 import fcntl
 import json
+import mmap
 import os
 import socket
+import struct
 import time
+import zlib
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from judgelaw.errors import RunLockedError, writing
 
@@ -79,3 +93,115 @@ def _held(run: Path, holder: bytes) -> str:
         f"{run} is held by {by}: one process writes a run at a time; "
         "wait for it, or stop it and start again"
     )
+
+
+SENT_NAME = "ledger.sent"
+
+_SLOTS = 1 << 14
+_ID = struct.Struct("<q")
+_BOOT_BYTES = 64
+_RING_END = _BOOT_BYTES + _SLOTS * _ID.size
+_COUNTS = struct.Struct("<qq")
+_SUM = struct.Struct("<I")
+_PLACE_BYTES = _COUNTS.size + _SUM.size
+_PLACES = 2
+_SIZE = _RING_END + _PLACES * _PLACE_BYTES
+
+
+class Counts(NamedTuple):
+    """What was durable: the last attempt that was reserved, and how many were completed."""
+
+    attempt: int = 0
+    completed: int = 0
+
+
+class SentMarks:
+    """A ring of attempt ids, each written just before its request; behind it the counts."""
+
+    def __init__(self, path: Path, counts: Counts = Counts()) -> None:  # noqa: B008 - a constant
+        self._path = path
+        self._turn = 0
+        boot = _boot_id().ljust(_BOOT_BYTES, b"\0")
+        # Written out in full, since a sparse page met on a full disk would end the process.
+        with writing(path):
+            path.write_bytes(boot + bytes(_SIZE - _BOOT_BYTES))
+            with path.open("r+b") as file:
+                self._map = mmap.mmap(file.fileno(), _SIZE)
+        self.durable(counts)
+
+    def mark(self, attempt: int) -> None:
+        """Say that this attempt is about to be sent."""
+        _ID.pack_into(self._map, _BOOT_BYTES + (attempt % _SLOTS) * _ID.size, attempt)
+
+    def durable(self, counts: Counts) -> None:
+        """Say how much is on the disk; in two places by turns, so that a kill leaves one whole."""
+        content = _COUNTS.pack(*counts)
+        place = _RING_END + self._turn * _PLACE_BYTES
+        self._map[place : place + _PLACE_BYTES] = content + _SUM.pack(zlib.crc32(content))
+        self._turn = (self._turn + 1) % _PLACES
+
+    def never_sent(self, attempt: int) -> bool:
+        """Whether this attempt has not been marked."""
+        return _never_sent(memoryview(self._map)[_BOOT_BYTES:], attempt)
+
+    def close(self) -> None:
+        """Drop the marks: every attempt has ended."""
+        self._map.close()
+        self._path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class LeftMarks:
+    """The marks that an earlier process left behind, as far as they can be trusted.
+
+    Attributes:
+        counts: what was durable; nothing where no count is whole, as in files without counts.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            content = b""
+        boot = content[:_BOOT_BYTES].rstrip(b"\0")
+        trusted = len(content) in (_RING_END, _SIZE) and boot != b"" and boot == _boot_id()
+        self._ring = content[_BOOT_BYTES:_RING_END] if trusted else None
+        self._marks = content[_BOOT_BYTES:_RING_END] if len(content) == _SIZE else b""
+        self.counts = max(_whole_counts(content[_RING_END:_SIZE]), default=Counts())
+
+    def never_sent(self, attempt: int) -> bool:
+        """Whether this open attempt is known not to have been sent."""
+        return self._ring is not None and _never_sent(self._ring, attempt)
+
+    def sent_after(self, attempt: int) -> int:
+        """Count the marks of attempts behind this one: of any boot, since none is made up."""
+        return sum(mark > attempt for (mark,) in _ID.iter_unpack(self._marks))
+
+
+def _whole_counts(content: bytes) -> list[Counts]:
+    whole = []
+    for place in range(0, len(content), _PLACE_BYTES):
+        counts = content[place : place + _COUNTS.size]
+        said = content[place + _COUNTS.size : place + _PLACE_BYTES]
+        if said == _SUM.pack(zlib.crc32(counts)) and any(counts):
+            whole.append(Counts(*_COUNTS.unpack(counts)))
+    return whole
+
+
+def _never_sent(ring: bytes | memoryview, attempt: int) -> bool:
+    (last,) = _ID.unpack_from(ring, (attempt % _SLOTS) * _ID.size)
+    # A later attempt in the slot means that the mark, if any, was written over.
+    return bool(last < attempt)
+
+
+def _boot_id() -> bytes:
+    """Return what changes when the machine starts anew, empty where that cannot be known."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()[:_BOOT_BYTES]
+    except OSError:
+        return b""

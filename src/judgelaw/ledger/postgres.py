@@ -7,20 +7,13 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.design.judge import JudgeSpec
-from judgelaw.design.manifest import PlannedCall
-from judgelaw.design.study import Study
 from judgelaw.errors import IntegrityError, JudgelawError, RunError, StudyChangedError
-from judgelaw.ledger import postgres_batches as batches
-from judgelaw.ledger.postgres_address import Address, driver
-from judgelaw.ledger.postgres_limits import Limits, share
-from judgelaw.ledger.postgres_rows import write_rows
-from judgelaw.ledger.postgres_session import Mark, Session, Terms
+from judgelaw.ledger.migrations import statements
+from judgelaw.ledger.postgres_schema import Address, driver
+from judgelaw.ledger.postgres_session import Mark, Session, Terms, write_rows
 from judgelaw.ledger.postgres_view import PostgresView
 from judgelaw.ledger.protocol import Listener
-from judgelaw.ledger.rows import call_row, verdict_row
-from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import (
+from judgelaw.ledger.records import (
     UNLIMITED,
     BatchState,
     Booking,
@@ -28,15 +21,139 @@ from judgelaw.ledger.values import (
     Read,
     Record,
     Reservation,
+    call_row,
+    verdict_row,
 )
 from judgelaw.ledger.view import reservation
 from judgelaw.ledger.writer import GroupWriter, Work
-from judgelaw.render.completion import Verdict
+from judgelaw.study import Budget, PlannedCall, Study, Transport
+from judgelaw.wire import JudgeSpec, Verdict
 
 if TYPE_CHECKING:
     import psycopg
 
+
 _SQL = statements("postgres")
+
+
+def prepare(
+    batch: tuple[str, str, float, int],
+    reservations: Sequence[Reservation],
+    connection: "psycopg.Connection[Any]",
+) -> int:
+    """Make a batch (uid, judge, time, session) of reserved attempts; return its row."""
+    row = connection.execute(_SQL["prepare_batch"], batch).fetchone()
+    number = int(row[0]) if row else 0
+    connection.execute(_SQL["join_batch"], (number, [r.attempt for r in reservations]))
+    return number
+
+
+def note(  # noqa: PLR0917 - the connection comes last, as for all work of the writer
+    batch: int,
+    state: BatchState,
+    provider_id: str | None,
+    detail: str | None,
+    now: float,
+    connection: "psycopg.Connection[Any]",
+) -> None:
+    """Set the state of a batch; its open attempts end with it where it was lost or never left."""
+    consequence = {"orphaned": "orphan_batch", "withdrawn": "unsend_batch"}.get(state)
+    if consequence is not None:
+        connection.execute(_SQL[consequence], (batch, now))
+    connection.execute(_SQL["note_batch"], (batch, state, provider_id, now, detail))
+
+
+def take_open(judge: str, session: int, connection: "psycopg.Connection[Any]") -> list[OpenBatch]:
+    """Take over the batches of a judge that a provider has and nobody at work collects."""
+    rows = connection.execute(_SQL["take_batches"], (judge, session)).fetchall()
+    return [
+        OpenBatch(
+            batch=batch,
+            uid=uid,
+            provider_id=provider_id,
+            submitted_at=submitted_at,
+            reservations=tuple(
+                map(reservation, connection.execute(_SQL["batch_attempts"], (batch,)).fetchall())
+            ),
+        )
+        for batch, uid, provider_id, submitted_at in sorted(rows)
+    ]
+
+
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Which limits there are."""
+
+    paced: bool = False
+    budgeted: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether a request has to ask at all."""
+        return self.paced or self.budgeted
+
+    def book(
+        self,
+        reservation: Reservation,
+        tokens: float,
+        usd: float,
+        connection: "psycopg.Connection[Any]",
+    ) -> Booking:
+        """Set the cost of a request aside and give it the next free time, in one transaction."""
+        if self.budgeted:
+            held = connection.execute(_SQL["hold"], (tokens, usd)).rowcount
+            if not held:
+                return _lacking(connection, tokens)
+        # Also without a budget: the schedule of tokens is corrected by what was set aside.
+        connection.execute(_SQL["set_aside"], (reservation.attempt, tokens, usd))
+        if not self.paced:
+            return Booking()
+        row = connection.execute(_SQL["book"], (reservation.call.judge, tokens)).fetchone()
+        return Booking(delay_s=float(row[0]) if row else 0.0)
+
+
+def share(connection: "psycopg.Connection[Any]", *, study: Study) -> Limits:
+    """Put the limits of a study in force, and count from rows what has been spent of them."""
+    budget, transport = study.budget or Budget(), study.transport
+    budgeted = any(limit is not None for limit in (budget.calls, budget.tokens, budget.usd))
+    # Nobody spends or holds between the counting and the filling.
+    connection.execute(_SQL["lock_purse"])
+    for judge in study.judges:
+        connection.execute(_SQL["set_judge_limits"], _judge_limits(judge, transport))
+    connection.execute(_SQL["drop_purse"])
+    if budgeted:
+        connection.execute(_SQL["fill_purse"], (budget.calls, budget.tokens, budget.usd))
+    paced = transport.requests_per_minute is not None or transport.tokens_per_minute is not None
+    return Limits(paced=paced, budgeted=budgeted)
+
+
+def _judge_limits(judge: JudgeSpec, transport: Transport) -> tuple[object, ...]:
+    requests, tokens = transport.requests_per_minute, transport.tokens_per_minute
+    pace = (_MINUTE / requests if requests else None, _MINUTE / tokens if tokens else None)
+    price = judge.price
+    if price is None:
+        return (judge.name, *pace, 0.0, 0.0, 0.0)
+    cached = price.cached_input_per_mtok
+    cheap = price.input_per_mtok if cached is None else cached
+    return (judge.name, *pace, price.input_per_mtok, price.output_per_mtok, cheap)
+
+
+def _lacking(connection: "psycopg.Connection[Any]", tokens: float) -> Booking:
+    row = connection.execute(_SQL["purse"]).fetchone()
+    assert row is not None  # noqa: S101 - `share` filled it, and only `share` empties it
+    most_calls, most_tokens, most_usd, calls, spent, paid, under_way, held, _ = row
+    if most_calls is not None and calls + under_way + 1 > most_calls:
+        lacks = f"{most_calls} calls"
+    elif most_tokens is not None and spent + held + tokens > most_tokens:
+        lacks = f"{most_tokens:.0f} tokens ({spent:.0f} used)"
+    else:
+        lacks = f"{most_usd:g} USD ({paid:.4f} used)"
+    return Booking(lacks=lacks, under_way=under_way)
+
+
 _CHUNK = 20_000
 _TYPES = [*["text"] * 7, "int4", "int8", "int8", "bytea", "bytea", "text"]
 
@@ -157,9 +274,7 @@ class PostgresLedger(PostgresView):
     async def prepare_batch(self, judge: str, uid: str, reservations: Sequence[Reservation]) -> int:
         """Put reserved attempts into a batch; durable when it returns, before anything is sent."""
         batch = (uid, judge, self._clock(), self._session.id)
-        number: int = await self._writer.do(
-            partial(batches.prepare, batch, reservations), urgent=True
-        )
+        number: int = await self._writer.do(partial(prepare, batch, reservations), urgent=True)
         return number
 
     async def note_batch(
@@ -171,7 +286,7 @@ class PostgresLedger(PostgresView):
         detail: str | None = None,
     ) -> None:
         """Write down durably how far a batch is; what is to be submitted next, inside the lease."""
-        work = partial(batches.note, batch, state, provider_id, detail, self._clock())
+        work = partial(note, batch, state, provider_id, detail, self._clock())
         if state == "submitting":
             await self._inside_the_lease(work)
         else:
@@ -179,7 +294,7 @@ class PostgresLedger(PostgresView):
 
     async def open_batches(self, judge: str) -> Sequence[OpenBatch]:
         """Take over the batches of a judge that a provider has and nobody at work collects."""
-        work = partial(batches.take_open, judge, self._session.id)
+        work = partial(take_open, judge, self._session.id)
         found: Sequence[OpenBatch] = await self._writer.do(work, urgent=True)
         return found
 

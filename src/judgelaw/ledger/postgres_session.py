@@ -1,4 +1,6 @@
-"""One worker's hold on a PostgreSQL ledger: a lease, a fence, and commits that happen once.
+"""One worker's hold on a PostgreSQL ledger: a lease, a fence, commits that happen once.
+
+One worker's hold on a PostgreSQL ledger: a lease, a fence, and commits that happen once.
 
 Every transaction begins by moving its session's row: it renews the lease, it fails where somebody
 has declared the session lost (so a late worker changes nothing), and its count tells, after a cut
@@ -8,23 +10,62 @@ connection, whether a commit whose answer never came took place.
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from judgelaw import __version__
-from judgelaw.errors import LeaseLostError, RunError
-from judgelaw.ledger.postgres_address import Address, driver
-from judgelaw.ledger.postgres_rows import write_records, write_rows
-from judgelaw.ledger.postgres_schema import enter, migrate, schema_of
-from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import Record
+from judgelaw.errors import IntegrityError, LeaseLostError, RunError
+from judgelaw.ledger.migrations import statements
+from judgelaw.ledger.postgres_schema import Address, driver, enter, migrate, schema_of
+from judgelaw.ledger.records import (
+    Completed,
+    Failed,
+    Read,
+    Record,
+    Row,
+    Unsent,
+    completion_row,
+    failure_row,
+    verdict_row,
+)
 from judgelaw.ledger.writer import Work
 
 if TYPE_CHECKING:
     import psycopg
 
+
 _SQL = statements("postgres")
+
+
+def write_records(connection: "psycopg.Connection[Any]", records: Sequence[Record]) -> None:
+    """Write a group of records inside the caller's transaction."""
+    completed = [r for r in records if isinstance(r, Completed)]
+    failed = [failure_row(r) for r in records if isinstance(r, Failed)]
+    unsent = [(r.reservation.attempt, r.ended_at) for r in records if isinstance(r, Unsent)]
+    write_rows(connection, "complete", map(completion_row, completed), exactly=len(completed))
+    # Another session may have read the same reply, after a kill or on its way home.
+    write_rows(connection, "add_verdicts", [verdict_row(r) for r in records if isinstance(r, Read)])
+    write_rows(connection, "fail", failed, exactly=len(failed))
+    write_rows(connection, "unsend", unsent, exactly=len(unsent))
+
+
+def write_rows(
+    connection: "psycopg.Connection[Any]",
+    statement: str,
+    rows: Iterable[Row],
+    *values: object,
+    exactly: int | None = None,
+) -> None:
+    """Run a statement over columns of values; `exactly` says how many rows it must touch."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if not columns:
+        return
+    touched = connection.execute(_SQL[statement], (*columns, *values)).rowcount
+    if exactly is not None and touched != exactly:
+        raise IntegrityError(f"{statement}: {touched} rows of {exactly} are in the ledger")
+
+
 _NOBODY = 0
 _TRIES = 20
 _BUSY_MS = 1_000

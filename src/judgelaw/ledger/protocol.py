@@ -3,9 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, Self
 
-from judgelaw.design.judge import JudgeSpec
-from judgelaw.design.manifest import PlannedCall
-from judgelaw.ledger.values import (
+from judgelaw.ledger.records import (
     BatchState,
     Booking,
     Judged,
@@ -20,7 +18,8 @@ from judgelaw.ledger.values import (
     Totals,
     VerdictCount,
 )
-from judgelaw.render.completion import Completion, Verdict
+from judgelaw.study import PlannedCall
+from judgelaw.wire import Completion, JudgeSpec, Verdict
 
 Listener = Callable[[Sequence[Record]], None]
 

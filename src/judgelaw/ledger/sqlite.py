@@ -1,4 +1,4 @@
-"""The SQLite ledger: one file, one writing session, WAL with full synchronisation."""
+"""The SQLite ledger: one file, one writing session, any number of readers."""
 
 import json
 import os
@@ -14,34 +14,102 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw import __version__
-from judgelaw.design.judge import JudgeSpec
-from judgelaw.design.manifest import PlannedCall
 from judgelaw.errors import IntegrityError, JudgelawError, RunError
-from judgelaw.ledger import sqlite_batches as batches
-from judgelaw.ledger.lock import RunLock
-from judgelaw.ledger.migrate import migrate
+from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks, RunLock, SentMarks
+from judgelaw.ledger.migrations import migrate, statements
 from judgelaw.ledger.protocol import Listener
-from judgelaw.ledger.rows import call_row, verdict_row
-from judgelaw.ledger.sent import SENT_NAME, Counts, LeftMarks, SentMarks
-from judgelaw.ledger.sqlite_rows import write_records
-from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, disk_fault, lost
-from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import (
+from judgelaw.ledger.records import (
     UNLIMITED,
     BatchState,
     Booking,
     Completed,
+    Failed,
     Loss,
     OpenBatch,
     Read,
     Record,
     Reservation,
+    Unsent,
+    call_row,
+    completion_row,
+    failure_row,
+    verdict_row,
 )
+from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, disk_fault, lost
 from judgelaw.ledger.view import reservation
 from judgelaw.ledger.writer import Commit, Explain, GroupWriter, Work
-from judgelaw.render.completion import Verdict
+from judgelaw.study import PlannedCall
+from judgelaw.wire import JudgeSpec, Verdict
 
 _SQL = statements("sqlite")
+
+
+def prepare(
+    judge: str,
+    uid: str,
+    reservations: Sequence[Reservation],
+    now: float,
+    connection: sqlite3.Connection,
+) -> int:
+    """Make a batch of reserved attempts; return its row."""
+    batch = connection.execute(_SQL["prepare_batch"], (uid, judge, now)).lastrowid or 0
+    connection.executemany(_SQL["join_batch"], [(batch, r.attempt) for r in reservations])
+    return batch
+
+
+def note(  # noqa: PLR0917 - the connection comes last, as for all work of the writer
+    batch: int,
+    state: BatchState,
+    provider_id: str | None,
+    detail: str | None,
+    now: float,
+    connection: sqlite3.Connection,
+) -> None:
+    """Set the state of a batch; its open attempts end with it where it was lost or never left."""
+    consequence = {"orphaned": "orphan_batch", "withdrawn": "unsend_batch"}.get(state)
+    if consequence is not None:
+        connection.execute(_SQL[consequence], (batch, now))
+    connection.execute(_SQL["note_batch"], (batch, state, provider_id, now, detail))
+
+
+def withdraw_prepared(connection: sqlite3.Connection, now: float) -> None:
+    """End the batches that a session left before they were sent."""
+    for (batch,) in connection.execute(_SQL["prepared_batches"]).fetchall():
+        note(batch, "withdrawn", None, None, now, connection)
+
+
+def open_ones(judge: str, connection: sqlite3.Connection) -> list[OpenBatch]:
+    """Return the batches of a judge that a provider has, or may have."""
+    return [
+        OpenBatch(
+            batch=batch,
+            uid=uid,
+            provider_id=provider_id,
+            submitted_at=submitted_at,
+            reservations=tuple(
+                reservation(row) for row in connection.execute(_SQL["batch_attempts"], (batch,))
+            ),
+        )
+        for batch, uid, provider_id, submitted_at in connection.execute(
+            _SQL["open_batches"], (judge,)
+        ).fetchall()
+    ]
+
+
+def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> None:
+    """Write a group of records inside the caller's transaction."""
+    completed = [r for r in records if isinstance(r, Completed)]
+    read = [r for r in records if isinstance(r, Read)]
+    connection.executemany(_SQL["complete"], map(completion_row, completed))
+    connection.executemany(_SQL["add_verdict"], map(verdict_row, read))
+    if len(completed) + len(read) == len(records):
+        return
+    failed = [r for r in records if isinstance(r, Failed)]
+    unsent = [r for r in records if isinstance(r, Unsent)]
+    connection.executemany(_SQL["fail"], map(failure_row, failed))
+    connection.executemany(_SQL["unsend"], [(r.ended_at, r.reservation.attempt) for r in unsent])
+
+
 _CHUNK = 2_000
 _CHECKPOINT_S = 0.5
 """How often the log is copied into the database, so that one that is lost holds little."""
@@ -144,7 +212,7 @@ class SqliteLedger(SqliteView):
 
     async def prepare_batch(self, judge: str, uid: str, reservations: Sequence[Reservation]) -> int:
         """Put reserved attempts into a batch; durable when it returns, before anything is sent."""
-        work = partial(batches.prepare, judge, uid, reservations, self._clock())
+        work = partial(prepare, judge, uid, reservations, self._clock())
         batch: int = await self._writer.do(work, urgent=True)
         return batch
 
@@ -157,12 +225,12 @@ class SqliteLedger(SqliteView):
         detail: str | None = None,
     ) -> None:
         """Write down durably how far a batch is."""
-        work = partial(batches.note, batch, state, provider_id, detail, self._clock())
+        work = partial(note, batch, state, provider_id, detail, self._clock())
         await self._writer.do(work, urgent=True)
 
     async def open_batches(self, judge: str) -> Sequence[OpenBatch]:
         """Return the batches of a judge that a provider has, or may have."""
-        found: Sequence[OpenBatch] = await self._writer.do(partial(batches.open_ones, judge))
+        found: Sequence[OpenBatch] = await self._writer.do(partial(open_ones, judge))
         return found
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
@@ -240,7 +308,7 @@ class SqliteLedger(SqliteView):
             # A batch that was only prepared has not left, whatever the marks can still tell.
             name = "unsend" if batch == "prepared" or never_sent(attempt) else "orphan"
             self._connection.execute(_SQL[name], (now, attempt))
-        batches.withdraw_prepared(self._connection, now)
+        withdraw_prepared(self._connection, now)
 
     def _reserve(
         self, connection: sqlite3.Connection, judge: str, after: int, limit: int

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import IntegrityError, JudgelawError, RunError, StorageError, disk_refuses
-from judgelaw.ledger.migrate import foreign_schema
-from judgelaw.ledger.sent import SENT_NAME, Counts, LeftMarks
-from judgelaw.ledger.sqltext import statements
-from judgelaw.ledger.values import Loss, StoredBatch
+from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks
+from judgelaw.ledger.migrations import foreign_schema, statements
+from judgelaw.ledger.records import Loss, StoredBatch
 from judgelaw.ledger.view import RowView
 
 LEDGER_NAME = "ledger.sqlite"

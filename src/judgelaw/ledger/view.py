@@ -5,8 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-from judgelaw.design.manifest import PlannedCall
-from judgelaw.ledger.values import (
+from judgelaw.ledger.records import (
     Judged,
     JudgeSummary,
     Receipt,
@@ -18,7 +17,8 @@ from judgelaw.ledger.values import (
     Totals,
     VerdictCount,
 )
-from judgelaw.render.completion import Completion, Verdict
+from judgelaw.study import PlannedCall
+from judgelaw.wire import Completion, Verdict
 
 
 class RowView(ABC):

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from judgelaw.errors import JudgelawError
-from judgelaw.ledger.values import Record
+from judgelaw.ledger.records import Record
 
 Work = Callable[[Any], Any]
 """Something to do with the database's connection inside a transaction."""

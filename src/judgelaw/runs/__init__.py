@@ -1,1 +1,54 @@
 """From the path of a run or a table to its answer: what commands, notebooks and tests share."""
+
+from typing import TYPE_CHECKING
+
+from judgelaw.doors import lazy
+
+if TYPE_CHECKING:
+    from judgelaw.runs.answers import (
+        REPORT,
+        analyze_source,
+        check_source,
+        gate,
+        report_page,
+        write_page,
+    )
+    from judgelaw.runs.run import Run, RunStatus
+    from judgelaw.runs.source import Reading, Source, read_source
+else:
+    __getattr__ = lazy(
+        __name__,
+        {
+            "answers": (
+                "REPORT",
+                "analyze_source",
+                "check_source",
+                "gate",
+                "report_page",
+                "write_page",
+            ),
+            "run": (
+                "Run",
+                "RunStatus",
+            ),
+            "source": (
+                "Reading",
+                "Source",
+                "read_source",
+            ),
+        },
+    )
+
+__all__ = [
+    "REPORT",
+    "Reading",
+    "Run",
+    "RunStatus",
+    "Source",
+    "analyze_source",
+    "check_source",
+    "gate",
+    "read_source",
+    "report_page",
+    "write_page",
+]

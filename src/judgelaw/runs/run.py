@@ -14,19 +14,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from judgelaw.acquire.outputs import CALLS
-from judgelaw.design import FrozenRun, open_run, write_sums
-from judgelaw.design.manifest import MANIFEST
+from judgelaw.acquire import CALLS
+from judgelaw.duck import one_file
 from judgelaw.errors import JudgelawError, RunError
 from judgelaw.frames import Library, frame_of, table_html
 from judgelaw.ledger import LEDGER_NAME, SqliteView
-from judgelaw.parquet import one_file
-from judgelaw.render import parser_name
-from judgelaw.report.text import visible
-from judgelaw.runs.answer import analyze_source
-from judgelaw.runs.page import REPORT, report_page, write_page
+from judgelaw.runs.answers import REPORT, analyze_source, report_page, write_page
 from judgelaw.runs.source import Reading, Source, read_source
+from judgelaw.study import MANIFEST, FrozenRun, open_run, write_sums
 from judgelaw.tensor import INVALID
+from judgelaw.wire import parser_name
+from judgelaw.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Key
     from judgelaw.estimate import Design
     from judgelaw.tensor import VerdictTensor
+
 
 _COUNTS = ("planned", "completed", "open", "invalid", "failed", "flagged")
 
@@ -190,7 +189,7 @@ class Run:
         return f"<div>{''.join(parts)}</div>"
 
     def _answer_html(self) -> str:
-        from judgelaw.report.notebook import answer_html
+        from judgelaw.page import answer_html
 
         try:
             # Permutation tests take seconds and are no part of what is shown here.

@@ -11,10 +11,11 @@ from judgelaw.errors import IncompleteDesignError, InputError, TableError
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
-    from judgelaw.design import FrozenRun
     from judgelaw.estimate import Design
+    from judgelaw.study import FrozenRun
     from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
+
 
 _ROUNDING = 1e-9
 UNNAMED = "judge"
@@ -63,7 +64,7 @@ class Source:
 
     def main(self) -> "dict[str, VerdictTensor]":
         """Return the judges of the main layer."""
-        from judgelaw.analysis.roles import infer_roles, main_layer
+        from judgelaw.analysis import infer_roles, main_layer
 
         named = [layer for layer in dict.fromkeys(key[0] for key in self.tensors) if layer]
         at = main_layer(infer_roles(named, self.roles)) if named else None
@@ -149,8 +150,8 @@ def _of_layer(
 
 def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Reading) -> Source:
     """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
-    from judgelaw.design import open_run
-    from judgelaw.runs.evidence import read_coverage
+    from judgelaw.runs.folder import read_coverage
+    from judgelaw.study import open_run
 
     frozen = open_run(run)
     study = frozen.study

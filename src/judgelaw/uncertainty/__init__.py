@@ -7,38 +7,74 @@ interval and the deviation bound speak of the same items asked again. `permutati
 whether there is an effect at all. What cannot be had is nan with a reason, or NotIdentifiedError.
 """
 
-from judgelaw.uncertainty.bands import Bands, band_of_draws, item_bands, resampled_means
-from judgelaw.uncertainty.bounds import DeviationBound, deviation_bound
+from judgelaw.uncertainty.call_bounds import DeviationBound, deviation_bound
+from judgelaw.uncertainty.call_intervals import CallErrors, ErrorSplit, call_errors, call_interval
 from judgelaw.uncertainty.call_variance import (
+    MIN_REPEATS,
     VarianceParts,
     call_covariance,
+    smoothed_laws,
     true_call_covariance,
     true_variance_parts,
     variance_parts,
 )
-from judgelaw.uncertainty.calls import CallErrors, ErrorSplit, call_errors, call_interval
-from judgelaw.uncertainty.contrasts import (
-    Lead,
-    component_lead,
-    component_share,
-    judge_difference,
+from judgelaw.uncertainty.contrasts import Lead, component_lead, component_share, judge_difference
+from judgelaw.uncertainty.depths import AtDepth, Declaration, at_depth, depths_of, nested
+from judgelaw.uncertainty.forms import (
+    Contrast,
+    Declared,
+    component_map,
+    concentration_forms,
+    declare,
+    form_of,
 )
-from judgelaw.uncertainty.forms import Contrast, component_map, concentration_forms, form_of
-from judgelaw.uncertainty.gate import Gate, Limit, LimitDecision, check_limits
+from judgelaw.uncertainty.gating import Gate, Limit, LimitDecision, check_limits, limits_of
 from judgelaw.uncertainty.inference import Inference, infer
-from judgelaw.uncertainty.items import item_interval
-from judgelaw.uncertainty.new_items import NewItems, item_difference, new_item_bounds
-from judgelaw.uncertainty.panel import panel_interval
-from judgelaw.uncertainty.permutation import PermutationTest, permutation_test
-from judgelaw.uncertainty.projection import Projection, item_projections, prompt_projection
-from judgelaw.uncertainty.results import Interval
+from judgelaw.uncertainty.intervals import Interval, panel_interval, spread_of, t_quantile, welch
+from judgelaw.uncertainty.item_intervals import (
+    BAND_DRAWS,
+    Bands,
+    band_of_draws,
+    item_bands,
+    item_interval,
+    resampled_means,
+    stratum_rows,
+)
+from judgelaw.uncertainty.new_items import (
+    NewItems,
+    item_difference,
+    new_item_bounds,
+    signed_interval,
+)
+from judgelaw.uncertainty.permutation import (
+    PERMUTATIONS,
+    Facet,
+    PermutationTest,
+    Shuffler,
+    permutation_test,
+)
+from judgelaw.uncertainty.sampled_prompts import (
+    MIN_PROMPTS,
+    Projection,
+    Scope,
+    item_projections,
+    prompt_projection,
+)
 
 __all__ = [
+    "BAND_DRAWS",
+    "MIN_PROMPTS",
+    "MIN_REPEATS",
+    "PERMUTATIONS",
+    "AtDepth",
     "Bands",
     "CallErrors",
     "Contrast",
+    "Declaration",
+    "Declared",
     "DeviationBound",
     "ErrorSplit",
+    "Facet",
     "Gate",
     "Inference",
     "Interval",
@@ -48,7 +84,10 @@ __all__ = [
     "NewItems",
     "PermutationTest",
     "Projection",
+    "Scope",
+    "Shuffler",
     "VarianceParts",
+    "at_depth",
     "band_of_draws",
     "call_covariance",
     "call_errors",
@@ -58,6 +97,8 @@ __all__ = [
     "component_map",
     "component_share",
     "concentration_forms",
+    "declare",
+    "depths_of",
     "deviation_bound",
     "form_of",
     "infer",
@@ -66,12 +107,20 @@ __all__ = [
     "item_interval",
     "item_projections",
     "judge_difference",
+    "limits_of",
+    "nested",
     "new_item_bounds",
     "panel_interval",
     "permutation_test",
     "prompt_projection",
     "resampled_means",
+    "signed_interval",
+    "smoothed_laws",
+    "spread_of",
+    "stratum_rows",
+    "t_quantile",
     "true_call_covariance",
     "true_variance_parts",
     "variance_parts",
+    "welch",
 ]

@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from judgelaw.estimate.cells import Array
+from judgelaw.estimate import Array
 
 MIN_REPEATS: Final = 4
 _PRIOR: Final = (0.0, 2.0, 0.3)

@@ -12,10 +12,9 @@ import numpy as np
 
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS
-from judgelaw.uncertainty.calls import CallErrors
+from judgelaw.uncertainty.call_intervals import CallErrors
 from judgelaw.uncertainty.forms import Contrast
-from judgelaw.uncertainty.new_items import largest_allowed
-from judgelaw.uncertainty.results import (
+from judgelaw.uncertainty.intervals import (
     Interval,
     Spread,
     check_level,
@@ -23,6 +22,7 @@ from judgelaw.uncertainty.results import (
     shifted_upper,
     t_quantile,
 )
+from judgelaw.uncertainty.new_items import largest_allowed
 
 _PARTS = COMPONENTS[:-1]
 _ROUNDING = 1e-12

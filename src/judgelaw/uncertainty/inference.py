@@ -11,15 +11,15 @@ from math import nan
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgelaw.estimate import COMPONENTS, Design
-from judgelaw.estimate.weights import Weights
+from judgelaw.estimate import COMPONENTS, Design, Weights
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.calls import CallErrors, call_errors
+from judgelaw.uncertainty.call_intervals import CallErrors, call_errors
 from judgelaw.uncertainty.contrasts import share_lower, share_upper
-from judgelaw.uncertainty.declared import declare
-from judgelaw.uncertainty.new_items import DRAWS, NewItems, new_item_bounds
-from judgelaw.uncertainty.projection import MIN_PROMPTS, DrawnPrompts, Scope, drawn_prompts
-from judgelaw.uncertainty.results import Interval, check_level
+from judgelaw.uncertainty.forms import declare
+from judgelaw.uncertainty.intervals import Interval, check_level
+from judgelaw.uncertainty.item_bounds import DRAWS
+from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
+from judgelaw.uncertainty.sampled_prompts import MIN_PROMPTS, DrawnPrompts, Scope, drawn_prompts
 
 _TOO_FEW_DRAWN = (
     f"fewer than {MIN_PROMPTS} prompts were drawn, so the error of drawing them cannot be had: "

@@ -25,176 +25,36 @@ All bounds of one set of items come from the same draws of W, so the draws are o
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from math import ceil, inf, nan, sqrt
+from math import inf, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgelaw.arrays import Floats
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS
-from judgelaw.streams import stream
 from judgelaw.uncertainty.forms import Contrast, absent_reason, contrast_vector
-from judgelaw.uncertainty.results import Interval, check_level, no_interval, t_quantile
+from judgelaw.uncertainty.intervals import Interval, check_level, no_interval
+from judgelaw.uncertainty.item_bounds import (
+    _FEW,
+    _LEAST_DRAWS,
+    _MOST_NUMBERS,
+    DRAWS,
+    Draws,
+    _standard_error,
+    effective_items,
+    lower_bound,
+    may_be_positive,
+    ranges,
+    upper_bound,
+    weigh,
+)
 
-Floats = NDArray[np.float64]
-
-DRAWS = 20_000
 COVERS = "new items like these, call sampling included"
-_BLOCK = 1 << 21
-"""Random numbers in a block of draws: 16 MB."""
-_KEPT = 1 << 24
-"""Draws up to this many numbers are kept for the next judge with as many items: 128 MB."""
-_SEVERAL = 1 << 21
-"""Of draws up to this many numbers several are kept: strata and layers take turns."""
-_MOST_NUMBERS = 100_000_000
-_LEAST_DRAWS = 1_000
-_FEW = 8.0
-_MANY_ITEMS = 50
-_SMALL = 1e-6
-_ROUNDING = 1e-12
+
+
 _ONE_ITEM = "one item says nothing about other items: a bound for new items needs two or more"
 _STEPS = 4
 _HALVINGS = 8
-
-
-def ranges(prompts: int, orders: int, verdicts: int) -> dict[str, float]:
-    """Return the largest value that each component of a single item can have, for a census.
-
-    A table that shows one verdict does not show that there is no other.
-    """
-    C = max(verdicts, 2)
-
-    def of(levels: int) -> float:
-        return 1 - 1 / levels
-
-    return {
-        "call": of(C),
-        "prompt": of(min(prompts, C)),
-        "order": of(min(orders, C)),
-        "interaction": of(C),
-        "total": of(C),
-    }
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Draws:
-    """Values of items in random weights: sum_i W_i x_i of every draw, and the weight left over.
-
-    Attributes:
-        sums: (draws,) for one quantity, (quantities, draws) for several.
-        last: W_{N+1} of every draw.
-    """
-
-    sums: Floats
-    last: Floats
-
-    def quantile(self, p: float, unseen: float) -> float:
-        """Return G(unseen): the p-quantile with an unseen item of this value."""
-        values = self.sums + self.last * unseen
-        # The order statistic above p: np.quantile takes three times as long to go between two.
-        at = ceil(p * (len(values) - 1))
-        return float(np.partition(values, at)[at])
-
-
-def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
-    """Return the random weightings of quantities (items, quantities), all from the same weights."""
-    N = len(values)
-    if draws * (N + 1) <= _KEPT:
-        kept = _weights if draws * (N + 1) <= _SEVERAL else _many_weights
-        W = kept(seed, draws, N)
-        return Draws(sums=np.ascontiguousarray((W[:, :N] @ values).T), last=W[:, N].copy())
-    rng = stream(seed, "new items", N)
-    sums, last = np.empty((values.shape[1], draws)), np.empty(draws)
-    size = max(1, _BLOCK // (N + 1))
-    for first in range(0, draws, size):
-        part = slice(first, min(first + size, draws))
-        W = _simplex(rng, part.stop - first, N)
-        sums[:, part], last[part] = (W[:, :N] @ values).T, W[:, N]
-    return Draws(sums=sums, last=last)
-
-
-@lru_cache(maxsize=8)
-def _weights(seed: int, draws: int, N: int) -> Floats:
-    return _simplex(stream(seed, "new items", N), draws, N)
-
-
-@lru_cache(maxsize=1)
-def _many_weights(seed: int, draws: int, N: int) -> Floats:
-    return _simplex(stream(seed, "new items", N), draws, N)
-
-
-def _simplex(rng: np.random.Generator, draws: int, N: int) -> Floats:
-    W = rng.standard_exponential((draws, N + 1))
-    W /= W.sum(axis=1, keepdims=True)
-    return W
-
-
-def effective_items(x: Floats) -> float:
-    """Return how many items carry the sum of squares, (sum x^2)^2 / sum x^4; 0 if all are zero."""
-    fourth = float((x**4).sum())
-    return float((x**2).sum()) ** 2 / fourth if fourth > 0 else 0.0
-
-
-def upper_bound(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> float:
-    """Return the upper bound of a mean at level p.
-
-    Args:
-        x: item values, two or more.
-        drawn: their random weightings.
-        p: level of the bound.
-        top: largest value that an item can have; never taken below the largest one seen.
-        careful: whether to suppose an unseen item at `top`, whatever was seen.
-    """
-    m, se = float(x.mean()), _standard_error(x)
-    t = m + t_quantile(p, len(x) - 1) * se
-    gaffke = drawn.quantile(p, _unseen(x, top, careful=careful))
-    return max(t, gaffke) if careful else max(t, gaffke, _hall(x, m, se, p))
-
-
-def may_be_positive(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> bool:
-    """Whether the upper bound of a mean reaches zero: many times faster than the bound itself."""
-    m, se = float(x.mean()), _standard_error(x)
-    if m + t_quantile(p, len(x) - 1) * se >= -_ROUNDING:
-        return True
-    if not careful and _hall(x, m, se, p) >= -_ROUNDING:
-        return True
-    values = drawn.sums + drawn.last * _unseen(x, top, careful=careful)
-    return bool(np.count_nonzero(values >= -_ROUNDING) > (1 - p) * len(values))
-
-
-def _unseen(x: Floats, top: float, *, careful: bool) -> float:
-    """Return the value of the item that nobody saw."""
-    ceiling = max(top, float(x.max()))
-    if careful:
-        return ceiling
-    second, first = np.partition(x, -2)[-2:]
-    return min(ceiling, float(2 * first - second))
-
-
-def lower_bound(x: Floats, drawn: Draws, p: float) -> float:
-    """Return the lower bound of the mean of a component at level p."""
-    m, se = float(x.mean()), _standard_error(x)
-    t = m - t_quantile(p, len(x) - 1) * se
-    mirrored = Draws(sums=-drawn.sums, last=drawn.last)
-    least = -float(x.min())
-    if len(x) < _MANY_ITEMS:
-        return min(t, -mirrored.quantile(p, max(0.0, least)))
-    return min(t, -_hall(-x, -m, se, p), -mirrored.quantile(p, least))
-
-
-def rate_bounds(x: Floats, p: float, *, draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
-    """Return lower and upper bounds of a mean of shares in [0, 1], each at level p.
-
-    Gaffke's bounds alone, with an unseen item at 1 above and at 0 below: they grow with every
-    value, so that one more invalid output never makes a gate pass.
-    """
-    drawn = weigh(x[:, None], draws=draws, seed=seed)
-    one = Draws(sums=drawn.sums[0], last=drawn.last)
-    mirrored = Draws(sums=-one.sums, last=one.last)
-    low = 0.0 if not x.any() else -mirrored.quantile(p, 0.0)
-    high = 1.0 if (x == 1).all() else one.quantile(p, 1.0)
-    return low, high
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -436,23 +296,3 @@ def _interval(x: Floats, low: float, high: float, level: float) -> Interval:
         covers=COVERS,
         inverted=True,
     )
-
-
-def _standard_error(x: Floats) -> float:
-    """Return s / sqrt N; values that differ by rounding alone do not vary."""
-    if np.ptp(x) <= _ROUNDING * max(1.0, float(np.abs(x).max())):
-        return 0.0
-    return float(x.std(ddof=1)) / sqrt(len(x))
-
-
-def _hall(x: Floats, m: float, se: float, p: float) -> float:
-    """Return Hall's bound: the t bound corrected for the skewness that the sample shows."""
-    if se == 0:
-        return m
-    N = len(x)
-    skewness = float(((x - m) ** 3).mean()) / (se * sqrt(N)) ** 3
-    A = skewness / sqrt(N)
-    if abs(A) < _SMALL:
-        A = _SMALL
-    y = t_quantile(1 - p, N - 1)
-    return m - se * 3 * (float(np.cbrt(1 + A * (y - A / 6))) - 1) / A

@@ -3,10 +3,11 @@
 import pytest
 
 from judgelaw.acquire.budget import Cost, Meter, Purse, exhausted, open_purse, usd
-from judgelaw.acquire.halt import Halt
-from judgelaw.design import Budget, Decoding, JudgeSpec, Price
+from judgelaw.acquire.retry import Halt
 from judgelaw.errors import InputError
 from judgelaw.ledger import Receipt, Totals
+from judgelaw.study import Budget
+from judgelaw.wire import Decoding, JudgeSpec, Price
 
 PRICE = Price(input_per_mtok=1.0, output_per_mtok=10.0)
 

@@ -8,7 +8,7 @@ from email.utils import formatdate
 import pytest
 
 from judgelaw.acquire import acquire
-from judgelaw.acquire.halt import Reason
+from judgelaw.acquire.retry import Reason
 from judgelaw.errors import IncompleteRunError, ProviderRefusedError
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 from servers.fake_time import FakeTime

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgelaw.acquire.limiter import Limiter, Pace, Slots
+from judgelaw.acquire.limits import Limiter, Pace, Slots
 
 
 def test_a_pace_spaces_requests_evenly():

@@ -13,9 +13,8 @@ from contextlib import closing
 import psutil
 import pytest
 
-from judgelaw.acquire import acquire
+from judgelaw.acquire import acquire, reparse, with_parser
 from judgelaw.acquire.readings import Readings
-from judgelaw.acquire.reparse import reparse, with_parser
 from judgelaw.acquire.verify import verify
 from judgelaw.errors import InputError
 from judgelaw.ledger import LEDGER_NAME, Completed, SqliteView
@@ -31,7 +30,7 @@ HOSTILE = "A" * 60 + "!"
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
     """Give parsers of this process a fifth of their time: nothing here is near the limit."""
-    monkeypatch.setattr("judgelaw.render.bounded.SECONDS", 0.2)
+    monkeypatch.setattr("judgelaw.wire.bounded.SECONDS", 0.2)
 
 
 def verdicts(run) -> Counter:

@@ -11,7 +11,7 @@ from judgelaw.acquire.retry import (
     bearable,
     decide,
 )
-from judgelaw.judges import Consequence, Failure, FailureKind
+from judgelaw.wire import Consequence, Failure, FailureKind
 
 POLICY = RetryPolicy(attempts=5, backoff_s=0.5, max_backoff_s=8.0)
 

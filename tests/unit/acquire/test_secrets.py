@@ -12,9 +12,9 @@ import pytest
 from aiohttp import web
 
 from judgelaw.acquire.verify import verify
-from judgelaw.cli import _main
-from judgelaw.judges.redaction import Secrets
+from judgelaw.cli import program
 from judgelaw.ledger import LEDGER_NAME, SqliteView
+from judgelaw.wire.secrets import Secrets
 from servers.provider import BODIES, Provider, echo_headers, first, reply, reset, say
 from servers.study import chat_judge, write_study
 
@@ -125,7 +125,7 @@ def study_for(tmp_path, provider):
 def test_no_secret_is_written_or_said(tmp_path, capfd, caplog, what):
     with caplog.at_level("DEBUG"), Provider(ACTS[what]) as provider:
         study = study_for(tmp_path, provider)
-        code = _main._run(["run", str(study), "--out", str(tmp_path / "run")])
+        code = program._run(["run", str(study), "--out", str(tmp_path / "run")])
     assert code in (0, 5)
     assert any(KEY in str(seen.headers) for seen in provider.seen), "the key was sent"
     said = capfd.readouterr()
@@ -138,7 +138,7 @@ def test_a_masked_reply_is_a_reply(tmp_path, form):
     """What is stored is what the stored body decodes to, and the verdict is read from it."""
     with Provider(echo(form)) as provider:
         run = tmp_path / "run"
-        code = _main._run(["run", str(study_for(tmp_path, provider)), "--out", str(run)])
+        code = program._run(["run", str(study_for(tmp_path, provider)), "--out", str(run)])
     assert code == 0
     assert verify(run).ok
     with SqliteView(run / LEDGER_NAME) as view:
@@ -151,7 +151,7 @@ def test_a_masked_reply_is_a_reply(tmp_path, form):
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_probe_shows_no_secret(tmp_path, capfd, form, status):
     with Provider(echo(form, status)) as provider:
-        _main._run(["check", str(study_for(tmp_path, provider)), "--probe"])
+        program._run(["check", str(study_for(tmp_path, provider)), "--probe"])
     said = capfd.readouterr()
     assert "probe chat" in said.out
     assert leaks(tmp_path, said.out, said.err) == []
@@ -201,7 +201,7 @@ def test_a_traceback_shows_no_secret(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("judgelaw.judges.http.HttpJudge.decode", bug)
     with Provider(say()) as provider:
         study = write_study(tmp_path, judges(provider), items=1)
-        code = _main._run(["run", str(study), "--out", str(tmp_path / "run")])
+        code = program._run(["run", str(study), "--out", str(tmp_path / "run")])
     said = capsys.readouterr()
     assert code == 70
     assert "a bug while decoding" in said.err
@@ -212,7 +212,7 @@ def test_a_missing_key_stops_before_anything_is_sent(tmp_path, monkeypatch, caps
     monkeypatch.delenv("CANARY_KEY", raising=False)
     with Provider(say()) as provider:
         study = write_study(tmp_path, judges(provider), items=1)
-        code = _main._run(["run", str(study), "--out", str(tmp_path / "run")])
+        code = program._run(["run", str(study), "--out", str(tmp_path / "run")])
         assert provider.seen == []
     assert code == 2
     assert "CANARY_KEY is not set: export it" in capsys.readouterr().err

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgelaw.analysis import analyze
-from judgelaw.analysis.outcomes import position_choices, prompt_leans
+from judgelaw.analysis import analyze, position_choices
+from judgelaw.analysis.outcomes import prompt_leans
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, decompose, prompt_distances
 from judgelaw.uncertainty import (
@@ -17,8 +17,8 @@ from judgelaw.uncertainty import (
     item_interval,
     permutation_test,
     prompt_projection,
+    signed_interval,
 )
-from judgelaw.uncertainty.new_items import signed_interval
 from judgelaw.worlds import World
 from support import judges
 from support.coverage import plausible

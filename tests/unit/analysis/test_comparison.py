@@ -2,10 +2,10 @@
 
 import pytest
 
-from judgelaw.analysis.comparison import compare
-from judgelaw.analysis.depths import Declaration
+from judgelaw.analysis import compare
 from judgelaw.estimate import COMPONENTS, decompose
 from judgelaw.uncertainty import (
+    Declaration,
     call_errors,
     infer,
     item_bands,

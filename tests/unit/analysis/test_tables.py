@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgelaw.analysis import analyze
-from judgelaw.analysis.tables import TABLES
+from judgelaw.analysis import TABLES, analyze
 from judgelaw.diagnose import Evidence
 from judgelaw.estimate import COMPONENTS, decompose, panels
 from judgelaw.uncertainty import item_bands, panel_interval

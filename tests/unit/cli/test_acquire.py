@@ -10,7 +10,7 @@ import time
 import duckdb
 import pytest
 
-from judgelaw.cli import _main
+from judgelaw.cli import program
 from servers import counting
 from servers.provider import Provider, first, reply, say
 from servers.study import chat_judge, frozen_study, simulated_judge, write_study
@@ -21,7 +21,7 @@ def judgelaw(capsys):
     """Run a command in this process; return exit code, stdout and stderr."""
 
     def call(*arguments):
-        code = _main._run([str(a) for a in arguments])
+        code = program._run([str(a) for a in arguments])
         said = capsys.readouterr()
         return code, said.out, said.err
 

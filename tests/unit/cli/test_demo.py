@@ -6,7 +6,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from judgelaw.cli._main import cli
+from judgelaw.cli.program import cli
 from judgelaw.errors import IntegrityError
 from judgelaw.estimate import COMPONENTS
 

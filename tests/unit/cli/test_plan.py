@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import judgelaw as jl
-from judgelaw.cli._main import cli
+from judgelaw.cli.program import cli
 
 STUDY = """\
 version: 1
@@ -64,7 +64,7 @@ def write_pilot(path, *, items=6, repeats=2, law=(0.25, 0.25, 0.25, 0.25)):
 
 
 def test_widths_are_those_of_studies_simulated_under_the_law(study):
-    from judgelaw.plan import outlook_from_law
+    from judgelaw.decide import outlook_from_law
 
     shown = json.loads(plan(study, "--law", "0.9,0.05,0.03,0.02", "--json", "-").stdout)
     outlook = outlook_from_law([0.9, 0.05, 0.03, 0.02], prompts=6, orders=2)

@@ -7,10 +7,9 @@ import jsonschema
 import pytest
 
 from judgelaw.cli import main
-from judgelaw.cli._study_text import PROVIDERS
-from judgelaw.design import load_study, open_run
-from judgelaw.design.yaml_lines import read_yaml
-from judgelaw.render import freeze
+from judgelaw.cli.init import PROVIDERS
+from judgelaw.study import freeze, load_study, open_run
+from judgelaw.study.problems import read_yaml
 from servers.provider import Provider, say
 from servers.study import simulated_judge, write_study
 

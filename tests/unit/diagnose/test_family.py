@@ -6,10 +6,9 @@ from math import inf, isnan, nan
 import numpy as np
 import pytest
 
+from judgelaw.diagnose import NOTICE, PROBLEM
 from judgelaw.diagnose.family import (
     ENOUGH,
-    NOTICE,
-    PROBLEM,
     Bundle,
     Test,
     by_chance,

@@ -6,14 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import (
-    How,
-    ReplyFacts,
-    diagnose,
-    identical_texts,
-    overlap,
-    replay_finding,
-)
+from judgelaw.diagnose import How, ReplyFacts, diagnose, identical_texts, overlap, replay_finding
 from judgelaw.streams import stream
 from judgelaw.worlds import World
 from support.streams import drawn, of_codes

@@ -6,10 +6,10 @@ import time
 import aiohttp
 import pytest
 
-from judgelaw.design.judge import Batch, JudgeSpec
-from judgelaw.judges import Answer, Failure, Reply, Stage, Surroundings, Trace, decode
-from judgelaw.judges import batch_anthropic as anthropic
-from judgelaw.judges import batch_openai as openai
+from judgelaw.judges import Surroundings
+from judgelaw.judges import anthropic_batches as anthropic
+from judgelaw.judges import openai_batches as openai
+from judgelaw.wire import Answer, Batch, Failure, JudgeSpec, Reply, Stage, Trace, decode
 from servers.provider import Provider, reply
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from judgelaw.judges.body import read_body
+from judgelaw.judges.http import read_body
 
 
 class Response:

@@ -9,10 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from judgelaw.design.judge import JudgeSpec
 from judgelaw.errors import InputError, MissingExtraError, RunError
-from judgelaw.judges import embedded, embedded_law, embedded_model, embedded_server
-from judgelaw.judges.reply import Failure, FailureKind, Reply
+from judgelaw.judges import embedded
+from judgelaw.judges import embedded as embedded_model
+from judgelaw.judges import embedded as embedded_server
+from judgelaw.wire import Failure, FailureKind, JudgeSpec, Reply
+from support import exact_law
 
 WORDS = ("A", "B", "TIE")
 GRAMMAR = 'root ::= "A" | "B" | "TIE"'
@@ -30,22 +32,22 @@ def listing(**probabilities: float) -> dict:
 
 class TestLaw:
     def test_a_word_has_the_probability_of_all_tokens_that_begin_it(self):
-        law = embedded_law.read_law(listing(A=0.5, B=0.25, T=0.125, TI=0.0625, TIE=0.0625), WORDS)
+        law = exact_law.read_law(listing(A=0.5, B=0.25, T=0.125, TI=0.0625, TIE=0.0625), WORDS)
         assert law == {"A": 0.5, "B": 0.25, "TIE": 0.25}
 
     def test_a_reply_with_the_unconstrained_law_is_not_taken(self):
-        assert embedded_law.read_law(listing(The=0.6, A=0.2, B=0.15, TIE=0.05), WORDS) is None
+        assert exact_law.read_law(listing(The=0.6, A=0.2, B=0.15, TIE=0.05), WORDS) is None
 
     def test_single_precision_is_normalised(self):
-        law = embedded_law.read_law(listing(A=0.49999, B=0.5), WORDS)
+        law = exact_law.read_law(listing(A=0.49999, B=0.5), WORDS)
         assert sum(law.values()) == pytest.approx(1, abs=1e-15)
         assert law["TIE"] == 0
 
     def test_an_end_token_begins_no_word(self):
-        assert embedded_law.read_law(listing(**{"": 0.5, "A": 0.5}), WORDS) is None
+        assert exact_law.read_law(listing(**{"": 0.5, "A": 0.5}), WORDS) is None
 
     def test_the_request_asks_for_every_beginning(self):
-        fields = json.loads(embedded_law.law_request(BODY, WORDS, 9))
+        fields = json.loads(exact_law.law_request(BODY, WORDS, 9))
         assert fields["top_logprobs"] == 5
         assert fields["post_sampling_probs"] is True
         assert fields["seed"] == 9
@@ -54,18 +56,18 @@ class TestLaw:
     @pytest.mark.parametrize("text", [None, "", "root ::= x", 'root ::= "A" | [0-9]', '"A" | "B"'])
     def test_a_grammar_that_lists_no_words_is_refused(self, text):
         with pytest.raises(InputError, match="plain list of words"):
-            embedded_law.words_of(text)
+            exact_law.words_of(text)
 
     def test_words_that_begin_alike_are_refused(self):
         with pytest.raises(InputError, match="'TIE' and 'TRUE' begin alike"):
-            embedded_law.words_of('root ::= "A" | "TIE" | "TRUE"')
+            exact_law.words_of('root ::= "A" | "TIE" | "TRUE"')
 
     @pytest.mark.parametrize(("name", "value"), [("top_p", 0.9), ("top_k", 40), ("min_p", 0.05)])
     def test_a_trimmed_law_is_refused(self, name, value):
         server = SimpleNamespace(spec=judge(grammar=GRAMMAR))
         body = json.dumps({**json.loads(BODY), name: value}).encode()
         with pytest.raises(InputError, match=f"{name} = {value} trims the law"):
-            embedded_law.exact_law(server, body)
+            exact_law.exact_law(server, body)
 
     def test_replies_are_asked_again_until_one_lists_the_law(self):
         replies = [{}, *[listing(The=0.9, A=0.1)] * 3, listing(A=0.75, B=0.25)]
@@ -77,14 +79,14 @@ class TestLaw:
             return replies[len(sent) - 1]
 
         server = SimpleNamespace(spec=judge(grammar=GRAMMAR), post=post)
-        assert embedded_law.exact_law(server, BODY) == {"A": 0.75, "B": 0.25, "TIE": 0}
+        assert exact_law.exact_law(server, BODY) == {"A": 0.75, "B": 0.25, "TIE": 0}
         assert sent[0]["max_tokens"] == 1
         assert [fields["seed"] for fields in sent[1:]] == [1, 2, 3, 4]
 
     def test_a_law_that_never_shows_is_an_error(self):
         server = SimpleNamespace(spec=judge(grammar=GRAMMAR), post=lambda *_: listing(A=0.5))
         with pytest.raises(RunError, match="none of 64 replies"):
-            embedded_law.exact_law(server, BODY)
+            exact_law.exact_law(server, BODY)
 
 
 class TestWhatIsMissing:

@@ -5,12 +5,11 @@ import inspect
 import aiohttp
 import pytest
 
-from judgelaw.design import JudgeSpec
 from judgelaw.errors import InputError
-from judgelaw.judges import FailureKind, Reply, Surroundings
+from judgelaw.judges import Surroundings
 from judgelaw.judges.http import HttpJudge, failure_of
-from judgelaw.judges.redaction import Secrets
-from judgelaw.judges.secrets import check_secrets, headers_for
+from judgelaw.wire import FailureKind, JudgeSpec, Reply, check_secrets, headers_for
+from judgelaw.wire.secrets import Secrets
 
 CLIENT_ERRORS = [
     error

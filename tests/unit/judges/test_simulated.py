@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from judgelaw.judges import Surroundings, open_judge
-from judgelaw.render import parse, request_for
+from judgelaw.study import request_for
+from judgelaw.wire import parse
 from servers.study import frozen_study, simulated_judge
 
 

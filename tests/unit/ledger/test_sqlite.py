@@ -10,10 +10,10 @@ from functools import partial
 import pytest
 
 from judgelaw.errors import InputError, IntegrityError, RunError, StorageError
-from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView, lost
-from judgelaw.ledger.sent import SENT_NAME, LeftMarks, SentMarks
+from judgelaw.ledger import LEDGER_NAME, SENT_NAME, SqliteLedger, SqliteView, lost
+from judgelaw.ledger.lock import LeftMarks, SentMarks
+from judgelaw.ledger.migrations import migrations, statements
 from judgelaw.ledger.sqlite_view import damaged
-from judgelaw.ledger.sqltext import migrations, statements
 from servers.endings import completed, read
 from servers.study import chat_judge, frozen_study
 

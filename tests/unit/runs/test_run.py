@@ -9,10 +9,9 @@ import pytest
 
 import judgelaw as jl
 from judgelaw.acquire import acquire
-from judgelaw.cli import _main
-from judgelaw.design import load_study
+from judgelaw.cli import program
 from judgelaw.errors import RunError
-from judgelaw.render import freeze
+from judgelaw.study import freeze, load_study
 from servers.provider import Provider, say
 from servers.study import chat_judge, frozen_study, simulated_judge, write_study
 from support.reports import HOSTILE
@@ -58,7 +57,7 @@ def test_the_name_of_a_folder_is_only_a_name(tmp_path, name):
     run = jl.Run(frozen.path)
     assert run.status.completed == run.status.planned == len(run.to_frame()) == 16
     assert set(run.to_frame()["judge"]) == set(run.analysis(permutations=0).judges) == {"sim"}
-    assert _main._run(["verify", str(run.path)]) == 0
+    assert program._run(["verify", str(run.path)]) == 0
 
 
 def test_a_run_under_way_shows_progress_and_no_answer(half):
@@ -87,7 +86,7 @@ def test_a_complete_run_shows_its_sentence_and_chart(done):
 
 
 def test_the_answer_is_that_of_the_command(done, capsys):
-    assert _main._run(["analyze", str(done.path), "--json", "-"]) == 0
+    assert program._run(["analyze", str(done.path), "--json", "-"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert done.analysis().to_json() == said
     other = done.analysis(repeats=2, draws=50, permutations=0, design="sampled")

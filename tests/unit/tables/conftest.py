@@ -7,5 +7,5 @@ import pytest
 def both_ways(request, monkeypatch):
     """Read every table in one of the two ways, whatever its size."""
     smallest = 1 if request.param == "one pass" else float("inf")
-    monkeypatch.setattr("judgelaw.tables._read._BIG", smallest)
+    monkeypatch.setattr("judgelaw.tables.read._BIG", smallest)
     return request.param

@@ -4,10 +4,10 @@ import duckdb
 import numpy as np
 import pytest
 
+from judgelaw.duck import batches
 from judgelaw.errors import TableError
-from judgelaw.tables import _grid, _onepass, _read, read_tensor, read_tensors, write_calls
-from judgelaw.tables._arrow import batches
-from judgelaw.tables._grid import EMPTY, Grid, TooSparseError
+from judgelaw.tables import onepass, read, read_tensor, read_tensors, write_calls
+from judgelaw.tables.onepass import EMPTY, Grid, TooSparseError
 from support.calls import assert_same, columns, table
 
 
@@ -15,20 +15,20 @@ from support.calls import assert_same, columns, table
 def passes(monkeypatch):
     """Record what the one pass answered, None where it left the table to the group-by."""
     answers = []
-    plain = _onepass.read_in_one_pass
+    plain = onepass.read_in_one_pass
 
     def recorded(*arguments):
         answers.append(plain(*arguments))
         return answers[-1]
 
-    monkeypatch.setattr(_read, "_BIG", 1)
-    monkeypatch.setattr(_read, "read_in_one_pass", recorded)
+    monkeypatch.setattr(read, "_BIG", 1)
+    monkeypatch.setattr(read, "read_in_one_pass", recorded)
     return answers
 
 
 def both(path, monkeypatch, **options):
     one = read_tensors(path, **options)
-    monkeypatch.setattr(_read, "_BIG", float("inf"))
+    monkeypatch.setattr(read, "_BIG", float("inf"))
     return one, read_tensors(path, **options)
 
 
@@ -93,8 +93,8 @@ def test_more_places_than_32_bits_count_are_left_to_the_group_by(tmp_path, passe
 
 
 def test_a_grid_holds_whatever_order_calls_come_in(monkeypatch):
-    monkeypatch.setattr(_grid, "_CHUNK", 64)
-    monkeypatch.setattr(_grid, "_INDEX", np.uint64(63))
+    monkeypatch.setattr(onepass, "_CHUNK", 64)
+    monkeypatch.setattr(onepass, "_INDEX", np.uint64(63))
     rng = np.random.default_rng(5)
     # Few distinct high bits: items whose hashes differ only where positions are written.
     items = rng.integers(0, 200, 3_000).astype(np.uint64)

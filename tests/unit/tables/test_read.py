@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import judgelaw as jl
+from judgelaw.duck import foreign_errors
 from judgelaw.errors import InputError, RunError, TableError
 from judgelaw.tables import read_tensor, read_tensors, write_calls
-from judgelaw.tables._duck import DuckCalls
-from judgelaw.tables._edge import foreign_errors
+from judgelaw.tables.engines import DuckCalls
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
 from support.calls import assert_same, columns, slow, table, write_csv
 
@@ -171,15 +171,15 @@ def test_a_table_counted_in_shares_is_the_same(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(VerdictTensor, "complete", lambda self, _: self)
     whole = read_tensor(path)
     assert_same(whole, slow(rows), but=("judge", "gold", "strata"))
-    monkeypatch.setattr("judgelaw.tables._read._BIG", float("inf"))
-    monkeypatch.setattr("judgelaw.tables._read._CELLS_AT_ONCE", 1)
+    monkeypatch.setattr("judgelaw.tables.read._BIG", float("inf"))
+    monkeypatch.setattr("judgelaw.tables.read._CELLS_AT_ONCE", 1)
     assert_same(read_tensor(path), whole)
 
 
 def test_a_table_that_does_not_fit_is_counted_in_smaller_shares(tmp_path, monkeypatch):
     rows = table(items=30)
     path = write_csv(tmp_path / "calls.csv", rows)
-    monkeypatch.setattr("judgelaw.tables._read._BIG", float("inf"))
+    monkeypatch.setattr("judgelaw.tables.read._BIG", float("inf"))
     seen = []
     count_cells = DuckCalls.count_cells
 
@@ -193,7 +193,7 @@ def test_a_table_that_does_not_fit_is_counted_in_smaller_shares(tmp_path, monkey
     monkeypatch.setattr(DuckCalls, "count_cells", short_of_memory)
     assert_same(read_tensor(path), slow(rows), but=("judge",))
     assert seen[:3] == [(0, 1), (0, 4), (0, 16)]
-    monkeypatch.setattr("judgelaw.tables._read._MOST_SHARES", 4)
+    monkeypatch.setattr("judgelaw.tables.read._MOST_SHARES", 4)
     with pytest.raises(RunError, match="memory limit"):
         read_tensor(path)
 

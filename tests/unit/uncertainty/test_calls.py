@@ -15,13 +15,13 @@ from judgelaw.uncertainty import (
     component_lead,
     component_share,
     concentration_forms,
+    declare,
     form_of,
     judge_difference,
     permutation_test,
     true_call_covariance,
     variance_parts,
 )
-from judgelaw.uncertainty.declared import declare
 from judgelaw.worlds import World
 from support import judges
 

@@ -6,19 +6,17 @@ from scipy import stats
 
 from judgelaw.errors import InputError
 from judgelaw.estimate import decompose
-from judgelaw.uncertainty import infer, item_difference
-from judgelaw.uncertainty.new_items import (
+from judgelaw.uncertainty import infer, item_difference, signed_interval
+from judgelaw.uncertainty.item_bounds import (
     DRAWS,
     Draws,
-    draws_for,
     effective_items,
-    largest_allowed,
     lower_bound,
     rate_bounds,
-    signed_interval,
     upper_bound,
     weigh,
 )
+from judgelaw.uncertainty.new_items import draws_for, largest_allowed
 from support import judges
 
 
@@ -83,8 +81,8 @@ def test_draws_fall_with_the_number_of_items_and_blocks_change_nothing(monkeypat
     assert draws_for(1_000_000) == 1_000
     x = np.random.default_rng(3).random((40, 2))
     whole = weigh(x, draws=500, seed=4)
-    monkeypatch.setattr("judgelaw.uncertainty.new_items._KEPT", 0)
-    monkeypatch.setattr("judgelaw.uncertainty.new_items._BLOCK", 41 * 7)
+    monkeypatch.setattr("judgelaw.uncertainty.item_bounds._KEPT", 0)
+    monkeypatch.setattr("judgelaw.uncertainty.item_bounds._BLOCK", 41 * 7)
     again = weigh(x, draws=500, seed=4)
     assert np.allclose(again.sums, whole.sums)
     assert np.allclose(again.last, whole.last)

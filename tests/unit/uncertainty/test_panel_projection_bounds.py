@@ -10,8 +10,8 @@ from judgelaw.uncertainty import (
     item_projections,
     panel_interval,
     prompt_projection,
+    welch,
 )
-from judgelaw.uncertainty.panel import welch
 from judgelaw.worlds import World
 
 WORLD = World.from_effects(prompt=0.02, order=0.01)

@@ -8,8 +8,7 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import decompose, numeric
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import call_errors, permutation, permutation_test
-from judgelaw.uncertainty.shuffle import Shuffler
+from judgelaw.uncertainty import Shuffler, call_errors, permutation, permutation_test
 from judgelaw.worlds import World
 
 NULL = World.from_effects()

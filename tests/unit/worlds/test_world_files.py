@@ -2,9 +2,9 @@
 
 import pytest
 
-from judgelaw.cli._worlds import read_world
+from judgelaw.cli.world_file import read_world
 from judgelaw.errors import InputError
-from judgelaw.simulate import simulate_custom
+from judgelaw.replication import simulate_custom
 
 TWO_ITEMS = """\
 laws:

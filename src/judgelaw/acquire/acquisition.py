@@ -1,0 +1,211 @@
+"""A run from its frozen manifest to its tables: the same call starts and resumes."""
+
+import asyncio
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from judgelaw.acquire.engine import GRACE_S, Stop, drive
+from judgelaw.acquire.lane import Effects
+from judgelaw.acquire.outputs import CALLS, TIMING, write_tables
+from judgelaw.acquire.progress import Observer, Silent
+from judgelaw.acquire.retry import Reason
+from judgelaw.errors import (
+    BudgetReachedError,
+    IncompleteRunError,
+    InputError,
+    JudgelawError,
+    ProviderRefusedError,
+    RunError,
+)
+from judgelaw.ledger import (
+    LEDGER_NAME,
+    Address,
+    LedgerView,
+    RunLock,
+    SqliteLedger,
+    SqliteView,
+    Totals,
+)
+from judgelaw.study import MANIFEST, FrozenRun, durable, file_sha256, write_sums
+from judgelaw.wire import parser_name
+
+NOTE = "ledger.json"
+SCHEMA = "judgelaw.ledger/1"
+
+
+def note_ledger(run: Path, address: Address, name: str) -> None:
+    """Write down where the ledger of a run folder is, without the password.
+
+    Raises:
+        InputError: the folder has a ledger of its own.
+    """
+    if (run / LEDGER_NAME).exists() and not (run / NOTE).exists():
+        raise InputError(
+            f"{run} keeps its own {LEDGER_NAME}: a run has one ledger from its first call on; go "
+            "on without --ledger, or start another folder with --out"
+        )
+    note = {"schema": SCHEMA, "url": str(address), "run": name}
+    durable(run / NOTE, (json.dumps(note, indent=1) + "\n").encode())
+    write_sums(run, [NOTE])
+
+
+def refuse_local(run: Path) -> None:
+    """Raise where a run folder's calls are asked through a shared ledger."""
+    if not (run / NOTE).exists():
+        return
+    note = json.loads((run / NOTE).read_bytes())
+    raise RunError(
+        f"the calls of {run} are asked through {note['url']}, and what is here is a copy: give "
+        "`--ledger` with that address, so that nothing is asked twice"
+    )
+
+
+_ERRORS: dict[Reason, type[JudgelawError]] = {
+    Reason.ATTEMPTS: IncompleteRunError,
+    Reason.POSTPONED: IncompleteRunError,
+    Reason.BUDGET: BudgetReachedError,
+    Reason.REJECTED: ProviderRefusedError,
+    Reason.REFUSED: ProviderRefusedError,
+}
+
+_REMEDIES = {
+    Reason.REJECTED: "correct base_url or api_key in the study (another model or decoding is "
+    "another run: --out)",
+    Reason.REFUSED: "correct api_key, the account behind it, or base_url",
+}
+
+_ANOTHER_PARSER = (
+    "write a pattern that does not backtrack (`judgelaw check` tries it), read the replies with it "
+    "(`judgelaw reparse RUN --parser RULE --out FILE`), and put it into a study of another run "
+    "(--out)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acquisition:
+    """What a session left behind.
+
+    Attributes:
+        path: the run folder.
+        totals: counted from the rows of the ledger.
+        unread: replies that are kept and that their parser has not read.
+        stops: why calls are open, or replies unread, the gravest reason first; empty where
+            none is.
+    """
+
+    path: Path
+    totals: Totals
+    unread: int
+    stops: tuple[Stop, ...]
+
+    @property
+    def gravity(self) -> int:
+        """How grave the reason is for which something is left; 0 where nothing is."""
+        return int(self.stops[0].reason) if self._left and self.stops else 0
+
+    @property
+    def _left(self) -> bool:
+        unreadable = any(stop.reason is Reason.UNREADABLE for stop in self.stops)
+        return self.totals.open > 0 or self.unread > 0 or unreadable
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the session."""
+        return any(stop.reason is Reason.INTERRUPTED for stop in self.stops)
+
+    def raise_if_open(self) -> None:
+        """Raise the error of the gravest reason if calls are open or replies unread.
+
+        Raises:
+            KeyboardInterrupt: the session was interrupted; everything answered is saved.
+        """
+        if not self._left:
+            return
+        t = self.totals
+        done = f"{t.completed} of {t.planned} calls are done, {t.open} open"
+        if self.unread:
+            done += f", {self.unread} of their replies not read yet"
+        worst = self.stops[0]
+        words = "; ".join(dict.fromkeys(stop.words for stop in self.stops))
+        if worst.reason is Reason.UNREADABLE:
+            raise InputError(f"{words}. {done}: {_ANOTHER_PARSER}")
+        remedy = worst.remedy or _REMEDIES.get(worst.reason)
+        message = f"{words}. {done}: {_resuming(remedy)}"
+        if worst.reason is Reason.INTERRUPTED:
+            raise KeyboardInterrupt(message)
+        raise _ERRORS[worst.reason](message)
+
+
+def _resuming(remedy: str | None) -> str:
+    """Say how a run goes on: by itself, or once something was corrected."""
+    return f"{remedy}, then the same command goes on" if remedy else "the same command resumes"
+
+
+def acquire(
+    frozen: FrozenRun,
+    *,
+    observer: Observer | None = None,
+    effects: Effects | None = None,
+    grace_s: float = GRACE_S,
+    cancel_batches: bool = False,
+    accept_loss: bool = False,
+) -> Acquisition:
+    """Ask every open call of a run, then write its tables and hashes.
+
+    Whatever ends the session, what was answered is in the ledger, and the tables hold it.
+
+    Raises:
+        RunLockedError: another process holds the run.
+        IntegrityError: the ledger has lost what was durable; `accept_loss` goes on without it.
+        RunError: the calls are asked through a shared ledger.
+    """
+    refuse_local(frozen.path)
+    with ExitStack() as stack:
+        lock = stack.enter_context(RunLock(frozen.path))
+        ledger = SqliteLedger(frozen.path, lock=lock, accept_loss=accept_loss)
+        # Runs after the ledger is closed, whatever ends the session.
+        stack.callback(write_outputs, frozen)
+        stack.enter_context(ledger)
+        manifest = file_sha256(frozen.path / MANIFEST)
+        ledger.load(frozen.judges, frozen.iter_calls(), manifest=manifest)
+        observer = observer or Silent()
+        asking = drive(
+            frozen,
+            ledger,
+            observer,
+            effects=effects,
+            grace_s=grace_s,
+            cancel_batches=cancel_batches,
+        )
+        stops = asyncio.run(asking)
+        totals, left = ledger.totals(), unread(frozen, ledger)
+    stops = stops or unexplained(frozen, totals, left)
+    return Acquisition(path=frozen.path, totals=totals, unread=left, stops=stops)
+
+
+def write_outputs(frozen: FrozenRun) -> None:
+    """Write the tables of a run from its closed ledger, and the hashes of all three."""
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        write_tables(frozen, view)
+    write_sums(frozen.path, [LEDGER_NAME, CALLS, TIMING])
+
+
+def unread(frozen: FrozenRun, view: LedgerView) -> int:
+    """Count the replies that the frozen parsers have not read."""
+    return sum(
+        1 for name, spec in frozen.judges.items() for _ in view.unjudged(name, parser_name(spec))
+    )
+
+
+def unexplained(frozen: FrozenRun, totals: Totals, unread: int) -> tuple[Stop, ...]:
+    """Say why calls are open, or replies unread, where nothing stopped the run."""
+    if totals.open:
+        attempts = frozen.study.transport.attempts
+        words = f"{totals.open} calls failed {attempts} times each; `judgelaw status` says how"
+        return (Stop(reason=Reason.ATTEMPTS, words=words),)
+    if unread:
+        words = f"{unread} replies could not be read in time"
+        return (Stop(reason=Reason.UNREADABLE, words=words),)
+    return ()

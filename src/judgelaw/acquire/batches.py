@@ -1,0 +1,381 @@
+"""One judge through its provider's batch interface: submit in chunks, look, collect, resume.
+
+Everything is durable before the wire: which calls are in a batch, that it is about to be
+submitted, and the provider's name for it. Between the last two a kill leaves a batch whose name
+nobody heard; where the provider keeps ours it is found again, elsewhere it is orphaned, counted,
+and its calls are asked anew.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+from uuid import uuid4
+
+from judgelaw.acquire.batch_calls import Asked, BatchCalls
+from judgelaw.acquire.lane import Effects
+from judgelaw.acquire.readings import Reading
+from judgelaw.acquire.retry import (
+    Again,
+    Halt,
+    LeaveOpen,
+    Reason,
+    RetryPolicy,
+    StopJudge,
+    StopRun,
+    decide,
+    failed,
+    receipt_of,
+    unmetered,
+)
+from judgelaw.ledger import Completed, Ending, Ledger, OpenBatch
+from judgelaw.wire import (
+    Answer,
+    Batch,
+    BatchClient,
+    Failure,
+    FailureKind,
+    JudgeSpec,
+    Look,
+    Reply,
+    Stage,
+    Trace,
+)
+
+T = TypeVar("T")
+
+_SETTLES_S = 60.0
+"""How long a request that nobody waits for may still be on its way to the provider."""
+_LARGE_S = 600.0
+"""The least time for a file of requests or of results to travel."""
+_GONE = 404
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchRules:
+    """How batches of one judge are asked.
+
+    Attributes:
+        batch: size, number and rhythm, as the study says.
+        timeout_s: how long the provider may take to answer a request.
+        retry: how often and when a call, or a question about a batch, is repeated.
+        cancel: cancel what waits at the provider, collect it, and submit nothing.
+    """
+
+    batch: Batch
+    timeout_s: float
+    retry: RetryPolicy
+    cancel: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """A batch at the provider."""
+
+    batch: int
+    provider_id: str
+    submitted_at: float
+    asked: tuple[Asked, ...]
+
+
+class BatchLane:
+    """The calls of one judge, in batches."""
+
+    def __init__(
+        self,
+        *,
+        spec: JudgeSpec,
+        client: BatchClient,
+        calls: BatchCalls,
+        ledger: Ledger,
+        reading: Reading,
+        rules: BatchRules,
+        record: Callable[[Ending], None],
+        run_halt: Halt,
+        effects: Effects,
+    ) -> None:
+        self._spec = spec
+        self._client = client
+        self._calls = calls
+        self._ledger = ledger
+        self._reading = reading
+        self._rules = rules
+        self._record = record
+        self._run_halt = run_halt
+        self._effects = effects
+        self.halt = Halt(above=run_halt)
+
+    async def run(self) -> None:
+        """Ask every open call of the judge, or as many as may be asked."""
+        try:
+            await self._run()
+        except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
+            self._run_halt.fail(error)
+
+    def give_back(self) -> None:
+        """Do nothing: what is not submitted was given back, and what is stays at the provider."""
+
+    async def _run(self) -> None:
+        waiting = await self._resume()
+        while not self.halt.called:
+            if self._submits:
+                await self._fill(waiting)
+            if not waiting and self._done():
+                return
+            left = [w for w in waiting if not await self._collect(w)]
+            if len(left) == len(waiting) and not await self._sleep(self._pause(len(left))):
+                return
+            waiting = left
+
+    @property
+    def _submits(self) -> bool:
+        """Whether more may be asked; what a provider has already is collected all the same."""
+        return not (self._rules.cancel or self._reading.halt.called or self.halt.called)
+
+    def _done(self) -> bool:
+        """Whether nothing is left to submit; in words where that was not wanted."""
+        if self._rules.cancel:
+            words = f"judge {self._spec.name}: no batch waits at the provider any more"
+            self.halt.call(Reason.POSTPONED, words)
+            return True
+        return self._calls.over or self._reading.halt.called
+
+    async def _fill(self, waiting: list[Waiting]) -> None:
+        """Submit batches until as many wait as may, or nothing more is to be asked now."""
+        await self._reading.drain()
+        while len(waiting) < self._rules.batch.at_once and self._submits:
+            submitted = await self._submit()
+            if submitted is None:
+                return
+            waiting.append(submitted)
+
+    def _pause(self, waiting: int) -> float:
+        """Return the seconds until there is something to look at, or to ask again."""
+        poll_s = self._rules.batch.poll_s
+        if waiting >= self._rules.batch.at_once or self._calls.lacking or not self._submits:
+            return poll_s
+        return max(0.0, min(poll_s, self._calls.next_at - self._effects.monotonic()))
+
+    async def _resume(self) -> list[Waiting]:
+        """Take up the batches that earlier sessions left at the provider."""
+        waiting = []
+        for left in await self._ledger.open_batches(self._spec.name):
+            asked = self._calls.resumed(left.reservations)
+            provider_id = left.provider_id or await self._find(left, asked)
+            if provider_id is not None:
+                waiting.append(_waiting(left, provider_id, asked))
+        if self._rules.cancel:
+            for one in waiting:
+                await self._persist(partial(self._client.cancel, one.provider_id), _is_gone)
+        return waiting
+
+    async def _find(self, left: OpenBatch, asked: Sequence[Asked]) -> str | None:
+        """Find a batch whose name was never heard; where that fails it is lost, or was never."""
+        # Always for the whole time: a clock that was set tells nothing about how long it has been.
+        if not await self._sleep(_SETTLES_S):
+            return None
+        found = await self._persist(lambda: self._client.find(left.uid, left.submitted_at))
+        match found:
+            case str():
+                await self._ledger.note_batch(left.batch, "submitted", provider_id=found)
+                return found
+            case Trace.ABSENT:
+                await self._withdraw(left.batch, asked, "never submitted")
+            case Trace.UNKNOWN:
+                await self._orphan(left.batch, asked, "submitted, perhaps, and never heard of")
+        return None
+
+    async def _submit(self) -> Waiting | None:
+        """Make the next batch; None where there is nothing to ask or nothing may be asked."""
+        asked = await self._calls.gather(self._rules.batch.chunk)
+        if not asked:
+            return None
+        uid = uuid4().hex  # a name, not a draw: nothing that is asked depends on it
+        reservations = tuple(one.reservation for one in asked)
+        batch = await self._ledger.prepare_batch(self._spec.name, uid, reservations)
+        entries = [one.entry for one in asked]
+        upload = await self._persist(lambda: self._client.upload(entries))
+        if not isinstance(upload, str):
+            await self._withdraw(batch, asked, "not uploaded")
+            return None
+        await self._ledger.note_batch(batch, "submitting")
+        left = OpenBatch(
+            batch=batch,
+            uid=uid,
+            provider_id=None,
+            submitted_at=self._effects.clock(),
+            reservations=reservations,
+        )
+        made = await self._persist(
+            lambda: self._client.create(uid, upload, entries), _perhaps_created
+        )
+        provider_id = await self._created(left, asked, made)
+        return None if provider_id is None else _waiting(left, provider_id, asked)
+
+    async def _created(
+        self, left: OpenBatch, asked: Sequence[Asked], made: str | Failure | None
+    ) -> str | None:
+        if isinstance(made, str):
+            await self._ledger.note_batch(left.batch, "submitted", provider_id=made)
+            return made
+        if made is not None:
+            return await self._find(left, asked)
+        await self._withdraw(left.batch, asked, self.halt.words or self._run_halt.words)
+        return None
+
+    async def _collect(self, waiting: Waiting) -> bool:
+        """Look at a batch; return whether it is over and everything in it has ended."""
+        name = waiting.provider_id
+        look = await self._persist(lambda: self._client.look(name), _is_gone)
+        if look is None or (isinstance(look, Look) and look.stage is Stage.WORKING):
+            return False
+        if isinstance(look, Look) and look.stage is Stage.FAILED:
+            await self._refused(waiting, look)
+            return True
+        if isinstance(look, Failure):
+            await self._orphan(waiting.batch, waiting.asked, look.detail)
+            return True
+        results = await self._persist(lambda: self._client.results(name, look), _is_gone)
+        if results is None:
+            return False
+        if isinstance(results, Failure):
+            await self._orphan(waiting.batch, waiting.asked, results.detail)
+            return True
+        for one in waiting.asked:
+            result = results.get(one.entry.call_id) or _missing(look)
+            self._end(one, waiting.submitted_at, result)
+        await self._ledger.flush()
+        await self._ledger.note_batch(waiting.batch, "ended", detail=look.words)
+        if look.stage is Stage.CANCELLED and not self._rules.cancel:
+            words = f"judge {self._spec.name}: batch {name} was cancelled"
+            self.halt.call(Reason.POSTPONED, words)
+        return True
+
+    def _end(self, one: Asked, sent_at: float, result: Reply | Failure) -> None:
+        """Record how one call of a batch ended, and do what follows."""
+        answer = self._client.decode(result) if isinstance(result, Reply) else result
+        if isinstance(answer, Answer) and isinstance(result, Reply):
+            self._answered(one, sent_at, result, answer)
+        elif isinstance(answer, Failure):
+            spent = one.cost if answer.kind.at_risk else None
+            self._calls.settle(one, spent, completed=False)
+            self._record(failed(answer, one.reservation, sent_at, self._effects.clock()))
+            jitter = self._effects.jitter()
+            decision = decide(answer, tried=one.tried, policy=self._rules.retry, jitter=jitter)
+            if isinstance(decision, Again):
+                self._calls.again(one, decision.delay_s)
+            else:
+                self._stop_for(decision, answer)
+
+    def _answered(self, one: Asked, sent_at: float, reply: Reply, answer: Answer) -> None:
+        receipt = receipt_of(answer, self._spec)
+        self._record(
+            Completed(
+                reservation=one.reservation,
+                sent_at=sent_at,
+                ended_at=self._effects.clock(),
+                status=reply.status,
+                body=reply.body,
+                completion=answer.completion,
+                receipt=receipt,
+            )
+        )
+        if not self._calls.answered(one, receipt):
+            self._run_halt.fail(unmetered(self._spec))
+
+    def _stop_for(self, decision: LeaveOpen | StopJudge | StopRun, failure: Failure) -> None:
+        said = f"judge {self._spec.name}: {failure.detail}"
+        match decision:
+            case StopJudge(refused=refused):
+                self.halt.call(Reason.REJECTED if refused else Reason.POSTPONED, said)
+            case StopRun():
+                self._run_halt.call(Reason.REFUSED, said)
+
+    async def _refused(self, waiting: Waiting, look: Look) -> None:
+        """End a batch that was not accepted, so asked for nothing; a full queue is waited for."""
+        failure = look.failure or Failure(kind=FailureKind.REJECTED, detail=look.words)
+        await self._withdraw(waiting.batch, waiting.asked, failure.detail)
+        if failure.kind is FailureKind.THROTTLED:
+            await self._sleep(self._rules.batch.poll_s)
+        else:
+            self._stop_for(StopJudge(refused=True), failure)
+
+    async def _withdraw(self, batch: int, asked: Sequence[Asked], detail: str) -> None:
+        """End a batch that the provider never had; its calls are free again."""
+        await self._ledger.note_batch(batch, "withdrawn", detail=detail)
+        self._calls.rewind(asked)
+
+    async def _orphan(self, batch: int, asked: Sequence[Asked], detail: str) -> None:
+        """End a batch whose answers cannot be had any more; its calls are asked anew."""
+        await self._ledger.note_batch(batch, "orphaned", detail=detail)
+        for one in asked:
+            self._calls.settle(one, one.cost, completed=False)
+            self._calls.again(one, 0.0)
+
+    async def _persist(
+        self,
+        ask: Callable[[], Awaitable[T | Failure]],
+        returns: Callable[[Failure], bool] = lambda _: False,
+    ) -> T | Failure | None:
+        """Ask the provider until it answers; None once nothing may be asked any more.
+
+        Failures that `returns` names come back: asking again would not help, or could do twice
+        what was perhaps done once.
+        """
+        tried = 0
+        while not self.halt.called:
+            tried += 1
+            outcome = await self._timed(ask)
+            if not isinstance(outcome, Failure) or returns(outcome):
+                return outcome
+            jitter = self._effects.jitter()
+            decision = decide(outcome, tried=tried, policy=self._rules.retry, jitter=jitter)
+            if isinstance(decision, Again):
+                await self._sleep(decision.delay_s)
+            elif isinstance(decision, LeaveOpen):
+                words = f"judge {self._spec.name}: {tried} times in a row, {outcome.detail}"
+                self.halt.call(Reason.POSTPONED, words)
+            else:
+                self._stop_for(decision, outcome)
+        return None
+
+    async def _timed(self, ask: Callable[[], Awaitable[T | Failure]]) -> T | Failure:
+        limit = max(self._rules.timeout_s, _LARGE_S)
+        try:
+            async with asyncio.timeout(limit):
+                return await ask()
+        except TimeoutError:
+            return Failure(kind=FailureKind.TIMEOUT, detail=f"no reply in {limit:g} s")
+
+    async def _sleep(self, seconds: float) -> bool:
+        """Sleep unless nothing may start any more; return whether to go on."""
+        return await self.halt.unless_called(self._effects.sleep(seconds))
+
+
+def _waiting(left: OpenBatch, provider_id: str, asked: Sequence[Asked]) -> Waiting:
+    return Waiting(
+        batch=left.batch,
+        provider_id=provider_id,
+        submitted_at=left.submitted_at,
+        asked=tuple(asked),
+    )
+
+
+def _is_gone(failure: Failure) -> bool:
+    """Whether the provider does not have what it is asked about."""
+    return failure.status == _GONE
+
+
+def _perhaps_created(failure: Failure) -> bool:
+    """Whether the provider may have done what it was asked, although it did not say so."""
+    return failure.kind.at_risk or failure.kind in (
+        FailureKind.SERVER_ERROR,
+        FailureKind.NO_COMPLETION,
+        FailureKind.ERROR_OBJECT,
+    )
+
+
+def _missing(look: Look) -> Failure:
+    detail = f"the batch is {look.words}, and says nothing of this call"
+    return Failure(kind=FailureKind.NO_COMPLETION, detail=detail)

@@ -1,0 +1,416 @@
+"""Everything that can be derived from a run folder, derived again and compared."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from judgelaw.acquire.outputs import (
+    CALLS,
+    CALLS_COLUMNS,
+    TIMING,
+    TIMING_COLUMNS,
+    calls_row,
+    results,
+    timing_rows,
+)
+from judgelaw.acquire.verify.frozen_checks import (
+    Check,
+    ManifestChecks,
+    Problems,
+    Tick,
+    check_controls,
+    check_record,
+)
+from judgelaw.duck import one_file
+from judgelaw.errors import JudgelawError
+from judgelaw.ledger import (
+    LEDGER_NAME,
+    LOCK_NAME,
+    SENT_NAME,
+    LedgerView,
+    SqliteView,
+    StoredCompletion,
+    lost,
+)
+from judgelaw.study import MANIFEST, SUMS, FrozenRun, PlannedCall, file_sha256, open_run, reading
+from judgelaw.wire import (
+    SECONDS,
+    Answer,
+    Reader,
+    Reply,
+    Verdict,
+    decode,
+    parser_name,
+    ran_out,
+    restore,
+    text_to_read,
+)
+
+_LINE = re.compile(r"([0-9a-f]{64})  (\S(?:.*\S)?)")
+_EMPTY_LOCK = ".freeze.lock"
+_KILLED = (SENT_NAME, "ledger.sqlite-wal", "ledger.sqlite-shm", LOCK_NAME)
+
+
+def check_files(run: Path) -> Check:
+    """Compare the folder with SHA256SUMS: nothing changed, nothing missing, nothing unlisted."""
+    problems = Problems()
+    listed = _read(run / SUMS, problems)
+    found = sorted(
+        path.relative_to(run).as_posix()
+        for path in run.rglob("*")
+        if not path.is_dir() and path != run / SUMS
+    )
+    left = [name for name in _KILLED if name in found]
+    if left:
+        problems.add(
+            f"{', '.join(left)}: a session is writing or was killed; `judgelaw run` resumes it "
+            "and closes the run"
+        )
+    for name in found:
+        empty_lock = name == _EMPTY_LOCK and (run / name).stat().st_size == 0
+        if name not in listed and name not in _KILLED and not empty_lock:
+            problems.add(f"{name} is not in {SUMS}")
+    for name, digest in listed.items():
+        if not (run / name).is_file():
+            problems.add(f"{name} is missing")
+        elif file_sha256(run / name) != digest:
+            problems.add(f"{name} differs from its recorded hash")
+    return problems.check("files", f"{len(listed)} files match their hashes")
+
+
+def _read(path: Path, problems: Problems) -> dict[str, str]:
+    """Read the list strictly: a changed byte in it must not go unnoticed either."""
+    if not path.is_file():
+        problems.add(f"{SUMS} is missing")
+        return {}
+    text = path.read_bytes().decode("utf-8", "replace")
+    if not text.endswith("\n"):
+        problems.add(f"{SUMS} does not end in a newline")
+    listed: dict[str, str] = {}
+    names: list[str] = []
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            problems.add(f"{SUMS}:{number}: no line of hash and name")
+            continue
+        listed[match[2]] = match[1]
+        names.append(match[2])
+    if names != sorted(set(names)):
+        problems.add(f"{SUMS}: names are doubled or out of sequence")
+    return listed
+
+
+INVALID = "invalid"
+_SECONDS = 5 * SECONDS
+"""More than acquisition gives, so that a slower machine reads what was read before."""
+
+
+def check_database(view: SqliteView) -> Check:
+    """Ask the database about its own pages, keys and rules."""
+    problems = Problems()
+    problems.extend(view.check())
+    return problems.check("database", "pages, keys and rules are intact")
+
+
+def check_join(frozen: FrozenRun, view: SqliteView) -> Check:
+    """Compare the ledger's calls with the manifest, row by row in schedule order.
+
+    Calls behind the ledger's last one are open where no session has taken them in yet.
+    """
+    problems, same, before = Problems(), 0, ""
+    for planned, stored in zip_longest(frozen.iter_calls(), view.calls()):
+        if planned == stored:
+            same += 1
+            before = planned.call_id if planned else ""
+        elif stored is None and _awaits_session(frozen, view):
+            break
+        elif planned is None or stored is None or planned.position != stored.position:
+            problems.add(_out_of_step(planned, stored, before))
+            break  # everything behind a missing row is out of step
+        else:
+            problems.add(f"call {planned.call_id}: ledger and manifest differ")
+            before = planned.call_id
+    added = frozen.count - same
+    waiting = f"; {added} calls added, not asked yet" if added else ""
+    return problems.check("join", f"{same} calls are the same in manifest and ledger{waiting}")
+
+
+def _awaits_session(frozen: FrozenRun, view: SqliteView) -> bool:
+    """Whether calls may be missing from the ledger's end: the next session takes them in.
+
+    The ledger names the manifest that it took in last: none where that was cut short, another one
+    where `extend` added calls since.
+    """
+    taken_in = view.manifest()
+    if taken_in is None:
+        return True
+    extended = frozen.record.sessions[-1].kind == "extend"
+    return extended and taken_in != file_sha256(frozen.path / MANIFEST)
+
+
+def _out_of_step(planned: PlannedCall | None, stored: PlannedCall | None, before: str) -> str:
+    """Say which side has a call that the other has not, or has it twice."""
+    ahead = stored is None or (planned is not None and planned.position < stored.position)
+    one, where = (planned, "manifest") if ahead else (stored, "ledger")
+    name = "" if one is None else one.call_id
+    often = "twice" if name == before else "only"
+    return f"call {name}: {often} in the {where}"
+
+
+def check_attempts(view: SqliteView) -> Check:
+    """Check that attempts are numbered, ended, and end with the completion of their call."""
+    problems = Problems()
+    last: dict[str, tuple[int, str]] = {}
+    states: Counter[str] = Counter()
+    for a in view.attempts():
+        states[a.state] += 1
+        number, state = last.get(a.call_id, (0, ""))
+        if a.number != number + 1:
+            problems.add(f"call {a.call_id}: attempt {a.number} follows attempt {number}")
+        if state == "completed":
+            problems.add(f"call {a.call_id} was requested again after its completion")
+        last[a.call_id] = (a.number, a.state)
+    completed = {call for call, (_, state) in last.items() if state == "completed"}
+    answered = 0
+    for c in view.completions():
+        answered += 1
+        if c.call.call_id not in completed:
+            problems.add(f"call {c.call.call_id} has a completion without a completed attempt")
+    if answered != len(completed):
+        problems.add(f"{len(completed)} completed attempts, {answered} completions")
+    # As `Totals.attempts` has it: what was reserved ahead and never sent is no attempt.
+    unsent = states.pop("unsent", 0)
+    rest = f"; {unsent} more reserved and never sent" if unsent else ""
+    return problems.check(
+        "attempts",
+        f"{states.total()} attempts, {answered} completions, none requested again{rest}",
+    )
+
+
+@dataclass
+class CompletionChecks:
+    """One pass over the completions; each account becomes a check."""
+
+    frozen: FrozenRun
+    view: SqliteView
+    unread: int = 0
+    bodies: Problems = field(default_factory=Problems)
+    verdicts: Problems = field(default_factory=Problems)
+    restoration: Problems = field(default_factory=Problems)
+    _readers: dict[str, Reader] = field(default_factory=dict)
+
+    def run(self, tick: Tick) -> Iterator[Check]:
+        """Decode, parse and restore everything once more."""
+        with ExitStack() as stack:
+            self._readers = {
+                name: stack.enter_context(Reader(spec, seconds=_SECONDS))
+                for name, spec in self.frozen.judges.items()
+            }
+            count = self._look(tick)
+        waiting = f"; {self.unread} replies wait to be read, by the next run" if self.unread else ""
+        read = f"{count - self.unread} verdicts are what the frozen parser reads{waiting}"
+        yield self.bodies.check("bodies", f"{count} replies decode to what is stored")
+        yield self.verdicts.check("verdicts", read)
+        yield self.restoration.check("restoration", "every label maps to the candidate shown there")
+
+    def _look(self, tick: Tick) -> int:
+        count = 0
+        stored = _by_call(self.view.verdicts())
+        call_id, verdicts = next(stored, ("", {}))
+        for done in self.view.completions():
+            count += 1
+            tick(1)
+            mine: dict[str, Verdict] = {}
+            if call_id == done.call.call_id:
+                mine = verdicts
+                call_id, verdicts = next(stored, ("", {}))
+            self._body(done)
+            self._verdict(done, mine)
+        return count
+
+    def _body(self, done: StoredCompletion) -> None:
+        spec = self.frozen.judges[done.call.judge]
+        if spec.body is None:
+            return  # the package that added the provider decodes its replies itself
+        reply = Reply(status=done.status, body=done.body)
+        answer = decode(spec.body, reply, content_filter=spec.content_filter, now=done.ended_at)
+        if not isinstance(answer, Answer):
+            self.bodies.add(f"call {done.call.call_id}: its reply is no completion")
+        elif answer.completion != done.completion:
+            self.bodies.add(f"call {done.call.call_id}: its reply says something else")
+        elif (answer.model, answer.response_id) != (done.receipt.model, done.receipt.response_id):
+            self.bodies.add(f"call {done.call.call_id}: its reply names another model or id")
+
+    def _verdict(self, done: StoredCompletion, stored: dict[str, Verdict]) -> None:
+        spec = self.frozen.judges[done.call.judge]
+        frozen_name = parser_name(spec)
+        mine = stored.get(frozen_name)
+        if not stored:
+            self.unread += 1
+        elif mine is None:
+            others = ", ".join(stored) or "none"
+            self.verdicts.add(
+                f"call {done.call.call_id} was read by {others}, not by {frozen_name}"
+            )
+        elif (read := self._read(done, mine)) != mine:
+            self.verdicts.add(
+                f"call {done.call.call_id} is stored as {mine.verdict}, and reads {read.verdict}"
+            )
+        for verdict in stored.values():
+            shown = (
+                None if verdict.displayed is None else restore(verdict.displayed, done.call.order)
+            )
+            if verdict.verdict != (shown or INVALID):
+                self.restoration.add(
+                    f"call {done.call.call_id}: {verdict.displayed} in order {done.call.order} "
+                    f"is {shown or INVALID}, not {verdict.verdict}"
+                )
+
+    def _read(self, done: StoredCompletion, stored: Verdict) -> Verdict:
+        """Read once more; that a foreign parser had no time left is taken as it stands."""
+        reader = self._readers[done.call.judge]
+        if stored == ran_out(reader.judge) and reader.foreign:
+            text, _ = text_to_read(reader.judge, done.completion)
+            if text is not None:
+                return stored
+        return reader.read(done.completion, done.call.order)
+
+
+def _by_call(
+    verdicts: Iterator[tuple[str, Verdict]],
+) -> Iterator[tuple[str, dict[str, Verdict]]]:
+    """Gather the verdicts of each call by parser version."""
+    current, gathered = "", dict[str, Verdict]()
+    for call_id, verdict in verdicts:
+        if call_id != current and current:
+            yield current, gathered
+            gathered = {}
+        current = call_id
+        gathered[verdict.parser] = verdict
+    if current:
+        yield current, gathered
+
+
+_FETCH = 10_000
+
+
+def check_tables(frozen: FrozenRun, view: LedgerView) -> Iterator[Check]:
+    """Derive both tables again and compare every row."""
+    calls = map(calls_row, results(frozen, view))
+    yield _same(frozen.path / CALLS, CALLS_COLUMNS, calls, "calls")
+    yield _same(frozen.path / TIMING, TIMING_COLUMNS, timing_rows(frozen, view), "timing")
+
+
+def _same(
+    path: Path, columns: tuple[str, ...], derived: Iterable[tuple[Any, ...]], name: str
+) -> Check:
+    problems, count = Problems(), 0
+    for row, (stored, expected) in enumerate(zip_longest(_rows(path, columns), derived)):
+        count = row + 1
+        if stored == expected:
+            continue
+        if stored is None or expected is None:
+            less = path.name if stored is None else "the ledger"
+            problems.add(f"{path.name}: row {row} is missing from {less}")
+            break
+        problems.add(
+            f"{path.name}: row {row} is {_short(stored)}, the ledger has {_short(expected)}"
+        )
+    return problems.check(name, f"{count} rows are what the ledger gives")
+
+
+def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+    quoted = ", ".join(f'"{column}"' for column in columns)
+    with reading() as connection:
+        try:
+            # Rows in the sequence of the file, which is part of what is compared.
+            query = f"SELECT {quoted} FROM {one_file(path)}"  # noqa: S608 - column names are ours
+            cursor = connection.execute(query)
+            while rows := cursor.fetchmany(_FETCH):
+                yield from rows
+        except duckdb.Error as error:
+            yield (f"cannot be read: {str(error).splitlines()[0]}",)
+
+
+def _short(row: tuple[Any, ...]) -> str:
+    return " / ".join(str(value) for value in row if value is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """What `verify` found."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is as it was frozen and acquired."""
+        return all(check.ok for check in self.checks)
+
+
+def verify(run: Path, *, tick: Tick = lambda _: None) -> Verification:
+    """Derive everything in a run folder again and compare; reads only, sends nothing.
+
+    Args:
+        run: the folder.
+        tick: told how many rows were looked at since the last time.
+    """
+    return Verification(checks=tuple(_checks(run, tick)))
+
+
+def _checks(run: Path, tick: Tick) -> Iterator[Check]:
+    yield check_files(run)
+    try:
+        frozen = open_run(run)
+    except JudgelawError as error:
+        yield Check(name="frozen", ok=False, detail=str(error))
+        return
+    yield from _each("record", lambda: [check_record(frozen)])
+    yield from _each("manifest", lambda: ManifestChecks(frozen).run(tick))
+    yield from _each("controls", lambda: check_controls(frozen))
+    yield from _each("marks", lambda: _missing(run))
+    if not (run / LEDGER_NAME).exists():
+        yield Check(name="ledger", ok=True, detail="nothing was acquired yet")
+        return
+    with SqliteView(run / LEDGER_NAME) as view:
+        yield from _each("database", lambda: [check_database(view)])
+        yield from _each("join", lambda: [check_join(frozen, view)])
+        yield from _each("attempts", lambda: [check_attempts(view)])
+        yield from _each("completions", lambda: CompletionChecks(frozen, view).run(tick))
+        yield from _each("tables", lambda: check_tables(frozen, view))
+        yield from _each("complete", lambda: [_complete(frozen, view)])
+
+
+def _each(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    """Run one group of checks; what is too damaged to be looked at fails, and says why."""
+    try:
+        yield from look()
+    except Exception as error:  # noqa: BLE001 - a damaged file raises whatever its reader raises
+        said = str(error) or type(error).__name__
+        yield Check(name=name, ok=False, detail=f"cannot be looked at: {said.splitlines()[0]}")
+
+
+def _missing(run: Path) -> Iterator[Check]:
+    """Compare the ledger with what a session that was killed had on the disk."""
+    loss = lost(run / LEDGER_NAME)
+    if loss is not None:
+        yield Check(name="marks", ok=False, detail=f"{LEDGER_NAME} lacks {loss.words}")
+
+
+def _complete(frozen: FrozenRun, view: SqliteView) -> Check:
+    """Say how far the run is; an open call is no damage."""
+    t = view.totals()
+    gone = f", {t.orphaned} orphaned attempts" if t.orphaned else ""
+    for loss in view.losses():
+        gone += f"; a session went on without {loss.words}"
+    # Planned is what was frozen: the ledger has calls that `extend` added once they are asked.
+    left = frozen.count - t.completed
+    detail = f"{t.completed} of {frozen.count} calls completed, {left} open{gone}"
+    return Check(name="complete", ok=True, detail=detail)

@@ -1,0 +1,322 @@
+"""From tensors to one complete analysis: which layer answers, how much to resample."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import judgelaw
+from judgelaw.analysis.call_tables import (
+    complete_case,
+    diagnostics,
+    identity_check,
+    integrity,
+    invalid_table,
+    judge_configurations,
+    layers,
+    other_metrics,
+    outcomes,
+    permutation_tests,
+    study_design,
+    time_drift,
+    uncertainty_split,
+)
+from judgelaw.analysis.component_tables import (
+    Context,
+    Made,
+    broad_decomposition,
+    components,
+    cross_model_summary,
+    cross_prompt,
+    decomposition,
+    real_prompt_estimates,
+    strata,
+)
+from judgelaw.analysis.components import Resampling
+from judgelaw.analysis.judge_analysis import Progress, Request, analyze_judge
+from judgelaw.analysis.reference_tables import (
+    matched_reference,
+    panel_intervals,
+    panel_sensitivity,
+    reference_split_half,
+)
+from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
+from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, How, diagnose, time_span
+from judgelaw.errors import InputError
+from judgelaw.estimate import Design
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Declaration
+
+_PICKS = 100_000_000
+_LEAST_DRAWS = 1_000
+_MOVES = 1_000_000_000
+LEAST_PERMUTATIONS = 99
+
+
+def draws_for(tensors: Iterable[VerdictTensor]) -> int:
+    """Return the item resamples of the bands: fewer for more than five thousand items.
+
+    The ends of a band over many items are read off as well from a tenth of the draws: their error
+    is a share of a width that is itself small.
+    """
+    items = max(len(tensor.items) for tensor in tensors)
+    return min(BAND_DRAWS, max(_LEAST_DRAWS, _PICKS // items))
+
+
+def permutations_for(tensors: Iterable[VerdictTensor]) -> int:
+    """Return the shuffles of a permutation test: fewer for more than a million calls.
+
+    None, where not even 99 can be had: a test of ten million calls finds whatever is there.
+    """
+    calls = max(int(tensor.counts.sum()) for tensor in tensors)
+    found = min(PERMUTATIONS, _MOVES // max(calls, 1))
+    return found if found >= LEAST_PERMUTATIONS else 0
+
+
+ROLES = ("audit", "evaluation", "reference", "control")
+_WORDS = {**{role: role for role in ROLES}, "null": "control"}
+_MAIN = ("audit", "evaluation")
+
+
+def infer_roles(layers: Iterable[str], declared: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the role of each layer: as declared, else the role that its name holds.
+
+    A layer whose name holds none has the role "". Layers come in the sequence in which they are
+    declared, the others after them.
+    """
+    known = dict(declared or {})
+    there = list(layers)
+    listed = [layer for layer in known if layer in there]
+    if wrong := [f"{layer}: {role}" for layer, role in known.items() if role not in ROLES]:
+        raise InputError(f"role {wrong[0]!r}: a layer is {', '.join(ROLES)}")
+    ordered = listed + [layer for layer in there if layer not in known]
+    return {layer: known.get(layer) or _in_name(layer) for layer in ordered}
+
+
+def _in_name(layer: str) -> str:
+    words = re.split(r"[^a-z]+", layer.lower())
+    return next((_WORDS[word] for word in words if word in _WORDS), "")
+
+
+def main_layer(roles: Mapping[str, str]) -> str:
+    """Return the main layer: the first of role audit, else evaluation, else the first listed."""
+    for role in _MAIN:
+        for layer, its in roles.items():
+            if its == role:
+                return layer
+    return next(iter(roles))
+
+
+TABLES: dict[str, Callable[[Context], Made]] = {
+    "real_prompt_estimates": real_prompt_estimates,
+    "decomposition": decomposition,
+    "broad_decomposition": broad_decomposition,
+    "matched_reference": matched_reference,
+    "reference_split_half": reference_split_half,
+    "panel_sensitivity": panel_sensitivity,
+    "panel_intervals": panel_intervals,
+    "cross_model_summary": cross_model_summary,
+    "cross_prompt": cross_prompt,
+    "components": components,
+    "strata": strata,
+    "outcomes": outcomes,
+    "layers": layers,
+    "study_design": study_design,
+    "judge_configurations": judge_configurations,
+    "invalid_sensitivity": invalid_table,
+    "complete_case": complete_case,
+    "time_drift": time_drift,
+    "identity_check": identity_check,
+    "permutation_tests": permutation_tests,
+    "uncertainty_split": uncertainty_split,
+    "other_metrics": other_metrics,
+    "diagnostics": diagnostics,
+    "integrity": integrity,
+}
+
+
+def make_tables(context: Context) -> tuple[dict[str, Table], dict[str, str]]:
+    """Make every table that these calls support, and say why the others are left out."""
+    made = {name: make(context) for name, make in TABLES.items()}
+    return (
+        {name: t for name, t in made.items() if isinstance(t, Table)},
+        {name: reason for name, reason in made.items() if isinstance(reason, str)},
+    )
+
+
+STAGES = "analysing"
+"""What the stages are called in progress: a stream each, then diagnostics, then tables."""
+
+
+def analyze(
+    tensors: Mapping[Key, VerdictTensor],
+    *,
+    design: Design = "census",
+    order_weights: Mapping[str, float] | None = None,
+    draws: int | None = None,
+    seed: int = 0,
+    permutations: int | None = None,
+    level: float = 0.95,
+    threshold: float = TAU,
+    roles: Mapping[str, str] | None = None,
+    evidence: Evidence | None = None,
+    configurations: Mapping[str, Mapping[str, Cell]] | None = None,
+    integrity: Sequence[tuple[str, str]] = (),
+    progress: Progress | None = None,
+) -> Analysis:
+    """Analyse every judge of every layer of one table.
+
+    Args:
+        tensors: the calls, by (layer or None, judge).
+        design: "census" if the prompts are all that matter, "sampled" if a generator drew them.
+        order_weights: how often each order is used, by name; equal by default.
+        draws: item resamples of the bands; by default 20,000, fewer for many items.
+        seed: seed of every named stream.
+        permutations: shuffles of the permutation tests; 0 leaves them out. By default 999, fewer
+            for many calls, none beyond ten million.
+        level: coverage of bands and intervals.
+        threshold: prompt component above which a judge is flagged in the ranking of judges.
+        roles: role of each layer, where its name does not say it.
+        evidence: times of calls and what a run knows of its replies, for the diagnostics.
+        configurations: fields of each judge's frozen configuration, by judge.
+        integrity: checks made on the way here, with their results, for the integrity table.
+        progress: called with (what, done, of): the stages, and the draws of permutation tests.
+
+    Raises:
+        NotIdentifiedError: a cell holds a single call.
+    """
+    if not tensors:
+        raise InputError("no calls: an analysis needs the table of one judge or more")
+    shuffles = permutations_for(tensors.values()) if permutations is None else permutations
+    request = Request(
+        declared=Declaration(design=design, order_weights=order_weights),
+        how=Resampling(
+            draws=draws_for(tensors.values()) if draws is None else draws, seed=seed, level=level
+        ),
+        permutations=shuffles,
+        progress=progress,
+    )
+    stage = _Stages(total=len(tensors) + 2, progress=progress)
+    found = {}
+    for key, tensor in tensors.items():
+        with stage:
+            found[key] = analyze_judge(key[1], tensor, request)
+    layered = _by_layer(found, roles)
+    known = evidence or Evidence()
+    with stage:
+        diagnosis = _diagnose(tensors, layered, request, known, threshold)
+    context = Context(
+        tensors=tensors,
+        found=found,
+        drift=diagnosis.drift,
+        roles=layered.roles,
+        main=layered.main,
+        declared=request.declared,
+        how=request.how,
+        findings=diagnosis.findings,
+        spans={key: time_span(seconds) for key, seconds in known.seconds.items()},
+        configurations=configurations or {},
+        integrity=integrity,
+    )
+    with stage:
+        tables, left_out = make_tables(context)
+    return Analysis(
+        judges=layered.layers[layered.main],
+        layers={name: judges for name, judges in layered.layers.items() if name is not None},
+        main_layer=layered.main,
+        roles=layered.roles,
+        settings=_settings(request),
+        diagnostics=diagnosis.findings,
+        tables=tables,
+        left_out=left_out,
+        warnings=(*_which_layer(layered), *_no_test(permutations, shuffles)),
+    )
+
+
+@dataclass
+class _Stages:
+    """Counts the stages of an analysis and tells of each before and after it."""
+
+    total: int
+    progress: Progress | None
+    done: int = 0
+
+    def __enter__(self) -> None:
+        self._tell()
+
+    def __exit__(self, *exception: object) -> None:
+        self.done += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            self.progress(STAGES, self.done, self.total)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Layered:
+    """The streams by layer, which layer is the main one, and what each is for."""
+
+    layers: Mapping[str | None, Mapping[str, JudgeAnalysis]]
+    main: str | None
+    roles: Mapping[str, str]
+
+
+def _by_layer(found: Mapping[Key, JudgeAnalysis], roles: Mapping[str, str] | None) -> _Layered:
+    layers: dict[str | None, dict[str, JudgeAnalysis]] = {}
+    for (layer, judge), value in found.items():
+        layers.setdefault(layer, {})[judge] = value
+    named = [layer for layer in layers if layer is not None]
+    if not named:
+        return _Layered(layers=layers, main=None, roles={})
+    known = infer_roles(named, roles)
+    return _Layered(layers=layers, main=main_layer(known), roles=known)
+
+
+def _diagnose(
+    tensors: Mapping[Key, VerdictTensor],
+    layered: _Layered,
+    request: Request,
+    evidence: Evidence,
+    threshold: float,
+) -> Diagnosis:
+    how = request.how
+    return diagnose(
+        tensors,
+        main=layered.main,
+        how=How(draws=how.draws, seed=how.seed, level=how.level),
+        roles=layered.roles,
+        evidence=evidence,
+        design=request.declared.design,
+        order_weights=request.declared.order_weights,
+        threshold=threshold,
+    )
+
+
+def _settings(request: Request) -> Settings:
+    return Settings(
+        design=request.declared.design,
+        draws=request.how.draws,
+        seed=request.how.seed,
+        permutations=request.permutations,
+        level=request.how.level,
+        version=judgelaw.__version__,
+        order_weights=request.declared.order_weights,
+    )
+
+
+def _no_test(asked: int | None, shuffles: int) -> tuple[str, ...]:
+    if asked is not None or shuffles:
+        return ()
+    left_out = "permutation tests were left out: this many calls take long to shuffle"
+    return (f"{left_out}; ask for them with --permutations {LEAST_PERMUTATIONS}",)
+
+
+def _which_layer(layered: _Layered) -> tuple[str, ...]:
+    main, roles = layered.main, layered.roles
+    if main is None or len(roles) == 1 or roles[main]:
+        return ()
+    warning = (
+        f"no layer has the role audit or evaluation; {main!r} is shown as the main one: "
+        "name another with --layer, or give roles in the study"
+    )
+    return (warning,)

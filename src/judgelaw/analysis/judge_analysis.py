@@ -1,0 +1,276 @@
+"""The complete analysis of one judge in one layer, and the warnings that go with it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgelaw.analysis.components import Banded, Resampling, banded, of_stratum
+from judgelaw.analysis.outcomes import (
+    gold_match,
+    identity,
+    order_direction,
+    other_metrics,
+    outcomes,
+    prompt_leans,
+    unanimous_cells,
+)
+from judgelaw.analysis.sentence import sentence
+from judgelaw.analysis.values import Components, ItemValues, JudgeAnalysis, PromptDistances
+from judgelaw.arrays import Floats
+from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
+from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.uncertainty import (
+    MIN_PROMPTS,
+    MIN_REPEATS,
+    AtDepth,
+    Declaration,
+    ErrorSplit,
+    Facet,
+    Interval,
+    PermutationTest,
+    at_depth,
+    nested,
+    permutation_test,
+    prompt_projection,
+)
+
+_FACETS = (("prompt", "prompt"), ("order", "answer order"))
+
+
+def warnings(
+    tensor: VerdictTensor,
+    full: AtDepth,
+    prefixes: Sequence[AtDepth],
+    overall: Banded,
+    declared: Declaration,
+) -> tuple[str, ...]:
+    """Collect what these calls cannot say, and what was left out on the way."""
+    return (
+        *tensor.notes,
+        *_facets(full),
+        *_unanimous(tensor),
+        *_repeats(tensor),
+        *_calls(full),
+        *_bands(overall),
+        *_few_items(overall),
+        *_prefixes(full, prefixes),
+        *_sampled(full, declared),
+    )
+
+
+def _facets(full: AtDepth) -> Iterator[str]:
+    for (facet, words), levels in zip(_FACETS, full.facets, strict=True):
+        if levels == 1:
+            yield (
+                f"the {facet} facet is absent: all calls share one {words}, so its component and "
+                "the interaction are not known (they are not 0)"
+            )
+
+
+def _unanimous(tensor: VerdictTensor) -> Iterator[str]:
+    if unanimous_cells(tensor) == 1:
+        yield (
+            "near-deterministic: all calls of every cell agree, so corrected and plug-in coincide; "
+            "that call noise is zero is not shown by these calls, and its interval says how much "
+            "there may be"
+        )
+
+
+def _repeats(tensor: VerdictTensor) -> Iterator[str]:
+    low, high = tensor.depth
+    if low != high:
+        yield (
+            f"cells hold {low} to {high} calls: every estimate stays unbiased, but depths are not "
+            "comparable cell by cell"
+        )
+    if tensor.ranked is None:
+        yield "repeat ranks are not known: no nested depths, and no diagnostics of repeats"
+
+
+def _calls(full: AtDepth) -> Iterator[str]:
+    low, _ = full.repeats
+    if low < MIN_REPEATS:
+        yield (
+            f"a cell holds {low} calls: below {MIN_REPEATS} the call variance has no unbiased "
+            "estimate, and call intervals at a nominal 95% were measured to hold in 91% of cases "
+            "or more"
+        )
+
+
+def _few_items(overall: Banded) -> Iterator[str]:
+    if (reason := overall.inference.refusal("total", "new")) is not None:
+        yield f"no interval for new items: {reason}"
+
+
+def _bands(overall: Banded) -> Iterator[str]:
+    if overall.reason is not None:
+        yield f"no bootstrap band: {overall.reason}"
+
+
+def _prefixes(full: AtDepth, prefixes: Sequence[AtDepth]) -> Iterator[str]:
+    for s in prefixes:
+        lost = len(full.items) - len(s.items)
+        if lost:
+            yield (
+                f"depth {s.depth} rests on {len(s.items)} of {len(full.items)} "
+                f"items: {lost} have no two calls in every cell below rank {s.depth}"
+            )
+
+
+def _sampled(full: AtDepth, declared: Declaration) -> Iterator[str]:
+    if declared.design == "sampled" and full.drawn is not None:
+        yield (
+            "prompts were drawn: intervals cover the drawing of prompts too, bands hold the drawn "
+            "prompts fixed"
+        )
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is going on, the steps done, and all steps."""
+
+_FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What was asked of the analysis."""
+
+    declared: Declaration
+    how: Resampling
+    permutations: int
+    progress: Progress | None = None
+
+
+def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
+    """Estimate everything that the calls of one judge in one layer say.
+
+    Raises:
+        NotIdentifiedError: a cell holds a single call.
+    """
+    full = at_depth(tensor, request.declared)
+    prefixes = tuple(nested(tensor, request.declared))
+    overall, depths = _all_depths(full, prefixes, request.how)
+    components = depths[full.depth]
+    leans = prompt_leans(tensor, request.how.level)
+    seen, calls = outcomes(tensor), int(tensor.counts.sum())
+    low, high = tensor.depth
+    n, k, o, _ = tensor.counts.shape
+    return JudgeAnalysis(
+        name=name,
+        layer=tensor.layer,
+        items=n,
+        prompts=k,
+        orders=o,
+        repeats=low if low == high else (low, high),
+        calls=calls,
+        components=components,
+        depths=depths,
+        outcomes=seen,
+        gold_match=gold_match(tensor),
+        permutation=_permutations(name, tensor, request),
+        split=_splits(full),
+        lead=overall.lead,
+        strata=_strata(full, request.how.level),
+        item_values=_item_values(full),
+        prompt_distances=_distances(tensor, request.declared),
+        order_direction=order_direction(tensor, request.how.level),
+        prompt_leans=leans,
+        projection=_projection(tensor, request),
+        other_metrics=other_metrics(tensor, full),
+        identity=tuple(
+            found for s in (*prefixes, full) if (found := identity(s, request.declared)) is not None
+        ),
+        unanimous_cells=unanimous_cells(tensor),
+        sentence=sentence(
+            components,
+            overall.inference,
+            overall.lead,
+            leans=leans,
+            invalid=seen.get(INVALID, 0) / calls,
+        ),
+        warnings=warnings(tensor, full, prefixes, overall, request.declared),
+    )
+
+
+def _all_depths(
+    full: AtDepth, prefixes: Sequence[AtDepth], how: Resampling
+) -> tuple[Banded, Mapping[int, Components]]:
+    """Band the depths that share the items of the full table together, the others alone."""
+    together = [s for s in prefixes if s.items == full.items] + [full]
+    overall = banded(together, full.strata, how)
+    found = {s.depth: c for s, c in zip(together, overall.depths, strict=True)}
+    for s in prefixes:
+        if s.depth not in found:
+            found[s.depth] = banded([s], s.strata, how).depths[0]
+    return overall, {depth: found[depth] for depth in sorted(found)}
+
+
+def _permutations(
+    name: str, tensor: VerdictTensor, request: Request
+) -> dict[str, PermutationTest | None]:
+    found: dict[str, PermutationTest | None] = {}
+    for facet, axis in _FACET_AXES:
+        found[facet] = None
+        if request.permutations and tensor.counts.shape[axis] > 1:
+            found[facet] = permutation_test(
+                tensor,
+                facet,
+                draws=request.permutations,
+                seed=request.how.seed,
+                order_weights=request.declared.order_weights,
+                progress=_step(f"{_label(name, tensor)}: permuting {facet}s", request.progress),
+            )
+    return found
+
+
+def _step(label: str, progress: Progress | None) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda done, of: progress(label, done, of)
+
+
+def _label(name: str, tensor: VerdictTensor) -> str:
+    return name if tensor.layer is None else f"{name} / {tensor.layer}"
+
+
+def _splits(full: AtDepth) -> dict[str, ErrorSplit]:
+    if not full.errors.exact:
+        return {}
+    return {name: full.errors.split(name) for name in COMPONENTS}
+
+
+def _strata(full: AtDepth, level: float) -> dict[str, Components]:
+    names = sorted(set(full.strata or ()))
+    return {name: of_stratum(full, name, level) for name in names}
+
+
+def _item_values(full: AtDepth) -> ItemValues:
+    variance = None
+    if full.errors.exact:
+        variance = np.stack([full.errors.variances(name) for name in COMPONENTS], axis=-1)
+    return ItemValues(
+        items=full.items,
+        strata=full.strata,
+        estimates=_columns(full.found),
+        plugin=_columns(full.found.plugin),
+        call_variance=variance,
+    )
+
+
+def _columns(found: Mapping[str, Floats]) -> Floats:
+    return np.stack([found[name] for name in COMPONENTS], axis=-1)
+
+
+def _distances(tensor: VerdictTensor, declared: Declaration) -> PromptDistances | None:
+    if len(tensor.prompts) == 1:
+        return None
+    q = weights_of("order", declared.order_weights, len(tensor.orders), tensor.orders)
+    squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
+    return PromptDistances(prompts=tensor.prompts, squared=squared)
+
+
+def _projection(tensor: VerdictTensor, request: Request) -> Interval | None:
+    """Return the interval that covers the drawing of prompts, where prompts were drawn."""
+    if request.declared.design != "sampled" or len(tensor.prompts) < MIN_PROMPTS:
+        return None
+    found = prompt_projection(tensor, order_weights=request.declared.order_weights)
+    return found.interval(level=request.how.level)

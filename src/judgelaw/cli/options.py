@@ -1,0 +1,174 @@
+"""Options, examples and progress that commands share."""
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from judgelaw.cli.terminal import echo
+from judgelaw.errors import InputError
+from judgelaw.runs import Reading
+
+if TYPE_CHECKING:
+    from judgelaw.acquire import Observer
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def lease_option(words: str) -> Callable[[F], F]:
+    """Add the option of how long a worker holds its calls, with the command's own words."""
+    return click.option(
+        "--lease",
+        "lease_s",
+        metavar="SECONDS",
+        type=click.FloatRange(min=1),
+        default=60.0,
+        show_default=True,
+        help=words,
+    )
+
+
+def say(words: str) -> None:
+    """Tell on stderr what happens."""
+    echo(words, err=True)
+
+
+def require_folder(run: Path) -> None:
+    """Refuse a run folder that is not there, before anything is looked for in it."""
+    if not run.is_dir():
+        raise InputError(f"{run}: no such folder; name the run folder that `judgelaw run` wrote")
+
+
+def observer(stack: ExitStack) -> "Observer":
+    """Return who shows progress: a bar on a terminal, plain lines elsewhere."""
+    from judgelaw.acquire import Bar, PlainLines
+
+    if sys.stderr.isatty():
+        return stack.enter_context(Bar(sys.stderr))
+    return PlainLines(sys.stderr)
+
+
+def examples(*lines: str) -> str:
+    """Return the epilog of a command: examples, one a line, never folded together.
+
+    click re-flows help texts; a line with a backspace character alone tells it to leave the
+    paragraph as it is.
+    """
+    title = "Example:" if len(lines) == 1 else "Examples:"
+    return "\n".join(["\b", title, *(f"  {line}" for line in lines)])
+
+
+def source_options(command: F) -> F:
+    """Add the options that say which calls to read; the command gets them as one `reading`."""
+
+    @wraps(command)
+    def gathered(**options: Any) -> Any:
+        chosen = {one.name: options.pop(one.name) for one in fields(Reading)}
+        return command(reading=Reading(**chosen), **options)
+
+    for option in reversed(
+        (
+            click.option(
+                "--judge", "judges", multiple=True, help="Read this judge only; may be repeated."
+            ),
+            click.option("--layer", help="Read this layer only."),
+            click.option(
+                "--repeats",
+                type=click.IntRange(min=2),
+                metavar="R",
+                help="Read the frozen prefix of repeat ranks below R.",
+            ),
+            click.option(
+                "--design",
+                type=click.Choice(["census", "sampled"]),
+                help="Are the prompts all that matter, or drawn from a generator? "
+                "[default: as the run declares, else census]",
+            ),
+            click.option(
+                "--incomplete",
+                type=click.Choice(["error", "drop"]),
+                default="error",
+                show_default=True,
+                help="What to do with items that lack two calls in a cell.",
+            ),
+            click.option(
+                "--columns",
+                multiple=True,
+                metavar="PART=NAME",
+                callback=_columns,
+                help="The table's own name of a column, as in verdict=winner; PART= leaves an "
+                "optional column out. May be repeated.",
+            ),
+            click.option(
+                "--verdicts",
+                metavar="A,B,...",
+                callback=_verdicts,
+                help="The alphabet. [default: the usual four, or what the table holds]",
+            ),
+            click.option(
+                "--engine",
+                type=click.Choice(["duckdb", "spark"]),
+                default="duckdb",
+                show_default=True,
+                help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
+            ),
+        )
+    ):
+        gathered = option(gathered)
+    return cast("F", gathered)
+
+
+def _columns(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str | None]:
+    del context, option
+    named = {}
+    for pair in given:
+        part, equals, column = pair.partition("=")
+        if not equals or not part:
+            raise InputError(f"--columns {pair}: write PART=NAME, as in --columns verdict=winner")
+        named[part.strip()] = column or None
+    return named
+
+
+def _verdicts(
+    context: click.Context, option: click.Parameter, given: str | None
+) -> tuple[str, ...]:
+    del context, option
+    return () if given is None else tuple(word.strip() for word in given.split(","))
+
+
+def resampling_options(command: F) -> F:
+    """Add the options of item resampling."""
+    for option in reversed(
+        (
+            click.option(
+                "--draws",
+                type=click.IntRange(min=2),
+                help="Item resamples of bootstrap bands. [default: 20,000; fewer for many items]",
+            ),
+            click.option(
+                "--seed",
+                type=click.IntRange(min=0),
+                help="Seed of every draw. [default: as the run declares, else 0]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def permutations_option(command: F) -> F:
+    """Add the option of the permutation tests."""
+    return click.option(
+        "--permutations",
+        type=click.IntRange(min=0),
+        help="Shuffles of the permutation tests; 0 leaves them out. "
+        "[default: 999; fewer for many calls]",
+    )(command)

@@ -1,0 +1,115 @@
+"""The `judgelaw` group: lazy commands, and one place where errors become exit codes."""
+
+import sys
+import traceback
+from difflib import get_close_matches
+from importlib import import_module
+from io import StringIO
+from typing import NoReturn
+
+import click
+
+import judgelaw
+from judgelaw.cli.terminal import echo, say
+from judgelaw.errors import JudgelawError, storage_error
+
+# name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
+# with a trailing underscore where the name is a Python keyword; its command object is `command`.
+COMMANDS = {
+    "audit": "From a study to its report in one command; the same command resumes.",
+    "demo": "A whole audit of a judge whose law is known, in seconds.",
+    "init": "Write a commented study to start from.",
+    "check": "Check a study and show what it would run.",
+    "plan": "Show what a study costs and how much it will know, before a cent is spent.",
+    "run": "Ask every call of a study; the same command resumes.",
+    "worker": "Ask calls of runs in a shared PostgreSQL ledger, beside other workers.",
+    "status": "Say how far a run is, and how its calls ended.",
+    "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
+    "verify": "Derive everything in a run folder again, and say what is wrong.",
+    "reparse": "Read stored completions under another parser, offline.",
+    "import": "Turn logs of other tools into a calls table, and say what it can tell.",
+    "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
+    "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
+    "compare": "Put judges side by side on matched items.",
+    "gate": "Pass or fail a judge against limits, for a CI job.",
+    "simulate": "Known-law studies: see the estimators against the truth.",
+    "paper": "Hold every published figure of the paper against what comes out here.",
+    "schema": "Print the JSON Schema of study files.",
+}
+
+OK, BUG, INTERRUPTED = 0, 70, 130
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they run, not when the list is shown."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the commands in the order in which people meet them."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import one command."""
+        del ctx
+        if name not in COMMANDS:
+            near = get_close_matches(name, COMMANDS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "; see judgelaw --help"
+            raise click.UsageError(f"no command is called {name!r}{hint}")
+        module = import_module(f"judgelaw.cli.{'import_' if name == 'import' else name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the list from the table above, without importing the commands."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(judgelaw.__version__, prog_name="judgelaw")
+def cli() -> None:
+    """How much of an LLM judge's disagreement is dice, prompt, answer order or interaction."""
+
+
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code; errors of ours are one line."""
+    sys.exit(_run(argv))
+
+
+def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each way to end
+    try:
+        result = cli.main(args=argv, prog_name="judgelaw", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        words = StringIO()
+        error.show(words)
+        echo(words.getvalue(), err=True, nl=False)  # it may quote a file name or a value
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        echo(
+            "judgelaw: interrupted; what was acquired is saved, the same command goes on", err=True
+        )
+        return INTERRUPTED
+    except JudgelawError as error:
+        say(f"judgelaw: {error}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader (`| head`) has what it wanted; Python would complain again on closing stdout.
+        sys.stdout = None
+        return OK
+    except Exception as error:  # noqa: BLE001 - the last stop: what nobody foresaw is a bug
+        if (full := storage_error(_place(error), error)) is not None:
+            echo(f"judgelaw: {full}", err=True)
+            return full.exit_code
+        echo(traceback.format_exc(), err=True)
+        echo(f"judgelaw {judgelaw.__version__}: this is a bug, please report the above", err=True)
+        return BUG
+    # A command may return an exit code (a gate that failed); everything else is done.
+    return result if isinstance(result, int) else OK
+
+
+def _place(error: Exception) -> str:
+    """Name the file that could not be written, where the system says which."""
+    return str(getattr(error, "filename", None) or "a file or the output of this command")

@@ -1,0 +1,105 @@
+"""The port to whatever answers: what a judge is, and which one a provider names."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Protocol, Self
+
+from judgelaw.errors import InputError
+from judgelaw.study import FrozenRun, PlannedCall
+from judgelaw.wire import Answer, BatchClient, Failure, JudgeSpec, Reply
+
+if TYPE_CHECKING:
+    import aiohttp
+
+
+class Judge(Protocol):
+    """One judge, ready to be asked while its context is open."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *exception: object) -> None: ...
+
+    async def ask(self, call: PlannedCall, body: bytes) -> Reply | Failure:
+        """Send the exact bytes once and return what came back; never retry, never raise for it."""
+        ...
+
+    def decode(self, reply: Reply) -> Answer | Failure:
+        """Read a reply, without effects."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What a judge may use: the frozen run, the shared HTTP session, the clock."""
+
+    frozen: FrozenRun
+    session: "aiohttp.ClientSession"
+    clock: Callable[[], float]
+
+
+JudgeFactory = Callable[[JudgeSpec, Surroundings], Judge]
+"""What an entry point of the group `judgelaw.judges` gives."""
+
+
+def open_batch_client(spec: JudgeSpec, around: Surroundings) -> BatchClient:
+    """Return the batch client of a judge, not yet entered."""
+    from judgelaw.judges.anthropic_batches import AnthropicBatches  # noqa: PLC0415 - aiohttp loads with a judge
+    from judgelaw.judges.openai_batches import OpenAIBatches  # noqa: PLC0415 - same
+
+    kinds: dict[str | None, Callable[[JudgeSpec, Surroundings], BatchClient]] = {
+        "openai-chat": OpenAIBatches,
+        "openai-completions": OpenAIBatches,
+        "anthropic": AnthropicBatches,
+    }
+    return kinds[spec.body](spec, around)
+
+
+GROUP = "judgelaw.judges"
+
+
+def _http(spec: JudgeSpec, around: Surroundings) -> Judge:
+    from judgelaw.judges.http import HttpJudge  # noqa: PLC0415 - aiohttp loads when a judge opens
+
+    return HttpJudge(spec, around)
+
+
+def _simulated(spec: JudgeSpec, around: Surroundings) -> Judge:
+    from judgelaw.judges.simulated import SimulatedJudge  # noqa: PLC0415 - loads NumPy
+
+    return SimulatedJudge(spec, around)
+
+
+def _embedded(spec: JudgeSpec, around: Surroundings) -> Judge:
+    from judgelaw.judges.embedded import EmbeddedJudge  # noqa: PLC0415 - needs the extra
+
+    judge: Judge = EmbeddedJudge(spec, around)
+    return judge
+
+
+BUILT_IN: dict[str, JudgeFactory] = {
+    "openai-chat": _http,
+    "openai-completions": _http,
+    "anthropic": _http,
+    "embedded": _embedded,
+    "simulated": _simulated,
+}
+
+
+def open_judge(spec: JudgeSpec, around: Surroundings) -> Judge:
+    """Return the judge of a configuration, not yet entered."""
+    return _factory(spec)(spec, around)
+
+
+def _factory(spec: JudgeSpec) -> JudgeFactory:
+    if spec.provider in BUILT_IN:
+        return BUILT_IN[spec.provider]
+    others = {point.name: point for point in entry_points(group=GROUP)}
+    if spec.provider not in others:
+        raise InputError(
+            f"judge {spec.name}: provider {spec.provider!r} is unknown; there are "
+            f"{', '.join([*BUILT_IN, *sorted(others)])}, and an entry point of the group {GROUP} "
+            "adds one"
+        )
+    factory: JudgeFactory = others[spec.provider].load()
+    return factory

@@ -1,0 +1,335 @@
+"""What goes into a ledger and what comes out: frozen values, and their columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from judgelaw.study import PlannedCall
+from judgelaw.wire import Completion, Verdict
+
+AttemptState = Literal["started", "completed", "failed", "orphaned", "refused", "unsent"]
+BatchState = Literal["prepared", "submitting", "submitted", "ended", "orphaned", "withdrawn"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reservation:
+    """A durable attempt that may now be sent: its row, its rank within the call, and the call."""
+
+    attempt: int
+    number: int
+    call: PlannedCall
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Booking:
+    """What shared limits say to one more request.
+
+    Attributes:
+        delay_s: how long to wait before it leaves, so that all sessions together keep the pace.
+        lacks: the limit of the budget that it would pass; None where it fits.
+        under_way: requests of all sessions whose cost is set aside.
+    """
+
+    delay_s: float = 0.0
+    lacks: str | None = None
+    under_way: int = 0
+
+
+UNLIMITED = Booking()
+"""Where nobody else is asking, or nothing is limited."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """What the provider says of its own reply."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    model: str | None = None
+    fingerprint: str | None = None
+    response_id: str | None = None
+    echoed_seed: int | None = None
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completed:
+    """An attempt that ended in the call's one completion, which nobody has read yet."""
+
+    reservation: Reservation
+    sent_at: float
+    ended_at: float
+    status: int
+    body: bytes
+    completion: Completion
+    receipt: Receipt
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed:
+    """An attempt that ended without a completion.
+
+    Attributes:
+        kind, detail, status: how, in the provider's words where it gave some.
+        at_risk: it may have been answered, and paid for, all the same.
+        refused: the provider refused the key or the account, so that nothing failed.
+    """
+
+    reservation: Reservation
+    sent_at: float
+    ended_at: float
+    kind: str
+    detail: str
+    status: int | None = None
+    at_risk: bool = False
+    refused: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unsent:
+    """A reservation that was never sent."""
+
+    reservation: Reservation
+    ended_at: float
+
+
+Ending = Completed | Failed | Unsent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Read:
+    """What a call's completion counts as; written once the completion is durable."""
+
+    call_id: str
+    verdict: Verdict
+
+
+Record = Ending | Read
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenBatch:
+    """A batch that a provider has, or may have, and what is still to be collected from it.
+
+    Attributes:
+        batch, uid: its row, and the name that we gave it.
+        provider_id: the provider's name for it; None where nobody heard it.
+        submitted_at: when it was about to be submitted.
+        reservations: the attempts in it that have not ended.
+    """
+
+    batch: int
+    uid: str
+    provider_id: str | None
+    submitted_at: float
+    reservations: tuple[Reservation, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredBatch:
+    """A batch as it stands in the ledger."""
+
+    batch: int
+    uid: str
+    judge: str
+    state: BatchState
+    provider_id: str | None
+    prepared_at: float
+    submitted_at: float | None
+    ended_at: float | None
+    detail: str | None
+    calls: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loss:
+    """What was durable once, or sent, and is not in the ledger any more.
+
+    Attributes:
+        replies: completions that are missing.
+        attempts: attempts that were sent, and that the ledger does not know.
+    """
+
+    replies: int
+    attempts: int
+
+    @property
+    def words(self) -> str:
+        """Say how much it is."""
+        return f"{self.replies} replies that were on the disk, {self.attempts} attempts sent"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """What the rows say of a run, or of one judge of it.
+
+    Attributes:
+        planned, completed: calls in the manifest, and those with a completion.
+        in_flight, failed, orphaned, refused, unsent: attempts by state; `in_flight` are reserved
+            and perhaps sent, `unsent` were reserved ahead and never sent.
+        input_tokens, output_tokens, cached_tokens: as reported by the provider.
+        unmetered: completions whose provider reported no usage.
+        at_risk: attempts that may have been answered and paid for, and whose answer is lost.
+    """
+
+    planned: int
+    completed: int
+    in_flight: int
+    failed: int
+    orphaned: int
+    refused: int
+    unsent: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    unmetered: int
+    at_risk: int
+
+    @property
+    def open(self) -> int:
+        """Calls without a completion."""
+        return self.planned - self.completed
+
+    @property
+    def attempts(self) -> int:
+        """Attempts that were, or may have been, sent: all but those known to be unsent."""
+        return self.completed + self.failed + self.orphaned + self.refused + self.in_flight
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeSummary:
+    """How the calls of one judge ended: retries, stop reasons, failures, flags."""
+
+    judge: str
+    planned: int
+    completed: int
+    retried: int
+    finish_reasons: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
+    flags: Mapping[str, int] = field(default_factory=dict)
+    models: Mapping[str, int] = field(default_factory=dict)
+    fingerprints: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredAttempt:
+    """An attempt as it stands in the ledger."""
+
+    attempt: int
+    call_id: str
+    number: int
+    session: int
+    state: AttemptState
+    reserved_at: float
+    sent_at: float | None
+    ended_at: float | None
+    status: int | None
+    kind: str | None
+    detail: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredCompletion:
+    """A call with its completion, as they stand in the ledger."""
+
+    call: PlannedCall
+    attempt: int
+    attempts: int
+    sent_at: float
+    ended_at: float
+    status: int
+    body: bytes
+    completion: Completion
+    receipt: Receipt
+
+
+class StoredReply(NamedTuple):
+    """What a reply says and the call that it belongs to: a row, for readings of a whole run."""
+
+    call_id: str
+    layer: str
+    judge: str
+    item: str
+    prompt: str
+    order: str
+    repeat: int
+    seed: int | None
+    response_id: str | None
+    text: str | None
+    refusal: str | None
+    content_filtered: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """A completed call with a verdict, and how it travelled."""
+
+    call: PlannedCall
+    verdict: Verdict
+    attempts: int
+    sent_at: float
+    ended_at: float
+    finish_reason: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VerdictCount:
+    """How often a judge's completions got one verdict, for one reason, from one parser version."""
+
+    judge: str
+    parser: str
+    verdict: str
+    reason: str
+    count: int
+
+
+Row = tuple[object, ...]
+
+
+def call_row(call: PlannedCall) -> Row:
+    """Return the row of a call; its judge's configuration stands with the judge."""
+    where = (call.call_id, call.judge, call.layer, call.item, call.stratum, call.prompt)
+    rank = (call.order, call.repeat, call.seed, call.position)
+    request, payload = bytes.fromhex(call.request_sha256), bytes.fromhex(call.payload_sha256)
+    return (*where, *rank, request, payload, call.gold)
+
+
+def completion_row(e: Completed) -> Row:
+    """Return the row of a completion, its attempt first."""
+    said, receipt = e.completion, e.receipt
+    return (
+        e.reservation.attempt,
+        e.sent_at,
+        e.ended_at,
+        e.status,
+        e.body,
+        said.text,
+        said.finish_reason,
+        said.refusal,
+        said.content_filtered,
+        receipt.input_tokens,
+        receipt.output_tokens,
+        receipt.cached_tokens,
+        receipt.model,
+        receipt.fingerprint,
+        receipt.response_id,
+        receipt.echoed_seed,
+        receipt.replayed,
+    )
+
+
+def verdict_row(read: Read) -> Row:
+    """Return the row of the verdict on a call's completion."""
+    v = read.verdict
+    return (read.call_id, v.parser, v.verdict, v.displayed, v.reason)
+
+
+def failure_row(e: Failed) -> Row:
+    """Return the row of a failure, its attempt last."""
+    state = "refused" if e.refused else "failed"
+    end = (e.sent_at, e.ended_at, e.status, e.kind, e.detail)
+    return (state, *end, e.at_risk, e.reservation.attempt)

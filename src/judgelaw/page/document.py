@@ -1,0 +1,399 @@
+"""The view model: everything that a page shows, in order, already formatted.
+
+Numbers as the page shows them: one text, the exact value, and where the analysis holds it.
+
+A `Number` carries the path of its value in the JSON of the analysis (`judges.NAME.components.
+prompt.estimate`), so that a reader, and a test, can follow any figure in the page back to it.
+
+A page is a title, a sentence and sections; a section is a list of blocks. Sections are built by
+pure functions from the analysis; one template turns any document into HTML.
+
+Read figures out of the analysis JSON, each with its path.
+
+What the page shows is looked up here and nowhere else, so a figure in the page and the figure in
+the JSON cannot differ.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, ClassVar
+
+from judgelaw.page.drawing import Svg
+
+MINUS = "\N{MINUS SIGN}"
+ABSENT = "\N{EM DASH}"
+_PLAIN_KEY = re.compile(r"[\w\-/+@ ]+")
+_STEP = re.compile(r'\[("(?:[^"\\]|\\.)*"|\d+)\]|([^.\[\]]+)')
+_SMALLEST_P = 0.001
+_SMALLEST_FIXED = 0.001
+_EXACT = 1e15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """One figure of the page.
+
+    Attributes:
+        value: the exact value; None where it is absent or cannot be estimated.
+        text: what a person reads.
+        path: where the analysis JSON holds the value; None for a figure that is counted here.
+    """
+
+    value: float | int | None
+    text: str
+    path: str | None = None
+
+
+def path(*keys: str | int) -> str:
+    """Join keys of the analysis JSON: `judges.q.components`, `judges["gpt-5.4"]` where needed."""
+    joined = ""
+    for key in keys:
+        if isinstance(key, str) and _PLAIN_KEY.fullmatch(key):
+            joined += f".{key}" if joined else key
+        else:
+            joined += f"[{json.dumps(key)}]"
+    return joined
+
+
+def resolve(document: Mapping[str, Any], where: str) -> Any:
+    """Return the value that a path names in the JSON of an analysis."""
+    value: Any = document
+    for quoted, plain in _STEP.findall(where):
+        key = json.loads(quoted) if quoted else plain
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value
+
+
+def decimal(value: float | None, digits: int = 4, *, where: str | None = None) -> Number:
+    """Show a component or a rate; raw, with its sign."""
+    known = _known(value)
+    return Number(value=known, text=_fixed(known, digits), path=where)
+
+
+def percent(value: float | None, digits: int = 0, *, where: str | None = None) -> Number:
+    """Show a share of one."""
+    known = _known(value)
+    text = ABSENT if known is None else _fixed(100 * known, digits) + "%"
+    return Number(value=known, text=text, path=where)
+
+
+def count(value: float | None, *, where: str | None = None) -> Number:
+    """Show a whole number with its thousands apart."""
+    known = _known(value)
+    text = ABSENT if known is None else f"{int(known):,}".replace("-", MINUS)
+    return Number(value=None if known is None else int(known), text=text, path=where)
+
+
+def p_value(value: float | None, *, where: str | None = None) -> Number:
+    """Show a p value; never as zero."""
+    known = _known(value)
+    if known is None or known >= _SMALLEST_P:
+        return Number(value=known, text=_fixed(known, 3), path=where)
+    return Number(value=known, text=f"< {_SMALLEST_P}", path=where)
+
+
+def measured(value: float | None, *, where: str | None = None) -> Number:
+    """Show a figure of unknown scale: whole numbers whole, the rest in four significant digits."""
+    known = _known(value)
+    if known is None:
+        return Number(value=None, text=ABSENT, path=where)
+    if float(known).is_integer() and abs(known) < _EXACT:
+        return count(known, where=where)
+    if abs(known) < _SMALLEST_FIXED:
+        digits, power = f"{known:.1e}".replace("-", MINUS, 1 if known < 0 else 0).split("e")
+        return Number(value=known, text=f"{digits} × 10{_raised(int(power))}", path=where)
+    text = _fixed(known, 4) if abs(known) < 1 else f"{known:,.4g}".replace("-", MINUS)
+    return Number(value=known, text=text, path=where)
+
+
+def _raised(power: int) -> str:
+    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _fixed(value: float | None, digits: int) -> str:
+    if value is None:
+        return ABSENT
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        return text.lstrip("-")
+    return text.replace("-", MINUS)
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None or not isfinite(value) else value
+
+
+Inline = tuple[str | Number, ...]
+"""A run of text with figures in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prose:
+    """Paragraphs; a note stands in the margin where there is one."""
+
+    kind: ClassVar[str] = "prose"
+    paragraphs: tuple[Inline, ...]
+    note: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableView:
+    """A table of figures and words.
+
+    Attributes:
+        columns: headings.
+        rows: cells; a heading cell is the first of a row.
+        caption: one line above it, or empty.
+        name: what the table is called in exports, or empty.
+    """
+
+    kind: ClassVar[str] = "table"
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Inline, ...], ...]
+    caption: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureView:
+    """A drawing for wide windows, and one for narrow ones where the first would not fit."""
+
+    kind: ClassVar[str] = "figure"
+    name: str
+    caption: Inline
+    wide: Svg
+    narrow: Svg | None = None
+    title: str = ""
+    key: tuple[tuple[str, str], ...] = ()
+    """Symbols of the drawing by CSS class, with what they mean, where no label is direct."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingView:
+    """One diagnostic: what was found, what to do, the evidence."""
+
+    name: str
+    verdict: str
+    subject: str
+    headline: str
+    advice: str
+    figures: tuple[tuple[str, Number], ...] = ()
+    table: TableView | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """A list of diagnostics, problems first."""
+
+    kind: ClassVar[str] = "findings"
+    findings: tuple[FindingView, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Terms with what they are: a configuration, a glossary, an integrity record."""
+
+    kind: ClassVar[str] = "facts"
+    pairs: tuple[tuple[str, Inline], ...]
+    code: bool = False
+    """Whether the values are machine text, set in a fixed pitch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folded:
+    """Blocks that stay closed until asked for."""
+
+    kind: ClassVar[str] = "folded"
+    summary: str
+    blocks: tuple["Block", ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridRow:
+    """Verdict counts of one prompt, one tuple for each order."""
+
+    prompt: str
+    cells: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemView:
+    """One item of the explorer, as it reads without JavaScript."""
+
+    item: str
+    stratum: str
+    values: tuple[Number, ...]
+    belief: str
+    grid: tuple[GridRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplorerView:
+    """The item explorer: a plain list for everybody, data for the script.
+
+    Attributes:
+        judges: names, in the order of `payloads`.
+        components: which components are shown, with their labels.
+        items: the plain list of the first judge, largest total first.
+        listed, total: how many items the plain list holds, of how many.
+        payloads: element id and base64 of gzip data.
+    """
+
+    kind: ClassVar[str] = "explorer"
+    judges: tuple[str, ...]
+    components: tuple[tuple[str, str], ...]
+    verdicts: tuple[str, ...]
+    orders: tuple[str, ...]
+    items: tuple[ItemView, ...]
+    total: int
+    cut: int | None
+    payloads: tuple[tuple[str, str], ...]
+
+
+Block = Prose | TableView | FigureView | Findings | Facts | Folded | ExplorerView
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A titled part of the page."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+    level: int = 2
+    nested: bool = False
+    """Whether it belongs to the titled part before it, and so stays out of the contents."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lede:
+    """The answer in one sentence, and whose it is (empty for the only judge)."""
+
+    who: str
+    sentence: str
+    path: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A whole page.
+
+    Attributes:
+        title: what was audited.
+        kicker: one line above the title.
+        ledes: the sentence, one a judge.
+        facts: size of the study, in one line.
+        sections: the rest, in reading order.
+        payload: the analysis JSON as base64 of gzip, or None.
+        version: of the software.
+        alarms: diagnostics that found a problem, shown right under the answer.
+    """
+
+    title: str
+    kicker: str
+    ledes: tuple[Lede, ...]
+    facts: Inline
+    sections: tuple[Section, ...]
+    payload: str | None
+    version: str
+    alarms: tuple[FindingView, ...] = ()
+
+    @property
+    def explorer(self) -> ExplorerView | None:
+        """The item explorer, if the page has one."""
+        for section in self.sections:
+            for block in section.blocks:
+                if isinstance(block, ExplorerView):
+                    return block
+        return None
+
+
+def paragraph(*parts: str | Number, note: bool = False) -> Prose:
+    """Return one paragraph."""
+    return Prose(paragraphs=(parts,), note=note)
+
+
+def note(*parts: str | Number) -> Prose:
+    """Return one paragraph for the margin."""
+    return paragraph(*parts, note=True)
+
+
+Key = str | int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The JSON of an analysis, or one part of it."""
+
+    document: Any
+    where: tuple[Key, ...] = ()
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Source":
+        """Start at the top."""
+        return cls(document=document)
+
+    def at(self, *keys: Key) -> "Source":
+        """Go down; a part that is absent is None all the way."""
+        value = self.document
+        for key in keys:
+            value = value[int(key)] if isinstance(value, list) else (value or {}).get(key)
+        return Source(document=value, where=(*self.where, *keys))
+
+    @property
+    def known(self) -> bool:
+        """Whether there is something here."""
+        return self.document is not None
+
+    @property
+    def path(self) -> str:
+        """The path of this part."""
+        return path(*self.where)
+
+    def text(self, *keys: Key) -> str:
+        """Return words."""
+        return str(self.at(*keys).document)
+
+    def value(self, *keys: Key) -> Any:
+        """Return what stands there, unformatted."""
+        return self.at(*keys).document
+
+    def decimal(self, *keys: Key, digits: int = 4) -> Number:
+        """Return a component or a rate."""
+        found = self.at(*keys)
+        return decimal(found.document, digits, where=found.path)
+
+    def percent(self, *keys: Key, digits: int = 0) -> Number:
+        """Return a share."""
+        found = self.at(*keys)
+        return percent(found.document, digits, where=found.path)
+
+    def count(self, *keys: Key) -> Number:
+        """Return a whole number."""
+        found = self.at(*keys)
+        return count(found.document, where=found.path)
+
+    def p_value(self, *keys: Key) -> Number:
+        """Return a p value."""
+        found = self.at(*keys)
+        return p_value(found.document, where=found.path)
+
+    def measured(self, *keys: Key) -> Number:
+        """Return a figure of unknown scale."""
+        found = self.at(*keys)
+        return measured(found.document, where=found.path)
+
+    def interval(self, *keys: Key, digits: int = 4) -> Inline:
+        """Return an interval as `[low, high]`, or a dash."""
+        found = self.at(*keys)
+        if not found.known:
+            return (Number(value=None, text=ABSENT, path=found.path),)
+        return ("[", found.decimal(0, digits=digits), ", ", found.decimal(1, digits=digits), "]")
+
+
+def plain(parts: Inline) -> str:
+    """Return a run of text and figures as one string."""
+    return "".join(part.text if isinstance(part, Number) else part for part in parts)

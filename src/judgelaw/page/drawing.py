@@ -1,0 +1,365 @@
+"""How charts look and are drawn: one theme, one palette, SVG that is safe in a page.
+
+Colours: the Okabe-Ito set, which stays apart under every common colour blindness.
+
+Charts are drawn in the light colours; the page repaints them by attribute (`[fill="#0072b2"]`)
+from CSS variables, so that one SVG serves light, dark and print, and stands alone in a paper.
+
+One look for every chart, and the few words in which charts are written.
+
+Charts are Vega-Lite specifications as plain values: altair takes and checks each of them
+(`alt.Chart.from_dict`), but building them through its objects cost more than drawing them.
+
+From a chart to an SVG that is safe inside a page, small, and walkable by keyboard.
+
+vl-convert draws it; here everything that is not on a short list of elements and attributes is
+dropped, so that whatever a label holds, nothing in a chart can run or fetch.
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree as ET
+
+
+@dataclass(frozen=True, kw_only=True)
+class Colour:
+    """One role with its colour on white and on a dark ground."""
+
+    role: str
+    light: str
+    dark: str
+
+
+INK = Colour(role="ink", light="#1d1f21", dark="#e9e7e3")
+MUTED = Colour(role="muted", light="#666a6f", dark="#a3a7ad")
+FAINT = Colour(role="faint", light="#a4a8ad", dark="#6c7178")
+LINE = Colour(role="line", light="#dcdfe3", dark="#363b42")
+PAPER = Colour(role="paper", light="#ffffff", dark="#15181c")
+CALL = Colour(role="call", light="#0072b2", dark="#56a8e0")
+PROMPT = Colour(role="prompt", light="#d55e00", dark="#f38b4a")
+ORDER = Colour(role="order", light="#009e73", dark="#35c79b")
+INTERACTION = Colour(role="interaction", light="#cc79a7", dark="#e39cc4")
+FIRST = Colour(role="first", light="#56b4e9", dark="#6fc3f2")
+SECOND = Colour(role="second", light="#e69f00", dark="#f0b52e")
+TIE = Colour(role="tie", light="#b3b7bc", dark="#8b9097")
+INVALID = Colour(role="invalid", light="#4a4e54", dark="#d6d3cd")
+
+COLOURS = (
+    INK,
+    MUTED,
+    FAINT,
+    LINE,
+    PAPER,
+    CALL,
+    PROMPT,
+    ORDER,
+    INTERACTION,
+    FIRST,
+    SECOND,
+    TIE,
+    INVALID,
+)  # fmt: skip - one line a family
+COMPONENT = {
+    "call": CALL.light,
+    "prompt": PROMPT.light,
+    "order": ORDER.light,
+    "interaction": INTERACTION.light,
+    "total": INK.light,
+}
+_VERDICT = {
+    "candidate_1": FIRST,
+    "candidate_2": SECOND,
+    "tie": TIE,
+    "invalid": INVALID,
+}
+# other alphabets take these in turn, after the colours that the usual verdicts own
+_OTHER = (FIRST, SECOND, ORDER, INTERACTION, CALL, PROMPT, TIE, FAINT)
+SERIES = (CALL, PROMPT, ORDER, INTERACTION, FIRST, SECOND)
+
+
+def verdict_colours(verdicts: Sequence[str]) -> dict[str, str]:
+    """Give each verdict of an alphabet its colour; `invalid` is dark in all of them."""
+    return {v: colour.light for v, colour in zip(verdicts, _of_verdicts(verdicts), strict=True)}
+
+
+def verdict_roles(verdicts: Sequence[str]) -> list[str]:
+    """Give each verdict of an alphabet the name of its colour."""
+    return [colour.role for colour in _of_verdicts(verdicts)]
+
+
+def _of_verdicts(verdicts: Sequence[str]) -> list[Colour]:
+    spare = iter([c for c in _OTHER if c not in {_VERDICT[v] for v in verdicts if v in _VERDICT}])
+    return [_VERDICT[v] if v in _VERDICT else next(spare, FAINT) for v in verdicts]
+
+
+def stylesheet() -> str:
+    """Declare every colour for light, dark and print, and repaint charts with them."""
+    light = _variables("light")
+    dark = _variables("dark")
+    paint = "".join(
+        f'svg.chart [{what}="{c.light}"]{{{what}:var(--{c.role})}}'
+        for c in COLOURS
+        for what in ("fill", "stroke")
+    )
+    roles = "".join(
+        f".r-{c.role}{{background:var(--{c.role});fill:var(--{c.role})}}" for c in COLOURS
+    )
+    return (
+        f":root{{color-scheme:light dark;{light}}}"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+        f"{paint}{roles}"
+    )
+
+
+def _variables(scheme: str) -> str:
+    return "".join(f"--{c.role}:{getattr(c, scheme)};" for c in COLOURS)
+
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification, or a part of one."""
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Helvetica, sans-serif"
+WIDE = 680
+NARROW = 330
+COLUMN = 252
+"""Width of one column of a two-column paper, in points."""
+
+_LETTER = 7.1
+"""Widest mean width of a letter at 11 px among system fonts: labels keep this much room."""
+_INK, _MUTED, _LINE = INK.light, MUTED.light, LINE.light
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+_CONFIG: Spec = {
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "domain": False,
+        "ticks": False,
+        "gridColor": _LINE,
+        "labelColor": _MUTED,
+        "titleColor": _MUTED,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "labelPadding": 6,
+        "titlePadding": 8,
+        "labelLimit": 220,
+    },
+    "title": {
+        "color": _INK,
+        "fontSize": 12,
+        "fontWeight": 600,
+        "anchor": "start",
+        "frame": "group",
+    },
+    "text": {"color": _INK, "fontSize": 11},
+    "concat": {"spacing": 28},
+}
+
+
+def chart(body: Mapping[str, Any]) -> Spec:
+    """Dress a finished chart."""
+    return {
+        "$schema": _SCHEMA,
+        "background": "transparent",
+        "padding": 1,
+        "config": _CONFIG,
+        **body,
+    }
+
+
+def marks(
+    kind: str, rows: Iterable[Mapping[str, Any]], encoding: Mapping[str, Any], **style: Any
+) -> Spec:
+    """Return one layer. Marks say nothing to a screen reader unless they have a description."""
+    return {
+        "data": {"values": list(rows)},
+        "mark": {"type": kind, "aria": "description" in encoding, **style},
+        "encoding": dict(encoding),
+    }
+
+
+def layer(layers: Sequence[Spec], **size: Any) -> Spec:
+    """Lay marks over each other."""
+    return {"layer": list(layers), **size}
+
+
+def q(field: str, **options: Any) -> Spec:
+    """Return a quantitative channel."""
+    return {"field": field, "type": "quantitative", **options}
+
+
+def n(field: str, **options: Any) -> Spec:
+    """Return a nominal channel."""
+    return {"field": field, "type": "nominal", **options}
+
+
+def names(field: str, order: Sequence[str], **axis: Any) -> Spec:
+    """Return a y channel of names, in the given order, with room for the longest."""
+    room = room_for(order) - 8
+    style: Spec = {"grid": False, "labelColor": _INK, "minExtent": room, "labelLimit": room, **axis}
+    return n(field, sort=list(order), title=None, axis=style)
+
+
+def room_for(labels: Iterable[str]) -> int:
+    """Return the width that names at the left of a chart take."""
+    return int(min(178.0, _LETTER * max((len(text) for text in labels), default=1) + 16))
+
+
+def painted(field: str = "colour") -> Spec:
+    """Return a colour channel whose values are colours."""
+    return n(field, scale=None, legend=None)
+
+
+def zero(channel: str) -> Spec:
+    """Return the line at zero, which negative estimates cross."""
+    return marks("rule", [{"zero": 0}], {channel: q("zero")}, color=FAINT.light)
+
+
+def band(encoding: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], **style: Any) -> Spec:
+    """Return intervals as soft thick strokes from `low` to `high`."""
+    look = {"strokeWidth": 7, "opacity": 0.28, "strokeCap": "round", **style}
+    return marks("rule", rows, encoding, **look)
+
+
+_SVG = "http://www.w3.org/2000/svg"
+_ELEMENTS = {"svg", "g", "path", "line", "rect", "text", "tspan", "circle", "clipPath", "defs"}
+_ATTRIBUTES = {
+    "viewBox",
+    "width",
+    "height",
+    "x",
+    "y",
+    "x1",
+    "y1",
+    "x2",
+    "y2",
+    "d",
+    "r",
+    "cx",
+    "cy",
+    "transform",
+    "fill",
+    "stroke",
+    "opacity",
+    "fill-opacity",
+    "stroke-opacity",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-linecap",
+    "stroke-linejoin",
+    "stroke-miterlimit",
+    "text-anchor",
+    "font-family",
+    "font-size",
+    "font-weight",
+    "font-style",
+    "dx",
+    "dy",
+    "role",
+    "aria-label",
+    "aria-hidden",
+    "class",
+    "clip-path",
+    "id",
+}  # fmt: skip - read as families
+_LONG_FRACTION = re.compile(r"(-?\d+\.\d{2})\d+")
+_charts = itertools.count(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Svg:
+    """A drawing.
+
+    Attributes:
+        markup: the `<svg>` element, clean.
+        marks: how many marks carry a label of their own.
+        width, height: its natural size in pixels.
+    """
+
+    markup: str
+    marks: int
+    width: float
+    height: float
+
+
+def draw(chart: Spec, *, label: str) -> Svg:
+    """Draw a chart for a page; `label` says in one line what it shows."""
+    import vl_convert as vlc  # noqa: PLC0415 - loads 30 MB, only where something is drawn
+
+    return clean(vlc.vegalite_to_svg(chart), label=label)
+
+
+def clean(markup: str, *, label: str) -> Svg:
+    """Keep what a static drawing needs: known elements, known attributes, labelled marks."""
+    root = ET.fromstring(markup)  # noqa: S314 - written by vl-convert a moment ago
+    scope = f"c{next(_charts)}-"
+    _tidy(root, scope)
+    marks = 0
+    for element in root.iter():
+        if "aria-label" in element.attrib and element.tag != "svg":
+            element.set("class", "mark")
+            element.set("role", "img")
+            marks += 1
+    width, height = (float(root.get(side, "0")) for side in ("width", "height"))
+    root.set("class", "chart")
+    root.set("role", "group" if marks else "img")
+    root.set("aria-label", label)
+    text = ET.tostring(root, encoding="unicode", short_empty_elements=True)
+    return Svg(
+        markup=text.replace("<svg", f'<svg xmlns="{_SVG}"', 1),
+        marks=marks,
+        width=width,
+        height=height,
+    )
+
+
+def _tidy(element: ET.Element, scope: str) -> None:
+    """Drop foreign parts, empty scaffolding and axis descriptions; shorten coordinates."""
+    element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
+    is_data = element.get("aria-roledescription") not in {"axis", "legend", "group mark container"}
+    for name in list(element.attrib):
+        if name not in _ATTRIBUTES or _is_noise(name, element):
+            del element.attrib[name]
+    if not is_data or element.get("role") == "graphics-object":
+        element.attrib.pop("aria-label", None)
+        element.attrib.pop("role", None)
+    for name, value in element.attrib.items():
+        element.set(name, _rewritten(name, value, scope))
+    for child in list(element):
+        if child.tag.removeprefix(f"{{{_SVG}}}") not in _ELEMENTS or _is_empty(child):
+            element.remove(child)
+        else:
+            _tidy(child, scope)
+            if child.tag == "g" and len(child) == 0:
+                element.remove(child)
+
+
+def _rewritten(name: str, value: str, scope: str) -> str:
+    if name in {"d", "transform", "x", "y", "x2", "y2"}:
+        return _LONG_FRACTION.sub(r"\1", value)
+    if name == "id":
+        return scope + value
+    if name == "clip-path":
+        return value.replace("url(#", f"url(#{scope}")
+    return value
+
+
+def _is_noise(name: str, element: ET.Element) -> bool:
+    defaults = {"opacity": "1", "fill-opacity": "1", "font-weight": "normal", "aria-hidden": "true"}
+    return name == "class" or element.get(name) == defaults.get(name)
+
+
+def _is_empty(element: ET.Element) -> bool:
+    """Tell scaffolding that paints nothing: hidden labels, unpainted backgrounds."""
+    if element.get("opacity") == "0" or element.get("display") == "none":
+        return True
+    kind = element.get("class", "").split(" ")[0]
+    painted = element.get("fill") not in {None, "none"} or element.get("stroke") not in {
+        None,
+        "none",
+        "transparent",
+    }
+    return kind in {"background", "foreground"} and not painted

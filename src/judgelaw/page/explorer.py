@@ -1,0 +1,228 @@
+"""The item explorer: every item can be opened down to its replies.
+
+The item explorer: what the page carries so that every item can be opened down to its replies.
+
+Counts, labels and completions travel as base64 of gzip inside the page; the script unpacks the
+part that is asked for. Completions are cut, and cut again where the page would grow too large.
+"""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from judgelaw.arrays import ABSENT
+from judgelaw.page import drawing
+from judgelaw.page.component_figure import LABELS, present
+from judgelaw.page.document import ExplorerView, GridRow, ItemView, Source
+from judgelaw.page.laws import corners_of
+from judgelaw.tensor import VerdictTensor
+from judgelaw.words import ELLIPSIS, visible
+
+Place = tuple[str, str, str, int]
+"""Item, prompt, order and repeat of a completion."""
+Completions = Mapping[str, Mapping[Place, str]]
+"""By judge, then place."""
+
+CUT = 1000
+BUDGET = 11_000_000
+"""Characters of the page that completions may take."""
+LISTED = 500
+"""Items in the plain list that a page without JavaScript shows."""
+_CHUNK = 24
+_CUTS = (CUT, 500, 250, 120, 60)
+_CLEAR = 2.0
+"""An estimate this many call errors above zero is taken as more than call noise."""
+
+
+def pack(value: Any) -> str:
+    """Return a value as base64 of gzipped JSON; the same value gives the same text."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+
+
+def explorer(
+    judges: Mapping[str, Source],
+    tensors: Mapping[str, VerdictTensor],
+    completions: Completions | None,
+) -> ExplorerView:
+    """Return the explorer of the items of every judge."""
+    first = next(iter(judges))
+    tensor = tensors[first]
+    texts, cut = _texts(tensors, completions or {})
+    payloads = []
+    for j, name in enumerate(judges):
+        chunks = texts.get(name, ())
+        payloads.append((f"grid-{j}", pack(_grid(name, judges[name], tensors[name], len(chunks)))))
+        payloads += [(f"text-{j}-{c}", chunk) for c, chunk in enumerate(chunks)]
+    items = _listed(judges[first], tensor)
+    return ExplorerView(
+        judges=tuple(visible(name) for name in judges),
+        components=tuple((name, LABELS[name]) for name in present(judges[first].at("components"))),
+        verdicts=tuple(visible(v) for v in tensor.verdicts),
+        orders=tuple(visible(o) for o in tensor.orders),
+        items=tuple(items),
+        total=len(tensor.items),
+        cut=cut if texts else None,
+        payloads=tuple(payloads),
+    )
+
+
+def _grid(name: str, judge: Source, tensor: VerdictTensor, chunks: int) -> dict[str, Any]:
+    return {
+        "judge": name,
+        "shown": visible(name),
+        "path": judge.at("item_values", "estimates").path,
+        "prompts": [visible(p) for p in tensor.prompts],
+        "orders": [visible(o) for o in tensor.orders],
+        "verdicts": [visible(v) for v in tensor.verdicts],
+        "roles": drawing.verdict_roles(tensor.verdicts),
+        "corners": _corners(tensor),
+        "counts": tensor.counts.reshape(-1).tolist(),
+        "components": [[c, LABELS[c]] for c in present(judge.at("components"))],
+        "ranked": ranked_by(judge),
+        "names": [visible(i) for i in tensor.items],
+        "strata": None if tensor.strata is None else [visible(s) for s in tensor.strata],
+        "chunk": _CHUNK if chunks else 0,
+    }
+
+
+def _corners(tensor: VerdictTensor) -> dict[str, Any]:
+    """Return which verdicts stand at which corner of the simplex, by position."""
+    verdicts = tensor.verdicts
+    found = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
+    return {
+        "left": verdicts.index(found.left),
+        "right": verdicts.index(found.right),
+        "top": [verdicts.index(v) for v in found.top],
+    }
+
+
+def ranked_by(judge: Source) -> str:
+    """Return the component that the list starts ranked by: the first systematic one there is."""
+    names = present(judge.at("components"))
+    return next((n for n in ("prompt", "order", "call") if n in names), "total")
+
+
+def _listed(judge: Source, tensor: VerdictTensor) -> Iterator[ItemView]:
+    values = judge.at("item_values")
+    by = ranked_by(judge)
+    names = present(judge.at("components"))
+    ranking = np.array(values.value("estimates", by), dtype=float)
+    order = np.argsort(-np.nan_to_num(ranking, nan=-np.inf), kind="stable")
+    for i in order[:LISTED].tolist():
+        yield ItemView(
+            item=visible(tensor.items[i]),
+            stratum="" if tensor.strata is None else visible(tensor.strata[i]),
+            values=tuple(values.decimal("estimates", name, i) for name in names),
+            belief=belief(
+                values.value("estimates", by, i),
+                (values.value("call_variance", by) or {i: None})[i],
+                has_errors=values.at("call_variance").known,
+            ),
+            grid=tuple(
+                GridRow(
+                    prompt=visible(prompt), cells=tuple(map(tuple, tensor.counts[i, k].tolist()))
+                )
+                for k, prompt in enumerate(tensor.prompts)
+            ),
+        )
+
+
+def belief(estimate: float | None, variance: float | None, *, has_errors: bool) -> str:
+    """Say how far the estimate of a single item can be believed.
+
+    No component can be below 0, so a negative estimate is noise however small its error looks.
+    """
+    if not has_errors:
+        return "no error below four repeats"
+    if estimate is None or variance is None or variance <= 0:
+        return "error not known"
+    return "clear of call noise" if estimate >= _CLEAR * sqrt(variance) else "within call noise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Packed:
+    chunks: dict[str, tuple[str, ...]]
+    size: int
+
+
+def _texts(
+    tensors: Mapping[str, VerdictTensor], completions: Completions
+) -> tuple[dict[str, tuple[str, ...]], int]:
+    """Pack completions at the longest cut that keeps the page within its budget."""
+    if not completions:
+        return {}, CUT
+    packed = _Packed(chunks={}, size=0)
+    cut = CUT
+    for cut in _CUTS:
+        packed = _packed(tensors, completions, cut)
+        if packed.size <= BUDGET:
+            break
+    return packed.chunks, cut
+
+
+def _packed(tensors: Mapping[str, VerdictTensor], completions: Completions, cut: int) -> _Packed:
+    chunks: dict[str, tuple[str, ...]] = {}
+    for name, tensor in tensors.items():
+        if found := completions.get(name):
+            starts = range(0, len(tensor.items), _CHUNK)
+            chunks[name] = tuple(pack(_chunk(tensor, found, start, cut)) for start in starts)
+    return _Packed(chunks=chunks, size=sum(len(c) for group in chunks.values() for c in group))
+
+
+def _chunk(
+    tensor: VerdictTensor, found: Mapping[Place, str], start: int, cut: int
+) -> list[list[list[list[Any]]]]:
+    """Return replies as items > cells > [verdict code, text, whether it was cut]."""
+    items = range(start, min(start + _CHUNK, len(tensor.items)))
+    cells = [(k, o) for k in range(len(tensor.prompts)) for o in range(len(tensor.orders))]
+    return [[_replies(tensor, found, (i, k, o), cut) for k, o in cells] for i in items]
+
+
+def _replies(
+    tensor: VerdictTensor, found: Mapping[Place, str], cell: tuple[int, int, int], cut: int
+) -> list[list[Any]]:
+    i, k, o = cell
+    where = (tensor.items[i], tensor.prompts[k], tensor.orders[o])
+    codes: list[int | None] = (
+        [None] * int(tensor.counts[cell].sum())
+        if tensor.ranked is None
+        else tensor.ranked[cell].tolist()
+    )
+    return [
+        [code, visible(text[:cut]), int(len(text) > cut)]
+        for repeat, code in enumerate(codes)
+        if code != ABSENT and (text := found.get((*where, repeat))) is not None
+    ]
+
+
+PART = "Prompts"
+"""The part of a frozen configuration that names the prompts."""
+OPENS = "opens with"
+_LENGTH = 72
+
+
+def opening(text: str) -> str:
+    """Return the first words of a prompt on one line."""
+    line = " ".join(text.split())
+    if len(line) <= _LENGTH:
+        return line
+    return line[:_LENGTH].rpartition(" ")[0].rstrip(",;:") + f" {ELLIPSIS}"
+
+
+def openings(frozen: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the first words of every prompt that the configuration knows, by id."""
+    found = (frozen or {}).get(PART)
+    if not isinstance(found, Mapping):
+        return {}
+    return {
+        name: str(values[OPENS])
+        for name, values in found.items()
+        if isinstance(values, Mapping) and OPENS in values
+    }

@@ -1,0 +1,318 @@
+"""Where verdict laws sit: the simplex with its barycentre, section and figure."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgelaw.page import drawing
+from judgelaw.page.component_figure import short_label
+from judgelaw.page.document import FigureView, Prose, Section, Source, note, paragraph
+from judgelaw.page.drawing import Spec, draw, n, q
+from judgelaw.tensor import VerdictTensor
+from judgelaw.words import visible
+
+_HEIGHT = sqrt(3) / 2
+_LINE_HEIGHT = 46
+_SHAPES = ("circle", "square", "triangle-up")
+_COLOURS = (drawing.CALL.light, drawing.SECOND.light, drawing.ORDER.light)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corners:
+    """How an alphabet is laid on a triangle: two corners of one verdict, the third of the rest.
+
+    Attributes:
+        left, right: verdicts at the base.
+        top: verdicts that share the upper corner; empty for two verdicts (a line).
+    """
+
+    left: str
+    right: str
+    top: tuple[str, ...]
+
+    def place(self, laws: NDArray[np.float64], verdicts: Sequence[str]) -> NDArray[np.float64]:
+        """Return (..., 2) coordinates of laws (..., verdicts); linear, so means stay means."""
+        right = laws[..., verdicts.index(self.right)]
+        top = sum((laws[..., verdicts.index(v)] for v in self.top), start=np.zeros_like(right))
+        return np.stack([right + top / 2, top * _HEIGHT], axis=-1)
+
+    def gather(
+        self, laws: NDArray[np.float64], verdicts: Sequence[str], steps: int
+    ) -> NDArray[np.float64]:
+        """Return coordinates rounded to a grid along the edges, so that near laws coincide."""
+        right = laws[..., verdicts.index(self.right)]
+        top = sum((laws[..., verdicts.index(v)] for v in self.top), start=np.zeros_like(right))
+        right, top = np.round(right * steps) / steps, np.round(top * steps) / steps
+        return np.stack([right + top / 2, top * _HEIGHT], axis=-1)
+
+    @property
+    def scales(self) -> tuple[Spec, Spec]:
+        """Channels options of the plane."""
+        low, high = (-0.02, _HEIGHT + 0.02) if self.top else (-1.0, 1.0)
+        return (
+            {"scale": {"domain": [-0.02, 1.02], "nice": False}, "axis": None},
+            {"scale": {"domain": [low, high], "nice": False}, "axis": None},
+        )
+
+
+def corners_of(verdicts: Sequence[str], totals: NDArray[np.float64]) -> Corners:
+    """Choose the base: the two candidates where there are, else the two commonest verdicts."""
+    usual = ("candidate_1", "candidate_2")
+    if set(usual) <= set(verdicts):
+        left, right = usual
+    else:
+        commonest = [verdicts[i] for i in np.argsort(-totals, kind="stable")[:2]]
+        left, right = sorted(commonest, key=list(verdicts).index)
+    return Corners(left=left, right=right, top=tuple(v for v in verdicts if v not in {left, right}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LawPoint:
+    """A law, or several that coincide, in the plane."""
+
+    x: float
+    y: float
+    size: float
+    label: str
+    kind: str = ""
+
+
+def simplex(
+    points: Sequence[LawPoint],
+    barycentre: LawPoint,
+    corners: Corners,
+    *,
+    width: int,
+    title: str | None = None,
+) -> Spec:
+    """Draw laws in their triangle (a line for two verdicts) with the barycentre as a diamond.
+
+    A picture with a title is a small one: no names at its corners, and a line from every law to
+    the barycentre, whose mean squared length is the dispersion.
+    """
+    across, up = corners.scales
+    x, y = q("x", **across), q("y", **up)
+    rows = [{**asdict(p), "bx": barycentre.x, "by": barycentre.y} for p in points]
+    kinds = sorted({p.kind for p in points})
+    dots = {
+        "x": x,
+        "y": y,
+        "size": q("size", scale=None, legend=None),
+        "shape": n("kind", scale={"domain": kinds, "range": [*_SHAPES[: len(kinds)]]}, legend=None),
+        "color": n(
+            "kind", scale={"domain": kinds, "range": [*_COLOURS[: len(kinds)]]}, legend=None
+        ),
+        "description": n("label"),
+    }
+    centre = {"x": x, "y": y, "description": n("label")}
+    layers = [_edges(corners, x, y)]
+    if title is None:
+        layers += _corner_names(corners, x, y)
+    else:
+        spokes = {"x": x, "y": y, "x2": {"field": "bx"}, "y2": {"field": "by"}}
+        layers.append(drawing.marks("rule", rows, spokes, color=drawing.LINE.light))
+    layers += [
+        drawing.marks("point", rows, dots, filled=True, opacity=0.55),
+        drawing.marks(
+            "point",
+            [asdict(barycentre)],
+            centre,
+            filled=True,
+            shape="diamond",
+            size=110,
+            opacity=1,
+            color=drawing.PROMPT.light,
+            stroke=drawing.PAPER.light,
+        ),
+    ]  # fmt: skip - one layer an entry
+    height = width * _HEIGHT if corners.top else _LINE_HEIGHT
+    named: Spec = {} if title is None else {"title": {"text": title, "limit": width}}
+    return drawing.layer(layers, width=width, height=height, **named)
+
+
+def _edges(corners: Corners, x: Spec, y: Spec) -> Spec:
+    outline: list[dict[str, Any]] = [{"x": 0, "y": 0, "i": 0}, {"x": 1, "y": 0, "i": 1}]
+    if corners.top:
+        outline += [{"x": 0.5, "y": _HEIGHT, "i": 2}, {"x": 0, "y": 0, "i": 3}]
+    encoding = {"x": x, "y": y, "order": q("i")}
+    return drawing.marks("line", outline, encoding, color=drawing.FAINT.light, strokeWidth=1)
+
+
+def _corner_names(corners: Corners, x: Spec, y: Spec) -> list[Spec]:
+    placed = [
+        (corners.left, 0.0, 0.0, {"dy": 16, "align": "left"}),
+        (corners.right, 1.0, 0.0, {"dy": 16, "align": "right"}),
+    ]
+    if corners.top:
+        placed.append((" or ".join(corners.top), 0.5, _HEIGHT, {"dy": -10, "align": "center"}))
+    encoding = {"x": x, "y": y, "text": n("text")}
+    return [
+        drawing.marks(
+            "text",
+            [{"x": at, "y": high, "text": text}],
+            encoding,
+            color=drawing.MUTED.light,
+            **style,
+        )
+        for text, at, high, style in placed
+    ]  # fmt: skip - one layer an entry
+
+
+def gallery(pictures: Sequence[Spec], *, columns: int) -> Spec:
+    """Lay small pictures side by side."""
+    return drawing.chart({"concat": list(pictures), "columns": columns, "spacing": 22})
+
+
+_SHOWN = 6
+_PICTURE = {3: 190, 2: 148}
+"""Width of a small picture: three beside each other on a wide page, two on a phone."""
+_GRID = 40
+"""Laws are drawn on a grid of this many steps, so that thousands of items stay a small drawing."""
+_SMALLEST, _LARGEST, _CROWD = 26.0, 420.0, 16
+
+
+def laws(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section:
+    """Return the simplex of item laws and the small pictures of the most dispersed items."""
+    verdicts = tuple(visible(v) for v in tensor.verdicts)
+    corners = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
+    label = f"Mean verdict law of each of {len(tensor.items)} items"
+    every = FigureView(
+        name="laws",
+        title="Every item",
+        caption=(_every_caption(corners),),
+        wide=draw(drawing.chart(overview(tensor, corners, width=_width(corners))), label=label),
+    )
+    chosen = _most_dispersed(judge)
+    few = FigureView(
+        name="laws-items",
+        title="The items that move most",
+        caption=(_few_caption(tensor),),
+        wide=draw(_gallery(tensor, corners, chosen, columns=3), label=_few_label(tensor, chosen)),
+        narrow=draw(_gallery(tensor, corners, chosen, columns=2), label=_few_label(tensor, chosen)),
+    )
+    said = paragraph(
+        "Every cell (item, prompt, order) has its own verdict law. In the first figure a point is "
+        "one item, the mean of the laws of its cells; in the small ones a point is one cell. "
+        "Call noise is how far the law of a cell lies from a corner; prompt and order effects are "
+        "how far the cells of one item lie from each other."
+    )
+    return Section(
+        id=f"{prefix}laws",
+        title="Where the verdict laws sit",
+        blocks=(said, every, few, _caution()),
+    )
+
+
+def _caution() -> Prose:
+    return note(
+        "Drawn points are relative frequencies, so they scatter more than the laws behind them. "
+        "The corrected components do not contain that scatter."
+    )
+
+
+def _width(corners: Corners) -> int:
+    """A triangle fits a phone; the line of two verdicts may be as wide."""
+    return 312 if corners.top else 318
+
+
+def overview(tensor: VerdictTensor, corners: Corners, *, width: int) -> Spec:
+    """Draw the mean law of every item; items that nearly coincide share a larger point."""
+    laws_ = _laws(tensor).mean(axis=(1, 2))
+    verdicts = [visible(v) for v in tensor.verdicts]
+    places = np.round(corners.gather(laws_, verdicts, _GRID), 6)
+    tally = Counter(map(tuple, places.tolist()))
+    most = max(tally.values())
+    points = [
+        LawPoint(
+            x=x,
+            y=y,
+            size=_SMALLEST + (_LARGEST - _SMALLEST) * (n - 1) / max(most, _CROWD),
+            label=f"{n} item{'s' if n > 1 else ''} near this law",
+        )
+        for (x, y), n in sorted(tally.items())
+    ]
+    return simplex(points, _barycentre(laws_, corners, verdicts, "all items"), corners, width=width)
+
+
+def _gallery(tensor: VerdictTensor, corners: Corners, chosen: Sequence[int], columns: int) -> Spec:
+    width = _PICTURE[columns]
+    return gallery([_one(tensor, corners, i, width) for i in chosen], columns=columns)
+
+
+def _one(tensor: VerdictTensor, corners: Corners, item: int, width: int) -> Spec:
+    verdicts = [visible(v) for v in tensor.verdicts]
+    cells = _laws(tensor)[item]
+    places = corners.place(cells, verdicts)
+    points = [
+        LawPoint(
+            x=float(places[k, o, 0]),
+            y=float(places[k, o, 1]),
+            size=60,
+            label=_cell_label(tensor, item, k, o),
+            kind=visible(order),
+        )
+        for k in range(len(tensor.prompts))
+        for o, order in enumerate(tensor.orders)
+    ]
+    centre = _barycentre(cells.reshape(-1, len(verdicts)), corners, verdicts, "barycentre")
+    name = short_label(tensor.items[item])
+    return simplex(points, centre, corners, width=width, title=name)
+
+
+def _cell_label(tensor: VerdictTensor, item: int, k: int, o: int) -> str:
+    counts = ", ".join(
+        f"{visible(v)} {n}" for v, n in zip(tensor.verdicts, tensor.counts[item, k, o], strict=True)
+    )
+    where = f"{visible(tensor.prompts[k])}, {visible(tensor.orders[o])}"
+    return f"{short_label(tensor.items[item])}, {where}: {counts}"
+
+
+def _barycentre(
+    laws_: NDArray[np.float64], corners: Corners, verdicts: Sequence[str], who: str
+) -> LawPoint:
+    mean = laws_.mean(axis=0)
+    x, y = corners.place(mean, list(verdicts)).tolist()
+    text = ", ".join(f"{v} {p:.3f}" for v, p in zip(verdicts, mean, strict=True))
+    return LawPoint(x=x, y=y, size=90, label=f"barycentre of {who}: {text}")
+
+
+def _laws(tensor: VerdictTensor) -> NDArray[np.float64]:
+    return np.asarray(tensor.counts / tensor.repeats[..., None])
+
+
+def _most_dispersed(judge: Source) -> list[int]:
+    """Choose the items whose cells differ most: largest total less call, corrected."""
+    values = judge.at("item_values", "estimates")
+    total, call = (np.array(values.value(name), dtype=float) for name in ("total", "call"))
+    spread = np.nan_to_num(total - call, nan=-np.inf)
+    return [int(i) for i in np.argsort(-spread, kind="stable")[:_SHOWN]]
+
+
+def _every_caption(corners: Corners) -> str:
+    said = "One point an item, averaged over its prompts and orders; larger points hold several "
+    said += "items. The diamond is the barycentre of all, the ordinary verdict rate. "
+    if len(corners.top) > 1:
+        said += f"The upper corner pools {' and '.join(corners.top)}."
+    return said
+
+
+def _few_caption(tensor: VerdictTensor) -> str:
+    marks = ["circles", "squares", "triangles"]
+    orders = sorted(visible(o) for o in tensor.orders)
+    shapes = ", ".join(f"{m} {o}" for m, o in zip(marks, orders, strict=False))
+    which = f" ({shapes})" if len(orders) > 1 else ""
+    return (
+        f"Each cell of one item{which} with a line to the item's barycentre. "
+        "Chosen by the largest corrected prompt, order and interaction together: a choice made "
+        "after seeing the data, so expect them to look worse than they are."
+    )
+
+
+def _few_label(tensor: VerdictTensor, chosen: Sequence[int]) -> str:
+    names = ", ".join(short_label(tensor.items[i]) for i in chosen)
+    return f"Cell laws of the items that move most: {names}"

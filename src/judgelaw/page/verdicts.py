@@ -1,0 +1,215 @@
+"""What came back: verdicts by prompt and order, invalid outputs, agreement with gold labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judgelaw.page import drawing
+from judgelaw.page.component_figure import unique_labels
+from judgelaw.page.document import (
+    Block,
+    FigureView,
+    Inline,
+    Prose,
+    Section,
+    Source,
+    TableView,
+    paragraph,
+    percent,
+)
+from judgelaw.page.drawing import Spec, draw, n, names, painted, q
+from judgelaw.page.table_forms import table_view
+from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.words import visible
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """Share of one verdict among the calls of one row of the chart."""
+
+    row: str
+    verdict: str
+    share: float
+    label: str
+
+
+def outcome_bars(outcomes: Sequence[Outcome], verdicts: Sequence[str], *, width: int) -> Spec:
+    """Draw one bar a row, split into verdicts in the order of the alphabet."""
+    rows = list(dict.fromkeys(o.row for o in outcomes))
+    bars = [bar for row in rows for bar in _stacked(outcomes, row, verdicts)]
+    axis = {"title": None, "format": "%", "grid": False, "tickCount": 4}
+    encoding = {
+        "x": q("start", scale={"domain": [0, 1], "nice": False}, axis=axis),
+        "x2": {"field": "end"},
+        "y": names("row", rows),
+        "color": painted(),
+        "description": n("label"),
+    }
+    style = {"stroke": drawing.PAPER.light, "strokeWidth": 1}
+    plot = width - drawing.room_for(rows) - 14
+    layers = [drawing.marks("bar", bars, encoding, **style)]
+    return drawing.chart(drawing.layer(layers, width=plot, height={"step": 20}))
+
+
+def _stacked(
+    outcomes: Sequence[Outcome], row: str, verdicts: Sequence[str]
+) -> list[dict[str, Any]]:
+    colours = drawing.verdict_colours(verdicts)
+    by_verdict = {o.verdict: o for o in outcomes if o.row == row}
+    start = 0.0
+    bars: list[dict[str, Any]] = []
+    for verdict in verdicts:
+        found = by_verdict[verdict]
+        if found.share == 0:
+            continue
+        bars.append(
+            {
+                "row": row,
+                "start": start,
+                "end": start + found.share,
+                "label": found.label,
+                "colour": colours[verdict],
+            }
+        )
+        start += found.share
+    return bars
+
+
+_ROWS_AT_MOST = 24
+
+
+def outcome_rows(tensor: VerdictTensor) -> list[Outcome]:
+    """Return verdict shares by prompt and order, or by one of them where there are many."""
+    counts = tensor.counts.sum(axis=0)
+    prompts, orders = unique_labels(tensor.prompts), unique_labels(tensor.orders)
+    if len(prompts) * len(orders) <= _ROWS_AT_MOST:
+        table = {
+            _both(p, o, len(orders)): counts[k, j]
+            for k, p in enumerate(prompts)
+            for j, o in enumerate(orders)
+        }
+    elif len(prompts) <= _ROWS_AT_MOST:
+        table = {p: counts[k].sum(axis=0) for k, p in enumerate(prompts)}
+    else:
+        table = {o: counts[:, j].sum(axis=0) for j, o in enumerate(orders)}
+    return [
+        Outcome(
+            row=row,
+            verdict=visible(verdict),
+            share=float(n[c] / n.sum()),
+            label=f"{row}: {visible(verdict)} {n[c]:,} of {n.sum():,} calls",
+        )
+        for row, n in table.items()
+        for c, verdict in enumerate(tensor.verdicts)
+        if n.sum()
+    ]
+
+
+def _both(prompt: str, order: str, orders: int) -> str:
+    return prompt if orders == 1 else f"{prompt} {order}"
+
+
+def outcomes(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section:
+    """Return verdict counts, the share of invalid outputs, and the match with gold."""
+    rows = outcome_rows(tensor)
+    verdicts = [visible(v) for v in tensor.verdicts]
+    label = "Shares of verdicts by prompt and order"
+    wide, narrow = (
+        draw(outcome_bars(rows, verdicts, width=w), label=label)
+        for w in (drawing.WIDE, drawing.NARROW)
+    )
+    figure = FigureView(
+        name="outcomes",
+        caption=(_caption(len(tensor.orders)),),
+        wide=wide,
+        narrow=narrow,
+        key=tuple(
+            (f"swatch r-{role}", verdict)
+            for role, verdict in zip(drawing.verdict_roles(verdicts), verdicts, strict=True)
+        ),
+    )
+    blocks: tuple[Block, ...] = (paragraph(*_said(judge)), figure, _counts(judge))
+    return Section(id=f"{prefix}outcomes", title="What came back", blocks=blocks)
+
+
+def _caption(orders: int) -> str:
+    if orders == 1:
+        return "Shares of verdicts under every prompt."
+    return "Candidates are restored before counting: without order effects both orders look alike."
+
+
+def _said(judge: Source) -> Inline:
+    invalid = judge.at("outcomes", INVALID)
+    parts: Inline = ("Of ", judge.count("calls"), " calls, ")
+    if not invalid.known:
+        parts += ("none could be invalid: the alphabet of these verdicts has no such outcome",)
+    elif invalid.document == 0:
+        parts += ("none gave an invalid output",)
+    else:
+        parts += (
+            judge.count("outcomes", INVALID),
+            (
+                " gave an invalid output. They stay in the count as an outcome of their own: "
+                "dropping them would change both the law and the items"
+            ),
+        )
+    if judge.value("gold_match") is not None:
+        parts += (". ", judge.percent("gold_match", digits=1), " match the gold label")
+    return (*parts, ".")
+
+
+def _counts(judge: Source) -> TableView:
+    found = judge.at("outcomes")
+    calls = judge.value("calls")
+    rows = tuple(
+        ((visible(v),), (found.count(v),), (percent(n / calls if calls else None, 1),))
+        for v, n in found.document.items()
+    )
+    return TableView(columns=("Verdict", "Calls", "Share"), rows=rows, name="outcomes")
+
+
+def invalid_section(source: Source) -> Section | None:
+    """Return what other treatments of invalid outputs would have said; one line if none is."""
+    names = [
+        name
+        for name in ("invalid_sensitivity", "complete_case")
+        if (source.value("tables", name) or {}).get("rows")
+    ]
+    if not names:
+        return None
+    blocks: tuple[Block, ...]
+    if _nothing_invalid(source):
+        blocks = (
+            paragraph(
+                "No output was invalid and no item is lost, so every treatment of invalid outputs "
+                "gives the same estimates."
+            ),
+        )
+    else:
+        blocks = (_treatments(), *(_captioned(source, name) for name in names))
+    return Section(id="invalid", title="Invalid outputs", blocks=blocks)
+
+
+def _nothing_invalid(source: Source) -> bool:
+    """Whether no table has an invalid output or an item that would be lost to one."""
+    rates = _column(source, "invalid_sensitivity", "invalid_rate")
+    lost = _column(source, "complete_case", "lost")
+    return bool(rates) and all(figure == 0 for figure in (*rates, *lost))
+
+
+def _column(source: Source, table: str, name: str) -> list[float]:
+    found = source.value("tables", table) or {"columns": [name], "rows": []}
+    at = found["columns"].index(name)
+    return [row[at] for row in found["rows"]]
+
+
+def _treatments() -> Prose:
+    return paragraph(
+        "What the estimates would be if invalid outputs were merged into ties, and how many items "
+        "would survive if only items with two valid calls in every cell were kept."
+    )
+
+
+def _captioned(source: Source, name: str) -> TableView:
+    found = source.at("tables", name)
+    return table_view(found, name=name, caption=found.text("title"))

@@ -1,0 +1,381 @@
+"""From a complete analysis to one self-contained HTML page."""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+import judgelaw
+from judgelaw.analysis import Analysis, Key, Table
+from judgelaw.errors import InputError
+from judgelaw.page import drawing
+from judgelaw.page.answer import About, answer, comparison, negative
+from judgelaw.page.appendix import configuration, glossary, integrity, tables
+from judgelaw.page.depth import depth
+from judgelaw.page.document import (
+    Block,
+    Document,
+    FigureView,
+    Inline,
+    Lede,
+    Section,
+    Source,
+    note,
+    paragraph,
+    plain,
+)
+from judgelaw.page.drawing import Spec, draw
+from judgelaw.page.explorer import Completions, explorer, openings, pack
+from judgelaw.page.laws import laws
+from judgelaw.page.layers import layers, metrics, repeats, strata
+from judgelaw.page.prompts_and_orders import order, prompts
+from judgelaw.page.table_forms import is_number, table_view
+from judgelaw.page.trust import alarms, diagnostics, drift
+from judgelaw.page.verdicts import invalid_section, outcomes
+from judgelaw.tensor import VerdictTensor
+from judgelaw.words import visible
+
+_UNBROKEN = 18
+"""A row heading up to so many characters is never broken over lines."""
+_ASSETS = files("judgelaw.page") / "assets"
+
+
+def render(document: Document) -> str:
+    """Turn a document into HTML."""
+    scripts = [asset("charts.js")]
+    if document.explorer is not None:
+        scripts.append(asset("explorer.js"))
+    style = drawing.stylesheet() + asset("page.css")
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            document=document,
+            style=Markup(style),  # noqa: S704 - our own file
+            scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files
+            policy=policy(style, scripts),
+        )
+    )
+
+
+def policy(style: str, scripts: list[str]) -> str:
+    """Allow exactly these inline scripts and styles, and nothing from anywhere else."""
+    allowed = " ".join(_digest(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    """Read one of the files that ship with the package."""
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["figure_cell"] = is_number
+    environment.tests["short_cell"] = lambda cell: len(plain(cell)) <= _UNBROKEN
+    environment.filters["drawing"] = Markup  # an Svg's markup has been cleaned by svg.clean
+    return environment
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+Part = Callable[[], Section | None]
+"""A section that is made when its turn comes; None where it does not apply."""
+Progress = Callable[[int, int], None]
+"""Told how many parts are done, of how many."""
+
+_SHOWN_ABOVE = frozenset({"invalid_sensitivity", "complete_case", "time_drift", "integrity"})
+_KICKER = "How much of the judge is chance"
+
+
+def build(
+    analysis: Analysis,
+    *,
+    title: str,
+    tensors: Mapping[Key, VerdictTensor],
+    completions: Completions | None = None,
+    configuration: Mapping[str, Any] | None = None,
+    integrity: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """Return the report as one HTML file that needs no network, no server and no JavaScript.
+
+    Args:
+        analysis: what is reported.
+        title: what was audited.
+        tensors: the calls behind the analysis, by (layer or None, judge).
+        completions: raw replies of the main layer, by judge and (item, prompt, order, repeat).
+        configuration: what was frozen, by part (a judge, the study) and nested key.
+        integrity: what was verified, in words, by check.
+        progress: called with (parts done, parts) while drawing.
+    """
+    document = compose(
+        analysis,
+        title=title,
+        tensors=tensors,
+        completions=completions,
+        frozen=configuration,
+        verified=integrity,
+        progress=progress,
+    )
+    return render(document)
+
+
+def compose(
+    analysis: Analysis,
+    *,
+    title: str,
+    tensors: Mapping[Key, VerdictTensor],
+    completions: Completions | None = None,
+    frozen: Mapping[str, Any] | None = None,
+    verified: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Document:
+    """Return everything that the report shows, as a value."""
+    document = analysis.to_json()
+    source = Source.of(document)
+    judges = {name: source.at("judges", name) for name in document["judges"]}
+    main = {name: _tensor(tensors, analysis.main_layer, name) for name in judges}
+    settings = source.at("settings")
+    parts: list[Part] = [
+        *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
+        *_of_judges(judges, main, settings, frozen),
+        partial(layers, source, analysis.main_layer),
+        partial(invalid_section, source),
+        partial(drift, source),
+        partial(diagnostics, source),
+        partial(_items, judges, main, completions),
+        partial(integrity, verified, source),
+        partial(configuration, frozen, source),
+        partial(tables, source, shown=_SHOWN_ABOVE),
+        glossary,
+    ]
+    return Document(
+        title=visible(title),
+        kicker=_KICKER,
+        ledes=tuple(_ledes(judges)),
+        facts=_size(judges),
+        sections=tuple(_made(parts, progress)),
+        payload=pack(document),
+        version=document["settings"]["version"],
+        alarms=alarms(source),
+    )
+
+
+def _made(parts: Sequence[Part], progress: Progress | None) -> Iterator[Section]:
+    """Make the sections one by one; what does not apply to these calls is left out."""
+    for done, part in enumerate(parts, start=1):
+        section = part()
+        if progress is not None:
+            progress(done, len(parts))
+        if section is not None:
+            yield section
+
+
+def page(
+    title: str,
+    sentence: str,
+    tables: Sequence[Table] = (),
+    figures: Sequence[Block] = (),
+    *,
+    version: str = judgelaw.__version__,
+) -> str:
+    """Return a page of the same look for any tables and figures, one section each table."""
+    sections = [
+        Section(
+            id=f"table-{table.name}",
+            title=visible(table.title),
+            blocks=(table_view(_as_source(table), name=table.name),),
+        )
+        for table in tables
+    ]
+    if figures:
+        sections.insert(0, Section(id="figures", title="Figures", blocks=tuple(figures)))
+    return render(
+        Document(
+            title=visible(title),
+            kicker="judgelaw",
+            ledes=(Lede(who="", sentence=visible(sentence)),) if sentence else (),
+            facts=(),
+            sections=tuple(sections),
+            payload=None,
+            version=version,
+        )
+    )
+
+
+def figure_view(name: str, chart: Spec, *, label: str, caption: str = "") -> FigureView:
+    """Return a chart as `page` shows it; `label` says what it shows to who cannot see it.
+
+    A chart is a Vega-Lite specification: `altair_chart.to_dict()` is one.
+    """
+    return FigureView(
+        name=name, caption=(caption,) if caption else (), wide=draw(chart, label=label)
+    )
+
+
+def _as_source(table: Table) -> Source:
+    document = {"columns": list(table.columns), "rows": [list(row) for row in table.rows]}
+    return Source(document=document, where=("tables", table.name))
+
+
+def _tensor(tensors: Mapping[Key, VerdictTensor], layer: str | None, judge: str) -> VerdictTensor:
+    try:
+        return tensors[layer, judge]
+    except KeyError:
+        known = sorted(f"{key[1]} in {key[0]}" for key in tensors)
+        raise InputError(
+            f"no calls of judge {judge!r} in layer {layer!r}: the report needs the tensors that "
+            f"were analysed; there are {known}"
+        ) from None
+
+
+def _of_judges(
+    judges: Mapping[str, Source],
+    tensors: Mapping[str, VerdictTensor],
+    settings: Source,
+    frozen: Mapping[str, Any] | None,
+) -> list[Part]:
+    several = len(judges) > 1
+    first_negative = next((name for name, judge in judges.items() if negative(judge)), None)
+    parts: list[Part] = []
+    for j, (name, judge) in enumerate(judges.items()):
+        prefix = f"judge-{j + 1}-" if several else ""
+        about = About(
+            settings=settings,
+            frozen=frozen is not None,
+            explain_negative=name == first_negative,
+            openings=openings(frozen),
+        )
+        if several:
+            parts.append(partial(_opening, prefix, name, judge))
+        parts += [
+            partial(_nested, part, several=several)
+            for part in _of_judge(judge, tensors[name], about, prefix)
+        ]
+    return parts
+
+
+def _opening(prefix: str, name: str, judge: Source) -> Section:
+    said = paragraph(judge.text("sentence"))
+    return Section(id=f"{prefix}top", title=visible(name), level=1, blocks=(said,))
+
+
+def _nested(part: Part, *, several: bool) -> Section | None:
+    section = part()
+    return None if section is None else replace(section, nested=several)
+
+
+def _of_judge(judge: Source, tensor: VerdictTensor, about: About, prefix: str) -> list[Part]:
+    return [
+        partial(answer, judge, about, prefix=prefix),
+        partial(depth, judge, prefix=prefix),
+        partial(laws, judge, tensor, prefix=prefix),
+        partial(order, judge, tensor, prefix=prefix),
+        partial(prompts, judge, about.openings, prefix=prefix),
+        partial(outcomes, judge, tensor, prefix=prefix),
+        partial(strata, judge, prefix=prefix),
+        partial(metrics, judge, prefix=prefix),
+    ]
+
+
+def _items(
+    judges: Mapping[str, Source],
+    tensors: Mapping[str, VerdictTensor],
+    completions: Completions | None,
+) -> Section:
+    explored = explorer(judges, tensors, completions)
+    blocks = (_about_items(judges), *_belief_legend(judges), explored)
+    return Section(id="items", title="Item by item", blocks=blocks)
+
+
+def _ledes(judges: Mapping[str, Source]) -> list[Lede]:
+    several = len(judges) > 1
+    return [
+        Lede(
+            who=visible(name) if several else "",
+            sentence=judge.text("sentence"),
+            path=judge.at("sentence").path,
+        )
+        for name, judge in judges.items()
+    ]
+
+
+def _size(judges: Mapping[str, Source]) -> Inline:
+    """Say how large the study is; one judge by name, several by their number."""
+    name, first = next(iter(judges.items()))
+    who = visible(name) if len(judges) == 1 else f"{len(judges)} judges"
+    return (
+        f"{who}: ",
+        first.count("items"),
+        " items × ",
+        first.count("prompts"),
+        _plural(" prompt", first.value("prompts")),
+        " × ",
+        first.count("orders"),
+        _plural(" order", first.value("orders")),
+        " × ",
+        *repeats(first),
+        " repeats, ",
+        *(("each" if len(judges) > 1 else ""), " " if len(judges) > 1 else ""),
+        first.count("calls"),
+        " calls",
+    )
+
+
+def _plural(word: str, number: int) -> str:
+    return word if number == 1 else f"{word}s"
+
+
+def _about_items(judges: Mapping[str, Source]) -> Block:
+    """Say how far single items can be believed before showing them."""
+    judge = next(iter(judges.values()))
+    parts: list[str | Any] = [
+        (
+            "Open an item for its verdict counts in every prompt and order. Estimates of single "
+            "items rest on few calls"
+        )
+    ]
+    known = [n for n in ("prompt", "order") if judge.value("split", n, "reliability") is not None]
+    for name in known:
+        parts += [
+            f"; reliability of {name} ",
+            judge.decimal("split", name, "reliability", digits=2),
+        ]
+    if any(judge.value("split", name, "reliability") < 0 for name in known):
+        parts.append(". Below 0 means that no difference between items was seen")
+    return paragraph(*parts, ". Near 0 a ranking is noise, near 1 it would come out again.")
+
+
+def _belief_legend(judges: Mapping[str, Source]) -> tuple[Block, ...]:
+    """Say what the last column means; nothing where no item has a call error."""
+    if not any(judge.at("item_values", "call_variance").known for judge in judges.values()):
+        return ()
+    return (
+        note(
+            "Clear of call noise: the estimate is at least two call errors above 0. No true "
+            "component is below 0, so a negative estimate is never clear. Error not known: the "
+            "unbiased estimate of the error's square came out at 0 or below, as it can with so "
+            "few calls, and has no root."
+        ),
+    )

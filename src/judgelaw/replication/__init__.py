@@ -1,0 +1,78 @@
+"""Known-law studies of the estimators, and the published figures held against them."""
+
+from judgelaw.replication.corpus import Corpus, Resampling, find_corpus
+from judgelaw.replication.custom_study import CustomRow, CustomStudy, simulate_custom
+from judgelaw.replication.panel_study import PanelLaw, PanelRow, PanelStudy, simulate_panel
+from judgelaw.replication.paper_check import (
+    check_identities,
+    compare_decision,
+    compare_panel,
+    compare_point,
+)
+from judgelaw.replication.paper_tables import recompute
+from judgelaw.replication.point_study import (
+    DecisionRow,
+    DecisionStudy,
+    ExactErrors,
+    PointRow,
+    PointStudy,
+    PointSummary,
+    exact_errors,
+    simulate_decision,
+    simulate_point,
+)
+from judgelaw.replication.published_numbers import (
+    Finding,
+    PublishedTable,
+    Span,
+    published,
+    stated,
+    tally,
+)
+from judgelaw.replication.sampled_study import (
+    SAMPLED_PROMPTS,
+    SampledRow,
+    SampledStudy,
+    simulate_sampled,
+)
+from judgelaw.replication.simulation_figure import Mark, figure, figure_marks
+
+__all__ = [
+    "SAMPLED_PROMPTS",
+    "Corpus",
+    "CustomRow",
+    "CustomStudy",
+    "DecisionRow",
+    "DecisionStudy",
+    "ExactErrors",
+    "Finding",
+    "Mark",
+    "PanelLaw",
+    "PanelRow",
+    "PanelStudy",
+    "PointRow",
+    "PointStudy",
+    "PointSummary",
+    "PublishedTable",
+    "Resampling",
+    "SampledRow",
+    "SampledStudy",
+    "Span",
+    "check_identities",
+    "compare_decision",
+    "compare_panel",
+    "compare_point",
+    "exact_errors",
+    "figure",
+    "figure_marks",
+    "find_corpus",
+    "published",
+    "recompute",
+    "simulate_custom",
+    "simulate_decision",
+    "simulate_panel",
+    "simulate_point",
+    "simulate_sampled",
+    "stated",
+    "tally",
+]

@@ -1,0 +1,173 @@
+"""The paper's corpus found in a calls table, and what recomputed tables share."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from judgelaw.arrays import ABSENT, Floats
+from judgelaw.errors import InputError
+from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.uncertainty import item_bands
+
+JUDGES = {
+    "Qwen3.6-27B": ("qwen",),
+    "GPT-OSS-120B": ("gpt-oss", "gpt_oss", "gptoss"),
+    "Gemma-3-27B-IT": ("gemma",),
+    "Claude Haiku 4.5": ("claude", "haiku"),
+}
+"""A judge's name in the table holds one of these, in any case."""
+
+LAYERS = {
+    "control": ("control", "null", "hidden"),
+    "evaluation": ("evaluation", "matched"),
+    "reference": ("reference",),
+    "broad": ("broad", "audit"),
+}
+"""A layer's name in the table holds one of these, in any case."""
+
+QWEN = "Qwen3.6-27B"
+PANEL_REPEATS = 4
+
+Key = tuple[str | None, str | None]
+"""Layer and judge, None where the table has no such column."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Corpus:
+    """The calls behind the empirical tables; a part that the table lacks is absent.
+
+    Attributes:
+        layers: calls of Qwen by layer of the paper.
+        panel: the first four repeats of the matched items, by configuration of the paper.
+    """
+
+    layers: Mapping[str, VerdictTensor]
+    panel: Mapping[str, VerdictTensor]
+
+
+def find_corpus(
+    tensors: Mapping[Key, VerdictTensor], *, layers: Mapping[str, str] | None = None
+) -> Corpus:
+    """Sort the tensors of a calls table into the parts of the paper.
+
+    Args:
+        tensors: by layer (None where the table has no layers) and judge.
+        layers: names in the table by layer of the paper, where they are not to be guessed.
+
+    Raises:
+        InputError: no part of the paper's corpus is in the table, or two of its parts are one of
+            the paper.
+    """
+    known = _sorted_by_part(tensors, layers or {})
+    of_qwen = {
+        layer: tensor
+        for (layer, judge), tensor in known.items()
+        if judge == QWEN and layer is not None
+    }
+    panel = {
+        judge: tensor for judge in JUDGES if (tensor := _matched_calls(known, judge)) is not None
+    }
+    if not of_qwen and not panel:
+        named = sorted(f"{layer or 'no layer'} / {judge or 'no judge'}" for layer, judge in tensors)
+        judges = ", ".join(names[0] for names in JUDGES.values())
+        parts = ", ".join(names[0] for names in LAYERS.values())
+        raise InputError(
+            f"the table holds {', '.join(named[:6])}, and none of it is a part of the paper: a "
+            f"judge's name holds one of {judges}, a layer's one of {parts}; rename the columns' "
+            "values, or say which layer is which"
+        )
+    return Corpus(layers=of_qwen, panel=panel)
+
+
+def prefix(tensor: VerdictTensor | None, repeats: int) -> VerdictTensor | None:
+    """Return the first ranks of a tensor that has all of them in every cell, else None."""
+    if tensor is None or tensor.ranked is None or tensor.ranked.shape[-1] < repeats:
+        return None
+    if (tensor.ranked[..., :repeats] == ABSENT).any():
+        return None
+    return tensor.prefix(repeats)
+
+
+def _sorted_by_part(
+    tensors: Mapping[Key, VerdictTensor], declared: Mapping[str, str]
+) -> dict[Key, VerdictTensor]:
+    """Tensors by layer and judge of the paper, each from one place in the table."""
+    places: dict[Key, list[Key]] = {}
+    for layer, judge in tensors:
+        part = (_match(LAYERS, layer, declared), _match(JUDGES, judge, {}))
+        if part[1] is not None:
+            places.setdefault(part, []).append((layer, judge))
+    known = {}
+    for (layer, judge), given in places.items():
+        if len(given) == 1:
+            known[layer, judge] = tensors[given[0]]
+        elif layer is not None or ("evaluation", judge) not in places:
+            raise InputError(_two_for_one(given, layer, judge))
+        # Layers that are none of the paper's serve only where no evaluation layer is there.
+    return known
+
+
+def _two_for_one(given: list[Key], layer: str | None, judge: str | None) -> str:
+    named = " and ".join(f"{part or 'no layer'} / {who}" for part, who in given)
+    return (
+        f"the table's {named} all match {layer or 'the matched panel'} of {judge}, which is one "
+        f"set of calls: say which layer is meant with --layer {layer or 'evaluation'}=NAME, and "
+        "keep one judge of that name in the table"
+    )
+
+
+def _matched_calls(
+    known: Mapping[tuple[str | None, str | None], VerdictTensor], judge: str
+) -> VerdictTensor | None:
+    """The calls of a configuration in the matched panel: four repeats, evaluation layer first."""
+    order = ("evaluation", None, "broad")
+    for layer in order:
+        if (layer, judge) in known:
+            # Other items would be no stand-in for a layer whose calls are incomplete.
+            return prefix(known[layer, judge], PANEL_REPEATS)
+    return None
+
+
+def _match(
+    names: Mapping[str, tuple[str, ...]], given: str | None, declared: Mapping[str, str]
+) -> str | None:
+    if given is None:
+        return None
+    for name, as_given in declared.items():
+        if as_given == given:
+            return name
+    low = given.lower()
+    for name, parts in names.items():
+        if name not in declared and any(part in low for part in parts):
+            return name
+    return None
+
+
+Band = tuple[float, float]
+Value = float | str | Band | None
+Values = Iterator[tuple[Mapping[str, str], Mapping[str, Value]]]
+"""Key of a published row, and values by its columns; None where the corpus lacks what it needs."""
+
+VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampling:
+    """How bands are drawn."""
+
+    draws: int = 20_000
+    seed: int = 0
+
+    def band(self, values: Floats, tensor: VerdictTensor) -> Band:
+        """Return the band of the mean of per-item values, within the strata of the items."""
+        bands = item_bands(values, strata=tensor.strata, draws=self.draws, seed=self.seed)
+        return float(bands.low[0]), float(bands.high[0])
+
+
+Recompute = Callable[[Corpus, Resampling], Values]
+
+
+def outcomes(tensor: VerdictTensor) -> dict[str, Value]:
+    """Count calls by verdict."""
+    totals = tensor.counts.sum(axis=(0, 1, 2))
+    found = dict(zip(tensor.verdicts, totals, strict=True))
+    return {name: str(int(found.get(name, 0))) for name in VERDICTS}

@@ -1,1 +1,0 @@
-"""Charts, drawn once and used everywhere: in the page, in a notebook, in a paper."""

@@ -1,0 +1,142 @@
+"""A study with its files read: the items of every layer and the templates of its policy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from judgelaw.errors import InputError
+from judgelaw.study.items import SAMPLE, Item, read_items, select
+from judgelaw.study.loading import LoadedStudy
+from judgelaw.study.models import Generator, Layer, Selection, Study
+from judgelaw.study.prompts import Template, templates_of
+from judgelaw.wire import JudgeSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blueprint:
+    """Everything that freezing needs.
+
+    Attributes:
+        study: the study.
+        items: every item that a layer judges, in the sequence of the file.
+        templates: the prompts.
+        members: the ids of the items of each layer, in the sequence of the file.
+    """
+
+    study: Study
+    items: tuple[Item, ...]
+    templates: tuple[Template, ...]
+    members: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """The calls of one judge in one layer: items x prompts x orders x repeats.
+
+    Attributes:
+        prompts: what the manifest calls the prompts: template ids, or slots in a control layer.
+        templates: what is rendered for each of them.
+        repeats: the repeat ranks.
+    """
+
+    judge: JudgeSpec
+    layer: Layer
+    items: tuple[Item, ...]
+    prompts: tuple[str, ...]
+    templates: tuple[Template, ...]
+    orders: tuple[str, ...]
+    repeats: range
+
+    @property
+    def cells(self) -> int:
+        """Item x prompt x order."""
+        return len(self.items) * len(self.prompts) * len(self.orders)
+
+    @property
+    def count(self) -> int:
+        """Logical calls."""
+        return self.cells * len(self.repeats)
+
+    @property
+    def hides_labels(self) -> bool:
+        """Whether the prompts are label-free slots."""
+        return self.layer.role == "control"
+
+
+def survey(loaded: LoadedStudy) -> Blueprint:
+    """Read the files that a study names and select the items of every layer."""
+    study = loaded.study
+    everything = _read_items(loaded)
+    templates = templates_of(loaded)
+    selections = {SAMPLE: study.items.sample or Selection(), **study.items.selections}
+    members: dict[str, tuple[str, ...]] = {}
+    for place, layer in enumerate(study.streams):
+        name = layer.items or SAMPLE
+        try:
+            chosen = select(everything, name, selections, study.seed)
+        except InputError as error:
+            where = ("items", "selections", name) if layer.items else ("items", SAMPLE)
+            raise loaded.error(where, str(error)) from None
+        members[layer.name] = tuple(item.id for item in chosen)
+        _check_control(loaded, layer, place, templates)
+    used = {item for ids in members.values() for item in ids}
+    items = tuple(item for item in everything if item.id in used)
+    return Blueprint(study=study, items=items, templates=templates, members=members)
+
+
+def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
+    """Read the items; a path that leads nowhere is a problem of the study's line."""
+    items = loaded.study.items
+    path = loaded.folder / items.path
+    if not path.exists():
+        text = f"{path}, no such file or folder; paths are relative to the study file"
+        raise loaded.error(("items", "path"), text)
+    try:
+        return read_items(items.source, path, items.fields, loaded.study.task)
+    except OSError as error:
+        text = f"{path}, cannot be read ({error.strerror}); check path and source"
+        raise loaded.error(("items", "path"), text) from None
+
+
+def _check_control(
+    loaded: LoadedStudy, layer: Layer, place: int, templates: tuple[Template, ...]
+) -> None:
+    if layer.role != "control":
+        return
+    known = [template.id for template in templates]
+    if layer.prompt is not None and layer.prompt not in known:
+        text = f"{layer.prompt!r}, must be one of {', '.join(known)}; choose one"
+        raise loaded.error(("layers", place, "prompt"), text)
+    sampled = isinstance(loaded.study.prompts, Generator)
+    if layer.labels is None and (len(templates) == 1 or sampled):
+        text = "missing, hidden labels take the place of a census of prompts; add labels: 6"
+        raise loaded.error(("layers", place, "labels"), text)
+
+
+def blocks(blueprint: Blueprint) -> tuple[Block, ...]:
+    """Return the blocks of calls, layer by layer, judge by judge."""
+    by_id = {item.id: item for item in blueprint.items}
+    study = blueprint.study
+    return tuple(
+        _block(blueprint, layer, judge, tuple(by_id[i] for i in blueprint.members[layer.name]))
+        for layer in study.streams
+        for judge in study.judges_of(layer)
+    )
+
+
+def _block(blueprint: Blueprint, layer: Layer, judge: JudgeSpec, items: tuple[Item, ...]) -> Block:
+    templates = blueprint.templates
+    prompts = tuple(template.id for template in templates)
+    if layer.role == "control":
+        labels = layer.labels or len(templates)
+        one = next((t for t in templates if t.id == layer.prompt), templates[0])
+        prompts = tuple(f"slot-{place}" for place in range(1, labels + 1))
+        templates = (one,) * labels
+    return Block(
+        judge=judge,
+        layer=layer,
+        items=items,
+        prompts=prompts,
+        templates=templates,
+        orders=blueprint.study.order_labels,
+        repeats=range(layer.repeats or 0),
+    )

@@ -1,0 +1,318 @@
+"""Rules of one judge that no single field can state."""
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from urllib.parse import urlsplit
+
+from judgelaw.errors import InputError
+from judgelaw.study.models import ORDERS, SINGLE
+from judgelaw.study.problems import HIDDEN, Path, Problem, shown
+from judgelaw.tensor import DEFAULT_VERDICTS
+from judgelaw.wire import (
+    DISPLAYED,
+    LITERAL,
+    PARSERS_GROUP,
+    PROVIDERS,
+    JsonParser,
+    JudgeSpec,
+    Law,
+    RegexParser,
+    ScoreParser,
+)
+
+JUDGES_GROUP = "judgelaw.judges"
+
+
+_ENV = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"(?:bearer|basic|digest|token)\s", re.IGNORECASE)
+_PARTS = re.compile(r"[A-Za-z0-9]+")
+_CHANGES = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])|[a-z](?=[A-Z])")
+_HEX = re.compile(r"[0-9a-fA-F]{16,}")
+_MIXED = ((10, 4), (14, 3), (18, 2))
+"""Lengths, and changes between letter, digit and case, of which nine in ten keys have more."""
+_LONGEST_WORD = 24
+"""Letters or digits in a row that still may be a word, a date or a name."""
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_TOLERANCE = 1e-9
+_LOCAL = ("embedded", "simulated")
+_BATCHED = ("openai-chat", "openai-completions", "anthropic")
+_ANTHROPIC_DECODING = {"temperature", "top_p", "top_k", "max_tokens"}
+_RESERVED = {
+    "model": "model",
+    "messages": "prompts and system",
+    "prompt": "prompts",
+    "seed": "seed: sent",
+    "n": "repeats: one request is one call",
+    "best_of": "repeats: one request is one call",
+    "stop": "stop",
+    "stop_sequences": "stop",
+    "system": "system",
+}
+
+
+def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]:
+    """Yield everything wrong with one judge."""
+    for key, text in (
+        *_address(judge),
+        *_secrets(judge),
+        *_headers(judge),
+        *_body(judge),
+        *_seeds(judge),
+        *_provider_fields(judge, task),
+        *_parser(judge, task),
+    ):
+        yield Problem(path=(*path, *key), text=text)
+
+
+Found = Iterator[tuple[Path, str]]
+
+
+def _address(judge: JudgeSpec) -> Found:
+    if judge.provider not in PROVIDERS and judge.provider not in _names(JUDGES_GROUP):
+        known = ", ".join([*PROVIDERS, *_names(JUDGES_GROUP)])
+        yield ("provider",), f"{judge.provider!r}, must be one of {known}; choose one"
+        return
+    if judge.provider in _LOCAL:
+        if judge.base_url is not None:
+            yield ("base_url",), f"{judge.provider} needs no address; leave it out"
+        return
+    if judge.base_url is None:
+        if judge.provider in PROVIDERS:
+            yield ("base_url",), "missing, it is needed; write where the server is"
+        return
+    yield from _url(judge)
+
+
+def _url(judge: JudgeSpec) -> Found:
+    url = urlsplit(judge.base_url or "")
+    if url.scheme not in ("http", "https") or not url.netloc:
+        yield ("base_url",), f"{shown(judge.base_url, ())}, must be http://... or https://..."
+    elif "@" in url.netloc or url.query or url.fragment:
+        yield (
+            ("base_url",),
+            f"{HIDDEN}, must carry no user, query or fragment; use api_key: env:NAME",
+        )
+    elif judge.body == "anthropic" and url.path.rstrip("/").endswith("/v1"):
+        yield ("base_url",), f"{judge.base_url!r}, /v1/messages is added to it; leave out /v1"
+
+
+def _secrets(judge: JudgeSpec) -> Found:
+    if judge.api_key is not None and not _ENV.fullmatch(judge.api_key):
+        text = f"{HIDDEN}, a key must not stand in a study; export it and write env:NAME"
+        yield ("api_key",), text
+    for name, value in judge.headers.items():
+        if not _ENV.fullmatch(value) and (wrong := _literal_problem(name, value)):
+            yield ("headers", name), f"{HIDDEN}, {wrong}"
+
+
+def _literal_problem(name: str, value: str) -> str | None:
+    """Say why a header's value may not stand in a study; None where it may."""
+    if not value.startswith(LITERAL):
+        return (
+            "a value is a secret unless it is declared not to be; export it and write env:NAME, "
+            f"or write {LITERAL}TEXT for what everybody may read"
+        )
+    if _SECRET_HEADER.search(name):
+        return "a secret must not stand in a study; export it and write env:NAME"
+    if looks_like_a_key(value.removeprefix(LITERAL)):
+        return "it looks like a key, which must not stand in a study; export it and write env:NAME"
+    return None
+
+
+def looks_like_a_key(text: str) -> bool:
+    """Whether a text has a part that nobody would make up: long, or of letters and digits mixed.
+
+    Versions, dates, names and media types have none.
+
+    >>> looks_like_a_key("prompt-caching-2024-07-31"), looks_like_a_key("sk-7f3a9c51e2")
+    (False, True)
+    """
+    if _CREDENTIALS.match(text):
+        return True
+    words = [_PARTS.findall(word) for word in text.split()]
+    return any(any(map(_is_random, parts)) or _is_mixed("".join(parts)) for parts in words)
+
+
+def _is_random(part: str) -> bool:
+    """Whether letters and digits without a break are no word, date or name."""
+    changes = len(_CHANGES.findall(part))
+    if part.isalpha() or part.isdigit():
+        return len(part) >= _LONGEST_WORD or (len(part) >= 20 and changes >= 4)  # noqa: PLR2004 - measured
+    mixed = any(len(part) >= n and changes >= least for n, least in _MIXED)
+    return mixed or _HEX.fullmatch(part) is not None
+
+
+def _is_mixed(parts: str) -> bool:
+    """Whether parts that hyphens and the like hold together change all the time."""
+    changes = len(_CHANGES.findall(parts))
+    return len(parts) >= 16 and changes >= max(5, 0.25 * len(parts))  # noqa: PLR2004 - measured
+
+
+def _headers(judge: JudgeSpec) -> Found:
+    """Refuse what no request can carry; a line break would smuggle in a header of its own."""
+    for name, value in judge.headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            text = "is no name of a header; letters, digits and dashes make one"
+            yield ("headers", name), text
+        if not (value.isascii() and value.isprintable()):
+            text = f"{HIDDEN}, a header holds one line of printable ASCII; correct it"
+            yield ("headers", name), text
+
+
+def _body(judge: JudgeSpec) -> Found:
+    yield from _extra(judge)
+    if judge.decoding.max_tokens and judge.decoding.max_completion_tokens:
+        yield ("decoding",), "max_tokens and max_completion_tokens; name one cap only"
+    if judge.body == "anthropic":
+        yield from _messages(judge)
+    if judge.body == "openai-completions" and judge.template is None:
+        text = (
+            "missing, the prompt is rendered here; name the chat template file of the revision, "
+            "or set provider: openai-chat to let the server render"
+        )
+        yield ("template",), text
+    if judge.body != "openai-completions" and judge.template is not None:
+        yield ("template",), "the server renders this format; use provider: openai-completions"
+
+
+def _extra(judge: JudgeSpec) -> Found:
+    for key in judge.extra:
+        if key in _RESERVED:
+            yield ("extra", key), f"is not sent this way; declare {_RESERVED[key]}"
+        elif key in type(judge.decoding).model_fields:
+            yield ("extra", key), f"is not sent this way; declare decoding.{key}"
+    if judge.extra.get("stream"):
+        yield ("extra", "stream"), "streamed replies are not read; leave it out or write false"
+
+
+def _messages(judge: JudgeSpec) -> Found:
+    if judge.decoding.max_tokens is None:
+        yield ("decoding",), "the messages format needs max_tokens; add it"
+    for key in judge.decoding.model_dump(exclude_none=True):
+        if key not in _ANTHROPIC_DECODING:
+            yield ("decoding", key), "the messages format has no such field; leave it out"
+
+
+def _seeds(judge: JudgeSpec) -> Found:
+    if judge.seed == "sent" and judge.body == "anthropic":
+        yield ("seed",), "'sent', the messages format takes no seed; write seed: logical"
+    if judge.decoding.seed is not None and judge.seed == "sent":
+        text = f"{judge.decoding.seed}, under seed: sent every call has its own; leave it out"
+        yield ("decoding", "seed"), text
+
+
+def _provider_fields(judge: JudgeSpec, task: str) -> Found:
+    own = {
+        "embedded": ("grammar", "model_path", "n_parallel", "n_ctx", "threads", "prime"),
+        "simulated": ("law",),
+    }
+    for provider, names in own.items():
+        for name in names:
+            default = JudgeSpec.model_fields[name].default
+            if judge.provider != provider and getattr(judge, name) != default:
+                yield (name,), f"is a field of provider {provider} only; leave it out"
+    if judge.batch is not None and judge.provider not in _BATCHED:
+        text = f"is an interface of {', '.join(_BATCHED)}; leave it out"
+        yield ("batch",), text
+    if judge.wire is not None and judge.provider in ("openai-chat", "anthropic", "simulated"):
+        yield ("wire",), f"provider {judge.provider} has one format; leave it out"
+    if judge.provider not in PROVIDERS and judge.wire is None:
+        yield ("wire",), "missing, a provider of another package needs it; name the body format"
+    if judge.provider == "embedded" and judge.wire in ("openai-completions", "simulated"):
+        yield ("wire",), f"{judge.wire!r}, must be openai-chat or anthropic; choose one"
+    if judge.provider == "simulated":
+        yield from _law(judge.law, task)
+
+
+def _law(law: Law | None, task: str) -> Found:
+    if law is None:
+        yield ("law",), "missing, a simulated judge answers from it; give verdicts with shares"
+        return
+    if (law.world is None) == (law.verdicts is None):
+        yield ("law",), "declares its laws once; give verdicts with shares, or a world"
+        return
+    if law.world is not None:
+        yield from _world(law, task)
+        return
+    tables = [(("law", "verdicts"), law.verdicts or {})]
+    for place, cell in enumerate(law.cells):
+        tables.append((("law", "cells", place, "verdicts"), cell.verdicts))  # type: ignore[arg-type] # places are of any depth
+        if cell.order not in (None, *ORDERS, SINGLE):
+            yield ("law", "cells", place, "order"), f"{cell.order!r}, must be AB or BA"
+    for path, verdicts in tables:
+        strange = sorted(set(verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
+        if strange:
+            known = ", ".join(DEFAULT_VERDICTS)
+            yield path, f"{strange[0]!r}, must be one of {known}; choose one"
+        total = sum(verdicts.values())
+        if abs(total - 1) > _TOLERANCE:
+            yield path, f"shares sum to {total:.6g}, must sum to 1; correct them"
+
+
+def _world(law: Law, task: str) -> Found:
+    from judgelaw.worlds import World  # noqa: PLC0415 - numpy loads for a simulated judge only
+
+    if law.cells:
+        yield ("law", "cells"), "a world gives every cell its law; leave them out"
+    try:
+        world = World.from_spec(law.world or {})
+    except InputError as error:
+        yield ("law", "world"), str(error)
+        return
+    strange = sorted(set(world.verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
+    if strange:
+        known = ", ".join(DEFAULT_VERDICTS)
+        yield ("law", "world", "verdicts"), f"{strange[0]!r}, must be one of {known}; choose one"
+
+
+def _parser(judge: JudgeSpec, task: str) -> Found:
+    parser = judge.parser
+    if isinstance(parser, str):
+        yield from _named_parser(parser, task)
+    elif isinstance(parser, ScoreParser):
+        yield from _score(parser, task)
+    else:
+        yield from _labels(parser, task)
+    pattern = getattr(parser, "regex", None) or getattr(
+        getattr(parser, "score", None), "regex", None
+    )
+    if pattern is not None:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            yield ("parser",), f"{shown(pattern, ())}, no regular expression ({error}); correct it"
+
+
+def _named_parser(name: str, task: str) -> Found:
+    known = ["first-line", *_names(PARSERS_GROUP)]
+    if name not in known:
+        forms = ", ".join([*known, "{regex: ...}", "{json: ...}", "{score: ...}"])
+        yield ("parser",), f"{name!r}, must be one of {forms}; choose one"
+    elif name == "first-line" and task == "pointwise":
+        text = "'first-line', reads A, B or TIE; single answers need {score: ...} or {regex: ...}"
+        yield ("parser",), text
+
+
+def _score(parser: ScoreParser, task: str) -> Found:
+    if task == "pairwise":
+        yield ("parser",), "a score reads single answers; set task: pointwise"
+    if parser.score.min >= parser.score.max:
+        yield (
+            ("parser", "score"),
+            f"min {parser.score.min:g} is not below max {parser.score.max:g}; swap them",
+        )
+
+
+def _labels(parser: RegexParser | JsonParser, task: str) -> Found:
+    for found, label in (parser.labels or {}).items():
+        if task == "pairwise" and label not in DISPLAYED:
+            yield (
+                ("parser", "labels", found),
+                f"{label!r}, must be A, B or TIE as displayed; candidates are restored later",
+            )
+
+
+def _names(group: str) -> list[str]:
+    return sorted({point.name for point in entry_points(group=group)})

@@ -1,0 +1,209 @@
+"""From a study file to a study, or to every problem with its line."""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import ValidationError
+
+from judgelaw.errors import StudyError
+from judgelaw.study.models import Study, expand
+from judgelaw.study.problems import (
+    Document,
+    Path,
+    Problem,
+    describe,
+    dotted,
+    known_keys,
+    read_yaml,
+    unknown_key,
+)
+from judgelaw.study.rules import study_problems
+from judgelaw.wire import ChatTemplate, JudgeSpec, sha256_hex
+
+_LARGEST = 2_000_000
+_ENTRY_KEYS = ("preset", "grid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedStudy:
+    """A study and the file that it came from.
+
+    Attributes:
+        study: what the file declares.
+        path: the file; other paths are relative to it.
+        source: its text, verbatim.
+        document: the lines of its keys.
+    """
+
+    study: Study
+    path: FilePath
+    source: str
+    document: Document = field(repr=False, default_factory=Document)
+
+    @property
+    def folder(self) -> FilePath:
+        """The folder that relative paths start from."""
+        return self.path.parent
+
+    def error(self, path: Path, text: str) -> StudyError:
+        """Make the error of one key."""
+        return failure(self.path, self.document, [Problem(path=path, text=text)])
+
+
+def load_study(path: FilePath | str) -> LoadedStudy:
+    """Read, expand and check a study file; the error lists every problem with its line."""
+    path = FilePath(path)
+    source = _read(path)
+    document = read_yaml(source)
+    _stop(path, document, document.problems)
+    raw = document.data
+    if not isinstance(raw, dict):
+        raise failure(path, document, [Problem(path=(), text="must be a mapping of keys")])
+    judges, origins, problems = expand(raw.get("judges"))
+    problems += _unknown_judge_keys(raw)
+    study, found = _validate({**raw, "judges": judges} if "judges" in raw else raw, origins)
+    _stop(path, document, [*problems, *found])
+    assert study is not None  # noqa: S101 - no problem means that validation succeeded
+    study, problems = _with_templates(_with_models(study, path.parent), path.parent, origins)
+    _stop(path, document, [*problems, *study_problems(study, raw, origins)])
+    return LoadedStudy(study=study, path=path, source=source, document=document)
+
+
+def _read(path: FilePath) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StudyError(f"{path}: {error.strerror}; name a study file") from None
+    if len(content) > _LARGEST:
+        raise StudyError(f"{path}: {len(content)} bytes, a study is a small file; keep items apart")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise StudyError(f"{path}:{line}: no UTF-8; convert the file") from None
+
+
+def _unknown_judge_keys(raw: dict[str, Any]) -> list[Problem]:
+    """Name `preset` and `grid` too when a key of a judge is misspelt.
+
+    Entries that expand are checked by pydantic once for each expansion; this looks at what was
+    written, once.
+    """
+    known = known_keys(("judges", 0), [Study]) - {"family", "contract"} | set(_ENTRY_KEYS)
+    entries = raw.get("judges")
+    return [
+        Problem(path=("judges", place, key), text=unknown_key(key, known))
+        for place, entry in enumerate(entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict)
+        for key in entry
+        if key not in known
+    ]
+
+
+def _validate(data: dict[str, Any], origins: list[int]) -> tuple[Study | None, list[Problem]]:
+    try:
+        # Through JSON: lists become tuples, and nothing else is coerced.
+        return Study.model_validate_json(json.dumps(data), strict=True), []
+    except ValidationError as error:
+        # Not chained: pydantic's own message repeats the values, secrets among them.
+        details = error.errors(include_url=False)
+    problems: dict[tuple[Path, str], Problem] = {}
+    for detail in details:
+        path = _trim(tuple(detail["loc"]), data, detail["type"])
+        text = describe(dict(detail), path, [Study])
+        is_judge_key = detail["type"] == "extra_forbidden" and _depth(path) == ("judges", 3)
+        if path[:1] == ("judges",) and len(path) > 1 and isinstance(path[1], int):
+            path = ("judges", origins[path[1]], *path[2:])
+        if not is_judge_key:
+            problems.setdefault((path, text), Problem(path=path, text=text))
+    return None, list(problems.values())
+
+
+def _depth(path: Path) -> tuple[str | int | None, int]:
+    return (path[0] if path else None, len(path))
+
+
+def _trim(path: Path, data: Any, kind: str) -> Path:
+    """Drop the names of union branches that pydantic puts between the file's own keys."""
+    kept: list[str | int] = []
+    for place, part in enumerate(path):
+        last = place == len(path) - 1
+        inside = (isinstance(data, dict) and part in data) or (
+            isinstance(data, list) and isinstance(part, int) and part < len(data)
+        )
+        if inside:
+            kept.append(part)
+            data = data[part]
+        elif last and kind == "missing":
+            kept.append(part)
+    return tuple(kept)
+
+
+def _with_models(study: Study, folder: FilePath) -> Study:
+    """Take the paths of embedded models from the study's folder, as every path of a study."""
+    judges = tuple(
+        judge
+        if judge.model_path is None
+        else judge.model_copy(update={"model_path": _from(folder, judge.model_path)})
+        for judge in study.judges
+    )
+    return study.model_copy(update={"judges": judges})
+
+
+def _from(folder: FilePath, given: str) -> str:
+    return os.path.normpath(folder.absolute() / FilePath(given).expanduser())
+
+
+def _with_templates(
+    study: Study, folder: FilePath, origins: list[int]
+) -> tuple[Study, list[Problem]]:
+    """Read the chat template of every judge that renders its own prompts."""
+    judges: list[JudgeSpec] = []
+    problems: list[Problem] = []
+    for judge, origin in zip(study.judges, origins, strict=True):
+        if judge.template is not None:
+            path: Path = ("judges", origin, "template")
+            template, found = _resolved(judge.template, folder)
+            problems += [Problem(path=path, text=text) for text in found]
+            judges.append(judge.model_copy(update={"template": template}))
+        else:
+            judges.append(judge)
+    return study.model_copy(update={"judges": tuple(judges)}), problems
+
+
+def _resolved(template: ChatTemplate, folder: FilePath) -> tuple[ChatTemplate, list[str]]:
+    if (template.path is None) == (template.text is None):
+        return template, ["must give path or text, one of them; choose"]
+    text = template.text
+    if template.path is not None:
+        try:
+            text = (folder / template.path).read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            return template, [f"{template.path!r}, cannot be read ({error}); check the path"]
+    found = sha256_hex(text or "")
+    if template.sha256 not in (None, found):
+        name = template.path or "text"
+        return template, [f"{name!r}, hashes to {found}, not to the sha256 declared; correct one"]
+    return template.model_copy(update={"text": text, "sha256": found}), []
+
+
+def _stop(path: FilePath, document: Document, problems: Iterable[Problem]) -> None:
+    listed = list(dict.fromkeys(problems))
+    if listed:
+        raise failure(path, document, listed) from None
+
+
+def failure(path: FilePath, document: Document, problems: list[Problem]) -> StudyError:
+    """Put problems in the sequence of the file, one line each."""
+    located = [(problem.line or document.line(problem.path), problem) for problem in problems]
+    located.sort(key=lambda pair: pair[0])
+    return StudyError("\n".join(_line(path, line, problem) for line, problem in located))
+
+
+def _line(path: FilePath, line: int, problem: Problem) -> str:
+    key = dotted(problem.path)
+    return f"{path}:{line}: {key}: {problem.text}" if key else f"{path}:{line}: {problem.text}"

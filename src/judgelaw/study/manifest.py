@@ -1,0 +1,268 @@
+"""The frozen calls of a run: one Parquet file in schedule order, read and written in blocks.
+
+The frozen calls of a run, read back in schedule order without holding them.
+
+`freeze` and `extend` write them, each with the hash of its rendered request.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from judgelaw.duck import one_file
+from judgelaw.errors import IntegrityError, RunError
+from judgelaw.study.blueprint import Blueprint
+from judgelaw.study.items import Item, from_jsonl
+from judgelaw.study.models import Study
+from judgelaw.study.prompts import Template
+from judgelaw.study.record import RECORD, RunRecord, read_record
+from judgelaw.study.run_files import PENDING, exclusive, recover
+from judgelaw.wire import JudgeSpec
+
+Columns = Mapping[str, NDArray[Any]]
+
+COLUMNS = {
+    "call_id": "VARCHAR",
+    "judge": "VARCHAR",
+    "layer": "VARCHAR",
+    "item": "VARCHAR",
+    "stratum": "VARCHAR",
+    "prompt": "VARCHAR",
+    "order": "VARCHAR",
+    "repeat": "INTEGER",
+    "seed": "BIGINT",
+    "position": "BIGINT",
+    "request_sha256": "VARCHAR",
+    "payload_sha256": "VARCHAR",
+    "judge_sha256": "VARCHAR",
+    "gold": "VARCHAR",
+}
+NO_SEED = 0
+"""Stands for an absent seed in a block; no call has this seed."""
+
+PAGE = 20_480
+
+_FORMAT = f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {PAGE})"
+_QUOTED = ", ".join(f'"{name}"' for name in COLUMNS)
+
+
+class TableWriter:
+    """Collects blocks of rows outside memory and writes them as one Parquet file."""
+
+    def __init__(self, scratch: Path, columns: Mapping[str, str]) -> None:
+        """Open a table of these columns in the scratch folder."""
+        self._columns = columns
+        self._connection = duckdb.connect(str(scratch / "rows.duckdb"))
+        # One thread keeps the rows in sequence; the object columns hold text only.
+        # The progress bar would go to stdout, which belongs to data.
+        self._connection.execute(
+            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0; "
+            "SET enable_progress_bar = false"
+        )
+        declared = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+        self._connection.execute(f"CREATE TABLE rows ({declared})")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._connection.close()
+
+    def add(self, block: Columns) -> None:
+        """Append a block of rows."""
+        chosen = ", ".join(
+            f'nullif("{name}", {NO_SEED})' if name == "seed" else f'"{name}"'
+            for name in self._columns
+        )
+        self._connection.register("block", dict(block))
+        self._connection.execute(f"INSERT INTO rows SELECT {chosen} FROM block")  # noqa: S608 - column names are ours
+        self._connection.unregister("block")
+
+    def add_file(self, path: Path) -> None:
+        """Append the rows of a file as they are."""
+        chosen = ", ".join(f'"{name}"' for name in self._columns)
+        self._connection.execute(
+            f"INSERT INTO rows SELECT {chosen} FROM {one_file(path)}"  # noqa: S608 - column names are ours
+        )
+
+    def write(self, path: Path, *, sort: str | None = None) -> None:
+        """Write everything, in the sequence in which it came or sorted by one column."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        order = f' ORDER BY "{sort}"' if sort else ""
+        query = f"COPY (SELECT * FROM rows{order}) TO $path {_FORMAT}"  # noqa: S608 - the column name is ours
+        self._connection.execute(query, {"path": str(path)})
+
+
+@contextmanager
+def reading() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a small connection for reading."""
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1; SET enable_progress_bar = false")
+        yield connection
+
+
+def pages(path: Path, *, after: int, judge: str | None = None) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield rows behind a position, in sequence, one row group at a time."""
+    condition = "" if judge is None else " AND judge = $judge"
+    query = (
+        f"SELECT {_QUOTED} FROM {one_file(path)} "  # noqa: S608 - column names are ours
+        f"WHERE position > $after AND position <= $until{condition} ORDER BY position"
+    )
+    with reading() as connection:
+        last = connection.execute(
+            f"SELECT max(position) FROM {one_file(path)}"  # noqa: S608 - the path is quoted
+        ).fetchall()[0][0]
+        while last is not None and after < last:
+            # Pages end where row groups end, so that each is read once.
+            until = (after + 1) // PAGE * PAGE + PAGE - 1
+            values: dict[str, Any] = {"after": after, "until": until}
+            if judge is not None:
+                values["judge"] = judge
+            yield connection.execute(query, values).fetchall()
+            after = until
+
+
+def hex_strings(digests: NDArray[np.uint8]) -> NDArray[np.object_]:
+    """Turn rows of digest bytes into an array of hexadecimal texts."""
+    width = 2 * digests.shape[1]
+    text = digests.tobytes().hex()
+    strings = np.empty(len(digests), dtype=object)
+    strings[:] = [text[place : place + width] for place in range(0, len(text), width)]
+    return strings
+
+
+STUDY = "study.yaml"
+MANIFEST = "manifest.parquet"
+ITEMS = "inputs/items.jsonl"
+PROMPTS = "inputs/prompts.json"
+LABELS = "sealed/labels.parquet"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedCall:
+    """One logical call, known before anything is sent.
+
+    `prompt` of a control layer is the label-free slot (`slot-1`, ...); the hidden label is in
+    `sealed/labels.parquet`, which acquisition never reads.
+    """
+
+    call_id: str
+    judge: str
+    layer: str
+    item: str
+    stratum: str | None
+    prompt: str
+    order: str
+    repeat: int
+    seed: int | None
+    position: int
+    request_sha256: str
+    payload_sha256: str
+    judge_sha256: str
+    gold: str | None
+
+
+_FIELDS = tuple(PlannedCall.__dataclass_fields__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrozenRun:
+    """A run folder whose manifest is written.
+
+    Attributes:
+        path: the folder.
+        study: the study in force.
+        items, templates, judges: by id or name.
+        count: logical calls.
+        record: the whole of `manifest.json`.
+    """
+
+    path: Path
+    study: Study
+    items: Mapping[str, Item]
+    templates: Mapping[str, Template]
+    judges: Mapping[str, JudgeSpec]
+    count: int
+    record: RunRecord = field(repr=False)
+
+    def iter_calls(
+        self, after: int = -1, limit: int | None = None, judge: str | None = None
+    ) -> Iterator[PlannedCall]:
+        """Yield the calls behind position `after` in schedule order, a block at a time."""
+        left = self.count if limit is None else limit
+        for rows in pages(self.path / MANIFEST, after=after, judge=judge):
+            for row in rows[:left]:
+                yield PlannedCall(**dict(zip(_FIELDS, row, strict=True)))
+            left -= len(rows)
+            if left <= 0:
+                return
+
+    def template_of(self, call: PlannedCall) -> Template:
+        """Return the template that a call renders; all slots of a control layer render one."""
+        layer = next(layer for layer in self.study.streams if layer.name == call.layer)
+        if layer.role != "control":
+            return self.templates[call.prompt]
+        return self.templates[layer.prompt or next(iter(self.templates))]
+
+    @property
+    def blueprint(self) -> Blueprint:
+        """The study with its files as they were frozen."""
+        return Blueprint(
+            study=self.study,
+            items=tuple(self.items.values()),
+            templates=tuple(self.templates.values()),
+            members={name: tuple(ids) for name, ids in self.record.members.items()},
+        )
+
+
+def open_run(run: Path | str) -> FrozenRun:
+    """Open a run folder that was frozen."""
+    run = Path(run)
+    if (run / PENDING).exists():
+        with exclusive(run):
+            recover(run)
+    if not (run / RECORD).exists():
+        raise RunError(f"{run}: no {RECORD}, nothing was frozen here; name a run folder")
+    record = read_record(run)
+    try:
+        study = Study.model_validate(record.study)
+        items = {item.id: item for item in from_jsonl((run / ITEMS).read_text(encoding="utf-8"))}
+        templates = from_json((run / PROMPTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError, ValidationError) as error:
+        raise IntegrityError(
+            f"{run}: frozen inputs cannot be read ({type(error).__name__}); restore the folder"
+        ) from None
+    return FrozenRun(
+        path=run,
+        study=study,
+        items=items,
+        templates={template.id: template for template in templates},
+        judges={judge.name: judge for judge in study.judges},
+        count=record.calls,
+        record=record,
+    )
+
+
+def to_json(templates: tuple[Template, ...]) -> str:
+    """Write templates as the frozen copy that a run keeps."""
+    rows = [{"id": t.id, "sha256": t.sha256, "parts": t.parts} for t in templates]
+    return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
+
+
+def from_json(text: str) -> tuple[Template, ...]:
+    """Read the frozen copy back."""
+    return tuple(Template(id=row["id"], parts=tuple(row["parts"])) for row in json.loads(text))

@@ -1,0 +1,412 @@
+"""What a study file declares: its fields, its presets, its JSON Schema."""
+
+from itertools import product
+from math import prod
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Discriminator, Field, Tag
+
+from judgelaw.study.problems import Path, Problem
+from judgelaw.wire import (
+    Decoding,
+    JudgeSpec,
+    Model,
+    Name,
+    PositiveFloat,
+    PositiveInt,
+    Share,
+    canonical_json,
+)
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper-qwen": {
+        "provider": "openai-completions",
+        "model": "Qwen/Qwen3.6-27B",
+        "revision": "6a9e13bd6fc8f0983b9b99948120bc37f49c13e9",
+        "decoding": {"temperature": 1.0, "top_p": 1.0, "max_tokens": 8},
+        "seed": "sent",
+        "parser": "first-line",
+        # Eight tokens hold the verdict and cut what may follow it: the cut text is read.
+        "truncated": "parse",
+    },
+    "paper-gpt-oss": {
+        "provider": "openai-completions",
+        "model": "openai/gpt-oss-120b",
+        "revision": "b5c939de8f754692c1647ca79fbf85e8c1e70f8a",
+        "decoding": {"temperature": 1.0, "top_p": 1.0, "max_tokens": 512},
+        "seed": "sent",
+        "parser": "first-line",
+        "truncated": "invalid",
+        "final_channel": {
+            "start": "<|channel|>final<|message|>",
+            "end": ["<|return|>", "<|end|>"],
+        },
+        # The channel marks are special tokens: without this the server leaves them out.
+        "extra": {"skip_special_tokens": False},
+    },
+    "paper-gemma": {
+        "provider": "openai-completions",
+        "model": "google/gemma-3-27b-it",
+        "revision": "005ad3404e59d6023443cb575daa05336842228a",
+        "decoding": {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "max_tokens": 32},
+        "stop": ["\n"],
+        "seed": "sent",
+        "parser": "first-line",
+        "truncated": "invalid",
+    },
+    "paper-claude": {
+        "provider": "anthropic",
+        "base_url": "https://api.anthropic.com",
+        "api_key": "env:ANTHROPIC_API_KEY",
+        "model": "claude-haiku-4-5-20251001",
+        "decoding": {"temperature": 1.0, "max_tokens": 512},
+        "extra": {"stream": False},
+        "seed": "logical",
+        "parser": "first-line",
+        "truncated": "invalid",
+        "complete_on": ["end_turn"],
+    },
+}
+"""The paper's four configurations. The three open models were rendered by a frozen local template:
+name the template file of the revision, or set `provider: openai-chat` to let the server render."""
+
+FIXED = ("name", "provider", "family", "contract", "api_key", "base_url", "headers", "price")
+"""Fields that a grid may not vary."""
+
+_MOST_CONTRACTS = 1_000
+
+
+def expand(entries: Any) -> tuple[Any, list[int], list[Problem]]:
+    """Expand the judges of a study.
+
+    Returns:
+        The judges, the place in the file of each, and what is wrong.
+    """
+    if not isinstance(entries, list):
+        return entries, [], []
+    judges: list[Any] = []
+    origins: list[int] = []
+    problems: list[Problem] = []
+    for place, entry in enumerate(entries):
+        for judge in _expand_one(entry, ("judges", place), problems):
+            judges.append(judge)
+            origins.append(place)
+    return judges, origins, problems
+
+
+def _expand_one(entry: Any, path: Path, problems: list[Problem]) -> list[Any]:
+    if not isinstance(entry, dict):
+        return [entry]
+    judge = dict(entry)
+    judge = _with_preset(judge, path, problems) if "preset" in judge else judge
+    return _over_grid(judge, path, problems) if "grid" in judge else [judge]
+
+
+def _with_preset(judge: dict[str, Any], path: Path, problems: list[Problem]) -> dict[str, Any]:
+    name = judge.pop("preset")
+    if not isinstance(name, str) or name not in PRESETS:
+        text = f"{name!r}, must be one of {', '.join(PRESETS)}; choose one"
+        problems.append(Problem(path=(*path, "preset"), text=text))
+        return judge
+    merged = {**PRESETS[name], **judge}
+    for key in ("decoding", "extra"):
+        if isinstance(judge.get(key), dict):
+            merged[key] = {**PRESETS[name].get(key, {}), **judge[key]}
+    return merged
+
+
+def _over_grid(judge: dict[str, Any], path: Path, problems: list[Problem]) -> list[Any]:
+    grid = judge.pop("grid")
+    before = len(problems)
+    if not isinstance(grid, dict) or not grid:
+        problems.append(
+            Problem(path=(*path, "grid"), text="must map fields to lists of values; give some")
+        )
+        return [judge]
+    for key, levels in grid.items():
+        problems.extend(_grid_problems(key, levels, (*path, "grid", key)))
+    if len(problems) == before and prod(map(len, grid.values())) > _MOST_CONTRACTS:
+        text = f"more than {_MOST_CONTRACTS} contracts; vary fewer fields, or give fewer values"
+        problems.append(Problem(path=(*path, "grid"), text=text))
+    if len(problems) > before:
+        return [judge]
+    return [
+        _variant(judge, dict(zip(grid, chosen, strict=True))) for chosen in product(*grid.values())
+    ]
+
+
+def _grid_problems(key: str, levels: Any, path: Path) -> list[Problem]:
+    known = set(JudgeSpec.model_fields) - set(FIXED) | set(Decoding.model_fields)
+    if key not in known:
+        text = "no field that a grid can vary; vary decoding, stop, truncated, system or parser"
+        return [Problem(path=path, text=text)]
+    if not isinstance(levels, list) or not levels:
+        return [Problem(path=path, text=f"{levels!r}, must be a list of values; write [a, b]")]
+    labels = [_label(level) for level in levels]
+    if len(set(labels)) < len(labels):
+        return [Problem(path=path, text="the same value twice; a contract is counted once")]
+    return []
+
+
+def _variant(judge: dict[str, Any], levels: dict[str, Any]) -> dict[str, Any]:
+    decoding = dict(judge.get("decoding") or {})
+    variant = dict(judge)
+    for key, value in levels.items():
+        if key in Decoding.model_fields and key != "seed":
+            decoding[key] = value
+        else:
+            variant[key] = value
+    contract = {key: _label(value) for key, value in levels.items()}
+    listed = ",".join(f"{key}={label}" for key, label in contract.items())
+    return {
+        **variant,
+        "decoding": decoding,
+        "name": f"{judge.get('name')}[{listed}]",
+        "family": judge.get("name"),
+        "contract": contract,
+    }
+
+
+def _label(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_json(value)
+
+
+Role = Literal["audit", "evaluation", "reference", "control"]
+Task = Literal["pairwise", "pointwise"]
+Order = Literal["AB", "BA"]
+Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
+"""Repeats of a cell: no more than there are distinct seeds."""
+
+PAPER_SIX = "paper-six"
+ORDERS: tuple[Order, ...] = ("AB", "BA")
+SINGLE = "single"
+"""The order label of a task without candidate orders."""
+
+
+class Selection(Model):
+    """Which of the items: so many of each stratum by seed, or the rest of another selection."""
+
+    per_stratum: PositiveInt | None = None
+    complement_of: str | None = None
+
+
+class Items(Model):
+    """Where the items are, and how their fields are called there."""
+
+    source: Literal["jsonl", "csv", "parquet", "llmbar"]
+    path: str = Field(min_length=1)
+    fields: dict[str, str] = Field(default_factory=dict)
+    sample: Selection | None = None
+    selections: dict[str, Selection] = Field(default_factory=dict)
+
+
+class TemplateSpec(Model):
+    """One template: text before and after the item block, or a free text with placeholders."""
+
+    id: Name
+    prefix: str | None = None
+    suffix: str | None = None
+    text: str | None = None
+
+
+class Census(Model):
+    """All the prompts that the estimate is about."""
+
+    policy: Literal["census"]
+    templates: tuple[TemplateSpec, ...] = ()
+    path: str | None = None
+    block: str | None = None
+
+
+class Grammar(Model):
+    """The choices from which a generator draws wrappers around one criterion."""
+
+    headings: tuple[str, ...] | None = None
+    cases: tuple[Literal["upper", "title", "sentence", "lower"], ...] | None = None
+    styles: (
+        tuple[Literal["none", "plain", "colon", "brackets", "xml", "markdown", "bold", "rule"], ...]
+        | None
+    ) = None
+    separators: tuple[str, ...] | None = None
+
+
+class Generator(Model):
+    """Prompts sampled by seed from a grammar: the estimate is about the grammar."""
+
+    policy: Literal["generator"]
+    count: PositiveInt
+    grammar: Literal["wrappers"] | Grammar = "wrappers"
+    criterion: str | None = None
+    output: str | None = None
+    block: str | None = None
+
+
+def _policy(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "name"
+    policy = value.get("policy") if isinstance(value, dict) else getattr(value, "policy", None)
+    return policy if policy in ("census", "generator") else None
+
+
+Prompts = Annotated[
+    Annotated[Literal["paper-six"], Tag("name")]
+    | Annotated[Census, Tag("census")]
+    | Annotated[Generator, Tag("generator")],
+    Discriminator(_policy),
+]
+
+
+class Layer(Model):
+    """A stream of calls with a role; it shares no call and no seed with another layer.
+
+    Attributes:
+        items: a selection by name; absent, the study's own `sample`.
+        judges: names of judges, or of the family that a grid expanded; absent, all.
+        labels: hidden labels of a control layer.
+        prompt: the template that a control layer repeats; absent, the first.
+    """
+
+    name: Name
+    role: Role = "audit"
+    repeats: Depth | None = None
+    items: str | None = None
+    judges: tuple[str, ...] | None = None
+    labels: Annotated[int, Field(ge=2, le=1_000)] | None = None
+    prompt: str | None = None
+
+
+class Transport(Model):
+    """How calls travel; no part of what is measured."""
+
+    concurrency: PositiveInt = 8
+    timeout_s: PositiveFloat = Field(
+        default=60.0, validation_alias=AliasChoices("timeout_s", "timeout")
+    )
+    attempts: PositiveInt = 5
+    requests_per_minute: PositiveInt | None = None
+    tokens_per_minute: PositiveInt | None = None
+    backoff_s: PositiveFloat = 0.5
+    max_backoff_s: PositiveFloat = 60.0
+
+
+class Budget(Model):
+    """Where acquisition stops: calls, tokens, dollars, or seconds of one session."""
+
+    calls: PositiveInt | None = None
+    tokens: PositiveInt | None = None
+    usd: PositiveFloat | None = None
+    deadline_s: PositiveFloat | None = None
+
+
+class Gate(Model):
+    """The largest components that a release may show."""
+
+    call: Share | None = None
+    prompt: Share | None = None
+    order: Share | None = None
+    interaction: Share | None = None
+    total: Share | None = None
+    invalid: Share | None = None
+
+
+class Analysis(Model):
+    """What is decided about the analysis before the first call."""
+
+    estimator: Literal["census", "sampled"] | None = None
+    depth: Annotated[int, Field(ge=2, le=2**31)] | None = None
+    thresholds: dict[str, float] = Field(default_factory=dict)
+    seeds: dict[str, int] = Field(default_factory=dict)
+    draws: PositiveInt | None = None
+    permutations: PositiveInt | None = None
+
+
+def _both_orders() -> dict[Order, float]:
+    return {"AB": 0.5, "BA": 0.5}
+
+
+class Study(Model):
+    """A whole study."""
+
+    version: Literal[1]
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    seed: Annotated[int, Field(ge=0)]
+    task: Task = "pairwise"
+    items: Items
+    prompts: Prompts
+    orders: dict[Order, PositiveFloat] = Field(default_factory=_both_orders)
+    repeats: Depth = 4
+    schedule: Literal["random", "cells"] = "random"
+    judges: tuple[JudgeSpec, ...]
+    layers: tuple[Layer, ...] = ()
+    transport: Transport = Transport()
+    budget: Budget | None = None
+    gate: Gate | None = None
+    analysis: Analysis | None = None
+
+    @property
+    def streams(self) -> tuple[Layer, ...]:
+        """The layers with their depth filled in; one layer `audit` where none is declared."""
+        layers = self.layers or (Layer(name="audit", role="audit"),)
+        return tuple(
+            layer.model_copy(update={"repeats": layer.repeats or self.repeats}) for layer in layers
+        )
+
+    @property
+    def order_labels(self) -> tuple[str, ...]:
+        """The orders that are run, in a fixed sequence."""
+        if self.task == "pointwise":
+            return (SINGLE,)
+        return tuple(order for order in ORDERS if order in self.orders)
+
+    @property
+    def depth(self) -> dict[str, int]:
+        """Repeats by layer."""
+        return {layer.name: layer.repeats or 0 for layer in self.streams}
+
+    def deepened(self, depth: dict[str, int], prompts: int | None = None) -> "Study":
+        """Return the study with other repeats by layer, and other prompts of a generator."""
+        update: dict[str, Any] = {"repeats": depth.get("audit", self.repeats)}
+        if self.layers:
+            layers = (
+                layer.model_copy(update={"repeats": depth[layer.name]}) for layer in self.layers
+            )
+            update = {"layers": tuple(layers)}
+        if isinstance(self.prompts, Generator) and prompts is not None:
+            update["prompts"] = self.prompts.model_copy(update={"count": prompts})
+        return self.model_copy(update=update)
+
+    def judges_of(self, layer: Layer) -> tuple[JudgeSpec, ...]:
+        """Return the judges of one layer, in the sequence of the study."""
+        if layer.judges is None:
+            return self.judges
+        wanted = set(layer.judges)
+        return tuple(j for j in self.judges if j.name in wanted or j.family in wanted)
+
+
+_TEXT = {"type": "string"}
+
+
+def study_schema() -> dict[str, Any]:
+    """Return the schema of a study as it is written: with presets, grids and short forms."""
+    schema = Study.model_json_schema(by_alias=True)
+    definitions = schema["$defs"]
+    judge = definitions["JudgeSpec"]
+    for name in ("family", "contract"):
+        del judge["properties"][name]
+    judge["properties"] = {
+        "name": judge["properties"].pop("name"),
+        "preset": {"enum": sorted(PRESETS), "description": "one of the paper's configurations"},
+        "grid": {
+            "type": "object",
+            "additionalProperties": {"type": "array", "minItems": 1},
+            "description": "values of decoding, stop, truncated, ...: one judge a combination",
+        },
+        **judge["properties"],
+    }
+    judge["required"] = ["name"]
+    judge["anyOf"] = [{"required": ["preset"]}, {"required": ["provider", "model"]}]
+    template = judge["properties"]["template"]
+    template["anyOf"] = [_TEXT, *template["anyOf"]]
+    transport = definitions["Transport"]["properties"]
+    transport["timeout"] = {**transport["timeout_s"], "title": "Timeout"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

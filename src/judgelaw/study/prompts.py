@@ -1,0 +1,313 @@
+"""Prompts: templates, policies, the paper's six wrappers, and a grammar to sample from."""
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from judgelaw.errors import InputError, IntegrityError
+from judgelaw.streams import stream
+from judgelaw.study.loading import LoadedStudy
+from judgelaw.study.models import Census, Generator, Grammar
+from judgelaw.study.problems import Path as Keys
+from judgelaw.wire import canonical_json, sha256_hex
+
+PAIR_FIELDS = ("instruction", "candidate_a", "candidate_b")
+POINT_FIELDS = ("instruction", "candidate")
+
+PAIR_BLOCK = (
+    "USER INSTRUCTION:\n{instruction}\n\nCANDIDATE A:\n{candidate_a}\n\nCANDIDATE B:\n{candidate_b}"
+)
+POINT_BLOCK = "USER INSTRUCTION:\n{instruction}\n\nRESPONSE:\n{candidate}"
+
+_NEAR = 0.75
+_WORD_IN_BRACES = re.compile(r"\{([a-z_0-9]{4,30})\}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Template:
+    """One prompt of a policy.
+
+    Attributes:
+        id: its name in the calls table.
+        parts: alternately literal text (even places) and field names (odd places). Fields are
+            filled once and by name, so braces inside an item's text mean nothing.
+    """
+
+    id: str
+    parts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The template as it is read: field names in braces."""
+        return "".join(
+            part if place % 2 == 0 else "{" + part + "}" for place, part in enumerate(self.parts)
+        )
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the parts; two templates with the same hash render the same."""
+        return sha256_hex(canonical_json(self.parts))
+
+
+def fields_of(task: str) -> tuple[str, ...]:
+    """Return the fields that a template of this task may name."""
+    return PAIR_FIELDS if task == "pairwise" else POINT_FIELDS
+
+
+def default_block(task: str) -> str:
+    """Return the item block that prefixes and suffixes surround."""
+    return PAIR_BLOCK if task == "pairwise" else POINT_BLOCK
+
+
+def split(text: str, fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Split a text at `{field}`; every other brace stays as it is."""
+    names = "|".join(re.escape(field) for field in fields)
+    return tuple(re.split(r"\{(" + names + r")\}", text))
+
+
+def around(prefix: str, block: tuple[str, ...], suffix: str) -> tuple[str, ...]:
+    """Put literal text around a block; braces in prefix and suffix mean nothing."""
+    if len(block) == 1:
+        return (prefix + block[0] + suffix,)
+    return (prefix + block[0], *block[1:-1], block[-1] + suffix)
+
+
+def complaints(parts: tuple[str, ...], fields: tuple[str, ...]) -> list[str]:
+    """Say what a template lacks, and which of its braces look like a misspelt field."""
+    found: list[str] = []
+    for literal in parts[::2]:
+        for word in _WORD_IN_BRACES.findall(literal):
+            near = difflib.get_close_matches(word, fields, n=1, cutoff=_NEAR)
+            if word in fields:
+                found.append(
+                    f"has {{{word}}} in a prefix or suffix, where it would be sent as it stands; "
+                    "write the whole prompt under text, or the layout under block"
+                )
+            elif near:
+                found.append(f"{{{word}}} would be sent as it stands; did you mean {{{near[0]}}}?")
+    found.extend(
+        f"does not name {{{field}}}: every candidate must be shown; add the placeholder"
+        for field in fields
+        if field.startswith("candidate") and field not in parts[1::2]
+    )
+    return found
+
+
+CRITERION = (
+    "Decide which candidate better follows the user's instruction. Judge only instruction "
+    "adherence and correctness. Do not reward length, style, confidence, or assertiveness by "
+    "themselves. If the candidates are equally good, choose TIE. Return exactly one token: "
+    "A, B, or TIE."
+)
+OUTPUT = (
+    "Return the verdict on the first non-empty line as exactly A, B, or TIE.\n"
+    "Do not write anything before that line. If you add an explanation, begin it on the next "
+    "line.\n"
+)
+CRITERION_SHA256 = "6150eee260e2392e9688cfc22ff81ad52cdf70110c9aa07d51fda9f1d6019ccd"
+OUTPUT_SHA256 = "50636ab1327cc4d0b739793bc82e9b974e7c67fdde2f8c461a03e0fd80378cde"
+
+BLOCK_SHA256 = {
+    "e3_eq_01": "6150eee260e2",
+    "e3_eq_02": "b4e2abdb3f5d",
+    "e3_eq_03": "4105ee21ae39",
+    "e3_eq_04": "98e73dac4b44",
+    "e3_eq_05": "71d0213e8079",
+    "e3_eq_06": "6e860cf9dbc6",
+}
+"""Published prefixes of the instruction blocks' hashes."""
+
+_WRAPPERS = {
+    "e3_eq_01": ("", ""),
+    "e3_eq_02": ("PAIRWISE JUDGMENT\n\n", ""),
+    "e3_eq_03": ("Pairwise judgment\n\n", ""),
+    "e3_eq_04": ("[BEGIN JUDGE INSTRUCTIONS]\n\n", "\n\n[END JUDGE INSTRUCTIONS]"),
+    "e3_eq_05": ("<judge_instructions>\n\n", "\n\n</judge_instructions>"),
+    "e3_eq_06": ("## Judge instructions\n\n", ""),
+}
+
+
+def instruction_blocks() -> dict[str, str]:
+    """Return the six instruction blocks by id."""
+    return {name: before + CRITERION + after for name, (before, after) in _WRAPPERS.items()}
+
+
+def surround(instructions: str, block: tuple[str, ...], output: str) -> tuple[str, ...]:
+    """Join instructions, item block and output contract as the paper does.
+
+    The item suffix starts with one newline; two newlines part it from the output contract.
+    """
+    return around(instructions + "\n", block, "\n\n" + output)
+
+
+def paper_six() -> tuple[Template, ...]:
+    """Return the six templates, after checking them against the published hashes."""
+    blocks = instruction_blocks()
+    check("criterion", CRITERION, CRITERION_SHA256)
+    check("output suffix", OUTPUT, OUTPUT_SHA256)
+    for name, text in blocks.items():
+        check(name, text, BLOCK_SHA256[name])
+    item = split(PAIR_BLOCK, PAIR_FIELDS)
+    return tuple(
+        Template(id=name, parts=surround(text, item, OUTPUT)) for name, text in blocks.items()
+    )
+
+
+def check(name: str, text: str, published: str) -> None:
+    """Raise unless the text's SHA-256 starts with the published digits."""
+    found = sha256_hex(text)
+    if not found.startswith(published):
+        raise IntegrityError(
+            f"paper-six: {name} hashes to {found[:12]}, published is {published[:12]}: "
+            "the installed package was altered; install judgelaw again"
+        )
+
+
+WRAPPERS = Grammar(
+    headings=(
+        "pairwise judgment",
+        "judge instructions",
+        "evaluation task",
+        "instructions",
+        "comparison of two candidates",
+    ),
+    cases=("upper", "title", "sentence", "lower"),
+    styles=("none", "plain", "colon", "brackets", "xml", "markdown", "bold", "rule"),
+    separators=("\n\n", "\n"),
+)
+"""The grammar called `wrappers`; a declared grammar takes from here what it leaves out."""
+
+_ID_DIGITS = 12
+
+_CASES = {
+    "upper": str.upper,
+    "title": str.title,
+    "sentence": str.capitalize,
+    "lower": str.lower,
+}
+
+
+def generate(
+    policy: Generator, seed: int, block: str, fields: tuple[str, ...]
+) -> tuple[Template, ...]:
+    """Draw `count` distinct prompts; a larger count only adds to a smaller one's prompts."""
+    texts = sentences(policy)
+    if policy.count > len(texts):
+        raise InputError(
+            f"count {policy.count} exceeds the {len(texts)} distinct prompts of the grammar; "
+            "declare more headings, cases, styles or separators, or ask for fewer"
+        )
+    drawn = stream(seed, "prompts").permutation(len(texts))[: policy.count]
+    item = split(block, fields)
+    output = OUTPUT if policy.output is None else policy.output
+    return tuple(_template(surround(texts[place], item, output)) for place in drawn)
+
+
+def sentences(policy: Generator) -> tuple[str, ...]:
+    """Return every distinct instruction block of the grammar, in a fixed sequence."""
+    grammar = WRAPPERS if policy.grammar == "wrappers" else policy.grammar
+    criterion = CRITERION if policy.criterion is None else policy.criterion
+    choices = product(
+        grammar.styles or WRAPPERS.styles or (),
+        grammar.headings or WRAPPERS.headings or (),
+        grammar.cases or WRAPPERS.cases or (),
+        grammar.separators or WRAPPERS.separators or (),
+    )
+    texts = (
+        wrap(criterion, style=style, heading=_CASES[case](heading), separator=separator)
+        for style, heading, case, separator in choices
+    )
+    return tuple(dict.fromkeys(texts))
+
+
+def wrap(criterion: str, *, style: str, heading: str, separator: str) -> str:
+    """Wrap the criterion in one heading."""
+    tag = heading.replace(" ", "_")
+    before, after = {
+        "none": ("", ""),
+        "plain": (heading, ""),
+        "colon": (f"{heading}:", ""),
+        "brackets": (f"[BEGIN {heading}]", f"[END {heading}]"),
+        "xml": (f"<{tag}>", f"</{tag}>"),
+        "markdown": (f"## {heading}", ""),
+        "bold": (f"**{heading}**", ""),
+        "rule": (f"{heading}\n{'-' * len(heading)}", ""),
+    }[style]
+    return separator.join(part for part in (before, criterion, after) if part)
+
+
+def _template(parts: tuple[str, ...]) -> Template:
+    content = Template(id="", parts=parts).sha256
+    return Template(id=f"g-{content[:_ID_DIGITS]}", parts=parts)
+
+
+def templates_of(loaded: LoadedStudy) -> tuple[Template, ...]:
+    """Return the templates of a study, checked, in the sequence in which it declares them."""
+    prompts = loaded.study.prompts
+    if isinstance(prompts, Census):
+        return _census(loaded, prompts)
+    if isinstance(prompts, Generator):
+        return _generated(loaded, prompts)
+    return paper_six()
+
+
+def _generated(loaded: LoadedStudy, prompts: Generator) -> tuple[Template, ...]:
+    fields = fields_of(loaded.study.task)
+    block = prompts.block or default_block(loaded.study.task)
+    for complaint in complaints(split(block, fields), fields):
+        raise loaded.error(("prompts", "block"), complaint)
+    try:
+        return generate(prompts, loaded.study.seed, block, fields)
+    except InputError as error:
+        raise loaded.error(("prompts", "count"), str(error)) from None
+
+
+def _census(loaded: LoadedStudy, prompts: Census) -> tuple[Template, ...]:
+    fields = fields_of(loaded.study.task)
+    declared = _from_files(loaded, prompts) if prompts.path else _listed(loaded, prompts)
+    found: dict[str, Template] = {}
+    for template, keys in declared:
+        for complaint in complaints(template.parts, fields):
+            raise loaded.error(keys, f"{template.id!r} {complaint}")
+        twin = next((old.id for old in found.values() if old.parts == template.parts), None)
+        if twin is not None or template.id in found:
+            text = f"{template.id!r}, the same prompt as {twin or template.id!r}; count each once"
+            raise loaded.error(keys, text)
+        found[template.id] = template
+    return tuple(found.values())
+
+
+def _listed(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template, Keys]]:
+    fields = fields_of(loaded.study.task)
+    block = split(prompts.block or default_block(loaded.study.task), fields)
+    for place, spec in enumerate(prompts.templates):
+        if spec.text is not None:
+            parts = split(spec.text, fields)
+        else:
+            parts = around(spec.prefix or "", block, spec.suffix or "")
+        yield Template(id=spec.id, parts=parts), ("prompts", "templates", place)
+
+
+def _from_files(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template, Keys]]:
+    keys: Keys = ("prompts", "path")
+    files = _matching(loaded.folder, prompts.path or "")
+    if not files:
+        raise loaded.error(keys, f"{prompts.path!r}, no such files; give a folder or a pattern")
+    for file in files:
+        try:
+            text = file.read_bytes().decode()
+        except UnicodeDecodeError:
+            raise loaded.error(keys, f"{file.name!r}, no UTF-8; convert the file") from None
+        yield Template(id=file.stem, parts=split(text, fields_of(loaded.study.task))), keys
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder (its `*.txt`) or of a pattern, sorted by name."""
+    whole = folder / pattern
+    if whole.is_dir():
+        return sorted(whole.glob("*.txt"))
+    anchor = Path(whole.anchor)
+    return sorted(path for path in anchor.glob(str(whole.relative_to(anchor))) if path.is_file())

@@ -1,0 +1,203 @@
+"""`manifest.json`: what was frozen, by which versions, and what may change since.
+
+What a run is, what may change under it, and the difference in words.
+
+Frozen: the seed, the task, the schedule, orders and their weights, the items and prompts by
+content, the configuration of every judge, and the layers. Free: the study's name, transport,
+budget, gate and analysis, and the address, key, headers and price of a judge; a change of these
+is recorded as an amendment. Depth (repeats, and the prompts of a generator) grows by `extend`.
+"""
+
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from judgelaw.errors import IntegrityError
+from judgelaw.study.blueprint import Blueprint
+from judgelaw.study.models import Census, Generator, Study
+from judgelaw.wire import AMENDABLE
+
+FREE = ("name", "transport", "budget", "gate", "analysis")
+
+ABSENT = "(absent)"
+_SHOWN = 5
+_LONGEST = 80
+
+
+def identity(blueprint: Blueprint) -> dict[str, Any]:
+    """Return what is frozen, as plain data."""
+    study = blueprint.study
+    return {
+        "seed": study.seed,
+        "task": study.task,
+        "schedule": study.schedule,
+        "orders": study.orders if study.task == "pairwise" else {},
+        "judges": {judge.name: judge.identity() for judge in study.judges},
+        "prompts": _prompts(blueprint),
+        "items": {item.id: item.sha256 for item in blueprint.items},
+        "layers": {
+            layer.name: {
+                "role": layer.role,
+                "labels": layer.labels,
+                "prompt": layer.prompt,
+                "judges": [judge.name for judge in study.judges_of(layer)],
+                "items": list(blueprint.members[layer.name]),
+            }
+            for layer in study.streams
+        },
+    }
+
+
+def _prompts(blueprint: Blueprint) -> dict[str, Any]:
+    prompts = blueprint.study.prompts
+    if isinstance(prompts, Generator):
+        return prompts.model_dump(mode="json", exclude={"count"})
+    policy = prompts.policy if isinstance(prompts, Census) else "census"
+    return {
+        "policy": policy,
+        "templates": {template.id: template.sha256 for template in blueprint.templates},
+    }
+
+
+def depth(study: Study) -> dict[str, Any]:
+    """Return what `extend` may raise."""
+    prompts = study.prompts.count if isinstance(study.prompts, Generator) else None
+    return {"repeats": study.depth, "prompts": prompts}
+
+
+def free(study: Study) -> dict[str, Any]:
+    """Return what may change between sessions."""
+    values = study.model_dump(mode="json", by_alias=True, include=set(FREE))
+    values["judges"] = {
+        judge.name: judge.model_dump(mode="json", by_alias=True, include=set(AMENDABLE))
+        for judge in study.judges
+    }
+    return values
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
+    """Yield the differences of two plain values, one line each."""
+    if old == new:
+        return
+    name = path.rpartition(".")[2]
+    if name in ("items", "templates") and not _both(old, new, str):
+        yield f"{path}: {_members(old, new)}"
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in [*old, *(key for key in new if key not in old)]:
+            inner = f"{path}.{key}" if path else str(key)
+            yield from differences(old.get(key, ABSENT), new.get(key, ABSENT), inner)
+    else:
+        yield f"{path}: {_short(old)} -> {_short(new)}"
+
+
+def _both(old: Any, new: Any, kind: type) -> bool:
+    return isinstance(old, kind) or isinstance(new, kind)
+
+
+def _members(old: Any, new: Any) -> str:
+    """Say which members came, went or changed."""
+    before = old if isinstance(old, Mapping) else dict.fromkeys(old)
+    after = new if isinstance(new, Mapping) else dict.fromkeys(new)
+    groups = {
+        "added": [key for key in after if key not in before],
+        "removed": [key for key in before if key not in after],
+        "changed": [key for key in after if key in before and before[key] != after[key]],
+    }
+    said = [f"{len(keys)} {word} ({_some(keys)})" for word, keys in groups.items() if keys]
+    return ", ".join(said) or "another sequence"
+
+
+def _some(keys: list[str]) -> str:
+    return ", ".join(keys[:_SHOWN]) + (", ..." if len(keys) > _SHOWN else "")
+
+
+def _short(value: Any) -> str:
+    text = value if value == ABSENT else repr(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+RECORD = "manifest.json"
+SCHEMA = "judgelaw.manifest/1"
+
+_PACKAGES = ("judgelaw", "duckdb", "jinja2", "numpy", "pydantic")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """One writing of calls: the first freeze, or an extension.
+
+    Attributes:
+        kind: `freeze` or `extend`.
+        calls: how many it added.
+        depth: repeats by layer, and prompts of a generator, from then on.
+        seeds: the range of seed ordinals of each judge and layer: its namespace.
+    """
+
+    kind: str
+    calls: int
+    depth: dict[str, Any]
+    seeds: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """Everything that `manifest.json` says.
+
+    Attributes:
+        study: the study in force, with presets, grids and templates written out.
+        source_sha256: hash of the study file at the first freeze.
+        beforehand: analysis and gate as they stood at the first freeze.
+        members: item ids of each layer.
+        judges: configuration hash of each judge.
+        prompts: content hash of each prompt.
+        counts: calls by layer and judge, and totals.
+        sessions: every writing of calls.
+        amendments: what was changed since, in words.
+        versions: of Python and the packages that froze the run.
+    """
+
+    study: dict[str, Any]
+    source_sha256: str
+    beforehand: dict[str, Any]
+    members: dict[str, list[str]]
+    judges: dict[str, str]
+    prompts: dict[str, str]
+    counts: dict[str, Any]
+    sessions: tuple[Session, ...]
+    amendments: tuple[dict[str, Any], ...]
+    versions: dict[str, str]
+
+    @property
+    def calls(self) -> int:
+        """Logical calls of all sessions."""
+        return sum(session.calls for session in self.sessions)
+
+    def to_json(self) -> bytes:
+        """Write the record."""
+        text = json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, indent=1)
+        return (text + "\n").encode()
+
+
+def read_record(run: Path) -> RunRecord:
+    """Read the record of a run."""
+    path = run / RECORD
+    try:
+        values = json.loads(path.read_bytes())
+        if values.pop("schema") != SCHEMA:
+            raise IntegrityError(f"{path}: not of schema {SCHEMA}; use the judgelaw that froze it")
+        values["sessions"] = tuple(Session(**session) for session in values["sessions"])
+        values["amendments"] = tuple(values["amendments"])
+        return RunRecord(**values)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise IntegrityError(
+            f"{path}: cannot be read ({type(error).__name__}); the run is damaged, restore it"
+        ) from None
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that decide what is frozen."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}

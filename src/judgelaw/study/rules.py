@@ -1,0 +1,202 @@
+"""Rules of a whole study that no single field can state."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from judgelaw.study.items import FIELDS, SAMPLE
+from judgelaw.study.judge_rules import judge_problems
+from judgelaw.study.models import Census, Generator, Layer, Selection, Study
+from judgelaw.study.problems import Path, Problem, unknown_key
+
+THRESHOLDS = ("call", "prompt", "order", "interaction", "total", "invalid")
+FREE_OF_CHARGE = ("embedded", "simulated")
+
+_TOLERANCE = 1e-9
+
+
+def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> Iterator[Problem]:
+    """Yield everything wrong with a study whose fields are well-formed.
+
+    Args:
+        study: the study.
+        raw: the file's own keys, to tell what was written from what was filled in.
+        origins: the place in the file of each judge.
+    """
+    yield from _orders(study, raw)
+    yield from _items(study)
+    yield from _prompts(study)
+    for judge, origin in zip(study.judges, origins, strict=True):
+        yield from judge_problems(judge, ("judges", origin), study.task)
+    yield from _judges(study, origins)
+    yield from _layers(study)
+    yield from _budget(study)
+    yield from _analysis(study)
+
+
+def _orders(study: Study, raw: Mapping[str, Any]) -> Iterator[Problem]:
+    if study.task == "pointwise":
+        if "orders" in raw:
+            text = "single answers have no order; leave it out"
+            yield Problem(path=("orders",), text=text)
+        return
+    total = math.fsum(study.orders.values())
+    if abs(total - 1) > _TOLERANCE:
+        text = f"weights sum to {total:.6g}, must sum to 1; correct them"
+        yield Problem(path=("orders",), text=text)
+
+
+def _items(study: Study) -> Iterator[Problem]:
+    items = study.items
+    for name in items.fields:
+        if name not in FIELDS:
+            yield Problem(path=("items", "fields", name), text=unknown_key(name, FIELDS))
+    if items.source == "llmbar" and items.fields:
+        text = "llmbar files have fixed names; leave it out"
+        yield Problem(path=("items", "fields"), text=text)
+    if SAMPLE in items.selections:
+        text = "the name is taken by items.sample; choose another"
+        yield Problem(path=("items", "selections", SAMPLE), text=text)
+    if items.sample is not None:
+        yield from _selection(items.sample, items.selections, ("items", "sample"))
+    for name, selection in items.selections.items():
+        yield from _selection(selection, items.selections, ("items", "selections", name))
+
+
+def _selection(
+    selection: Selection, known: Mapping[str, Selection], path: Path
+) -> Iterator[Problem]:
+    if (selection.per_stratum is None) == (selection.complement_of is None):
+        text = "must name per_stratum or complement_of, one of them; choose"
+        yield Problem(path=path, text=text)
+        return
+    followed: list[str] = []
+    other = selection.complement_of
+    while other is not None and other in known and other not in followed:
+        followed.append(other)
+        other = known[other].complement_of
+    if other is not None:
+        reason = "goes round in a circle" if other in known else "is no selection"
+        text = f"{other!r} {reason}; name one of {', '.join(known) or 'items.selections'}"
+        yield Problem(path=(*path, "complement_of"), text=text)
+
+
+def _prompts(study: Study) -> Iterator[Problem]:
+    prompts = study.prompts
+    if prompts == "paper-six" and study.task == "pointwise":
+        text = "'paper-six', compares pairs; declare a census for single answers"
+        yield Problem(path=("prompts",), text=text)
+    if isinstance(prompts, Census):
+        yield from _census(prompts)
+    if isinstance(prompts, Generator):
+        yield from _generator(prompts, study.task)
+
+
+def _census(prompts: Census) -> Iterator[Problem]:
+    if bool(prompts.templates) == (prompts.path is not None):
+        text = "must list templates or name a path, one of them; choose"
+        yield Problem(path=("prompts",), text=text)
+    seen: set[str] = set()
+    for place, template in enumerate(prompts.templates):
+        path: Path = ("prompts", "templates", place)
+        around = template.prefix is not None or template.suffix is not None
+        if around == (template.text is not None):
+            text = "must give prefix and suffix, or text, one of them; choose"
+            yield Problem(path=path, text=text)
+        if template.id in seen:
+            text = f"{template.id!r}, already used; ids must be distinct"
+            yield Problem(path=(*path, "id"), text=text)
+        seen.add(template.id)
+
+
+def _generator(prompts: Generator, task: str) -> Iterator[Problem]:
+    if task == "pointwise":
+        for key in ("criterion", "output"):
+            if getattr(prompts, key) is None:
+                text = "missing, the built-in one compares pairs; write yours"
+                yield Problem(path=("prompts", key), text=text)
+    if prompts.grammar != "wrappers":
+        for place, heading in enumerate(prompts.grammar.headings or ()):
+            if not heading.strip() or not heading.isprintable():
+                text = f"{heading[:40]!r}, must be one printable line; correct it"
+                yield Problem(path=("prompts", "grammar", "headings", place), text=text)
+
+
+def _judges(study: Study, origins: list[int]) -> Iterator[Problem]:
+    if not study.judges:
+        yield Problem(path=("judges",), text="empty, a study needs one judge at least; add one")
+    seen: set[str] = set()
+    for judge, origin in zip(study.judges, origins, strict=True):
+        if judge.name in seen:
+            text = f"{judge.name!r}, already used; judges must have distinct names"
+            yield Problem(path=("judges", origin, "name"), text=text)
+        seen.add(judge.name)
+        fixed = judge.decoding.seed
+        deepest = max(layer.repeats or 1 for layer in study.streams)
+        if fixed is not None and deepest > 1:
+            text = (
+                f"{fixed}, one fixed seed makes {deepest} repeats one throw of the dice; "
+                "write seed: sent for a distinct seed a call, or repeats: 1"
+            )
+            yield Problem(path=("judges", origin, "decoding", "seed"), text=text)
+
+
+def _layers(study: Study) -> Iterator[Problem]:
+    seen: set[str] = set()
+    names = {judge.name for judge in study.judges} | {
+        judge.family for judge in study.judges if judge.family
+    }
+    for place, layer in enumerate(study.layers):
+        path: Path = ("layers", place)
+        if layer.name in seen:
+            text = f"{layer.name!r}, already used; layers must have distinct names"
+            yield Problem(path=(*path, "name"), text=text)
+        seen.add(layer.name)
+        if layer.items is not None and layer.items not in study.items.selections:
+            known = ", ".join(study.items.selections) or "none is declared"
+            text = f"{layer.items!r}, must be one of items.selections ({known}); choose one"
+            yield Problem(path=(*path, "items"), text=text)
+        for which, name in enumerate(layer.judges or ()):
+            if name not in names:
+                text = f"{name!r}, must be one of {', '.join(sorted(names))}; choose one"
+                yield Problem(path=(*path, "judges", which), text=text)
+        yield from _control(layer, path)
+
+
+def _control(layer: Layer, path: Path) -> Iterator[Problem]:
+    if layer.role == "control":
+        return
+    for key in ("labels", "prompt"):
+        if getattr(layer, key) is not None:
+            text = f"is a field of role control, not of {layer.role}; leave it out"
+            yield Problem(path=(*path, key), text=text)
+
+
+def _budget(study: Study) -> Iterator[Problem]:
+    if study.budget is None or study.budget.usd is None:
+        return
+    unpriced = [
+        judge.name
+        for judge in study.judges
+        if judge.price is None and judge.provider not in FREE_OF_CHARGE
+    ]
+    if unpriced:
+        text = f"the price of {', '.join(unpriced)} is unknown; add price: to the judge"
+        yield Problem(path=("budget", "usd"), text=text)
+
+
+def _analysis(study: Study) -> Iterator[Problem]:
+    analysis = study.analysis
+    if analysis is None:
+        return
+    for name in analysis.thresholds:
+        if name not in THRESHOLDS:
+            path: Path = ("analysis", "thresholds", name)
+            yield Problem(path=path, text=unknown_key(name, THRESHOLDS))
+    deepest = max(layer.repeats or 1 for layer in study.streams)
+    if analysis.depth is not None and analysis.depth > deepest:
+        text = f"{analysis.depth}, exceeds the deepest layer ({deepest} repeats); lower it"
+        yield Problem(path=("analysis", "depth"), text=text)
+    if analysis.estimator == "sampled" and not isinstance(study.prompts, Generator):
+        text = "'sampled', is about a generator's prompts; a census is estimated by census"
+        yield Problem(path=("analysis", "estimator"), text=text)

@@ -1,0 +1,217 @@
+"""The contract of a calls table: its columns, and what a source of calls can do.
+
+What a source of calls can do, whichever engine stands behind it.
+
+The verdicts of a cell come home as bit masks. Ranks are cut into words of `WORD` bits; in each
+word `presence` has the bits of the ranks that hold a call, and `plane_j` those whose verdict code
+has bit j set. Counts are then population counts, the ranked verdicts are the bits, and a call that
+is there twice shows exactly: `n`, the number of rows, differs from the bits of `presence`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Protocol
+
+import duckdb
+
+from judgelaw.errors import InputError, TableError
+from judgelaw.words import did_you_mean, listed
+
+CONTRACT = ("judge", "layer", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold")
+REQUIRED = ("judge", "item", "prompt", "repeat", "verdict")
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "judge": ("judge_id", "judge_name", "judge_model", "model", "model_id", "model_name"),
+    "layer": ("layer_id", "layer_name"),
+    "item": ("item_id", "example_id", "instance_id", "question_id", "sample_id"),
+    "stratum": ("stratum_id", "strata", "subset", "category"),
+    "prompt": ("prompt_id", "prompt_name", "template", "template_id", "wrapper", "wrapper_id"),
+    "order": ("order_id", "answer_order", "display_order", "presentation_order"),
+    "repeat": ("repeat_rank", "repeat_id", "repeat_index", "repetition", "replicate"),
+    "verdict": ("outcome", "parsed_verdict", "decision", "winner", "judgment", "judgement"),
+    "gold": ("gold_label", "gold_verdict", "reference_verdict"),
+}
+"""Names read without a mapping where the contract's own name is absent; the first column of the
+paper's released layout that differs is `repeat_rank`. Case does not matter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """The table's own column name by contract name; an absent optional column is not a key."""
+
+    columns: Mapping[str, str]
+
+    def has(self, part: str) -> bool:
+        """Say whether the table holds this part of the contract."""
+        return part in self.columns
+
+
+def lay_out(
+    present: Sequence[str], mapping: Mapping[str, str | None] | None, *, table: str
+) -> Layout:
+    """Decide which of the columns `present` is which part of the contract.
+
+    Args:
+        present: the names of the table's columns.
+        mapping: the caller's choice by contract name; None leaves an optional column out.
+        table: how to call the table in a message.
+    """
+    mapping = {} if mapping is None else mapping
+    _check_mapping(mapping, present, table)
+    columns = {}
+    for part in CONTRACT:
+        column = mapping[part] if part in mapping else _guess(part, present, table)
+        if column is not None:
+            columns[part] = column
+    if missing := [part for part in REQUIRED if part not in columns]:
+        raise TableError(_missing(missing, present, table))
+    return Layout(columns=columns)
+
+
+def _check_mapping(mapping: Mapping[str, str | None], present: Sequence[str], table: str) -> None:
+    for part, column in mapping.items():
+        if part not in CONTRACT:
+            raise InputError(
+                f"columns maps {part!r}, which is no part of a calls table"
+                f"{did_you_mean(part, CONTRACT)}: map one of {', '.join(CONTRACT)}, "
+                "as in columns={'verdict': 'winner'}"
+            )
+        if column is None and part in REQUIRED:
+            raise InputError(f"columns leaves out {part!r}, which a calls table needs")
+        if column is not None and column not in present:
+            raise TableError(
+                f"{table}: columns maps {part!r} to {column!r}, which the table does not have"
+                f"{did_you_mean(column, present)}; it has {listed(present)}"
+            )
+
+
+def _guess(part: str, present: Sequence[str], table: str) -> str | None:
+    """Find a column by the contract's name, else by one of its aliases."""
+    if part in present:
+        return part
+    for names in ((part,), ALIASES[part]):
+        found = [column for column in present if column.strip().casefold() in names]
+        if len(found) > 1:
+            raise TableError(
+                f"{table}: {' and '.join(map(repr, found))} could each be the {part}: "
+                f"say which, columns={{{part!r}: {found[0]!r}}}"
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _missing(missing: Sequence[str], present: Sequence[str], table: str) -> str:
+    part = missing[0]
+    near = get_close_matches(part, present, n=1)
+    other = near[0] if near else "NAME"
+    return (
+        f"{table}: no column {', '.join(map(repr, missing))}{did_you_mean(part, present)}; "
+        f"it has {listed(present)}: rename it, or map it with columns={{{part!r}: {other!r}}}"
+        f"{_separator_hint(present)}"
+    )
+
+
+def _separator_hint(present: Sequence[str]) -> str:
+    if len(present) == 1:
+        for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+            if mark in present[0]:
+                return f" (the header is separated by {word}; a calls table by commas)"
+    return ""
+
+
+WORD = 32
+"""Ranks in a word of a mask: sums of powers of two in 64 bits then never overflow."""
+
+ONLY = "only"
+"""The label of the single order of a table that has no order column."""
+
+Pair = tuple[str | None, str | None]
+"""A layer and a judge."""
+
+
+Share = tuple[int, int]
+"""Which share of the items, of how many."""
+
+WHOLE: Share = (0, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """The calls of one judge and layer that hold one verdict (and gold label), counted."""
+
+    layer: str | None
+    judge: str | None
+    verdict: str | None
+    gold: str | None
+    calls: int
+    ranked: int
+    low: int | None
+    high: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of the table, as it is written there, and where it stands."""
+
+    place: str
+    values: Mapping[str, str | None]
+
+
+class Calls(Protocol):
+    """A table of calls that can be counted where it lies."""
+
+    @property
+    def table(self) -> str:
+        """How to call the table in a message."""
+        ...
+
+    @property
+    def layout(self) -> Layout:
+        """Which column is which."""
+        ...
+
+    @property
+    def divisible(self) -> bool:
+        """Whether the cells can be counted in shares of the items, one after the other."""
+        ...
+
+    def tallies(self) -> list[Tally]:
+        """Count calls by layer, judge, verdict and gold; `ranked` have a whole-number rank."""
+        ...
+
+    def count_cells(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        *,
+        planes: Sequence[Sequence[str]],
+        pairs: Sequence[Pair],
+        everything: bool,
+        ranks: int,
+        share: Share = WHOLE,
+    ) -> None:
+        """Make the table `cells` in `con` for the named pairs, which may be `everything`.
+
+        All ranks lie below `ranks`. A `share` holds some of the items, all their cells.
+        Its columns are layer, judge, item, stratum, gold, prompt, order, word, presence, one
+        plane for each list of spellings in `planes`, and n.
+        """
+        ...
+
+    def find(self, where: Mapping[str, str | int | None], *, at_most: int) -> list[Row]:
+        """Find the first rows whose columns hold the given values.
+
+        None matches a missing value; under `repeat` a whole number matches the rank, and None
+        whatever is no whole number.
+        """
+        ...
+
+
+def place_of(calls: Calls, where: Mapping[str, str | int | None]) -> str:
+    """Say where the first row with these values stands; the table itself if that is not known."""
+    rows = calls.find(where, at_most=1)
+    return rows[0].place if rows else calls.table
+
+
+Mapped = Mapping[str, str | None] | None

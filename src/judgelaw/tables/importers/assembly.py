@@ -1,0 +1,344 @@
+"""From imported calls to a calls table, and what can be learnt from them."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from judgelaw.errors import DuplicateCallsError, TableError
+from judgelaw.tables.importers.copies import Copies, find_copies
+from judgelaw.tables.importers.entries import ORDERS, ImportedCall
+from judgelaw.wire import DISPLAYED, restore
+
+ENOUGH = 2
+"""Calls that a cell needs: agreement of distinct calls takes two."""
+
+_EXACT = 4
+_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSurvey:
+    """What one judge's calls can tell.
+
+    Attributes:
+        judge, layer: whose calls they are, and of which stream; None where the log has no layers.
+        calls, items: how many there are.
+        prompts, orders: the levels found; no order where the log has none.
+        repeats: calls of the emptiest and of the fullest cell of the crossed design.
+        complete: items with two calls or more in every cell.
+        outcomes: calls by verdict.
+        unread: calls whose verdict is `invalid`, by reason.
+        identified: components that these calls can estimate.
+        missing: what cannot be, or less well than it could, and what to do, in sentences.
+    """
+
+    judge: str
+    layer: str | None
+    calls: int
+    items: int
+    prompts: tuple[str, ...]
+    orders: tuple[str, ...]
+    repeats: tuple[int, int]
+    complete: int
+    outcomes: dict[str, int]
+    unread: dict[str, int]
+    identified: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Say what was found."""
+        low, high = self.repeats
+        depth = f"{high}" if low == high else f"{low} to {high}"
+        prompts = _counted(len(self.prompts), "prompt")
+        name = self.judge if self.layer is None else f"{self.judge} ({self.layer})"
+        return (
+            f"{name}: {_counted(self.items, 'item')} x {prompts} x "
+            f"{_counted(max(len(self.orders), 1), 'order')}, {depth} "
+            f"repeat{'' if high == 1 else 's'} in each cell, {_counted(self.calls, 'call')}."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """What an import found.
+
+    Attributes:
+        judges: one survey for each judge and layer.
+        left_out: entries that hold an error and no completion, as `place: error`.
+        copies: copied responses that were left out.
+        notes: what else a reader should know.
+    """
+
+    judges: tuple[JudgeSurvey, ...]
+    left_out: tuple[str, ...] = ()
+    copies: int = 0
+    notes: tuple[str, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """Say all of it, line by line."""
+        lines = []
+        for judge in self.judges:
+            found = ", ".join(judge.identified) or "nothing"
+            lines += [judge.sentence, f"  identified: {found}"]
+            lines += [f"  missing: {text}" for text in judge.missing]
+            if judge.unread:
+                why = ", ".join(f"{n} {reason}" for reason, n in judge.unread.items())
+                lines.append(f"  invalid: {sum(judge.unread.values())} of {judge.calls} ({why})")
+        if self.left_out:
+            more = (
+                f", and {len(self.left_out) - _NAMED} more" if len(self.left_out) > _NAMED else ""
+            )
+            lines.append(
+                f"left out: {_counted(len(self.left_out), 'entry', 'entries')} without a "
+                f"completion ({'; '.join(self.left_out[:_NAMED])}{more})"
+            )
+        if self.copies:
+            lines.append(f"left out: {_counted(self.copies, 'copy', 'copies')} of other responses")
+        return lines + [f"note: {note}" for note in self.notes]
+
+
+def survey_judge(
+    judge: str, layer: str | None, calls: Sequence[ImportedCall], *, how_to_repeat: str
+) -> JudgeSurvey:
+    """Find the crossed design in one judge's calls of one layer, and say what it identifies."""
+    items = sorted({call.item for call in calls})
+    prompts = tuple(sorted({call.prompt for call in calls}))
+    orders = tuple(sorted({call.order for call in calls if call.order is not None}))
+    depth = Counter((call.item, call.prompt, call.order) for call in calls)
+    cells = {
+        item: [depth[item, prompt, order] for prompt in prompts for order in orders or (None,)]
+        for item in items
+    }
+    counts = [n for row in cells.values() for n in row]
+    complete = sum(min(row) >= ENOUGH for row in cells.values())
+    crossed = {"prompt": len(prompts) > 1, "order": len(orders) > 1}
+    wanted = ["call", *(name for name, there in crossed.items() if there)]
+    wanted += ["interaction"] if all(crossed.values()) else []
+    return JudgeSurvey(
+        judge=judge,
+        layer=layer,
+        calls=len(calls),
+        items=len(items),
+        prompts=prompts,
+        orders=orders,
+        repeats=(min(counts), max(counts)),
+        complete=complete,
+        outcomes=dict(sorted(Counter(call.verdict for call in calls).items())),
+        unread=dict(Counter(call.reason for call in calls if call.verdict == "invalid")),
+        identified=(*wanted, "total") if complete else (),
+        missing=tuple(_missing(cells, crossed, orders, complete, how_to_repeat)),
+    )
+
+
+def _missing(
+    cells: dict[str, list[int]],
+    crossed: dict[str, bool],
+    orders: Sequence[str],
+    complete: int,
+    how_to_repeat: str,
+) -> list[str]:
+    counts = [n for row in cells.values() for n in row]
+    empty, single = counts.count(0), counts.count(1)
+    said = []
+    if max(counts) < ENOUGH:
+        said.append(
+            "repeats: with one call in a cell nothing is identified, since the dice cannot be told "
+            f"from prompt and order; ask every cell again ({how_to_repeat})"
+        )
+    elif empty or single:
+        said.append(
+            f"calls: {_counted(empty, 'cell')} of {len(counts)} without a call, {single} with one; "
+            f"{complete} of {_counted(len(cells), 'item')} complete, which "
+            "`judgelaw analyze --incomplete drop` keeps"
+        )
+    elif min(counts) < _EXACT:
+        said.append(f"an exact error of the calls: it needs {_EXACT} repeats ({how_to_repeat})")
+    if not crossed["order"]:
+        one = f"only {orders[0]}" if orders else "the log has no orders"
+        said.append(f"the order facet ({one}): order and interaction cannot be estimated")
+    if not crossed["prompt"]:
+        said.append("the prompt facet (one prompt): prompt and interaction cannot be estimated")
+    return said
+
+
+def _counted(n: int, noun: str, plural: str | None = None) -> str:
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+_INVALID = "invalid"
+_CANDIDATES = frozenset({"candidate_1", "candidate_2"})
+_NAMED_IN_MESSAGES = 5
+_OPTIONAL = ("layer", "stratum", "order", "gold")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    """A calls table and what can be learnt from it."""
+
+    columns: Mapping[str, list[str | int | None]]
+    survey: Survey
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """How people change the tool that wrote the log: to draw afresh, and to repeat."""
+
+    fresh: str
+    repeat: str
+
+
+def assemble(
+    calls: Sequence[ImportedCall],
+    *,
+    advice: Advice,
+    drop_copies: bool = False,
+    left_out: Sequence[str] = (),
+) -> Imported:
+    """Restore candidates, refuse copies, rank repeats, and survey what is there.
+
+    Raises:
+        DuplicateCallsError: copies of one response would be counted as repeats.
+        TableError: the calls do not make a table.
+    """
+    if not calls:
+        why = f": every entry holds an error ({left_out[0]})" if left_out else ""
+        raise TableError(f"the log holds no completion{why}")
+    restored, notes = _restored([_with_gold(call) for call in calls])
+    copies = find_copies(restored)
+    if copies.found and not drop_copies:
+        raise DuplicateCallsError(_refusal(copies, len(calls), advice))
+    kept = copies.without(restored)
+    streams: dict[tuple[str, str | None], list[ImportedCall]] = {}
+    for call in kept:
+        streams.setdefault((call.judge, call.layer), []).append(call)
+    survey = Survey(
+        judges=tuple(
+            survey_judge(judge, layer, group, how_to_repeat=advice.repeat)
+            for (judge, layer), group in streams.items()
+        ),
+        left_out=tuple(left_out),
+        copies=len(copies.found),
+        notes=(*notes, *copies.notes),
+    )
+    return Imported(columns=_columns(kept), survey=survey)
+
+
+def _refusal(copies: Copies, total: int, advice: Advice) -> str:
+    named = "".join(
+        f"\n  {copy.call.place}: {copy.why}" for copy in copies.found[:_NAMED_IN_MESSAGES]
+    )
+    more = len(copies.found) - _NAMED_IN_MESSAGES
+    return (
+        f"{len(copies.found)} of {total} calls are copies of other responses, not repeats: counted "
+        f"as repeats they would make the judge look more constant than it is{named}"
+        + (f"\n  and {more} more" if more > 0 else "")
+        + f"\nTo get repeats, {advice.fresh}. To keep one of each, add --drop-copies."
+    )
+
+
+def _restored(calls: Sequence[ImportedCall]) -> tuple[list[ImportedCall], list[str]]:
+    """Turn displayed letters into candidates where a display order is known.
+
+    Only stored verdicts are at stake; a parser has restored its own.
+    """
+    shown = [call for call in calls if call.displayed and call.order is not None]
+    if not shown:
+        return list(calls), []
+    words = {call.verdict.strip().upper() for call in shown} - {_INVALID.upper()}
+    letters, others = words & set(DISPLAYED), sorted(words - set(DISPLAYED))
+    if not letters & {"A", "B"}:
+        if {word.lower() for word in words} & _CANDIDATES:
+            return list(calls), []
+        listed = ", ".join(sorted({call.verdict for call in shown})[:_NAMED_IN_MESSAGES])
+        note = f"verdicts ({listed}) name no displayed position: no candidate was restored"
+        return list(calls), [note]
+    if others:
+        place = next(c.place for c in shown if c.verdict.strip().upper() == others[0])
+        raise TableError(
+            f"{place}: verdict {others[0]!r} stands beside A and B: displayed letters are "
+            f"restored to candidates, so say what it is, --label {others[0]}=TIE or =invalid"
+        )
+    return [_in_candidates(call) for call in calls], []
+
+
+def _in_candidates(call: ImportedCall) -> ImportedCall:
+    if call.order is None or not call.displayed:
+        return call
+    if call.order not in ORDERS:
+        raise TableError(
+            f"{call.place}: order {call.order!r} is neither AB nor BA: say which it is, "
+            f"--map-order {call.order}=BA"
+        )
+    return replace(call, verdict=_candidate(call.verdict, call.order))
+
+
+def _with_gold(call: ImportedCall) -> ImportedCall:
+    """Restore a gold label that names a displayed letter, as the target of a sample does."""
+    if call.gold is None or call.order not in ORDERS or call.gold.strip().upper() not in DISPLAYED:
+        return call
+    return replace(call, gold=_candidate(call.gold, call.order))
+
+
+def _candidate(word: str, order: str) -> str:
+    return restore(word.strip().upper(), order) or word.strip().lower()
+
+
+def _columns(calls: Sequence[ImportedCall]) -> dict[str, list[str | int | None]]:
+    ordered = next((call for call in calls if call.order is not None), None)
+    bare = next((call for call in calls if call.order is None), None)
+    if ordered is not None and bare is not None:
+        raise TableError(
+            f"{bare.place} has no order, {ordered.place} has {ordered.order!r}: name the field "
+            "that holds it everywhere, --order FIELD"
+        )
+    ranks = _ranks(calls)
+    take: dict[str, Callable[[ImportedCall], str | int | None]] = {
+        "judge": lambda call: call.judge,
+        "layer": lambda call: call.layer,
+        "item": lambda call: call.item,
+        "stratum": lambda call: call.stratum,
+        "prompt": lambda call: call.prompt,
+        "order": lambda call: call.order,
+        "repeat": lambda call: ranks[call.place],
+        "verdict": lambda call: call.verdict,
+        "gold": lambda call: call.gold,
+    }
+    columns = {name: [of(call) for call in calls] for name, of in take.items()}
+    return {
+        name: values
+        for name, values in columns.items()
+        if name not in _OPTIONAL or any(value is not None for value in values)
+    }
+
+
+def _ranks(calls: Sequence[ImportedCall]) -> dict[str, int]:
+    """Count the calls of every cell from 0, by stated rank, else in the order of the log."""
+    cells: dict[object, list[ImportedCall]] = {}
+    for call in calls:
+        cells.setdefault(call.cell, []).append(call)
+    ranks: dict[str, int] = {}
+    for cell in cells.values():
+        stated: dict[int, ImportedCall] = {}
+        for call in cell:
+            if call.repeat is None:
+                continue
+            other = stated.setdefault(call.repeat, call)
+            if other is not call:
+                raise DuplicateCallsError(
+                    f"{call.place} and {other.place} are the same call, {_named(call)}: leave one "
+                    "of them out"
+                )
+        # Sorting is stable: calls without a rank keep the order of the log, after the others.
+        for rank, call in enumerate(sorted(cell, key=_stated_first)):
+            ranks[call.place] = rank
+    return ranks
+
+
+def _stated_first(call: ImportedCall) -> float:
+    return float("inf") if call.repeat is None else call.repeat
+
+
+def _named(call: ImportedCall) -> str:
+    order = "" if call.order is None else f", order {call.order!r}"
+    return f"item {call.item!r}, prompt {call.prompt!r}{order}, repeat {call.repeat}"

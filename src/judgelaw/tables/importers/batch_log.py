@@ -1,0 +1,139 @@
+"""Results of the OpenAI and Anthropic batch interfaces: JSON lines named by `custom_id`."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from judgelaw.errors import InputError, TableError
+from judgelaw.tables.importers.entries import PARTS, Entry, Tick, as_text, mapping, mappings
+from judgelaw.tables.importers.log_files import read_json_lines
+from judgelaw.wire import Answer, Completion, Failure, Reply, chat, completions, messages
+
+ADVICE = "send every repeat as a request of its own, with a custom_id of its own"
+REPEAT = "one request for each repeat, or n=4 with OpenAI"
+
+_MARK = r"(?:/|\||__)"
+CUSTOM_ID = (
+    rf"(?P<item>.+?){_MARK}(?P<prompt>.+?)(?:{_MARK}(?P<order>AB|BA))?{_MARK}r?(?P<repeat>\d+)"
+)
+"""The usual form, `item/prompt/AB/0`; Anthropic takes no slash, hence `item__prompt__AB__0`."""
+
+_OK = 200
+_LONGEST_ID = 1_000
+_BARE = Reply(status=_OK, body=b"")
+"""The decoders look at status and headers as well; a batch file has none of interest."""
+
+Decoded = tuple[str | None, str | None, Completion | str]
+"""Model, response id, and the completion or why there is none."""
+Decoder = Callable[[dict[str, Any]], list[Decoded]]
+
+
+def read_openai(path: Path, tick: Tick, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
+    """Give every completion of OpenAI batch output; `pattern` splits `custom_id` into parts."""
+    return _read(path, tick, _openai, _compiled(pattern))
+
+
+def read_anthropic(path: Path, tick: Tick, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
+    """Give every completion of Anthropic batch results."""
+    return _read(path, tick, _anthropic, _compiled(pattern))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise InputError(f"--custom-id {pattern!r}: no regular expression ({error})") from error
+    strange = [name for name in compiled.groupindex if name not in PARTS]
+    if strange or "item" not in compiled.groupindex:
+        what = f"group {strange[0]!r} is no part of a call" if strange else "no group (?P<item>...)"
+        raise InputError(f"--custom-id {pattern!r}: {what}; name groups {', '.join(PARTS)}")
+    return compiled
+
+
+def _read(path: Path, tick: Tick, decoder: Decoder, pattern: re.Pattern[str]) -> Iterator[Entry]:
+    for place, record in read_json_lines(path, tick):
+        name = record.get("custom_id")
+        found = None
+        # Providers take 64 characters; the pattern is slow on very long ones.
+        if isinstance(name, str) and len(name) <= _LONGEST_ID:
+            found = pattern.fullmatch(name)
+        if found is None:
+            raise TableError(
+                f"{place}: custom_id {name!r} does not match {pattern.pattern!r}: say how it is "
+                "made up, such as --custom-id '(?P<item>.+)-(?P<prompt>.+)-(?P<repeat>[0-9]+)'"
+            )
+        known = {part: text for part, text in found.groupdict().items() if text}
+        decoded = decoder(record)
+        if len(decoded) > 1:
+            known.pop("repeat", None)
+        for index, (model, response_id, outcome) in enumerate(decoded):
+            yield _entry(
+                place=place if len(decoded) == 1 else f"{place} choice {index}",
+                record=record,
+                known={**({"judge": model} if model else {}), "prompt": "only", **known},
+                # Choices of one response are draws of their own.
+                response_id=response_id and f"{response_id}#{index}",
+                outcome=outcome,
+            )
+
+
+def _entry(*, outcome: Completion | str, **shared: Any) -> Entry:
+    if isinstance(outcome, str):
+        return Entry(error=outcome, **shared)
+    return Entry(
+        text=outcome.text,
+        finish_reason=outcome.finish_reason,
+        refusal=outcome.refusal,
+        content_filtered=outcome.content_filtered,
+        **shared,
+    )
+
+
+def _openai(record: dict[str, Any]) -> list[Decoded]:
+    response = mapping(record.get("response"))
+    body = response.get("body")
+    if record.get("error") or response.get("status_code") != _OK or not isinstance(body, dict):
+        return [(None, None, _words(record.get("error") or body or "no response"))]
+    if body.get("object") == "response":
+        return [(as_text(body.get("model")), as_text(body.get("id")), _response(body))]
+    choices = mappings(body.get("choices"))
+    if not choices:
+        return [(None, None, "no choices")]
+    decode = completions if "text" in choices[0] else chat
+    return [_answered(decode(_BARE, {**body, "choices": [choice]})) for choice in choices]
+
+
+def _response(body: dict[str, Any]) -> Completion:
+    """Decode the body of the responses interface."""
+    blocks = mappings(body.get("output"))
+    parts = [part for block in blocks for part in mappings(block.get("content"))]
+    reason = as_text(mapping(body.get("incomplete_details")).get("reason"))
+    refusals = [as_text(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
+    texts = [as_text(part.get("text")) for part in parts if part.get("type") == "output_text"]
+    return Completion(
+        text="".join(text or "" for text in texts),
+        finish_reason={"max_output_tokens": "length", None: "stop"}.get(reason, reason),
+        refusal=refusals[0] if refusals else None,
+        content_filtered=reason == "content_filter",
+    )
+
+
+def _anthropic(record: dict[str, Any]) -> list[Decoded]:
+    result = mapping(record.get("result"))
+    if result.get("type") != "succeeded" or not isinstance(result.get("message"), dict):
+        return [(None, None, _words(result.get("error") or result.get("type") or "no result"))]
+    return [_answered(messages(_BARE, result["message"]))]
+
+
+def _answered(found: Answer | Failure) -> Decoded:
+    if isinstance(found, Failure):
+        return None, None, found.detail
+    return found.model, found.response_id, found.completion
+
+
+def _words(error: Any) -> str:
+    """Return the provider's own words, however deep they lie."""
+    while isinstance(error, dict):
+        error = error.get("error") or error.get("message") or error.get("type") or "an error"
+    return str(error)

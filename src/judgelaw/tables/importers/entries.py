@@ -1,0 +1,338 @@
+"""What a log holds and what its fields mean: from an entry to a call."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from pydantic import ValidationError
+
+from judgelaw.errors import InputError, TableError
+from judgelaw.wire import Completion, JudgeSpec, parse
+from judgelaw.words import storable
+
+MISSING: Final = object()
+_SHOWN = 12
+
+
+def find(value: Any, path: str) -> Any:
+    """Descend a dotted path; a key that has dots itself is found as well, a number picks an entry.
+
+    >>> find({"scores": {"a.b": {"value": [7]}}}, "scores.a.b.value.0")
+    7
+    """
+    if isinstance(value, list):
+        head, _, tail = path.partition(".")
+        if not head.isdecimal() or int(head) >= len(value):
+            return MISSING
+        return find(value[int(head)], tail) if tail else value[int(head)]
+    if not isinstance(value, Mapping):
+        return MISSING
+    if path in value:
+        return value[path]
+    head, dot, tail = path.rpartition(".")
+    while dot:
+        if head in value:
+            return find(value[head], tail)
+        head, dot, more = head.rpartition(".")
+        tail = f"{more}.{tail}"
+    return MISSING
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return a mapping as it is, an empty one in the place of anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the mappings in a list, none where it is no list."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str | None:
+    """Return a single value as text, None for nothing and for what is no single value."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, int | float):
+        return str(value)
+    return storable(value)
+
+
+def need(record: Mapping[str, Any], path: str, *, part: str, place: str) -> str:
+    """Return the text of the field that the user named for a part, or say what is there."""
+    value = find(record, path)
+    if value is MISSING:
+        paths = list(_paths(record))
+        near = get_close_matches(path, paths, n=1) or get_close_matches(
+            path.rpartition(".")[2], paths, n=1
+        )
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        listed = ", ".join(paths[:_SHOWN]) + (", ..." if len(paths) > _SHOWN else "")
+        raise TableError(f"{place}: no field {path!r} for the {part}{hint}; there are {listed}")
+    text = as_text(value)
+    if text is None or not text.strip():
+        kind = "empty" if value is None or text is not None else f"a {type(value).__name__}"
+        raise TableError(
+            f"{place}: field {path!r} for the {part} is {kind}; name a field with one value"
+        )
+    return text.strip()
+
+
+def scalars(record: Any, names: Iterable[str]) -> dict[str, str]:
+    """Return the named fields of a record that hold a single value."""
+    if not isinstance(record, Mapping):
+        return {}
+    found = {name: as_text(record.get(name)) for name in names}
+    return {name: text.strip() for name, text in found.items() if text and text.strip()}
+
+
+def _paths(value: Any, prefix: str = "") -> Iterable[str]:
+    """Give the paths of single values, those of mappings only."""
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield from _paths(inner, f"{prefix}{key}.")
+        elif as_text(inner) is not None:
+            yield f"{prefix}{key}"
+
+
+PARTS = ("judge", "layer", "item", "prompt", "order", "repeat", "stratum", "gold", "verdict")
+"""The columns of a calls table that can be taken from a field of a log."""
+
+Tick = Callable[[int], None]
+"""Told how many bytes of the log were read since the last time."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One completion as a log holds it, before anybody says what its fields mean.
+
+    Attributes:
+        place: file and line, or file and entry, for messages.
+        record: where fields are looked up by path.
+        known: the parts of a call that the format itself tells, or that metadata call by name.
+        text, finish_reason, refusal, content_filtered: the completion.
+        response_id: the provider's name for the response, with the choice where it had several.
+        cached: the tool says that it did not ask the model for this one.
+        error: why there is no completion, None where there is one.
+    """
+
+    place: str
+    record: Mapping[str, Any]
+    known: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    finish_reason: str | None = None
+    refusal: str | None = None
+    content_filtered: bool = False
+    response_id: str | None = None
+    cached: bool = False
+    error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportedCall:
+    """One call of somebody else's run.
+
+    Attributes:
+        place: where it stands in the log.
+        order: AB or BA, or the log's own word for it; None where the log has no orders.
+        repeat: the rank that the log states; None means by order of appearance in the cell.
+        verdict: as displayed, or with candidates restored, as `displayed` says.
+        displayed: candidates are still to be restored, if the verdict names positions.
+        said: a hash of what the model wrote, None where the log does not hold it.
+        reason: `parsed`, or why the verdict is `invalid`.
+    """
+
+    place: str
+    judge: str
+    item: str
+    prompt: str
+    verdict: str
+    layer: str | None = None
+    order: str | None = None
+    repeat: int | None = None
+    stratum: str | None = None
+    gold: str | None = None
+    displayed: bool = False
+    said: str | None = None
+    response_id: str | None = None
+    cached: bool = False
+    reason: str = "parsed"
+
+    @property
+    def cell(self) -> tuple[str | None, ...]:
+        """Judge, layer, item, prompt and order."""
+        return self.judge, self.layer, self.item, self.prompt, self.order
+
+
+ORDERS = ("AB", "BA")
+SINGLE = "single"
+_LONGEST_RANK = 18
+_PARSERS = "first-line, regex:PATTERN, json:FIELD or score:MIN..MAX"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How to read a log.
+
+    Attributes:
+        fields: where a part of a call, or the `text`, stands: a dotted path, or `=` and a constant.
+        parser: `first-line`, `regex:PATTERN`, `json:FIELD` or `score:MIN..MAX`, which reads the
+            completion; None where `fields` or the log itself names the verdict.
+        labels: what a matched or stored value stands for, `{"[[A]]": "A"}`.
+        orders: which display order a value of the order field means, `{"swapped": "BA"}`.
+        where: keep entries with these values only, by path.
+        truncated: the terminal rule, what a completion cut at its cap becomes.
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    parser: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    orders: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
+    truncated: Literal["invalid", "parse"] = "invalid"
+
+    def __post_init__(self) -> None:
+        for part in self.fields:
+            if part not in (*PARTS, "text"):
+                raise InputError(f"{part!r} is no part of a call: {', '.join((*PARTS, 'text'))}")
+        for value, order in self.orders.items():
+            if order not in ORDERS:
+                raise InputError(f"order {value}={order}: a display order is AB or BA")
+        if self.parser is not None and "verdict" in self.fields:
+            raise InputError("a parser and a verdict field: leave one of them out")
+        if self.parser is not None:
+            _ = self.judge
+
+    def keeps(self, entry: Entry) -> bool:
+        """Say whether an entry is asked for."""
+        return all(as_text(find(entry.record, p)) == value for p, value in self.where.items())
+
+    @cached_property
+    def judge(self) -> JudgeSpec:
+        """The reading contract as a judge declares it."""
+        try:
+            return JudgeSpec(
+                name="imported",
+                provider="simulated",
+                model="imported",
+                parser=_parser(self.parser or "", dict(self.labels) or None),
+                truncated=self.truncated,
+            )
+        except ValidationError as error:
+            raise InputError(f"parser {self.parser!r}: {error.errors()[0]['msg']}") from error
+
+    @property
+    def scores(self) -> bool:
+        """Whether verdicts are numbers, which do not change with the display order."""
+        return self.parser is not None and self.parser.startswith("score:")
+
+
+def interpret(entry: Entry, rules: Rules) -> ImportedCall:
+    """Say which call an entry is, and what its verdict is.
+
+    Raises:
+        TableError: a part is missing or has no meaning; the message gives the place and the remedy.
+    """
+    order = _part(entry, "order", rules)
+    order = order if order is None else rules.orders.get(order, order)
+    text = _part(entry, "text", rules) if "text" in rules.fields else storable(entry.text)
+    verdict, reason = _verdict(entry, text, order, rules)
+    return ImportedCall(
+        place=entry.place,
+        judge=_needed(entry, "judge", rules),
+        layer=_part(entry, "layer", rules),
+        item=_needed(entry, "item", rules),
+        prompt=_needed(entry, "prompt", rules),
+        order=order,
+        repeat=_rank(_part(entry, "repeat", rules), entry.place),
+        verdict=verdict,
+        displayed=rules.parser is None,
+        stratum=_part(entry, "stratum", rules),
+        gold=_part(entry, "gold", rules),
+        said=None if text is None else hashlib.sha256(text.encode(errors="replace")).hexdigest(),
+        response_id=entry.response_id,
+        cached=entry.cached,
+        reason=reason,
+    )
+
+
+def _needed(entry: Entry, part: str, rules: Rules) -> str:
+    text = _part(entry, part, rules)
+    if text is None:
+        raise TableError(
+            f"{entry.place}: the log does not say the {part}: name a field or a constant, "
+            f"--{part} FIELD or --{part} =NAME"
+        )
+    return text
+
+
+def _part(entry: Entry, part: str, rules: Rules) -> str | None:
+    path = rules.fields.get(part)
+    if path is None:
+        return entry.known.get(part)
+    if path.startswith("="):
+        return path[1:]
+    return need(entry.record, path, part=part, place=entry.place)
+
+
+def _rank(text: str | None, place: str) -> int | None:
+    if text is None:
+        return None
+    if not text.isdecimal() or len(text) > _LONGEST_RANK:
+        raise TableError(f"{place}: repeat {text!r} is no whole number; map another field")
+    return int(text)
+
+
+def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) -> tuple[str, str]:
+    """Read the verdict from a field, or from the completion by the parser; say how it went."""
+    if rules.parser is None:
+        stored = _part(entry, "verdict", rules)
+        if stored is None:
+            raise TableError(
+                f"{entry.place}: nothing says what the verdict is: read the completion with "
+                "--parser first-line (or regex:PATTERN), or name the field, "
+                "--verdict scores.NAME.value"
+            )
+        return rules.labels.get(stored, stored), "stored"
+    if order is not None and order not in ORDERS and not rules.scores:
+        raise TableError(
+            f"{entry.place}: order {order!r} is neither AB nor BA: say which it is, "
+            f"--map-order {order}=BA"
+        )
+    completion = Completion(
+        text=text,
+        finish_reason=entry.finish_reason,
+        refusal=entry.refusal,
+        content_filtered=entry.content_filtered,
+    )
+    read = parse(rules.judge, completion, SINGLE if rules.scores or order is None else order)
+    return read.verdict, read.reason
+
+
+def _parser(text: str, labels: dict[str, str] | None) -> Any:
+    """Write the parser as a study would."""
+    kind, _, rest = text.partition(":")
+    if labels and kind not in ("regex", "json"):
+        raise InputError(f"labels go with regex:, json: or a verdict field, not with {text!r}")
+    if text == "first-line":
+        return text
+    if kind in ("regex", "json") and rest:
+        if kind == "regex":
+            _check_pattern(rest)
+        return {kind: rest, "labels": labels}
+    low, dots, high = rest.partition("..")
+    if kind == "score" and dots:
+        return {"score": {"min": low, "max": high}}
+    raise InputError(f"parser {text!r}: write {_PARSERS}")
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise InputError(f"parser regex:{pattern}: no regular expression ({error})") from error

@@ -1,0 +1,70 @@
+"""Plain tables of calls that are not yet a calls table: other columns, raw texts, no ranks."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from judgelaw.duck import one_file
+from judgelaw.errors import TableError
+from judgelaw.tables.columns import ALIASES
+from judgelaw.tables.importers.entries import PARTS, Entry, Tick, scalars
+from judgelaw.tables.importers.log_files import file_errors, open_text, read_json_lines
+
+ADVICE = "leave the copied rows out where the table is made"
+REPEAT = "several rows for each cell"
+
+_SUFFIXES = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
+
+
+def read(path: Path, tick: Tick) -> Iterator[Entry]:
+    """Give every row of a CSV, JSON lines or Parquet file."""
+    suffix = max((s for s in _SUFFIXES if path.name.lower().endswith(s)), key=len, default=None)
+    if suffix is None:
+        raise TableError(f"{path}: a table ends in {', '.join(_SUFFIXES)}: rename or convert it")
+    rows = {".csv": _csv_rows, ".jsonl": read_json_lines, ".parquet": _parquet_rows}
+    for place, row in rows[suffix.removesuffix(".gz")](path, tick):
+        yield Entry(place=place, record=row, known=_known(row))
+
+
+def _known(row: dict[str, Any]) -> dict[str, str]:
+    """Take a part from the column of its name, else from one of its usual other names."""
+    names = {column.strip().casefold(): column for column in row}
+    columns = {}
+    for part in PARTS:
+        found = next((names[name] for name in (part, *ALIASES[part]) if name in names), None)
+        if found is not None:
+            columns[part] = found
+    values = scalars(row, columns.values())
+    return {part: values[column] for part, column in columns.items() if column in values}
+
+
+def _csv_rows(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]]:
+    with file_errors(path), open_text(path, newline="") as file:
+        reader = csv.DictReader(file, strict=True, restkey="", restval=None)
+        try:
+            for row in reader:
+                place = f"{path}:{reader.line_num}"
+                if "" in row or None in row.values():
+                    raise TableError(f"{place}: not as many fields as the header has columns")
+                tick(sum(map(len, row.values())) + len(row))
+                yield place, row
+        except csv.Error as error:
+            raise TableError(f"{path}:{reader.line_num}: {error}: mend the quotes") from error
+
+
+def _parquet_rows(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]]:
+    import duckdb  # noqa: PLC0415 - other formats do not need it
+
+    with file_errors(path), duckdb.connect() as connection:
+        path.stat()
+        try:
+            found = connection.execute(f"SELECT * FROM {one_file(path)}")  # noqa: S608 - the path is quoted
+            names = [column[0] for column in found.description or ()]
+            number = 0
+            while row := found.fetchone():
+                number += 1
+                yield f"{path} row {number}", dict(zip(names, row, strict=True))
+        except duckdb.Error as error:
+            raise TableError(f"{path}: no sound Parquet file ({error})") from error
+    tick(path.stat().st_size)

@@ -1,0 +1,357 @@
+"""Open a source of calls, and read it into VerdictTensors."""
+
+# ruff: noqa: S608 - names and literals in the SQL below are our own, or quoted by `duck`
+import glob
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+
+from judgelaw.duck import foreign_errors, name, private_connection, text
+from judgelaw.errors import InputError, RunError, TableError
+from judgelaw.tables.assemble import Part, assemble, gather
+from judgelaw.tables.census import (
+    Census,
+    check_cells,
+    check_given,
+    choose_judges,
+    choose_pair,
+    take_census,
+)
+from judgelaw.tables.columns import Calls, Layout, Mapped, Pair, lay_out
+from judgelaw.tables.engines import DuckCalls, Locator, _types, laid_out, spark_calls
+from judgelaw.tables.files import FileSource, TextFile, locate, store_errors
+from judgelaw.tables.onepass import read_in_one_pass
+from judgelaw.tensor import VerdictTensor
+
+FRAME = "the frame"
+
+
+def open_calls(
+    con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped, *, folder: Path
+) -> Calls:
+    """Open a path or a frame; `folder` is for what has to be unpacked."""
+    if isinstance(source, (str, os.PathLike)):
+        found = locate(source)
+        if found.format == "parquet":
+            return _open_parquet(con, found, columns)
+        return _open_text(con, found, columns, folder)
+    return _open_frame(con, source, columns)
+
+
+def _open_parquet(con: duckdb.DuckDBPyConnection, found: FileSource, columns: Mapped) -> Calls:
+    scan = f"read_parquet({text(found.pattern)}, union_by_name=true, hive_types_autocast=false)"
+    with store_errors(found.table):
+        if found.store is not None:
+            con.register_filesystem(found.store)
+        if found.single:
+            # DuckDB lets `judge=x` in the path hide the file's own column of that name.
+            plain = f"read_parquet({text(found.pattern)}, hive_partitioning=false)"
+            in_path = {key for key, equals, _ in _parts(found.pattern) if equals}
+            scan = plain if in_path and in_path & set(_types(con, plain)) else scan
+        types = _types(con, scan)
+
+    def places(rows: list[tuple[Any, ...]]) -> list[str]:
+        return [f"{path} row {row + 1}" for path, row in rows]
+
+    return DuckCalls(
+        con=con,
+        table=found.table,
+        source=scan,
+        layout=lay_out(list(types), columns, table=found.table),
+        types=types,
+        locator=Locator(columns=("filename", "file_row_number"), places=places),
+    )
+
+
+def _open_text(
+    con: duckdb.DuckDBPyConnection, found: FileSource, columns: Mapped, folder: Path
+) -> Calls:
+    """Load a text file once into the private database, every field as text."""
+    path = found.local_text(folder)
+    file = TextFile(table=found.table, path=path, format=found.format)
+    with foreign_errors(found.table):
+        file.refuse_other_encodings()
+        layout = (
+            _load_csv(con, file, columns, folder)
+            if found.format == "csv"
+            else _load_json(con, file, columns)
+        )
+
+    def places(rows: list[tuple[Any, ...]]) -> list[str]:
+        lines = file.lines([row for (row,) in rows])
+        return [f"{found.table}:{lines[row]}" for (row,) in rows]
+
+    return DuckCalls(
+        con=con,
+        table=found.table,
+        source="calls",
+        layout=layout,
+        types=dict.fromkeys(layout.columns, "VARCHAR"),
+        locator=Locator(columns=("rowid",), places=places),
+    )
+
+
+def _load_csv(
+    con: duckdb.DuckDBPyConnection, file: TextFile, columns: Mapped, folder: Path
+) -> Layout:
+    header = file.header()
+    layout = lay_out(header, columns, table=file.table)
+    positions = {part: header.index(column) for part, column in layout.columns.items()}
+    try:
+        con.execute(_csv_sql(file.path, len(header), positions))
+    except duckdb.InvalidInputException as error:
+        if fault := file.fault(len(header)):
+            raise TableError(fault) from error
+        # A sound file that DuckDB will not take: mixed line ends, or a line beyond its buffer.
+        plain = folder / "plain.csv"
+        file.rewrite(plain, list(positions.values()))
+        narrow = {part: i for i, part in enumerate(positions)}
+        con.execute(_csv_sql(plain, len(narrow), narrow))
+    return Layout(columns={part: part for part in positions})
+
+
+def _csv_sql(path: Path, width: int, positions: Mapping[str, int]) -> str:
+    """Load without the sniffer, which makes truth values of yes and no."""
+    declared = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(width))
+    selected = ", ".join(f"c{i} AS {name(part)}" for part, i in positions.items())
+    return (
+        f"CREATE TEMP TABLE calls AS SELECT {selected} FROM read_csv({_literal_path(path)}, "
+        f"auto_detect=false, header=true, delim=',', quote='\"', escape='\"', "
+        f"columns={{{declared}}})"
+    )
+
+
+def _load_json(con: duckdb.DuckDBPyConnection, file: TextFile, columns: Mapped) -> Layout:
+    scan = f"read_ndjson_objects({_literal_path(file.path)})"
+    try:
+        kinds = con.execute(f"SELECT DISTINCT json_type(json) FROM {scan}").fetchall()
+        keys = con.execute(f"SELECT DISTINCT unnest(json_keys(json)) FROM {scan}").fetchall()
+    except duckdb.InvalidInputException as error:
+        raise TableError(file.fault(0) or f"{file.table}: {error}") from error
+    if any(kind != "OBJECT" for (kind,) in kinds):
+        raise TableError(file.fault(0) or f"{file.table}: not every line is an object")
+    if not keys:
+        raise TableError(f"{file.table} holds no call: write one JSON object a line")
+    layout = lay_out(sorted(key for (key,) in keys), columns, table=file.table)
+    selected = ", ".join(
+        f"json_extract_string(json, {text(_pointer(column))}) AS {name(part)}"
+        for part, column in layout.columns.items()
+    )
+    con.execute(f"CREATE TEMP TABLE calls AS SELECT {selected} FROM {scan}")
+    return Layout(columns={part: part for part in layout.columns})
+
+
+def _open_frame(con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped) -> Calls:
+    import narwhals as nw  # noqa: PLC0415 - files need no frame library
+
+    from judgelaw.tables.engines import LazyCalls, engine_errors, registered  # noqa: PLC0415 - same
+
+    with engine_errors(FRAME):
+        try:
+            frame = nw.from_native(source)
+        except TypeError as error:
+            raise InputError(
+                f"a {type(source).__name__} is no calls table: pass the path of a file, or a "
+                "frame of pandas, polars, pyarrow, DuckDB or Spark"
+            ) from error
+        layout = laid_out(frame, columns, FRAME)
+    if isinstance(frame, nw.LazyFrame):
+        return LazyCalls(frame=frame, table=FRAME, layout=layout)
+    needed: Sequence[str] = sorted(set(layout.columns.values()))
+    with engine_errors(FRAME):
+        registered(con, "frame", frame.select(needed))
+        types = _types(con, "frame")
+    return DuckCalls(
+        con=con,
+        table=FRAME,
+        source="frame",
+        layout=layout,
+        types=types,
+        locator=Locator(places=lambda rows: [FRAME] * len(rows)),
+    )
+
+
+def _parts(pattern: str) -> list[tuple[str, str, str]]:
+    """The folders above a file, each cut at its first equals sign."""
+    return [folder.partition("=") for folder in pattern.split("/")[:-1]]
+
+
+def _literal_path(path: Path) -> str:
+    return text(glob.escape(str(path)))
+
+
+def _pointer(key: str) -> str:
+    """The JSON pointer (RFC 6901) of a key."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")
+
+
+_BIG = 1_000_000
+"""Calls from which one pass is faster than a group-by."""
+
+_CELLS_AT_ONCE = 3_000_000
+"""Cells that a group-by holds within the memory limit, labels of ordinary length given."""
+
+_MOST_SHARES = 1024
+
+Source = str | PathLike[str] | Any
+
+Engine = Literal["duckdb", "spark"]
+"""What counts the calls of a path; a frame is counted by its own engine."""
+
+
+def read_tensor(
+    source: Source,
+    *,
+    judge: str | None = None,
+    layer: str | None = None,
+    repeats: int | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    verdicts: Sequence[str] | None = None,
+    incomplete: Literal["error", "drop"] = "error",
+    engine: Engine = "duckdb",
+) -> VerdictTensor:
+    """Read the calls of one judge and layer.
+
+    Labels are sorted, so neither the order of rows nor that of columns matters.
+
+    Args:
+        source: a `.csv`, `.csv.gz`, `.jsonl`, `.jsonl.gz` or `.parquet` file, a folder or glob of
+            Parquet, an `s3://` address, a run folder, or any frame that narwhals accepts.
+        judge: the judge to read; needed where the table holds several.
+        layer: the layer to read; needed where the judge has several.
+        repeats: keep the frozen prefix of repeat ranks below this number.
+        columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None
+            leaves an optional column out.
+        verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+        incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
+        engine: `"spark"` lets Spark read a path and count; only the counts come home.
+
+    Raises:
+        TableError: the table breaks the contract; the message names the row and the remedy.
+        DuplicateCallsError: the same call is there twice.
+        IncompleteDesignError: cells hold no call and `incomplete` is "error".
+    """
+    _check_arguments(repeats, incomplete)
+    with _opened(source, columns, verdicts, engine) as (con, calls, census):
+        pair = choose_pair(census, judge, layer)
+        tensor = _read(con, calls, census, [pair], repeats)[pair]
+    return tensor.complete(incomplete)
+
+
+def read_tensors(
+    source: Source,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    repeats: int | None = None,
+    verdicts: Sequence[str] | None = None,
+    incomplete: Literal["error", "drop"] = "error",
+    judges: Iterable[str] | None = None,
+    engine: Engine = "duckdb",
+) -> dict[Pair, VerdictTensor]:
+    """Read every judge and layer of a table, or those of the named judges, by (layer, judge).
+
+    Each tensor is the one that `read_tensor` gives for its judge and layer. A table without a
+    layer column has the layer None.
+    """
+    _check_arguments(repeats, incomplete)
+    with _opened(source, columns, verdicts, engine) as (con, calls, census):
+        tensors = _read(con, calls, census, choose_judges(census, judges), repeats)
+    return {pair: tensor.complete(incomplete) for pair, tensor in tensors.items()}
+
+
+@contextmanager
+def _opened(
+    source: Source,
+    columns: Mapping[str, str | None] | None,
+    verdicts: Sequence[str] | None,
+    engine: Engine,
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls, Census]]:
+    given = check_given(verdicts)
+    with (
+        tempfile.TemporaryDirectory(prefix="judgelaw-") as folder,
+        private_connection() as con,
+        ExitStack() as jobs,
+    ):
+        if engine == "spark":
+            calls: Calls = jobs.enter_context(spark_calls(source, columns))
+        else:
+            calls = open_calls(con, source, columns, folder=Path(folder))
+        yield con, calls, take_census(calls, given)
+
+
+def _read(
+    con: duckdb.DuckDBPyConnection,
+    calls: Calls,
+    census: Census,
+    pairs: Sequence[Pair],
+    repeats: int | None,
+) -> dict[Pair, VerdictTensor]:
+    tensors = None
+    if isinstance(calls, DuckCalls) and census.calls >= _BIG:
+        tensors = read_in_one_pass(calls, census, pairs)
+    if tensors is None:
+        tensors = _read_by_cells(con, calls, census, pairs)
+    if repeats is None:
+        return tensors
+    return {pair: tensor.prefix(repeats) for pair, tensor in tensors.items()}
+
+
+def _read_by_cells(
+    con: duckdb.DuckDBPyConnection, calls: Calls, census: Census, pairs: Sequence[Pair]
+) -> dict[Pair, VerdictTensor]:
+    """Group the calls by cell, in as many shares of the items as memory asks for."""
+    ranks = max(census.ranks[pair] for pair in pairs)
+    shares = 1 + census.calls // (ranks * _CELLS_AT_ONCE) if calls.divisible else 1
+    while True:
+        try:
+            parts = _gathered(con, calls, census, pairs, shares)
+            break
+        except RunError:  # out of memory: cells are emptier than the deepest one
+            if shares >= _MOST_SHARES or not calls.divisible:
+                raise
+            shares *= 4
+    return {
+        pair: assemble(parts[pair], pair, alphabet=census.alphabet, ranks=census.ranks[pair])
+        for pair in pairs
+    }
+
+
+def _gathered(
+    con: duckdb.DuckDBPyConnection,
+    calls: Calls,
+    census: Census,
+    pairs: Sequence[Pair],
+    shares: int,
+) -> dict[Pair, list[Part]]:
+    ranks = max(census.ranks[pair] for pair in pairs)
+    parts: dict[Pair, list[Part]] = {pair: [] for pair in pairs}
+    for share in range(shares):
+        calls.count_cells(
+            con,
+            planes=census.alphabet.planes,
+            pairs=pairs,
+            everything=len(pairs) == len(census.ranks),
+            ranks=ranks,
+            share=(share, shares),
+        )
+        check_cells(con, calls, ranks)
+        for pair in pairs:
+            ranks_here = census.ranks[pair]
+            parts[pair].append(gather(con, calls, pair, alphabet=census.alphabet, ranks=ranks_here))
+        con.execute("DROP TABLE cells")
+    return parts
+
+
+def _check_arguments(repeats: int | None, incomplete: str) -> None:
+    if repeats is not None and repeats < 1:
+        raise InputError(
+            f"repeats = {repeats!r}: a prefix keeps a whole number of ranks, 1 or more"
+        )
+    if incomplete not in ("error", "drop"):
+        raise InputError(f"incomplete = {incomplete!r}: say 'error' or 'drop'")

@@ -1,0 +1,407 @@
+"""The gate: limits on what a judge may show, each passed, failed, or not decided by these calls.
+
+A limit passes if the one-sided bound on its far side, at the level asked for, keeps it: all limits
+must pass, so that each may be decided at the level itself. It fails if the other bound breaks it,
+at 1 - (1 - level) / m for m limits and judges together: so a judge that keeps all of them fails
+the gate by chance in 1 - level of cases at most, however many there are.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgelaw.errors import InputError, NotIdentifiedError
+from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.frames import Library, frame_of, table_html
+from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.uncertainty.inference import Inference, infer
+from judgelaw.uncertainty.intervals import check_level
+from judgelaw.uncertainty.item_bounds import rate_bounds
+from judgelaw.uncertainty.sampled_prompts import Scope
+
+Verdict = Literal["pass", "fail", "inconclusive"]
+Side = Literal["max", "min"]
+
+MAXIMA = (*COMPONENTS, INVALID)
+MINIMA = ("coverage", "gold")
+_ROUNDING = 1e-12
+_SHALLOW = 4
+_SHALLOW_NOTE = (
+    "R = {depth}: below four repeats these bounds are wrong in up to 9 of 100 cases, not 5; "
+    "acquire four repeats"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """One limit: the most of a component or of invalid outputs, the least coverage or gold."""
+
+    quantity: str
+    side: Side
+    value: float
+
+    def __post_init__(self) -> None:
+        allowed = MAXIMA if self.side == "max" else MINIMA
+        if self.quantity not in allowed:
+            other = "min" if self.side == "max" else "max"
+            hint = f"; --{other} {self.quantity}=... is there" if self._elsewhere else ""
+            raise InputError(
+                f"no limit --{self.side} {self.quantity}: it takes {', '.join(allowed)}{hint}"
+            )
+        if not 0 <= self.value <= 1:
+            raise InputError(
+                f"--{self.side} {self.quantity}={self.value:g}: a limit lies between 0 and 1"
+            )
+
+    @property
+    def _elsewhere(self) -> bool:
+        return self.quantity in (MINIMA if self.side == "max" else MAXIMA)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitDecision:
+    """Whether one judge keeps one limit.
+
+    Attributes:
+        judge, quantity, side, limit: what was asked.
+        verdict: "pass", "fail" or "inconclusive".
+        estimate: what was compared with the limit.
+        lower, upper: one-sided bounds; nan where there are none. The one that decides a pass is at
+            `level`, the one that decides a failure at `fail_level`.
+        level, fail_level: confidence of the two.
+        covers: which randomness the bounds cover.
+        reason: why it is inconclusive, or what to know about the bounds; None otherwise.
+    """
+
+    judge: str
+    quantity: str
+    side: Side
+    limit: float
+    verdict: Verdict
+    estimate: float
+    lower: float
+    upper: float
+    level: float
+    fail_level: float
+    covers: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """The whole gate: failed if one limit failed, else inconclusive if one is, else passed.
+
+    Attributes:
+        verdict: "pass", "fail" or "inconclusive".
+        limits: the decision on every judge and limit.
+        items: "fixed" for the items asked, "new" for items like them.
+        level: confidence of each bound that decides a pass.
+        fail_level: of each bound that decides a failure.
+    """
+
+    verdict: Verdict
+    limits: tuple[LimitDecision, ...]
+    items: Scope
+    level: float
+    fail_level: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the `judgelaw.gate/1` document: plain values, None for what is nan."""
+        limits = [
+            {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()}
+            for row in map(asdict, self.limits)
+        ]
+        return {
+            "schema": "judgelaw.gate/1",
+            "verdict": self.verdict,
+            "items": self.items,
+            "level": self.level,
+            "fail_level": self.fail_level,
+            "limits": limits,
+        }
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return one row for each judge and limit, in a frame of the library named."""
+        rows = [asdict(d) for d in self.limits]
+        return frame_of({name: [row[name] for row in rows] for name in rows[0]}, library)
+
+    def __repr__(self) -> str:
+        said = "; ".join(
+            f"{d.judge} {d.quantity} {'<' if d.side == 'max' else '>='} {d.limit:g}: {d.verdict}"
+            for d in self.limits[:20]
+        )
+        more = f"; and {len(self.limits) - 20} more" if len(self.limits) > 20 else ""  # noqa: PLR2004 - a short repr
+        return f"Gate({self.verdict}, {self.items} items: {said}{more})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [d.judge, f"{d.side} {d.quantity}={d.limit:g}", f"{d.estimate:.4f}", d.verdict]
+            for d in self.limits
+        ]
+        return table_html(f"gate: {self.verdict}", ("judge", "limit", "estimate", "verdict"), rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Bounded:
+    """An estimate between the two bounds that decide, nan where there are none."""
+
+    estimate: float
+    lower: float
+    upper: float
+    covers: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What all limits of a gate share."""
+
+    scope: Scope
+    level: float
+    fail_level: float
+
+    def sides(self, side: Side) -> tuple[float, float]:
+        """Return the levels of the lower and of the upper bound."""
+        passing, failing = self.level, self.fail_level
+        return (failing, passing) if side == "max" else (passing, failing)
+
+
+def limits_of(asked: Mapping[str, float]) -> list[Limit]:
+    """Return limits by name: `coverage` and `gold` are the least, everything else the most."""
+    return [
+        Limit(quantity=name, side="min" if name in MINIMA else "max", value=float(value))
+        for name, value in asked.items()
+    ]
+
+
+def check_limits(
+    tensors: Mapping[str, VerdictTensor],
+    limits: Sequence[Limit],
+    *,
+    scope: Scope = "fixed",
+    level: float = 0.95,
+    design: Design = "census",
+    order_weights: Weights = None,
+    coverage: Mapping[str, float] | None = None,
+    strict: bool = False,
+) -> Gate:
+    """Hold every judge against every limit, by one-sided bounds.
+
+    Args:
+        tensors: the calls, by judge.
+        limits: what to check.
+        scope: "fixed" for these items asked again, "new" for items like them.
+        level: confidence of each bound that decides a pass.
+        design: as for `decompose`.
+        order_weights: as for `decompose`.
+        coverage: share of the planned calls that are there, by judge; needed for its limit.
+        strict: for new items, suppose one unseen item at the end of the range throughout.
+    """
+    check_level(level)
+    if not limits:
+        raise InputError(
+            "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
+        )
+    if not tensors:
+        raise InputError("no judge: a gate needs the calls of one judge or more")
+    m = len(tensors) * len(limits)
+    asked = _Asked(scope=scope, level=level, fail_level=1 - (1 - level) / m)
+    decisions = []
+    for judge, tensor in tensors.items():
+        refuse_positions(judge, tensor)
+        bounds = _Judge(
+            judge=judge,
+            tensor=tensor,
+            asked=asked,
+            inference=_inference(tensor, limits, design, order_weights, strict=strict),
+            coverage=(coverage or {}).get(judge),
+        )
+        decisions += [_decided(judge, limit, bounds.of(limit), asked) for limit in limits]
+    return Gate(
+        verdict=overall(d.verdict for d in decisions),
+        limits=tuple(decisions),
+        items=scope,
+        level=level,
+        fail_level=asked.fail_level,
+    )
+
+
+def overall(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict of several limits together."""
+    found = set(verdicts)
+    return "fail" if "fail" in found else "inconclusive" if "inconclusive" in found else "pass"
+
+
+def refuse_positions(judge: str, tensor: VerdictTensor) -> None:
+    """Refuse verdicts that may name positions where answers were shown in several orders.
+
+    Raises:
+        InputError: A and B that nobody declared, with two orders or more. If A is the answer shown
+            first, a judge that always takes the first answer would look steady.
+    """
+    if tensor.letters:
+        raise InputError(
+            f"{judge}: the verdicts are the letters {', '.join(tensor.verdicts)}, and answers were "
+            "shown in several orders: if A means the answer shown first, no gate can be held "
+            "against them. Turn positions into candidates first (`judgelaw import --from csv`); "
+            f"where A and B name the answers themselves, say so: --verdicts "
+            f"{','.join(tensor.verdicts)}"
+        )
+
+
+def _inference(
+    tensor: VerdictTensor,
+    limits: Sequence[Limit],
+    design: Design,
+    order_weights: Weights,
+    *,
+    strict: bool,
+) -> Inference | None:
+    if not any(limit.quantity in COMPONENTS for limit in limits):
+        return None
+    return infer(tensor, design=design, order_weights=order_weights, strict=strict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Judge:
+    """One judge, ready to be held against any limit."""
+
+    judge: str
+    tensor: VerdictTensor
+    asked: _Asked
+    inference: Inference | None
+    coverage: float | None
+
+    def of(self, limit: Limit) -> _Bounded:
+        """Return the estimate and the bounds that decide a limit."""
+        if limit.quantity == "coverage":
+            return self._coverage()
+        if limit.quantity == INVALID:
+            return self._rate(_invalid(self.tensor), limit.side)
+        if limit.quantity == "gold":
+            return self._rate(_right(self.judge, self.tensor), limit.side)
+        return self._component(limit.quantity, limit.side)
+
+    def _component(self, name: str, side: Side) -> _Bounded:
+        inference, scope = self.inference, self.asked.scope
+        if inference is None:
+            raise NotIdentifiedError(f"no bounds were prepared for {name}")
+        p, q = self.asked.sides(side)
+        lower, upper = inference.bounds(name, p, scope)[0], inference.bounds(name, q, scope)[1]
+        depth = self.tensor.depth[0]
+        note = _SHALLOW_NOTE.format(depth=depth) if depth < _SHALLOW and scope == "fixed" else None
+        return _Bounded(
+            estimate=inference.estimate(name),
+            lower=lower,
+            upper=upper,
+            covers=inference.interval(name, scope=scope).covers,
+            reason=inference.refusal(name, scope) or note,
+        )
+
+    def _rate(self, counted: "Counted", side: Side) -> _Bounded:
+        """Bound the share of calls that count, of those in question.
+
+        Fixed items: exact binomial bounds over all calls, valid for unequal rates of cells as well,
+        since a sum of unequal Bernoulli variables varies less (Hoeffding 1956). New items: bounds
+        of a mean of item shares that grow with every one of them.
+        """
+        hits, calls = counted
+        p, q = self.asked.sides(side)
+        if self.asked.scope == "fixed":
+            total, of = int(hits.sum()), int(calls.sum())
+            return _Bounded(
+                estimate=total / of,
+                lower=_binomial(total, of, p)[0],
+                upper=_binomial(total, of, q)[1],
+                covers="call sampling, with the items fixed (exact binomial)",
+            )
+        shares = hits / calls
+        return _Bounded(
+            estimate=float(shares.mean()),
+            lower=rate_bounds(shares, p)[0],
+            upper=rate_bounds(shares, q)[1],
+            covers="new items like these, call sampling included",
+        )
+
+    def _coverage(self) -> _Bounded:
+        """Return the share of planned calls that are there: a fact, with no error."""
+        there = self.coverage
+        if there is None:
+            raise NotIdentifiedError(
+                f"the coverage of {self.judge!r} is not known: leave --min coverage out"
+            )
+        return _Bounded(
+            estimate=there, lower=there, upper=there, covers="nothing random: a count of calls"
+        )
+
+
+def _decided(judge: str, limit: Limit, found: _Bounded, asked: _Asked) -> LimitDecision:
+    """Compare the bounds with the limit; rounding decides nothing."""
+    verdict: Verdict = "inconclusive"
+    low, high, at = found.lower, found.upper, limit.value
+    if limit.side == "max":
+        kept, broken = high < at - _ROUNDING, low > at + _ROUNDING
+    else:
+        kept, broken = low >= at - _ROUNDING, high < at - _ROUNDING
+    if kept or broken:
+        verdict = "pass" if kept else "fail"
+    reason = found.reason
+    if verdict == "inconclusive" and reason is None:
+        reason = (
+            f"the limit {at:g} lies between the bounds: acquire more calls or items, or move the "
+            "limit"
+        )
+    return LimitDecision(
+        judge=judge,
+        quantity=limit.quantity,
+        side=limit.side,
+        limit=at,
+        verdict=verdict,
+        estimate=found.estimate,
+        lower=low,
+        upper=high,
+        level=asked.level,
+        fail_level=asked.fail_level,
+        covers=found.covers,
+        reason=reason,
+    )
+
+
+Counted = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _invalid(tensor: VerdictTensor) -> Counted:
+    """Return invalid outputs and calls of every item."""
+    n = tensor.counts.sum(axis=(1, 2))
+    bad = np.zeros(len(n), dtype=np.int64)
+    if INVALID in tensor.verdicts:
+        bad = n[:, tensor.verdicts.index(INVALID)]
+    return bad, n.sum(axis=1)
+
+
+def _right(judge: str, tensor: VerdictTensor) -> Counted:
+    """Return right verdicts and calls of every item that has a gold verdict."""
+    gold = tensor.gold or ()
+    rows = [i for i, right in enumerate(gold) if right is not None]
+    if not rows:
+        raise NotIdentifiedError(
+            f"{judge!r} has no gold verdicts to be held against: leave --min gold out, or give the "
+            "table a gold column"
+        )
+    code = {name: c for c, name in enumerate(tensor.verdicts) if name != INVALID}
+    n = tensor.counts[rows].sum(axis=(1, 2))
+    right = [n[at, code[g]] if (g := str(gold[i])) in code else 0 for at, i in enumerate(rows)]
+    return np.array(right, dtype=np.int64), n.sum(axis=1)
+
+
+def _binomial(hits: int, of: int, level: float) -> tuple[float, float]:
+    """Return exact one-sided bounds of a proportion (Clopper and Pearson), each at `level`."""
+    from scipy.special import betaincinv  # noqa: PLC0415 - scipy loads when it is needed
+
+    low = 0.0 if hits == 0 else float(betaincinv(hits, of - hits + 1, 1 - level))
+    high = 1.0 if hits == of else float(betaincinv(hits + 1, of - hits, level))
+    return low, high

@@ -1,0 +1,325 @@
+"""One judge as declared: the full configuration whose answers are counted under one name."""
+
+import hashlib
+import json
+from functools import cached_property
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+
+PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
+"""Up to what every reader of JSON holds exactly."""
+
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Name = Annotated[
+    str, Field(max_length=200, pattern=r"^[^\s\x00-\x1f]([^\x00-\x1f]*[^\s\x00-\x1f])?$")
+]
+"""One line without blanks at its ends: it stands in tables, messages and reports."""
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Model(BaseModel):
+    """A frozen part of a study; an unknown key is an error."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False
+    )
+
+
+def canonical_json(value: Any) -> str:
+    """Write a value as the one JSON text that hashes are taken of: sorted keys, no spaces."""
+    return json.dumps(
+        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+    )
+
+
+def sha256_hex(text: str | bytes) -> str:
+    """Return the SHA-256 of a text, in UTF-8, or of bytes."""
+    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+
+
+LABELS_HELP = "what the match becomes: A, B or TIE for pairs; any verdict for single answers"
+
+
+class RegexParser(Model):
+    """The first match of a regular expression; its group `verdict`, or 1, or the whole match."""
+
+    regex: str = Field(min_length=1)
+    labels: dict[str, str] | None = Field(default=None, description=LABELS_HELP)
+    ignore_case: bool = False
+
+
+class JsonParser(Model):
+    """One field of a JSON object in the completion; a dotted path descends."""
+
+    field: str = Field(alias="json", min_length=1)
+    labels: dict[str, str] | None = Field(default=None, description=LABELS_HELP)
+    ignore_case: bool = False
+
+
+class ScoreRange(Model):
+    """Admissible scores: `min`, `min + step`, ..., up to `max`."""
+
+    min: float
+    max: float
+    step: float = Field(default=1.0, gt=0)
+    regex: str | None = Field(default=None, description="where the number stands; group 1")
+
+
+class ScoreParser(Model):
+    """A number in a declared range; one that is off the range or the grid is `invalid`."""
+
+    score: ScoreRange
+
+
+def _kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "name"
+    keys = value if isinstance(value, dict) else getattr(value, "__dict__", {})
+    for key, kind in (("regex", "regex"), ("json", "json"), ("field", "json"), ("score", "score")):
+        if key in keys:
+            return kind
+    return None
+
+
+ParserSpec = Annotated[
+    Annotated[str, Tag("name")]
+    | Annotated[RegexParser, Tag("regex")]
+    | Annotated[JsonParser, Tag("json")]
+    | Annotated[ScoreParser, Tag("score")],
+    Discriminator(_kind),
+]
+"""A name (`first-line`, or an entry point of the group `judgelaw.parsers`) or one of the models."""
+
+
+PROVIDERS = ("openai-chat", "openai-completions", "anthropic", "embedded", "simulated")
+"""Built-in providers; an entry point of the group `judgelaw.judges` adds its own name."""
+
+Wire = Literal["openai-chat", "openai-completions", "anthropic", "simulated"]
+SeedPolicy = Literal["sent", "logical", "none"]
+
+LITERAL = "literal:"
+"""Declares that the value of a header is no secret. Runs frozen before have values without it."""
+
+AMENDABLE = ("base_url", "api_key", "headers", "price", "batch", "model_path")
+"""Fields that reach a judge without being part of what it is: they may change between sessions."""
+
+
+class Decoding(Model):
+    """Sampling parameters; what is absent is not sent."""
+
+    temperature: Annotated[float, Field(ge=0)] | None = None
+    top_p: Share | None = None
+    top_k: int | None = None
+    min_p: Share | None = None
+    max_tokens: PositiveInt | None = None
+    max_completion_tokens: PositiveInt | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    repetition_penalty: PositiveFloat | None = None
+    reasoning_effort: str | None = None
+    seed: int | None = None
+    logprobs: bool | PositiveInt | None = None
+    top_logprobs: PositiveInt | None = None
+
+
+class Price(Model):
+    """What a judge costs, in US dollars per million tokens."""
+
+    input_per_mtok: Annotated[float, Field(ge=0)]
+    output_per_mtok: Annotated[float, Field(ge=0)]
+    cached_input_per_mtok: Annotated[float, Field(ge=0)] | None = None
+
+
+class Batch(Model):
+    """Ask through the provider's batch interface: cheaper, and hours later.
+
+    Attributes:
+        chunk: calls in one batch.
+        at_once: batches that wait at the provider at the same time.
+        poll_s: seconds between two looks at them.
+        window: how long the provider may take, where it lets one choose.
+    """
+
+    chunk: Annotated[int, Field(ge=1, le=50_000)] = 1_000
+    at_once: PositiveInt = 4
+    poll_s: PositiveFloat = 60.0
+    window: str = "24h"
+
+
+class ChatTemplate(Model):
+    """A chat template rendered here, so that the server sees one frozen prompt text.
+
+    Attributes:
+        path: the Jinja file, relative to the study; its text is frozen with the run.
+        text: the template itself, in place of a file.
+        sha256: the expected hash of the text, checked at load.
+        bos, eos: what `bos_token` and `eos_token` stand for in the template.
+        server_adds_bos: whether the server puts a BOS token before the prompt that it is sent.
+        strip_bos: take the template's leading BOS away, for servers that add their own.
+        special: further control tokens; item text that holds one is refused.
+        variables: constants that the template reads, such as a date.
+    """
+
+    path: str | None = None
+    text: str | None = None
+    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    bos: str | None = None
+    eos: str | None = None
+    server_adds_bos: bool = True
+    strip_bos: bool = False
+    special: tuple[str, ...] = ()
+    variables: dict[str, str | int | float | bool] = Field(default_factory=dict)
+
+
+class FinalChannel(Model):
+    """Read only what follows the last `start` marker, up to the first `end` marker."""
+
+    start: str = Field(min_length=1)
+    end: tuple[str, ...] = ()
+
+
+class LawCell(Model):
+    """The law of the cells that match; what is absent matches everything."""
+
+    item: str | None = None
+    prompt: str | None = None
+    order: str | None = None
+    verdicts: dict[str, Share]
+
+
+class Law(Model):
+    """The known law of a simulated judge: the first cell that matches, else `verdicts`.
+
+    Or a `world`, which gives every cell its law from a base and declared effects:
+    `{base: [0.4, 0.3, 0.2, 0.1], prompt: 0.01, order: 0.05, item_spread: 0.1}`.
+    """
+
+    verdicts: dict[str, Share] | None = None
+    cells: tuple[LawCell, ...] = ()
+    world: dict[str, Any] | None = None
+
+
+class JudgeSpec(Model):
+    """A judge, frozen: provider, model, renderer, decoding, terminal rule and parser.
+
+    Attributes:
+        name: what the calls table calls it.
+        provider: who answers.
+        wire: the body format, where the provider leaves a choice.
+        seed: `sent` in the request, `logical` (recorded, not sent) or `none`.
+        truncated: the terminal rule, what a completion cut at its cap becomes.
+        truncated_on: finish reasons that mean cut.
+        complete_on: if given, every other finish reason makes the output invalid.
+        final_channel: where the answer stands when the text carries a reasoning channel.
+        content_filter: codes or words of a 400 reply that mean a filtered completion.
+        batch: ask through the provider's batch interface.
+        extra: further fields of the request body, sent as they are.
+        family, contract: the judge that a `grid` expanded, and this one's levels.
+    """
+
+    name: Name
+    provider: str
+    wire: Wire | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    headers: dict[str, str] = Field(
+        default_factory=dict,
+        description="env:NAME for a secret, literal:TEXT for what everybody may read",
+    )
+    model: str = Field(min_length=1)
+    revision: str | None = None
+    system: str | None = None
+    template: ChatTemplate | None = None
+    decoding: Decoding = Decoding()
+    stop: tuple[str, ...] = ()
+    extra: dict[str, Any] = Field(default_factory=dict)
+    seed: SeedPolicy = "sent"
+    parser: ParserSpec = "first-line"
+    truncated: Literal["invalid", "parse"] = "invalid"
+    truncated_on: tuple[str, ...] = ("length", "max_tokens", "model_context_window_exceeded")
+    complete_on: tuple[str, ...] | None = None
+    final_channel: FinalChannel | None = None
+    content_filter: tuple[str, ...] = ()
+    price: Price | None = None
+    batch: Batch | None = None
+    grammar: str | None = None
+    law: Law | None = None
+    model_path: str | None = None
+    n_parallel: PositiveInt = 1
+    n_ctx: PositiveInt = 4096
+    threads: PositiveInt | None = None
+    prime: bool = True
+    family: str | None = None
+    contract: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _choose_defaults(cls, data: Any) -> Any:
+        """Fill in what a short form leaves out."""
+        if not isinstance(data, dict):
+            return data
+        # Data that passes through here counts as Python's, where a list is no tuple.
+        filled = {key: value if key == "extra" else _tuples(value) for key, value in data.items()}
+        if "seed" not in filled and _speaks_anthropic(filled):
+            filled["seed"] = "logical"
+        if isinstance(filled.get("base_url"), str):
+            filled["base_url"] = filled["base_url"].rstrip("/")
+        if isinstance(filled.get("template"), str):
+            filled["template"] = {"path": filled["template"]}
+        return filled
+
+    def __hash__(self) -> int:
+        """Hash by content: equal judges have equal fingerprints."""
+        return hash(self.fingerprint)
+
+    @property
+    def body(self) -> Wire | None:
+        """The body format that is sent, or None where an entry point did not name one."""
+        if self.wire is not None:
+            return self.wire
+        if self.provider == "embedded":
+            return "openai-chat"
+        return self.provider if self.provider in PROVIDERS else None  # type: ignore[return-value] # PROVIDERS are wires
+
+    @property
+    def api_key_variable(self) -> str | None:
+        """The environment variable that holds the key."""
+        return None if self.api_key is None else self.api_key.removeprefix("env:")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the configuration; the same judge at another address keeps it."""
+        return sha256_hex(canonical_json({"schema": "judgelaw.judge/1", **self.identity()}))
+
+    def identity(self) -> dict[str, Any]:
+        """Return what the judge is, as JSON; a template stands for its text, not for its path."""
+        values = self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude=set(AMENDABLE)
+        )
+        values["seed"] = self.seed
+        if self.batch is not None:
+            # Which interface answers is part of what the judge is; how it is used is not.
+            values["batch"] = {"window": self.batch.window}
+        if self.model_path is not None:
+            # The same file in another folder is the same judge.
+            values["model_path"] = PurePath(self.model_path).name
+        if self.template is not None:
+            values["template"].pop("path", None)
+        return values
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(inner) for key, inner in value.items()}
+    return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value
+
+
+def _speaks_anthropic(data: dict[str, Any]) -> bool:
+    return "anthropic" in (data.get("provider"), data.get("wire"))
+
+
+PARSERS_GROUP = "judgelaw.parsers"
+DISPLAYED = ("A", "B", "TIE")

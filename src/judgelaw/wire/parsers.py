@@ -1,0 +1,403 @@
+"""From a completion to a verdict: terminal rule, final channel, parser, restoration.
+
+Parsers: from the text of a completion to the label as displayed. Frozen, versioned, pure.
+
+A parser never changes once released: a better rule gets the next version and `reparse`.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from judgelaw.errors import InputError
+from judgelaw.tensor import INVALID
+from judgelaw.wire.judge_spec import (
+    DISPLAYED,
+    PARSERS_GROUP,
+    FinalChannel,
+    JsonParser,
+    JudgeSpec,
+    RegexParser,
+    ScoreParser,
+    canonical_json,
+    sha256_hex,
+)
+from judgelaw.wire.parser_child import pattern_finder
+from judgelaw.wire.reply import Completion, Verdict
+
+Parser = Callable[[str], str | None]
+"""Takes the text of a completion, gives the displayed label, or None where it finds none."""
+
+VERSIONS = {"first-line": 1, "regex": 1, "json": 1, "score": 1}
+
+READ_AT_MOST = 100_000
+"""Characters that a regular expression is shown: ten megabytes of text must not stall a run."""
+
+_NUMBER = r"[-+]?\d+(?:\.\d+)?"
+_TOLERANCE = 1e-9
+
+_DECODER = json.JSONDecoder()
+_DEEPEST = 400
+"""Levels of JSON that are decoded: fewer than any stack of Python allows."""
+_STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+_VALUE = (
+    rf"(?P<object>\{{)|(?P<array>\[)|(?P<scalar>{_STRING}|true|false|null|NaN|-?Infinity|"
+    r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
+)
+_KEY = rf"(?P<key>{_STRING}[ \t\n\r]*:)"
+_TOKENS = {
+    expected: re.compile(rf"[ \t\n\r]*(?:{choice})")
+    for expected, choice in {
+        "value": _VALUE,
+        "first value": rf"(?P<end>\])|{_VALUE}",
+        "key": _KEY,
+        "first key": rf"(?P<end>\}})|{_KEY}",
+        "rest of object": r"(?P<comma>,)|(?P<end>\})",
+        "rest of array": r"(?P<comma>,)|(?P<end>\])",
+    }.items()
+}
+"""What JSON may hold next, by what came before; as Python's decoder has it."""
+
+
+def build(judge: JudgeSpec, find: Parser | None = None) -> Parser:
+    """Return the parser that a judge declares.
+
+    Args:
+        judge: the judge.
+        find: what does the part that `foreign_part` names, in place of doing it here.
+    """
+    spec = judge.parser
+    if isinstance(spec, RegexParser):
+        return regex(spec, find)
+    if isinstance(spec, JsonParser):
+        return json_field(spec)
+    if isinstance(spec, ScoreParser):
+        return score(spec, find)
+    return first_line if spec == "first-line" else find or _foreign(spec)
+
+
+def foreign_part(judge: JudgeSpec) -> dict[str, Any] | None:
+    """Return the part of a judge's parser that may take any time, as `parser_child` takes it.
+
+    None where every step is ours, and linear in the text.
+    """
+    spec = judge.parser
+    if isinstance(spec, RegexParser):
+        return {"regex": spec.regex, "ignore_case": spec.ignore_case, "named": True}
+    if isinstance(spec, ScoreParser) and spec.score.regex:
+        return {"regex": spec.score.regex, "ignore_case": False, "named": False}
+    if isinstance(spec, str) and spec != "first-line":
+        return {"group": PARSERS_GROUP, "name": _entry_point(spec).name}
+    return None
+
+
+def kind(judge: JudgeSpec) -> str:
+    """Return the parser's name and version, `first-line/1`."""
+    spec = judge.parser
+    if isinstance(spec, str):
+        version = VERSIONS.get(spec)
+        return f"{spec}/{version or _version(spec)}"
+    name = {RegexParser: "regex", JsonParser: "json", ScoreParser: "score"}[type(spec)]
+    return f"{name}/{VERSIONS[name]}"
+
+
+def wanted(judge: JudgeSpec) -> str:
+    """Say in words what the parser of a judge looks for."""
+    spec = judge.parser
+    if isinstance(spec, RegexParser):
+        return f"regex wants a match of {spec.regex}{_among(spec.labels)}"
+    if isinstance(spec, JsonParser):
+        return f"json wants an object with the field {spec.field}{_among(spec.labels)}"
+    if isinstance(spec, ScoreParser):
+        s = spec.score
+        return f"score wants a number from {s.min:g} to {s.max:g} in steps of {s.step:g}"
+    if spec == "first-line":
+        return "first-line wants exactly A, B or TIE in the first line"
+    return f"{spec} found no label in it"
+
+
+def _among(labels: dict[str, str] | None) -> str:
+    return f" that reads {', '.join(labels)}" if labels else ""
+
+
+def first_line(text: str) -> str | None:
+    """Read the first non-empty line if it is exactly A, B or TIE (the paper's rule).
+
+    Blanks around the label are no part of it; case is.
+    """
+    label = text.lstrip().partition("\n")[0].rstrip()
+    return label if label in DISPLAYED else None
+
+
+def regex(spec: RegexParser, find: Parser | None = None) -> Parser:
+    """Read the first match: its group `verdict`, or its first group, or the whole of it."""
+    find = find or pattern_finder(spec.regex, ignore_case=spec.ignore_case)
+    label = _labeller(spec.labels, ignore_case=spec.ignore_case)
+
+    def read(text: str) -> str | None:
+        found = find(text[:READ_AT_MOST])
+        return None if found is None else label(found)
+
+    return read
+
+
+def json_field(spec: JsonParser) -> Parser:
+    """Read one field of the first JSON object in the text; a dotted path descends."""
+    label = _labeller(spec.labels, ignore_case=spec.ignore_case)
+    steps = spec.field.split(".")
+
+    def read(text: str) -> str | None:
+        value: Any = _first_object(text[:READ_AT_MOST])
+        for step in steps:
+            value = value.get(step) if isinstance(value, dict) else None
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return None
+        return label(value if isinstance(value, str) else _plain(value))
+
+    return read
+
+
+def score(spec: ScoreParser, find: Parser | None = None) -> Parser:
+    """Read a number on the declared grid; the verdict is the number in plain digits."""
+    low, high, step = spec.score.min, spec.score.max, spec.score.step
+    find = find or pattern_finder(spec.score.regex or _NUMBER, named=False)
+
+    def read(text: str) -> str | None:
+        found = find(text[:READ_AT_MOST])
+        try:
+            value = float(found) if found is not None else math.nan
+        except ValueError:
+            return None
+        steps = (value - low) / step
+        on_grid = math.isfinite(steps) and abs(steps - round(steps)) < _TOLERANCE
+        return _plain(value) if on_grid and low <= value <= high else None
+
+    return read
+
+
+def _labeller(labels: dict[str, str] | None, *, ignore_case: bool) -> Parser:
+    """Map what was matched to a label; without a map, to itself."""
+
+    def fold(text: str) -> str:
+        return text.strip().casefold() if ignore_case else text.strip()
+
+    if labels is None:
+        known = {fold(label): label for label in DISPLAYED}
+        return lambda found: known.get(fold(found), found.strip() or None)
+    table = {fold(found): label for found, label in labels.items()}
+    return lambda found: table.get(fold(found))
+
+
+def _first_object(text: str) -> Any:
+    """Decode the first JSON object in a text that may have words or a fence around it.
+
+    One that is nested too deeply is passed over, as one that is no JSON is.
+    """
+    for start in _object_starts(text):
+        try:
+            return _DECODER.raw_decode(text, start)[0]
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _object_starts(text: str) -> Iterator[int]:
+    """Yield where a whole object starts: the first brace on trust, then those that were read.
+
+    Decoding from every brace would take quadratic time. One pass from a brace tells of all the
+    braces that it meets whether their objects are whole: those still open where it fails are not.
+    Only braces inside its strings need a pass of their own, so that no character is seen by more
+    than two.
+    """
+    start = text.find("{")
+    if start == -1:
+        return
+    yield start
+    known: dict[int, bool] = {}
+    while start != -1:
+        if start not in known:
+            _survey(text, start, known)
+        if known[start]:
+            yield start
+        start = text.find("{", start + 1)
+
+
+def _survey(text: str, start: int, known: dict[int, bool]) -> None:
+    """Read JSON from a brace on; note for each brace met whether a whole object starts there."""
+    opened: list[tuple[int, int]] = []
+    """Where each container that is still open starts, and how deep it is so far."""
+    place, expected = start, "value"
+    while True:
+        token = _TOKENS[expected].match(text, place)
+        if token is None:
+            break
+        place, what = token.end(), token.lastgroup or ""
+        if what in {"object", "array"}:
+            opened.append((token.end() - 1, 1))
+        elif what == "end":
+            where, depth = opened.pop()
+            known[where] = depth <= _DEEPEST
+            if not opened:
+                return
+            above, so_far = opened[-1]
+            opened[-1] = (above, max(so_far, depth + 1))
+        inside = opened[-1][0]
+        expected = _after(what, in_object=text[inside] == "{")
+    known.update((where, False) for where, _ in opened)
+    known.setdefault(start, False)
+
+
+def _after(what: str, *, in_object: bool) -> str:
+    """Say what may follow a token of JSON."""
+    if what == "object":
+        return "first key"
+    if what == "array":
+        return "first value"
+    if what == "key":
+        return "value"
+    if what == "comma":
+        return "key" if in_object else "value"
+    return "rest of object" if in_object else "rest of array"
+
+
+def _plain(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def _foreign(name: str) -> Parser:
+    parser: Parser = _entry_point(name).load()
+    return parser
+
+
+def _version(name: str) -> str:
+    distribution = _entry_point(name).dist
+    return distribution.version if distribution is not None else "0"
+
+
+def _entry_point(name: str) -> Any:
+    for point in entry_points(group=PARSERS_GROUP, name=name):
+        return point
+    raise InputError(f"parser {name!r} is not installed; install the package that provides it")
+
+
+TIE = "tie"
+RAN_OUT = "parser timeout"
+"""Why a verdict is invalid where the parser had no time left: true of one reading on one machine,
+so that nobody can derive it again."""
+
+_RESTORED = {
+    "AB": {"A": "candidate_1", "B": "candidate_2", "TIE": TIE},
+    "BA": {"A": "candidate_2", "B": "candidate_1", "TIE": TIE},
+}
+_CONTRACT = ("parser", "truncated", "truncated_on", "complete_on", "final_channel")
+_HASH_DIGITS = 8
+
+
+def parse(
+    judge: JudgeSpec, completion: Completion, order: str, parser: Parser | None = None
+) -> Verdict:
+    """Read one completion under the judge's contract, with candidates restored.
+
+    Args:
+        judge: whose contract.
+        completion: what was said.
+        order: in which order candidates were shown.
+        parser: the judge's parser as somebody else runs it; by default it runs here, for as long
+            as it takes.
+    """
+    text, reason = text_to_read(judge, completion)
+    displayed = None if text is None else (parser or _parser(judge))(text)
+    if text is not None and displayed is None:
+        reason = "no label"
+    name = parser_name(judge)
+    if displayed is None:
+        return Verdict(verdict=INVALID, parser=name, displayed=None, reason=reason)
+    verdict = restore(displayed, order)
+    if verdict is None:
+        return Verdict(verdict=INVALID, parser=name, displayed=displayed, reason="unknown label")
+    return Verdict(verdict=verdict, parser=name, displayed=displayed, reason="parsed")
+
+
+def ran_out(judge: JudgeSpec) -> Verdict:
+    """Return what a completion counts as whose parser ran out of time."""
+    name = parser_name(judge)
+    return Verdict(verdict=INVALID, parser=name, displayed=None, reason=RAN_OUT)
+
+
+def restore(displayed: str, order: str) -> str | None:
+    """Map a displayed label to the candidate that stood there; None where it names neither.
+
+    Single answers have no order: their label is the verdict.
+    """
+    if order == "single":
+        return displayed
+    if order not in _RESTORED:
+        raise InputError(f"order {order!r}, must be AB, BA or single")
+    return _RESTORED[order].get(displayed)
+
+
+def display(verdict: str, order: str) -> str:
+    """Map a verdict to the label that shows it: the inverse of `restore`."""
+    if order == "single":
+        return verdict
+    shown = {restored: label for label, restored in _RESTORED[order].items()}
+    return shown[verdict]
+
+
+@lru_cache(maxsize=256)
+def parser_name(judge: JudgeSpec) -> str:
+    """Name the reading contract: parser, version and a hash of every rule that decides.
+
+    Two judges with the same name here read every completion alike.
+    """
+    rules = judge.model_dump(mode="json", by_alias=True, include=set(_CONTRACT))
+    return f"{kind(judge)}#{sha256_hex(canonical_json(rules))[:_HASH_DIGITS]}"
+
+
+@lru_cache(maxsize=256)
+def _parser(judge: JudgeSpec) -> Parser:
+    return build(judge)
+
+
+def text_to_read(judge: JudgeSpec, completion: Completion) -> tuple[str | None, str]:
+    """Return what the parser of a judge is shown, or None and why it is shown nothing."""
+    refused = _refused(judge, completion)
+    if refused is not None:
+        return None, refused
+    text = completion.text or ""
+    if judge.final_channel is not None:
+        final = _final(text, judge.final_channel)
+        if final is None:
+            return None, "no final channel"
+        text = final
+    if not text.strip():
+        return None, "empty"
+    return text, ""
+
+
+def _refused(judge: JudgeSpec, completion: Completion) -> str | None:
+    """Apply what makes an output invalid before its text is read."""
+    if completion.content_filtered:
+        return "content filtered"
+    if completion.finish_reason in judge.truncated_on:
+        if judge.truncated == "invalid":
+            return "truncated"
+    elif judge.complete_on is not None and completion.finish_reason not in judge.complete_on:
+        return "unexpected finish"
+    if completion.refusal is not None and not (completion.text or "").strip():
+        return "refusal"
+    return None
+
+
+def _final(text: str, channel: FinalChannel) -> str | None:
+    before, mark, final = text.rpartition(channel.start)
+    del before
+    if not mark:
+        return None
+    for end in channel.end:
+        final = final.partition(end)[0]
+    return final

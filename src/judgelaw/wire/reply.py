@@ -1,0 +1,292 @@
+"""What comes back from a judge, and what it counts as."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import mktime_tz, parsedate_tz
+from enum import Enum, StrEnum, auto
+from typing import Any
+
+from judgelaw.words import words
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completion:
+    """One finished answer.
+
+    Attributes:
+        text: what the model wrote for the reader, None where the provider sent none.
+        finish_reason: why it stopped, in the provider's word.
+        refusal: the provider's refusal text, if it keeps refusals apart.
+        content_filtered: the provider withheld the answer under a rule that the judge names.
+    """
+
+    text: str | None
+    finish_reason: str | None = None
+    refusal: str | None = None
+    content_filtered: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What a completion counts as.
+
+    Attributes:
+        verdict: the verdict with candidates restored, `invalid` at worst.
+        parser: the versioned name of the rule that read it.
+        displayed: the label as the model wrote it, None where there is none.
+        reason: `parsed`, or why the verdict is `invalid`.
+    """
+
+    verdict: str
+    parser: str
+    displayed: str | None
+    reason: str
+
+
+class Consequence(Enum):
+    """What a failure means for the run."""
+
+    RETRY = auto()
+    """A byte-identical request follows, after a while."""
+    STOP_JUDGE = auto()
+    """The provider rejects what this judge asks: asking again would not help."""
+    STOP_RUN = auto()
+    """The provider refuses the key or the account: nothing is sent any more."""
+
+
+class FailureKind(StrEnum):
+    """Every way in which an attempt ends without a completion."""
+
+    NO_CONNECTION = "no_connection"
+    TIMEOUT = "timeout"
+    RESET = "reset"
+    CUT = "cut"
+    BAD_HTTP = "bad_http"
+    NOT_JSON = "not_json"
+    NO_COMPLETION = "no_completion"
+    ERROR_OBJECT = "error_object"
+    TOO_LARGE = "too_large"
+    INTERRUPTED = "interrupted"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    BUSY = "busy"
+    THROTTLED = "throttled"
+    SERVER_ERROR = "server_error"
+    REDIRECTED = "redirected"
+    REJECTED = "rejected"
+    REFUSED = "refused"
+
+    @property
+    def consequence(self) -> Consequence:
+        """Return what this kind of failure means for the run."""
+        if self is FailureKind.REFUSED:
+            return Consequence.STOP_RUN
+        if self in (FailureKind.REJECTED, FailureKind.REDIRECTED):
+            return Consequence.STOP_JUDGE
+        return Consequence.RETRY
+
+    @property
+    def at_risk(self) -> bool:
+        """Whether the provider may have answered, and charged, all the same."""
+        return self in _PERHAPS_ANSWERED
+
+
+_PERHAPS_ANSWERED = frozenset(
+    {
+        FailureKind.TIMEOUT,
+        FailureKind.RESET,
+        FailureKind.CUT,
+        FailureKind.BAD_HTTP,
+        FailureKind.NOT_JSON,
+        FailureKind.TOO_LARGE,
+        FailureKind.INTERRUPTED,
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """A complete reply; headers are asked for by lower-case names, and none is stored."""
+
+    status: int
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """An attempt without a completion, in the provider's words where it gave some."""
+
+    kind: FailureKind
+    detail: str
+    status: int | None = None
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """A completion, and what the provider says of it.
+
+    Attributes:
+        completion: what was said.
+        input_tokens, output_tokens, cached_tokens: usage as reported, None where it was not.
+        model, fingerprint, response_id, echoed_seed: as returned.
+        replayed: the reply names itself as served from a cache.
+    """
+
+    completion: Completion
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    model: str | None = None
+    fingerprint: str | None = None
+    response_id: str | None = None
+    echoed_seed: int | None = None
+    replayed: bool = False
+
+
+_REFUSED = frozenset({401, 402, 403})
+_BUSY = frozenset({408, 409, 425})
+_THROTTLED = 429
+_FILTERABLE = 400
+_CACHE_HEADERS = ("x-cache", "cf-cache-status", "x-litellm-cache-hit", "helicone-cache")
+
+
+def read_json(reply: Reply) -> dict[str, Any] | Failure:
+    """Return the JSON object of a reply.
+
+    Bytes that are not UTF-8 are no JSON: providers serialise completions, so such bytes were
+    damaged on the way and the reply counts as cut, whatever the model said.
+    """
+    try:
+        value = json.loads(reply.body.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        size = len(reply.body)
+        return Failure(
+            kind=FailureKind.NOT_JSON,
+            status=reply.status,
+            detail=words(f"status {reply.status} with {size} bytes that are no JSON: {error}"),
+        )
+    if isinstance(value, dict):
+        return value
+    return Failure(
+        kind=FailureKind.NO_COMPLETION,
+        status=reply.status,
+        detail=f"status {reply.status} with a JSON {type(value).__name__} in place of an object",
+    )
+
+
+def read_status(
+    reply: Reply, *, content_filter: Sequence[str], now: float
+) -> Answer | Failure | None:
+    """Judge a reply by its status; None for a 2xx, whose body decides."""
+    status = reply.status
+    if 200 <= status < 300:  # noqa: PLR2004 - the range of success
+        return None
+    error = error_of(reply)
+    if status == _FILTERABLE and _names(error, content_filter):
+        return Answer(
+            completion=Completion(text=None, finish_reason="content_filter", content_filtered=True)
+        )
+    kind = kind_of(status, error)
+    return Failure(
+        kind=kind,
+        status=status,
+        detail=_said(reply, error),
+        retry_after=retry_after(reply, now) if kind.consequence is Consequence.RETRY else None,
+    )
+
+
+def kind_of(status: int, error: dict[str, Any]) -> FailureKind:
+    """Classify a status other than 2xx."""
+    if status in _REFUSED or (status == _THROTTLED and _names(error, ("insufficient_quota",))):
+        return FailureKind.REFUSED
+    if status == _THROTTLED:
+        return FailureKind.THROTTLED
+    if status in _BUSY:
+        return FailureKind.BUSY
+    if status >= 500:  # noqa: PLR2004 - the range of server errors, 520 and the like included
+        return FailureKind.SERVER_ERROR
+    if status >= 400:  # noqa: PLR2004 - the range of client errors
+        return FailureKind.REJECTED
+    return FailureKind.REDIRECTED
+
+
+def retry_after(reply: Reply, now: float) -> float | None:
+    """Return the seconds that the server asks to wait: a number or an HTTP date.
+
+    Whatever else the header says, it asks for nothing.
+    """
+    milliseconds = _seconds(reply.headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = reply.headers.get("retry-after")
+    seconds = _seconds(value)
+    if value is None or seconds is not None:
+        return seconds
+    when = _date(value)
+    return None if when is None else max(0.0, when - now)
+
+
+def _date(value: str) -> float | None:
+    """Return the Unix time of an HTTP date; None for anything that is none."""
+    try:
+        parts = parsedate_tz(value)
+        # Seconds are summed up, since a date beyond the calendar has no datetime.
+        return None if parts is None else float(mktime_tz(parts))
+    except (ArithmeticError, IndexError, LookupError, TypeError, ValueError):
+        # The standard library promises None for a bad date, and raises all of these.
+        return None
+
+
+def replayed(reply: Reply) -> bool:
+    """Whether the reply says that a cache served it."""
+    headers = reply.headers
+    if "age" in headers and (_seconds(headers["age"]) or 0) > 0:
+        return True
+    for name in _CACHE_HEADERS:
+        if name in headers and headers[name].lower().startswith(("hit", "true")):
+            return True
+    return False
+
+
+def error_of(reply: Reply) -> dict[str, Any]:
+    """Return the error object of a reply, empty where it has none."""
+    try:
+        value = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        return {}
+    error = value.get("error", value) if isinstance(value, dict) else {}
+    return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def said_in(error: dict[str, Any]) -> str:
+    """Return the provider's words of an error object."""
+    parts = [str(error[key]) for key in ("type", "code", "message") if error.get(key)]
+    return words(": ".join(parts) or json.dumps(error))
+
+
+def _said(reply: Reply, error: dict[str, Any]) -> str:
+    if error:
+        said = said_in(error)
+    else:
+        said = words(reply.body.decode("utf-8", "replace")) or "an empty body"
+    where = f" to {words(reply.headers['location'])}" if "location" in reply.headers else ""
+    return f"status {reply.status}{where}: {said}"
+
+
+def _names(error: dict[str, Any], rule: Sequence[str]) -> bool:
+    """Whether an error's code or type is one of the rule's words, or its message holds one."""
+    codes = {str(error.get(key)) for key in ("code", "type")}
+    message = str(error.get("message", "")).casefold()
+    return any(word in codes or word.casefold() in message for word in rule)
+
+
+def _seconds(value: str | None) -> float | None:
+    try:
+        seconds = float(value) if value is not None else None
+    except ValueError:
+        return None
+    # A NaN or an infinity is no time to wait; both fail the comparison.
+    return max(0.0, seconds) if seconds is not None and abs(seconds) < float("inf") else None

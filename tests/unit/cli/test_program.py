@@ -1,0 +1,82 @@
+"""Every way to end has its exit code, and says what happened in words."""
+
+import errno
+import os
+
+import click
+import pytest
+
+from judgelaw import errors
+from judgelaw.cli import program
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Plant a command that does what a test tells it to."""
+
+    def plant(action):
+        planted = click.Command("planted", callback=action)
+        monkeypatch.setattr(program.LazyGroup, "get_command", lambda *_: planted)
+        with pytest.raises(SystemExit) as stop:
+            program.main(["planted"])
+        return stop.value.code
+
+    return plant
+
+
+def raises(error):
+    def action():
+        raise error
+
+    return action
+
+
+def test_a_command_that_ends_well_exits_with_zero(command):
+    assert command(lambda: None) == 0
+
+
+def test_a_command_may_choose_its_exit_code(command):
+    assert command(lambda: 7) == 7
+
+
+@pytest.mark.parametrize(
+    "error", [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)]
+)
+def test_every_error_of_ours_is_one_line_and_its_exit_code(command, capsys, error):
+    assert command(raises(error("value, rule, remedy"))) == error.exit_code
+    assert capsys.readouterr().err == "judgelaw: value, rule, remedy\n"
+
+
+def test_a_bug_says_that_it_is_one(command, capsys):
+    assert command(raises(ZeroDivisionError("oops"))) == 70
+    shown = capsys.readouterr().err
+    assert "ZeroDivisionError: oops" in shown
+    assert "this is a bug" in shown
+
+
+def test_an_interrupt_says_that_state_is_saved(command, capsys):
+    assert command(raises(KeyboardInterrupt())) == 130
+    assert "saved" in capsys.readouterr().err
+
+
+def test_a_reader_that_left_is_no_error(command, monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    assert command(raises(BrokenPipeError())) == 0
+
+
+def test_an_unknown_command_suggests_the_near_one(capsys):
+    with pytest.raises(SystemExit) as stop:
+        program.main(["simlate"])
+    assert stop.value.code == 2
+    assert "did you mean 'simulate'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EIO])
+def test_a_disk_that_refuses_is_no_bug(command, capsys, number):
+    assert command(raises(OSError(number, "", "/some/file"))) == 3
+    said = capsys.readouterr().err
+    assert said.startswith(f"judgelaw: /some/file: {os.strerror(number)}; free the disk")
+
+
+def test_another_error_of_the_system_is_a_bug_still(command):
+    assert command(raises(OSError(errno.EINVAL, "odd"))) == 70

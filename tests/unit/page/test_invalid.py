@@ -1,0 +1,39 @@
+"""Invalid outputs: tables where there are some, one line where there are none."""
+
+import pytest
+
+from judgelaw.page.document import Source, plain
+from judgelaw.page.verdicts import invalid_section
+
+
+def source(rates, lost):
+    sensitivity = {
+        "title": "Treatments",
+        "columns": ["layer", "invalid_rate", "as_outcome"],
+        "rows": [["audit", rate, 0.01] for rate in rates],
+    }
+    complete = {
+        "title": "Complete cases",
+        "columns": ["layer", "items", "lost"],
+        "rows": [["audit", 16, n] for n in lost],
+    }
+    return Source.of({"tables": {"invalid_sensitivity": sensitivity, "complete_case": complete}})
+
+
+def test_one_line_where_nothing_is_invalid():
+    section = invalid_section(source([0.0, 0.0], [0, 0]))
+    (said,) = section.blocks
+    assert plain(said.paragraphs[0]).startswith("No output was invalid and no item is lost")
+
+
+@pytest.mark.parametrize(
+    ("rates", "lost"), [([0.0, 0.001], [0, 0]), ([0.0], [1]), ([], [0]), ([None], [0])]
+)
+def test_tables_where_something_is_invalid_or_not_known(rates, lost):
+    kinds = [block.kind for block in invalid_section(source(rates, lost)).blocks]
+    assert kinds[0] == "prose"
+    assert kinds.count("table") == bool(rates) + bool(lost)
+
+
+def test_nothing_without_tables():
+    assert invalid_section(Source.of({"tables": {}})) is None

@@ -1,0 +1,123 @@
+"""The map of prompts claims no more than the shuffling test, and says how prompts begin."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from judgelaw.acquire import acquire
+from judgelaw.page import OPENS, PART, opening
+from judgelaw.page.document import Source, TableView, plain
+from judgelaw.page.explorer import openings
+from judgelaw.page.prompts_and_orders import distance_map, distances, order, prompts, told_apart
+from judgelaw.runs.folder import read_run
+from judgelaw.tensor import VerdictTensor
+from servers.study import frozen_study, simulated_judge
+from support.reports import analysed, tensor
+
+EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
+
+
+def judge(p, names=("a", "b", "c")):
+    squared = [
+        [0.0 if i == j else 0.01 * (i + j) for j in range(len(names))] for i in range(len(names))
+    ]
+    return Source.of(
+        {
+            "prompt_distances": {"prompts": list(names), "squared": squared},
+            "permutation": {"prompt": {"p": p}},
+        }
+    )
+
+
+def shown(*args):
+    with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
+        return prompts(*args)
+
+
+def strengths(source, **how):
+    spec = distance_map(distances(source), width=500, **how)
+    layers = spec.get("layer") or spec["concat"][0]["layer"]
+    return [row["strength"] for row in layers[0]["data"]["values"]]
+
+
+def test_the_lean_of_every_prompt_is_shown_with_its_interval():
+    """One prompt that leans to the answer shown first, among prompts that do not."""
+    laws = np.full((20, 3, 2, 4), [0.45, 0.45, 0.1, 0.0])
+    laws[:, 1, 0], laws[:, 1, 1] = [0.75, 0.15, 0.1, 0.0], [0.15, 0.75, 0.1, 0.0]
+    calls = VerdictTensor.from_laws(laws, repeats=4, seed=1, orders=("AB", "BA"))
+    (found,) = analysed({(None, "j"): calls}).to_json()["judges"].values()
+    with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
+        section = order(Source.of(found), calls)
+    (table,) = [b for b in section.blocks if isinstance(b, TableView)]
+    assert [plain(row[3]) for row in table.rows] == ["neither", "first", "neither"]
+    lean = found["prompt_leans"][1]
+    number = table.rows[1][1][0]
+    assert (number.value, number.path) == (lean["lean"], "prompt_leans[1].lean")
+    assert plain(table.rows[1][2]) == "[{:.3f}, {:.3f}]".format(*lean["interval"])
+    assert lean["interval"][0] < 0.6 < lean["interval"][1]
+
+
+def test_one_prompt_has_no_table_of_leans():
+    calls = tensor(prompts=1)
+    (found,) = analysed({(None, "j"): calls}).to_json()["judges"].values()
+    with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
+        section = order(Source.of(found), calls)
+    assert not [b for b in section.blocks if isinstance(b, TableView)]
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        (0.324, "No pair is told apart from the others by these calls"),
+        (0.05, "Furthest apart are b and c"),
+        (0.001, "Furthest apart are b and c"),
+        (None, "Furthest apart are b and c"),
+    ],
+)
+def test_a_pair_is_named_only_where_the_test_tells_prompts_apart(p, words):
+    section = shown(judge(p))
+    assert plain(section.blocks[0].paragraphs[0]).startswith(words)
+    assert told_apart(judge(p)) is words.startswith("Furthest")
+
+
+def test_what_may_be_noise_is_drawn_pale():
+    strong, pale = strengths(judge(0.01)), strengths(judge(0.5), pale=True)
+    assert max(strong) == pytest.approx(0.8)
+    assert max(pale) < 0.2
+    assert [s / max(strong) for s in strong] == pytest.approx([s / max(pale) for s in pale])
+
+
+def test_first_words_stand_beside_the_ids_that_are_known():
+    section = shown(judge(0.5), {"a": "Decide which", "c": "You are\u202e", "z": "unused"})
+    table = section.blocks[-1]
+    assert isinstance(table, TableView)
+    assert table.rows == ((("a",), ("Decide which",)), (("c",), ("You are⟨U+202E⟩",)))
+
+
+def test_without_texts_there_is_no_table_and_with_many_it_is_closed():
+    assert [b.kind for b in shown(judge(0.5)).blocks] == ["prose", "figure"]
+    names = [f"p{k}" for k in range(20)]
+    section = shown(judge(0.5, names), dict.fromkeys(names, "text"))
+    assert section.blocks[-1].summary == "How 20 prompts begin"
+
+
+def test_an_opening_is_one_line_of_whole_words():
+    assert opening(" Say\n\nA or  B ") == "Say A or B"
+    cut = opening("word " * 40)
+    assert len(cut) <= 74
+    assert set(cut.split()) == {"word", "…"}
+
+
+def test_openings_are_found_in_a_configuration_and_only_there():
+    frozen = {PART: {"a": {"sha256": "0", OPENS: "Decide"}, "b": {"sha256": "1"}}}
+    assert openings(frozen) == {"a": "Decide"}
+    assert openings({PART: "none"}) == openings({}) == openings(None) == {}
+
+
+def test_a_run_knows_how_its_prompts_begin(tmp_path):
+    frozen = frozen_study(tmp_path, [simulated_judge()])
+    acquire(frozen).raise_if_open()
+    found = openings(read_run(frozen.path, None).configuration)
+    assert found == {name: opening(t.text) for name, t in frozen.templates.items()}
+    assert all(found.values())

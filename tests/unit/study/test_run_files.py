@@ -1,0 +1,84 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from judgelaw.errors import IntegrityError, RunLockedError
+from judgelaw.study import file_sha256, read_sums, write_sums
+from judgelaw.study.run_files import PENDING, exclusive, recover, staged
+
+
+def stage(run: Path, **files: str) -> None:
+    with staged(run) as folder:
+        for name, text in files.items():
+            (folder / name).write_text(text)
+
+
+def test_staged_files_arrive_together_with_their_hashes(tmp_path):
+    stage(tmp_path, a="1", b="2")
+    assert (tmp_path / "a").read_text() == "1"
+    assert read_sums(tmp_path) == {name: file_sha256(tmp_path / name) for name in "ab"}
+    assert not (tmp_path / PENDING).exists()
+
+
+def test_a_failure_leaves_what_was_there(tmp_path):
+    stage(tmp_path, a="1")
+    before = read_sums(tmp_path)
+
+    def fail():
+        with staged(tmp_path) as folder:
+            (folder / "a").write_text("2")
+            raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        fail()
+    assert (tmp_path / "a").read_text() == "1"
+    assert read_sums(tmp_path) == before
+    assert not (tmp_path / PENDING).exists()
+
+
+def test_death_before_the_list_undoes_and_death_after_it_finishes(tmp_path):
+    """Rebuild the folder as a kill leaves it after each step, and recover."""
+    stage(tmp_path, a="1", b="1")
+    pending = tmp_path / PENDING
+    for moved in range(-1, 3):
+        pending.mkdir()
+        for name in "ab":
+            (pending / name).write_text("2")
+        if moved >= 0:
+            (pending / "COMMIT").write_text(json.dumps(["a", "b"]))
+        for name in "ab"[: max(moved, 0)]:
+            (pending / name).replace(tmp_path / name)
+        recover(tmp_path)
+        expected = "1" if moved < 0 else "2"
+        assert [(tmp_path / name).read_text() for name in "ab"] == [expected] * 2
+        assert not pending.exists()
+        for name in "ab":
+            (tmp_path / name).write_text("1")
+
+
+def test_sums_of_others_stay(tmp_path):
+    stage(tmp_path, a="1")
+    (tmp_path / "ledger").write_text("x")
+    write_sums(tmp_path, ["ledger"])
+    stage(tmp_path, b="2")
+    assert set(read_sums(tmp_path)) == {"a", "b", "ledger"}
+    lines = (tmp_path / "SHA256SUMS").read_text().splitlines()
+    assert lines == sorted(lines, key=lambda line: line.split("  ")[1])
+
+
+def test_a_broken_line_of_sums_is_named(tmp_path):
+    (tmp_path / "SHA256SUMS").write_text("no line\n")
+    with pytest.raises(IntegrityError, match="SHA256SUMS:1"):
+        read_sums(tmp_path)
+
+
+def test_two_processes_do_not_freeze_one_run(tmp_path):
+    with (
+        exclusive(tmp_path),
+        pytest.raises(RunLockedError, match="another process"),
+        exclusive(tmp_path),
+    ):
+        pass
+    with exclusive(tmp_path):
+        pass
