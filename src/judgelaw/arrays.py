@@ -28,7 +28,7 @@ _NAMED_AT_MOST = 5
 
 
 def as_array(x: ArrayLike, what: str) -> NDArray[Any]:
-    """Turn what was handed in into an array without masked entries, or say why it is none."""
+    """Turn what was handed in into an array; raise where it is none, or has masked entries."""
     try:
         array = np.asarray(x)
     except (TypeError, ValueError) as error:
@@ -197,7 +197,7 @@ SUM_TOLERANCE = 1e-9
 
 
 def check_laws(laws: ArrayLike, *, what: str = "law") -> NDArray[np.float64]:
-    """Return probability vectors along the last axis, or say which row is none and what would be.
+    """Return probability vectors along the last axis; raise for a row that is none.
 
     Raises:
         InputError: a row has fewer than two verdicts, a probability outside [0, 1], or a sum

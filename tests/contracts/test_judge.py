@@ -10,7 +10,7 @@ import pytest
 from judgelaw.acquire import acquire
 from judgelaw.acquire.engine import _session
 from judgelaw.errors import InputError
-from judgelaw.judges import Surroundings, open_judge
+from judgelaw.judges import JudgeContext, open_judge
 from judgelaw.judges.http import HttpJudge
 from judgelaw.study import request_for
 from judgelaw.wire import Answer, Failure, Reply
@@ -39,7 +39,7 @@ def ask(tmp_path, name, act=None, calls=3):
 
         async def session():
             async with _session() as http:
-                around = Surroundings(frozen=frozen, session=http, clock=time.time)
+                around = JudgeContext(frozen=frozen, session=http, clock=time.time)
                 async with open_judge(spec, around) as judge:
                     replies = [
                         await judge.ask(call, body)
@@ -117,6 +117,6 @@ def test_other_packages_add_judges(tmp_path, monkeypatch):
 def test_an_unknown_provider_lists_those_that_are_known(tmp_path):
     frozen = frozen_study(tmp_path, [simulated_judge()])
     spec = frozen.judges["sim"].model_copy(update={"provider": "nobody"})
-    around = Surroundings(frozen=frozen, session=None, clock=time.time)
+    around = JudgeContext(frozen=frozen, session=None, clock=time.time)
     with pytest.raises(InputError, match="'nobody' is unknown; there are openai-chat"):
         open_judge(spec, around)

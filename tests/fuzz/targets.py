@@ -20,10 +20,10 @@ from judgelaw.tables import read_tensors
 from judgelaw.tables.importers import Rules, import_log
 from judgelaw.wire import (
     Answer,
+    BatchStatus,
     Completion,
     Failure,
     JudgeSpec,
-    Look,
     Reply,
     decode,
     parse,
@@ -75,7 +75,7 @@ def batch(data: bytes) -> None:
         return
     reader = anthropic_batches if wire == b"anthropic" else openai_batches
     look = reader.read_batch(value)
-    assert isinstance(look, Look)
+    assert isinstance(look, BatchStatus)
     look.words.encode()
     line = reader.read_line(value)
     if isinstance(line, Reply):

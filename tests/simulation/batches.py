@@ -4,7 +4,17 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from judgelaw.wire import Answer, Entry, Failure, FailureKind, Look, Reply, Stage, Trace, decode
+from judgelaw.wire import (
+    Answer,
+    BatchStatus,
+    Entry,
+    Failure,
+    FailureKind,
+    LostBatch,
+    Reply,
+    Stage,
+    decode,
+)
 from simulation.provider import Provider
 
 _LONGEST_S = 20.0
@@ -59,22 +69,24 @@ class Batches:
         made = self._make(uid, entries)
         return await self._back() or made.name
 
-    async def find(self, uid: str, since: float) -> str | Trace | Failure:
+    async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
         del since
         if failure := await self._there() or await self._back():
             return failure
         self._let_arrive(self._now())
         if not self._keeps_names:
-            return Trace.UNKNOWN
-        return self._by_uid[uid].name if uid in self._by_uid else Trace.ABSENT
+            return LostBatch.UNKNOWN
+        return self._by_uid[uid].name if uid in self._by_uid else LostBatch.ABSENT
 
-    async def look(self, provider_id: str) -> Look | Failure:
+    async def look(self, provider_id: str) -> BatchStatus | Failure:
         if failure := await self._there() or await self._back():
             return failure
         ready = self._now() >= self._named(provider_id).ready_at
-        return Look(stage=Stage.ENDED if ready else Stage.WORKING, words="as the test says")
+        return BatchStatus(stage=Stage.ENDED if ready else Stage.WORKING, words="as the test says")
 
-    async def results(self, provider_id: str, look: Look) -> dict[str, Reply | Failure] | Failure:
+    async def results(
+        self, provider_id: str, look: BatchStatus
+    ) -> dict[str, Reply | Failure] | Failure:
         del look
         if failure := await self._there() or await self._back():
             return failure
@@ -83,7 +95,7 @@ class Batches:
             self._provider.deliver(call)
         return {call: Reply(status=200, body=body) for call, body in answers.items()}
 
-    async def cancel(self, provider_id: str) -> Look | Failure:
+    async def cancel(self, provider_id: str) -> BatchStatus | Failure:
         raise NotImplementedError(provider_id)
 
     def decode(self, reply: Reply) -> Answer | Failure:

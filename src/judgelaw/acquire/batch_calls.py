@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse, exhausted
+from judgelaw.acquire.budget import NOTHING, Cost, Meter, RunBudget, exhausted
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.retry import Halt
 from judgelaw.ledger import Ending, Ledger, Receipt, Reservation, Unsent
@@ -14,7 +14,7 @@ _NEVER = float("inf")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class CallUnderWay:
     """One call on its way: its attempt, its bytes, what was set aside, and which try it is."""
 
     reservation: Reservation
@@ -37,7 +37,7 @@ class BatchCalls:
         frozen: FrozenRun,
         spec: JudgeSpec,
         ledger: Ledger,
-        purse: Purse,
+        purse: RunBudget,
         record: Callable[[Ending], None],
         run_halt: Halt,
         effects: Effects,
@@ -53,7 +53,7 @@ class BatchCalls:
         self._effects = effects
         self._most_bytes = most_bytes
         self._after = -1
-        self._later: list[tuple[float, Asked]] = []
+        self._later: list[tuple[float, CallUnderWay]] = []
         self.lacking = False
         """Whether calls are put off until what is under way has settled."""
         self._exhausted = False
@@ -68,7 +68,7 @@ class BatchCalls:
         """When the next call may be tried again; infinite where none waits for that."""
         return min((at for at, _ in self._later), default=_NEVER)
 
-    async def gather(self, chunk: int) -> list[Asked]:
+    async def gather(self, chunk: int) -> list[CallUnderWay]:
         """Reserve the calls of one batch, as far as size and budget reach."""
         ready = await self._due(chunk)
         if len(ready) < chunk:
@@ -78,7 +78,7 @@ class BatchCalls:
             ready += self._next_tries(fresh)
         self._exhausted = not ready
         self.lacking = False
-        asked: list[Asked] = []
+        asked: list[CallUnderWay] = []
         size = 0
         for place, one in enumerate(ready):
             size += len(one.body)
@@ -89,18 +89,18 @@ class BatchCalls:
             asked.append(one)
         return asked
 
-    def resumed(self, reservations: Sequence[Reservation]) -> tuple[Asked, ...]:
+    def resumed(self, reservations: Sequence[Reservation]) -> tuple[CallUnderWay, ...]:
         """Set aside again what calls of an earlier session may cost."""
         asked = tuple(map(self._asked, reservations))
         for one in asked:
             self._purse.hold(one.cost)
         return asked
 
-    def again(self, one: Asked, delay_s: float) -> None:
+    def again(self, one: CallUnderWay, delay_s: float) -> None:
         """Let a call be tried again in a later batch."""
         self._later.append((self._effects.monotonic() + delay_s, one))
 
-    def rewind(self, asked: Sequence[Asked]) -> None:
+    def rewind(self, asked: Sequence[CallUnderWay]) -> None:
         """Let calls that were not asked after all be reserved anew."""
         first = min((one.reservation.call.position for one in asked), default=self._after + 1)
         self._after = min(self._after, first - 1)
@@ -108,17 +108,17 @@ class BatchCalls:
         for one in asked:
             self.settle(one, None, completed=False)
 
-    def settle(self, one: Asked, spent: Cost | None, *, completed: bool) -> None:
+    def settle(self, one: CallUnderWay, spent: Cost | None, *, completed: bool) -> None:
         """Replace what was set aside for a call by what it took."""
         self._purse.settle(one.cost, spent, completed=completed)
 
-    def answered(self, one: Asked, receipt: Receipt) -> bool:
+    def answered(self, one: CallUnderWay, receipt: Receipt) -> bool:
         """Take what an answer cost from the budget; return whether the provider said enough."""
         spent = self._meter.learn(one.body, receipt)
         self.settle(one, spent, completed=True)
         return spent is not None or not self._purse.needs_usage
 
-    def _next_tries(self, fresh: Sequence[Reservation]) -> list[Asked]:
+    def _next_tries(self, fresh: Sequence[Reservation]) -> list[CallUnderWay]:
         """Return calls of the schedule; those of an earlier session's batch may wait already."""
         names = {reservation.call.call_id for reservation in fresh}
         waiting = {one.entry.call_id: one for _, one in self._later if one.entry.call_id in names}
@@ -130,12 +130,12 @@ class BatchCalls:
             for reservation in fresh
         ]
 
-    def _asked(self, reservation: Reservation) -> Asked:
+    def _asked(self, reservation: Reservation) -> CallUnderWay:
         body = self._requests.body(reservation.call)
         cost = self._meter.estimate(body) if self._purse.needs_usage else NOTHING
-        return Asked(reservation=reservation, body=body, cost=cost)
+        return CallUnderWay(reservation=reservation, body=body, cost=cost)
 
-    async def _due(self, chunk: int) -> list[Asked]:
+    async def _due(self, chunk: int) -> list[CallUnderWay]:
         """Reserve the next attempts of calls that failed and have waited long enough."""
         now = self._effects.monotonic()
         due = [one for at, one in self._later if at <= now]
@@ -146,7 +146,7 @@ class BatchCalls:
             for one in due[:chunk]
         ]
 
-    def _put_off(self, rest: Sequence[Asked]) -> None:
+    def _put_off(self, rest: Sequence[CallUnderWay]) -> None:
         """Give back what does not fit now; it is the first to be reserved next time."""
         for one in rest:
             self._record(Unsent(reservation=one.reservation, ended_at=self._effects.clock()))
@@ -154,7 +154,7 @@ class BatchCalls:
                 # Its next attempt follows the one that was just given back.
                 self.again(replace(one, tried=one.tried - 1), 0.0)
 
-    async def _fits(self, one: Asked) -> bool:
+    async def _fits(self, one: CallUnderWay) -> bool:
         """Set the worst case of a call aside; stop the run where nothing can free more."""
         lacks, under_way = self._purse.lacks(one.cost), self._purse.under_way
         if lacks is None:

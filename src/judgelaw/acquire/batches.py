@@ -13,7 +13,7 @@ from functools import partial
 from typing import TypeVar
 from uuid import uuid4
 
-from judgelaw.acquire.batch_calls import Asked, BatchCalls
+from judgelaw.acquire.batch_calls import BatchCalls, CallUnderWay
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.retry import (
@@ -34,13 +34,13 @@ from judgelaw.wire import (
     Answer,
     Batch,
     BatchClient,
+    BatchStatus,
     Failure,
     FailureKind,
     JudgeSpec,
-    Look,
+    LostBatch,
     Reply,
     Stage,
-    Trace,
 )
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class Waiting:
     batch: int
     provider_id: str
     submitted_at: float
-    asked: tuple[Asked, ...]
+    asked: tuple[CallUnderWay, ...]
 
 
 class BatchLane:
@@ -118,7 +118,7 @@ class BatchLane:
 
     async def _run(self) -> None:
         waiting = await self._resume()
-        while not self.halt.called:
+        while not self.halt.stopped:
             if self._submits:
                 await self._fill(waiting)
             if not waiting and self._done():
@@ -131,15 +131,15 @@ class BatchLane:
     @property
     def _submits(self) -> bool:
         """Whether more may be asked; what a provider has already is collected all the same."""
-        return not (self._rules.cancel or self._reading.halt.called or self.halt.called)
+        return not (self._rules.cancel or self._reading.halt.stopped or self.halt.stopped)
 
     def _done(self) -> bool:
-        """Whether nothing is left to submit; in words where that was not wanted."""
+        """Whether nothing is left to submit; the reason, where that was not wanted."""
         if self._rules.cancel:
             words = f"judge {self._spec.name}: no batch waits at the provider any more"
-            self.halt.call(Reason.POSTPONED, words)
+            self.halt.stop(Reason.POSTPONED, words)
             return True
-        return self._calls.over or self._reading.halt.called
+        return self._calls.over or self._reading.halt.stopped
 
     async def _fill(self, waiting: list[Waiting]) -> None:
         """Submit batches until as many wait as may, or nothing more is to be asked now."""
@@ -170,7 +170,7 @@ class BatchLane:
                 await self._persist(partial(self._client.cancel, one.provider_id), _is_gone)
         return waiting
 
-    async def _find(self, left: OpenBatch, asked: Sequence[Asked]) -> str | None:
+    async def _find(self, left: OpenBatch, asked: Sequence[CallUnderWay]) -> str | None:
         """Find a batch whose name was never heard; where that fails it is lost, or was never."""
         # Always for the whole time: a clock that was set tells nothing about how long it has been.
         if not await self._sleep(_SETTLES_S):
@@ -180,9 +180,9 @@ class BatchLane:
             case str():
                 await self._ledger.note_batch(left.batch, "submitted", provider_id=found)
                 return found
-            case Trace.ABSENT:
+            case LostBatch.ABSENT:
                 await self._withdraw(left.batch, asked, "never submitted")
-            case Trace.UNKNOWN:
+            case LostBatch.UNKNOWN:
                 await self._orphan(left.batch, asked, "submitted, perhaps, and never heard of")
         return None
 
@@ -214,7 +214,7 @@ class BatchLane:
         return None if provider_id is None else _waiting(left, provider_id, asked)
 
     async def _created(
-        self, left: OpenBatch, asked: Sequence[Asked], made: str | Failure | None
+        self, left: OpenBatch, asked: Sequence[CallUnderWay], made: str | Failure | None
     ) -> str | None:
         if isinstance(made, str):
             await self._ledger.note_batch(left.batch, "submitted", provider_id=made)
@@ -228,9 +228,9 @@ class BatchLane:
         """Look at a batch; return whether it is over and everything in it has ended."""
         name = waiting.provider_id
         look = await self._persist(lambda: self._client.look(name), _is_gone)
-        if look is None or (isinstance(look, Look) and look.stage is Stage.WORKING):
+        if look is None or (isinstance(look, BatchStatus) and look.stage is Stage.WORKING):
             return False
-        if isinstance(look, Look) and look.stage is Stage.FAILED:
+        if isinstance(look, BatchStatus) and look.stage is Stage.FAILED:
             await self._refused(waiting, look)
             return True
         if isinstance(look, Failure):
@@ -249,10 +249,10 @@ class BatchLane:
         await self._ledger.note_batch(waiting.batch, "ended", detail=look.words)
         if look.stage is Stage.CANCELLED and not self._rules.cancel:
             words = f"judge {self._spec.name}: batch {name} was cancelled"
-            self.halt.call(Reason.POSTPONED, words)
+            self.halt.stop(Reason.POSTPONED, words)
         return True
 
-    def _end(self, one: Asked, sent_at: float, result: Reply | Failure) -> None:
+    def _end(self, one: CallUnderWay, sent_at: float, result: Reply | Failure) -> None:
         """Record how one call of a batch ended, and do what follows."""
         answer = self._client.decode(result) if isinstance(result, Reply) else result
         if isinstance(answer, Answer) and isinstance(result, Reply):
@@ -268,7 +268,7 @@ class BatchLane:
             else:
                 self._stop_for(decision, answer)
 
-    def _answered(self, one: Asked, sent_at: float, reply: Reply, answer: Answer) -> None:
+    def _answered(self, one: CallUnderWay, sent_at: float, reply: Reply, answer: Answer) -> None:
         receipt = receipt_of(answer, self._spec)
         self._record(
             Completed(
@@ -288,11 +288,11 @@ class BatchLane:
         said = f"judge {self._spec.name}: {failure.detail}"
         match decision:
             case StopJudge(refused=refused):
-                self.halt.call(Reason.REJECTED if refused else Reason.POSTPONED, said)
+                self.halt.stop(Reason.REJECTED if refused else Reason.POSTPONED, said)
             case StopRun():
-                self._run_halt.call(Reason.REFUSED, said)
+                self._run_halt.stop(Reason.REFUSED, said)
 
-    async def _refused(self, waiting: Waiting, look: Look) -> None:
+    async def _refused(self, waiting: Waiting, look: BatchStatus) -> None:
         """End a batch that was not accepted, so asked for nothing; a full queue is waited for."""
         failure = look.failure or Failure(kind=FailureKind.REJECTED, detail=look.words)
         await self._withdraw(waiting.batch, waiting.asked, failure.detail)
@@ -301,12 +301,12 @@ class BatchLane:
         else:
             self._stop_for(StopJudge(refused=True), failure)
 
-    async def _withdraw(self, batch: int, asked: Sequence[Asked], detail: str) -> None:
+    async def _withdraw(self, batch: int, asked: Sequence[CallUnderWay], detail: str) -> None:
         """End a batch that the provider never had; its calls are free again."""
         await self._ledger.note_batch(batch, "withdrawn", detail=detail)
         self._calls.rewind(asked)
 
-    async def _orphan(self, batch: int, asked: Sequence[Asked], detail: str) -> None:
+    async def _orphan(self, batch: int, asked: Sequence[CallUnderWay], detail: str) -> None:
         """End a batch whose answers cannot be had any more; its calls are asked anew."""
         await self._ledger.note_batch(batch, "orphaned", detail=detail)
         for one in asked:
@@ -324,7 +324,7 @@ class BatchLane:
         what was perhaps done once.
         """
         tried = 0
-        while not self.halt.called:
+        while not self.halt.stopped:
             tried += 1
             outcome = await self._timed(ask)
             if not isinstance(outcome, Failure) or returns(outcome):
@@ -335,7 +335,7 @@ class BatchLane:
                 await self._sleep(decision.delay_s)
             elif isinstance(decision, LeaveOpen):
                 words = f"judge {self._spec.name}: {tried} times in a row, {outcome.detail}"
-                self.halt.call(Reason.POSTPONED, words)
+                self.halt.stop(Reason.POSTPONED, words)
             else:
                 self._stop_for(decision, outcome)
         return None
@@ -353,7 +353,7 @@ class BatchLane:
         return await self.halt.unless_called(self._effects.sleep(seconds))
 
 
-def _waiting(left: OpenBatch, provider_id: str, asked: Sequence[Asked]) -> Waiting:
+def _waiting(left: OpenBatch, provider_id: str, asked: Sequence[CallUnderWay]) -> Waiting:
     return Waiting(
         batch=left.batch,
         provider_id=provider_id,
@@ -376,6 +376,6 @@ def _perhaps_created(failure: Failure) -> bool:
     )
 
 
-def _missing(look: Look) -> Failure:
+def _missing(look: BatchStatus) -> Failure:
     detail = f"the batch is {look.words}, and says nothing of this call"
     return Failure(kind=FailureKind.NO_COMPLETION, detail=detail)

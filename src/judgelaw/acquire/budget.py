@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from judgelaw.acquire.retry import Bell, Halt, Reason
+from judgelaw.acquire.retry import ChangeSignal, Halt, Reason
 from judgelaw.errors import InputError
 from judgelaw.ledger import Receipt, Totals
 from judgelaw.study import Budget
@@ -78,7 +78,7 @@ class Meter:
 
 
 @dataclass
-class Purse:
+class RunBudget:
     """The budget of a run: admits calls while the worst case of what is under way still fits."""
 
     budget: Budget
@@ -86,7 +86,7 @@ class Purse:
     tokens: float = 0.0
     usd: float = 0.0
     under_way: int = 0
-    settled: Bell = field(default_factory=Bell)
+    settled: ChangeSignal = field(default_factory=ChangeSignal)
     _held_tokens: float = 0.0
     _held_usd: float = 0.0
 
@@ -130,12 +130,12 @@ def exhausted(halt: Halt, limit: str) -> None:
     """Stop for a limit such as `30 calls` or `5 USD (4.9990 used)`, and name its key."""
     key = limit.split()[1].lower()
     remedy = f"raise budget.{key} in the study"
-    halt.call(Reason.BUDGET, f"the budget of {limit} is used up", remedy=remedy)
+    halt.stop(Reason.BUDGET, f"the budget of {limit} is used up", remedy=remedy)
 
 
 def open_purse(
     budget: Budget | None, judges: Mapping[str, JudgeSpec], totals: Mapping[str, Totals]
-) -> Purse:
+) -> RunBudget:
     """Start from what the rows say was spent; refuse a budget in dollars without prices.
 
     Attempts that may have been answered and lost count at the judge's mean cost.
@@ -147,7 +147,7 @@ def open_purse(
             f"budget.usd = {budget.usd:g}, and judge {unpriced[0]} has no price: a budget in "
             "dollars needs `price: {input_per_mtok: ..., output_per_mtok: ...}` for every judge"
         )
-    purse = Purse(budget)
+    purse = RunBudget(budget)
     for name, spec in judges.items():
         t = totals[name]
         lost = 1 + (t.at_risk / t.completed if t.completed else 0.0)

@@ -13,13 +13,13 @@ import aiohttp
 
 from judgelaw.acquire.batch_calls import BatchCalls
 from judgelaw.acquire.batches import BatchLane, BatchRules
-from judgelaw.acquire.budget import Purse, open_purse
+from judgelaw.acquire.budget import RunBudget, open_purse
 from judgelaw.acquire.lane import Effects, Lane, Rules
 from judgelaw.acquire.limits import Backlog, Limiter
 from judgelaw.acquire.progress import Observer, Tally
 from judgelaw.acquire.readings import Readings
 from judgelaw.acquire.retry import Halt, Reason, RetryPolicy
-from judgelaw.judges import Judge, Surroundings, open_batch_client, open_judge
+from judgelaw.judges import Judge, JudgeContext, open_batch_client, open_judge
 from judgelaw.ledger import Ending, Ledger, Record
 from judgelaw.study import FrozenRun
 from judgelaw.wire import Batch, BatchClient, JudgeSpec
@@ -71,7 +71,7 @@ async def drive(
     purse = open_purse(frozen.study.budget, frozen.judges, totals)
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
-        around = Surroundings(frozen=frozen, session=session, clock=effects.clock)
+        around = JudgeContext(frozen=frozen, session=session, clock=effects.clock)
         judges: dict[str, Judge | BatchClient] = {}
         for name, spec in pending.items():
             judge = open_batch_client(spec, around) if spec.batch else open_judge(spec, around)
@@ -97,7 +97,7 @@ class Engine:
         frozen: FrozenRun,
         ledger: Ledger,
         judges: Mapping[str, Judge | BatchClient],
-        purse: Purse,
+        purse: RunBudget,
         effects: Effects,
         cancel_batches: bool = False,
     ) -> None:
@@ -142,13 +142,13 @@ class Engine:
         return self._stops()
 
     def _lane_of(
-        self, spec: JudgeSpec, judge: Judge | BatchClient, purse: Purse
+        self, spec: JudgeSpec, judge: Judge | BatchClient, purse: RunBudget
     ) -> Lane | BatchLane:
         if spec.batch is not None:
             return self._batch_lane(spec, cast("BatchClient", judge), purse)
         return self._lane(spec, cast("Judge", judge), purse)
 
-    def _batch_lane(self, spec: JudgeSpec, client: BatchClient, purse: Purse) -> BatchLane:
+    def _batch_lane(self, spec: JudgeSpec, client: BatchClient, purse: RunBudget) -> BatchLane:
         calls = BatchCalls(
             frozen=self._frozen,
             spec=spec,
@@ -188,7 +188,7 @@ class Engine:
             max_backoff_s=transport.max_backoff_s,
         )
 
-    def _lane(self, spec: JudgeSpec, judge: Judge, purse: Purse) -> Lane:
+    def _lane(self, spec: JudgeSpec, judge: Judge, purse: RunBudget) -> Lane:
         transport = self._frozen.study.transport
         concurrency = self._width(spec)
         return Lane(
@@ -224,7 +224,7 @@ class Engine:
         try:
             await self._until_ended(lanes, grace_s)
         except asyncio.CancelledError:
-            self._halt.call(Reason.INTERRUPTED, "cancelled")
+            self._halt.stop(Reason.INTERRUPTED, "cancelled")
             await self._until_ended(lanes, grace_s)
             raise
 
@@ -261,12 +261,12 @@ class Engine:
 
     async def _deadline(self, seconds: float) -> None:
         await self._effects.sleep(seconds)
-        self._halt.call(Reason.BUDGET, f"the deadline of {seconds:g} s is reached")
+        self._halt.stop(Reason.BUDGET, f"the deadline of {seconds:g} s is reached")
 
     def _interrupt(self) -> None:
         if self._halt.reason is Reason.INTERRUPTED:
             self._hurry.set()
-        self._halt.call(Reason.INTERRUPTED, "interrupted; everything that was answered is saved")
+        self._halt.stop(Reason.INTERRUPTED, "interrupted; everything that was answered is saved")
 
     def _stops(self) -> tuple[Stop, ...]:
         readings = (reading.halt for reading in self._readings.of.values())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from judgelaw.acquire.budget import NOTHING, Cost, Meter, Purse, exhausted
+from judgelaw.acquire.budget import NOTHING, Cost, Meter, RunBudget, exhausted
 from judgelaw.acquire.limits import Backlog, Deadlines, Limiter
 from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.retry import (
@@ -25,9 +25,9 @@ from judgelaw.acquire.retry import (
     Sleep,
     StopJudge,
     StopRun,
-    bearable,
     decide,
     failed,
+    failures_allowed,
     receipt_of,
     unmetered,
 )
@@ -53,13 +53,13 @@ class Feed:
     async def take(self) -> Reservation | None:
         """Return the next reservation; None when there is none left or nothing may start."""
         while not self._ready:
-            if self._dry or self._halt.called:
+            if self._dry or self._halt.stopped:
                 return None
             self._filled.clear()
             self._wanted.set()
             # Woken at the latest when `fill` ends, which a halt makes it do.
             await self._filled.wait()
-        if self._halt.called:
+        if self._halt.stopped:
             return None
         if len(self._ready) <= self._low:
             self._wanted.set()
@@ -69,7 +69,7 @@ class Feed:
         """Keep reservations at hand until the schedule ends or nothing may start."""
         after = -1
         try:
-            while not (self._dry or self._halt.called):
+            while not (self._dry or self._halt.stopped):
                 if not await self._halt.unless_called(self._wanted.wait()):
                     return
                 self._wanted.clear()
@@ -136,7 +136,7 @@ class Lane:
         ledger: Ledger,
         rules: Rules,
         limiter: Limiter,
-        purse: Purse,
+        purse: RunBudget,
         backlog: Backlog,
         reading: Reading,
         run_halt: Halt,
@@ -206,7 +206,7 @@ class Lane:
     async def _may_send(self, reservation: Reservation, body: bytes) -> Cost | None:
         """Wait for budget, slot and pace; return what was set aside, None if nothing may leave."""
         slots, monotonic = self._limiter.slots, self._effects.monotonic
-        while not self.halt.called:
+        while not self.halt.stopped:
             cost = self._meter.estimate(body) if self._metered else NOTHING
             if (limit := self._purse.lacks(cost)) is not None:
                 if self._purse.under_way == 0:
@@ -234,7 +234,7 @@ class Lane:
 
     async def _shared(self, reservation: Reservation, cost: Cost) -> Booking | None:
         """Ask the limits that other sessions share; None if nothing may leave."""
-        while not self.halt.called:
+        while not self.halt.stopped:
             booking = await self._ledger.book(reservation, tokens=cost.tokens, usd=cost.usd)
             if booking.lacks is None:
                 return booking
@@ -309,11 +309,11 @@ class Lane:
                 most = self._bearable(failure.kind)
                 if self._hopeless >= most:
                     words = f"{self._hopeless} calls in a row used up their attempts; last, {said}"
-                    self.halt.call(Reason.POSTPONED, words)
+                    self.halt.stop(Reason.POSTPONED, words)
             case StopJudge(refused=refused):
-                self.halt.call(Reason.REJECTED if refused else Reason.POSTPONED, said)
+                self.halt.stop(Reason.REJECTED if refused else Reason.POSTPONED, said)
             case StopRun():
-                self._run_halt.call(Reason.REFUSED, said)
+                self._run_halt.stop(Reason.REFUSED, said)
         return None
 
     def _record_failure(self, failure: Failure, sent: Sent) -> None:
@@ -321,7 +321,7 @@ class Lane:
 
     def _bearable(self, kind: FailureKind) -> int:
         ever = self._answers or self._answered_before
-        return bearable(kind, answered=self._answers, ever=ever)
+        return failures_allowed(kind, answered=self._answers, ever=ever)
 
     @cached_property
     def _answered_before(self) -> bool:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
-from judgelaw.acquire.retry import Bell
+from judgelaw.acquire.retry import ChangeSignal
 from judgelaw.ledger import Completed, Ending, Read, Record
 
 _MOST_BYTES = 128 * 2**20
@@ -136,7 +136,7 @@ class Pace:
         return max(0.0, start - now)
 
     def correct(self, units: float) -> None:
-        """Add what a booking turned out to need beyond its estimate, or give back what not."""
+        """Add what a booking needed beyond its estimate, or give back what it did not need."""
         if self._spacing:
             self._next += units * self._spacing
 
@@ -181,7 +181,7 @@ class Limiter:
         self, *, concurrency: int, requests_per_minute: int | None, tokens_per_minute: int | None
     ) -> None:
         self.slots = Slots(concurrency)
-        self.freed = Bell()
+        self.freed = ChangeSignal()
         self._requests = Pace(requests_per_minute)
         self._tokens = Pace(tokens_per_minute)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Self
 
-from judgelaw.acquire.retry import Bell, Halt, Reason
+from judgelaw.acquire.retry import ChangeSignal, Halt, Reason
 from judgelaw.ledger import Completed, Ledger, LedgerView, Read, Record
 from judgelaw.wire import RAN_OUT, SECONDS, Completion, JudgeSpec, Reader, Verdict, parser_name
 
@@ -108,7 +108,7 @@ class Reading:
         self._characters = 0
         self._task: asyncio.Task[None] | None = None
         self._closed = False
-        self._moved = Bell()
+        self._moved = ChangeSignal()
         self._stop_if_over()
 
     def take(self, unread: _Unread) -> None:
@@ -135,12 +135,12 @@ class Reading:
 
     async def room(self) -> None:
         """Wait until there is room for more replies, or nothing more may be asked for."""
-        while self.full and not self.halt.called:
+        while self.full and not self.halt.stopped:
             await self.halt.unless_called(self._moved.heard())
 
     async def drain(self) -> None:
         """Wait until everything is read, or nobody waits for it any more."""
-        while self._task is not None and not self.halt.called:
+        while self._task is not None and not self.halt.stopped:
             await self.halt.unless_called(self._moved.heard())
 
     async def close(self) -> None:
@@ -182,7 +182,7 @@ class Reading:
 
     def _stop_if_over(self) -> None:
         if self._patience.over:
-            self.halt.call(Reason.UNREADABLE, self._patience.words)
+            self.halt.stop(Reason.UNREADABLE, self._patience.words)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Stop the run for a parser that raises; it costs no reply."""
@@ -217,7 +217,7 @@ class Readings:
         """Read what earlier sessions left unread, before anything is asked."""
         for name, spec in self._judges.items():
             reading, left = self.of[name], self._ledger.unjudged(name, parser_name(spec))
-            while not reading.halt.called and (some := list(islice(left, _MOST))):
+            while not reading.halt.stopped and (some := list(islice(left, _MOST))):
                 for call_id, order, completion in some:
                     reading.take(_Unread(call_id=call_id, order=order, completion=completion))
                 await reading.drain()

@@ -81,16 +81,16 @@ class Halt:
         self.remedy = ""
         self.error: Exception | None = None
         if above is not None:
-            above.on_call(self._set)
-            if above.called:
+            above.on_stop(self._set)
+            if above.stopped:
                 self._set()
 
     @property
-    def called(self) -> bool:
+    def stopped(self) -> bool:
         """Whether nothing new may start."""
         return self._event.is_set()
 
-    def call(self, reason: Reason, words: str, *, remedy: str = "") -> None:
+    def stop(self, reason: Reason, words: str, *, remedy: str = "") -> None:
         """Stop; the first reason stays. `remedy` says what to change before the run is resumed."""
         if self.reason is None:
             self.reason, self.words, self.remedy = reason, words, remedy
@@ -99,9 +99,9 @@ class Halt:
     def fail(self, error: Exception) -> None:
         """Stop for an error; it is raised when what is under way has ended."""
         self.error = self.error or error
-        self.call(Reason.BROKEN, str(error))
+        self.stop(Reason.BROKEN, str(error))
 
-    def on_call(self, listener: Callable[[], None]) -> None:
+    def on_stop(self, listener: Callable[[], None]) -> None:
         """Also tell `listener`."""
         self._listeners.append(listener)
 
@@ -124,10 +124,10 @@ class Halt:
         finally:
             task.cancel()
             call.cancel()
-        return not self.called
+        return not self.stopped
 
 
-class Bell:
+class ChangeSignal:
     """Wakes everyone who waits for a change of something shared."""
 
     def __init__(self) -> None:
@@ -192,7 +192,7 @@ class StopRun:
 Decision = Again | LeaveOpen | StopJudge | StopRun
 
 
-def bearable(kind: FailureKind, *, answered: bool, ever: bool) -> int:
+def failures_allowed(kind: FailureKind, *, answered: bool, ever: bool) -> int:
     """Return how many calls in a row may use up their attempts before a judge is left for now.
 
     A few where nobody is there; some more where a judge has never answered, since calls that

@@ -25,9 +25,9 @@ from judgelaw.errors import LeaseLostError, RunError
 from judgelaw.ledger import (
     LEDGER_NAME,
     Address,
-    Others,
     PostgresLedger,
     PostgresView,
+    RemainingCalls,
     RunLock,
     SqliteView,
     Terms,
@@ -217,7 +217,7 @@ async def work(
 async def _wait(ledger: PostgresLedger, effects: Effects, say: Say) -> tuple[Stop, ...]:
     """Wait while others hold all the calls that are left; return why not to wait any longer."""
     halt, told = Halt(), ""
-    with signals(lambda: halt.call(Reason.INTERRUPTED, "interrupted while others were at work")):
+    with signals(lambda: halt.stop(Reason.INTERRUPTED, "interrupted while others were at work")):
         others = await ledger.others()
         while others.held and not others.free:
             if (words := _waiting(others)) != told:
@@ -235,5 +235,5 @@ async def _beat(ledger: PostgresLedger, effects: Effects) -> None:
         await ledger.beat()
 
 
-def _waiting(others: Others) -> str:
+def _waiting(others: RemainingCalls) -> str:
     return f"no call is free; waiting for {others.held} that are with {others.holders}"

@@ -6,8 +6,8 @@ import numpy as np
 
 from judgelaw.analysis.component_tables import (
     Context,
-    Made,
     Row,
+    TableOrReason,
     ends,
     known,
     layer_name,
@@ -19,7 +19,7 @@ from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import depths_of
 
 
-def outcomes(context: Context) -> Made:
+def outcomes(context: Context) -> TableOrReason:
     """Return the verdicts of the main layer's judges, and how often they match gold."""
     main = {key: f for key, f in context.found.items() if key[0] == context.main}
     verdicts = _verdicts(main.values())
@@ -34,7 +34,7 @@ def outcomes(context: Context) -> Made:
     )
 
 
-def layers(context: Context) -> Made:
+def layers(context: Context) -> TableOrReason:
     """Return every stream with its design and outcomes."""
     verdicts = _verdicts(context.found.values())
     return Table(
@@ -55,7 +55,7 @@ def layers(context: Context) -> Made:
     )
 
 
-def study_design(context: Context) -> Made:
+def study_design(context: Context) -> TableOrReason:
     """Return items, prompts, orders, repeats and calls of every stream, each call counted once.
 
     Calls that a stream shares with an earlier stream of the same judge (the same verdicts rank by
@@ -88,7 +88,7 @@ def study_design(context: Context) -> Made:
     )
 
 
-def judge_configurations(context: Context) -> Made:
+def judge_configurations(context: Context) -> TableOrReason:
     """Return the frozen configuration of every judge."""
     if not context.configurations:
         return "a calls table does not hold the configuration of its judges; a run does"
@@ -103,7 +103,7 @@ def judge_configurations(context: Context) -> Made:
     )
 
 
-def invalid_table(context: Context) -> Made:
+def invalid_table(context: Context) -> TableOrReason:
     """Return the prompt component with invalid as an outcome, as a tie, and left out."""
     rows = tuple(
         _invalid_row(context, key, depth, calls)
@@ -130,7 +130,7 @@ def invalid_table(context: Context) -> Made:
     )
 
 
-def complete_case(context: Context) -> Made:
+def complete_case(context: Context) -> TableOrReason:
     """Return the items that survive requiring two valid calls in every cell, by depth."""
     rows = []
     for (layer, judge), tensor in context.tensors.items():
@@ -192,7 +192,7 @@ def shared_calls(a: VerdictTensor, b: VerdictTensor) -> int:
     return found.calls if found is not None and found.copied else 0
 
 
-def time_drift(context: Context) -> Made:
+def time_drift(context: Context) -> TableOrReason:
     """Return slopes of same-cell agreement on rank gap and on log(1 + seconds)."""
     rows = [
         (
@@ -221,7 +221,7 @@ def time_drift(context: Context) -> Made:
     )
 
 
-def integrity(context: Context) -> Made:
+def integrity(context: Context) -> TableOrReason:
     """Return what was checked on the way to these numbers, and that no network was used."""
     design = study_design(context)
     calls = f"{design.rows[-1][-1]:,}" if isinstance(design, Table) else "unknown"
@@ -246,7 +246,7 @@ def integrity(context: Context) -> Made:
     )
 
 
-def permutation_tests(context: Context) -> Made:
+def permutation_tests(context: Context) -> TableOrReason:
     """Return the permutation tests of one law across prompts and across orders."""
     rows = tuple(
         (
@@ -272,7 +272,7 @@ def permutation_tests(context: Context) -> Made:
     )
 
 
-def uncertainty_split(context: Context) -> Made:
+def uncertainty_split(context: Context) -> TableOrReason:
     """Return where the error of every macroaverage comes from, and how reliable items are."""
     rows = tuple(
         (
@@ -305,7 +305,7 @@ def uncertainty_split(context: Context) -> Made:
     )
 
 
-def identity_check(context: Context) -> Made:
+def identity_check(context: Context) -> TableOrReason:
     """Return R (plug-in - corrected) beside the rescaled call component."""
     rows = tuple(
         (
@@ -330,7 +330,7 @@ def identity_check(context: Context) -> Made:
     )
 
 
-def other_metrics(context: Context) -> Made:
+def other_metrics(context: Context) -> TableOrReason:
     """Return what other metrics say of the same calls, and their share of call noise."""
     rows = tuple(
         (layer_name(layer), judge, m.label, m.value, known(m.call_noise), m.note)
@@ -346,7 +346,7 @@ def other_metrics(context: Context) -> Made:
     )
 
 
-def diagnostics(context: Context) -> Made:
+def diagnostics(context: Context) -> TableOrReason:
     """Return every finding in words."""
     return Table(
         name="diagnostics",

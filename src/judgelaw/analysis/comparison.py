@@ -13,8 +13,8 @@ from judgelaw.diagnose import Matched, RankStability, match, rank_stability
 from judgelaw.estimate import COMPONENTS
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
-    AtDepth,
-    Declaration,
+    DepthEstimates,
+    Estimand,
     at_depth,
     item_bands,
     item_difference,
@@ -89,7 +89,7 @@ class Comparison:
 def compare(
     tensors: Mapping[str, VerdictTensor],
     *,
-    declared: Declaration | None = None,
+    declared: Estimand | None = None,
     draws: int,
     seed: int = 0,
     level: float = 0.95,
@@ -99,7 +99,7 @@ def compare(
     Raises:
         InputError: fewer than two judges, cells that differ, or no common item.
     """
-    asked = declared or Declaration()
+    asked = declared or Estimand()
     how = Resampling(draws=draws, seed=seed, level=level)
     matched = match(tensors)
     found = {name: at_depth(t, asked) for name, t in matched.tensors.items()}
@@ -130,7 +130,7 @@ def compare(
 
 
 def _differences(
-    matched: Matched, found: Mapping[str, AtDepth], present: Sequence[str], how: Resampling
+    matched: Matched, found: Mapping[str, DepthEstimates], present: Sequence[str], how: Resampling
 ) -> list[Difference]:
     """Band all differences from the same draws, so that items are paired."""
     asked = [(a, b, c) for a, b in combinations(found, 2) for c in present]
@@ -165,7 +165,7 @@ def _differences(
     return differences
 
 
-def _paired(a: AtDepth, b: AtDepth, component: str) -> Floats:
+def _paired(a: DepthEstimates, b: DepthEstimates, component: str) -> Floats:
     return np.asarray(a.found[component] - b.found[component])
 
 

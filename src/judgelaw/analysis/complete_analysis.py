@@ -22,7 +22,7 @@ from judgelaw.analysis.call_tables import (
 )
 from judgelaw.analysis.component_tables import (
     Context,
-    Made,
+    TableOrReason,
     broad_decomposition,
     components,
     cross_model_summary,
@@ -44,7 +44,7 @@ from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, How, diagnose, tim
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Declaration
+from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Estimand
 
 _PICKS = 100_000_000
 _LEAST_DRAWS = 1_000
@@ -106,7 +106,7 @@ def main_layer(roles: Mapping[str, str]) -> str:
     return next(iter(roles))
 
 
-TABLES: dict[str, Callable[[Context], Made]] = {
+TABLES: dict[str, Callable[[Context], TableOrReason]] = {
     "real_prompt_estimates": real_prompt_estimates,
     "decomposition": decomposition,
     "broad_decomposition": broad_decomposition,
@@ -188,7 +188,7 @@ def analyze(
         raise InputError("no calls: an analysis needs the table of one judge or more")
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
     request = Request(
-        declared=Declaration(design=design, order_weights=order_weights),
+        declared=Estimand(design=design, order_weights=order_weights),
         how=Resampling(
             draws=draws_for(tensors.values()) if draws is None else draws, seed=seed, level=level
         ),

@@ -12,10 +12,10 @@ from judgelaw.diagnose import Cell, Finding, Matched, StreamDrift, match
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, Decomposition, decompose
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import AtDepth, Declaration, at_depth
+from judgelaw.uncertainty import DepthEstimates, Estimand, at_depth
 
 Row = tuple[Cell, ...]
-Made = Table | str
+TableOrReason = Table | str
 """A table, or why these calls do not give it."""
 
 
@@ -39,7 +39,7 @@ class Context:
     drift: Mapping[Key, StreamDrift]
     roles: Mapping[str, str]
     main: str | None
-    declared: Declaration
+    declared: Estimand
     how: Resampling
     findings: tuple[Finding, ...] = ()
     spans: Mapping[Key, float] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Context:
         """Return the reference stream of a judge, None where there is none."""
         return next((key for key in self.of_role("reference") if key[1] == judge), None)
 
-    def at(self, tensor: VerdictTensor) -> AtDepth:
+    def at(self, tensor: VerdictTensor) -> DepthEstimates:
         """Estimate what this analysis estimates, on other calls, with call errors."""
         return at_depth(tensor, self.declared)
 
@@ -92,7 +92,7 @@ def known(value: float) -> Cell:
     return None if value != value else value  # noqa: PLR0124 - nan is the one value unlike itself
 
 
-def decomposition(context: Context) -> Made:
+def decomposition(context: Context) -> TableOrReason:
     """Return the components of the evaluation, with those of the reference beside them."""
     rows: list[Row] = []
     for judge, found in _evaluations(context).items():
@@ -114,7 +114,7 @@ def decomposition(context: Context) -> Made:
     )
 
 
-def broad_decomposition(context: Context) -> Made:
+def broad_decomposition(context: Context) -> TableOrReason:
     """Return the components of a broad audit at every depth."""
     broad = context.of_role("audit") if context.of_role("evaluation") else {}
     if not broad:
@@ -134,7 +134,7 @@ def broad_decomposition(context: Context) -> Made:
     )
 
 
-def components(context: Context) -> Made:
+def components(context: Context) -> TableOrReason:
     """Return raw components and shares of the main layer's judges, with the largest one's lead."""
     rows = []
     for found in context.found.values():
@@ -162,7 +162,7 @@ def components(context: Context) -> Made:
     )
 
 
-def strata(context: Context) -> Made:
+def strata(context: Context) -> TableOrReason:
     """Return the components of every stratum of every stream."""
     rows = tuple(
         (layer_name(layer), judge, stratum, name, *_estimate(c[name]), known(c[name].plugin))
@@ -205,7 +205,7 @@ def _estimate(c: Component | None) -> Row:
 _ONE_PROMPT = "all calls share one prompt"
 
 
-def real_prompt_estimates(context: Context) -> Made:
+def real_prompt_estimates(context: Context) -> TableOrReason:
     """Return plug-in and corrected prompt means with item bands, by stream and depth."""
     rows = tuple(
         (
@@ -242,7 +242,7 @@ def matched_judges(context: Context) -> Matched | str:
         return str(error)
 
 
-def cross_model_summary(context: Context) -> Made:
+def cross_model_summary(context: Context) -> TableOrReason:
     """Return plug-in and corrected prompt means of matched judges, and the scaled excess."""
     matched = matched_judges(context)
     if isinstance(matched, str):
@@ -267,7 +267,7 @@ def cross_model_summary(context: Context) -> Made:
     )
 
 
-def cross_prompt(context: Context) -> Made:
+def cross_prompt(context: Context) -> TableOrReason:
     """Return plug-in, corrected and excess of matched judges at every depth."""
     matched = matched_judges(context)
     if isinstance(matched, str):
@@ -315,7 +315,9 @@ def _cross_row(context: Context, matched: Matched, judge: str, depths: Sequence[
     return (judge, *(cell for four in cells for cell in four))
 
 
-def _prefixes(context: Context, tensor: VerdictTensor, depths: Sequence[int]) -> list[AtDepth]:
+def _prefixes(
+    context: Context, tensor: VerdictTensor, depths: Sequence[int]
+) -> list[DepthEstimates]:
     if tensor.ranked is None:
         return [context.at(tensor)]
     return [context.at(tensor.prefix(d)) for d in depths]

@@ -9,8 +9,8 @@ from judgelaw.analysis.values import Component, LargestComponent, Pair, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty import (
-    AtDepth,
     Bands,
+    DepthEstimates,
     Inference,
     Interval,
     NewItems,
@@ -40,7 +40,7 @@ class Resampling:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Banded:
+class ComponentsByDepth:
     """Components of one set of items at several depths, and the lead of the largest.
 
     Attributes:
@@ -56,7 +56,9 @@ class Banded:
     inference: Inference
 
 
-def banded(slices: Sequence[AtDepth], strata: Sequence[str] | None, how: Resampling) -> Banded:
+def banded(
+    slices: Sequence[DepthEstimates], strata: Sequence[str] | None, how: Resampling
+) -> ComponentsByDepth:
     """Return the components of depths that share their items, from the same draws.
 
     The columns of a depth are its five corrected components and its five plug-in ones. Shares and
@@ -80,13 +82,13 @@ def banded(slices: Sequence[AtDepth], strata: Sequence[str] | None, how: Resampl
     return _assembled(slices, bands, leading, how.level)
 
 
-def columns_of(s: AtDepth) -> Floats:
+def columns_of(s: DepthEstimates) -> Floats:
     """Return corrected, then plug-in components of every item, (items, 10)."""
     corrected = [s.found[name] for name in COMPONENTS]
     return np.stack([*corrected, *(s.found.plugin[name] for name in COMPONENTS)], axis=-1)
 
 
-def of_stratum(s: AtDepth, name: str, level: float) -> dict[str, Component]:
+def of_stratum(s: DepthEstimates, name: str, level: float) -> dict[str, Component]:
     """Return the components of one stratum, with intervals from its own items."""
     rows = stratum_rows(s.strata, len(s.items))[name]
     values = columns_of(s)[rows]
@@ -115,7 +117,7 @@ def of_stratum(s: AtDepth, name: str, level: float) -> dict[str, Component]:
     return found
 
 
-def inferences(slices: Sequence[AtDepth]) -> list[Inference]:
+def inferences(slices: Sequence[DepthEstimates]) -> list[Inference]:
     """Return the bounds of depths that share their items, from the same draws."""
     items = _new_items(slices, [s.errors.estimates for s in slices])
     return [
@@ -124,7 +126,7 @@ def inferences(slices: Sequence[AtDepth]) -> list[Inference]:
     ]
 
 
-def _new_items(slices: Sequence[AtDepth], values: Sequence[Floats]) -> list[NewItems]:
+def _new_items(slices: Sequence[DepthEstimates], values: Sequence[Floats]) -> list[NewItems]:
     return new_item_bounds(values, verdicts=slices[0].verdicts, facets=slices[0].facets)
 
 
@@ -135,7 +137,7 @@ def _shares(components: Floats) -> Floats:
     )
 
 
-def _leading(s: AtDepth) -> tuple[int, int] | None:
+def _leading(s: DepthEstimates) -> tuple[int, int] | None:
     """Return the positions of the largest and the second component, None if there is one."""
     macro = np.array([float(s.found[name].mean()) for name in _PARTS])
     ranked = [int(i) for i in np.argsort(-macro, kind="stable") if not np.isnan(macro[i])]
@@ -150,8 +152,8 @@ def _lead_of(components: Floats, leading: tuple[int, int] | None) -> Floats:
 
 
 def _assembled(
-    slices: Sequence[AtDepth], bands: Bands, leading: tuple[int, int] | None, level: float
-) -> Banded:
+    slices: Sequence[DepthEstimates], bands: Bands, leading: tuple[int, int] | None, level: float
+) -> ComponentsByDepth:
     width = len(COMPONENTS)
     known = inferences(slices)
     depths = []
@@ -177,7 +179,7 @@ def _assembled(
             }
         )
     call = COMPONENTS.index("call")  # present in every design
-    return Banded(
+    return ComponentsByDepth(
         depths=tuple(depths),
         lead=None if leading is None else _lead(bands, leading, known[-1], level),
         reason=bands.reasons[call],

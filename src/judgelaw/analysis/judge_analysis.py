@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgelaw.analysis.components import Banded, Resampling, banded, of_stratum
+from judgelaw.analysis.components import ComponentsByDepth, Resampling, banded, of_stratum
 from judgelaw.analysis.outcomes import (
     gold_match,
     identity,
@@ -23,9 +23,9 @@ from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     MIN_PROMPTS,
     MIN_REPEATS,
-    AtDepth,
-    Declaration,
+    DepthEstimates,
     ErrorSplit,
+    Estimand,
     Facet,
     Interval,
     PermutationTest,
@@ -40,10 +40,10 @@ _FACETS = (("prompt", "prompt"), ("order", "answer order"))
 
 def warnings(
     tensor: VerdictTensor,
-    full: AtDepth,
-    prefixes: Sequence[AtDepth],
-    overall: Banded,
-    declared: Declaration,
+    full: DepthEstimates,
+    prefixes: Sequence[DepthEstimates],
+    overall: ComponentsByDepth,
+    declared: Estimand,
 ) -> tuple[str, ...]:
     """Collect what these calls cannot say, and what was left out on the way."""
     return (
@@ -59,7 +59,7 @@ def warnings(
     )
 
 
-def _facets(full: AtDepth) -> Iterator[str]:
+def _facets(full: DepthEstimates) -> Iterator[str]:
     for (facet, words), levels in zip(_FACETS, full.facets, strict=True):
         if levels == 1:
             yield (
@@ -88,7 +88,7 @@ def _repeats(tensor: VerdictTensor) -> Iterator[str]:
         yield "repeat ranks are not known: no nested depths, and no diagnostics of repeats"
 
 
-def _calls(full: AtDepth) -> Iterator[str]:
+def _calls(full: DepthEstimates) -> Iterator[str]:
     low, _ = full.repeats
     if low < MIN_REPEATS:
         yield (
@@ -98,17 +98,17 @@ def _calls(full: AtDepth) -> Iterator[str]:
         )
 
 
-def _few_items(overall: Banded) -> Iterator[str]:
+def _few_items(overall: ComponentsByDepth) -> Iterator[str]:
     if (reason := overall.inference.refusal("total", "new")) is not None:
         yield f"no interval for new items: {reason}"
 
 
-def _bands(overall: Banded) -> Iterator[str]:
+def _bands(overall: ComponentsByDepth) -> Iterator[str]:
     if overall.reason is not None:
         yield f"no bootstrap band: {overall.reason}"
 
 
-def _prefixes(full: AtDepth, prefixes: Sequence[AtDepth]) -> Iterator[str]:
+def _prefixes(full: DepthEstimates, prefixes: Sequence[DepthEstimates]) -> Iterator[str]:
     for s in prefixes:
         lost = len(full.items) - len(s.items)
         if lost:
@@ -118,7 +118,7 @@ def _prefixes(full: AtDepth, prefixes: Sequence[AtDepth]) -> Iterator[str]:
             )
 
 
-def _sampled(full: AtDepth, declared: Declaration) -> Iterator[str]:
+def _sampled(full: DepthEstimates, declared: Estimand) -> Iterator[str]:
     if declared.design == "sampled" and full.drawn is not None:
         yield (
             "prompts were drawn: intervals cover the drawing of prompts too, bands hold the drawn "
@@ -136,7 +136,7 @@ _FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
 class Request:
     """What was asked of the analysis."""
 
-    declared: Declaration
+    declared: Estimand
     how: Resampling
     permutations: int
     progress: Progress | None = None
@@ -194,8 +194,8 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
 
 
 def _all_depths(
-    full: AtDepth, prefixes: Sequence[AtDepth], how: Resampling
-) -> tuple[Banded, Mapping[int, Components]]:
+    full: DepthEstimates, prefixes: Sequence[DepthEstimates], how: Resampling
+) -> tuple[ComponentsByDepth, Mapping[int, Components]]:
     """Band the depths that share the items of the full table together, the others alone."""
     together = [s for s in prefixes if s.items == full.items] + [full]
     overall = banded(together, full.strata, how)
@@ -232,18 +232,18 @@ def _label(name: str, tensor: VerdictTensor) -> str:
     return name if tensor.layer is None else f"{name} / {tensor.layer}"
 
 
-def _splits(full: AtDepth) -> dict[str, ErrorSplit]:
+def _splits(full: DepthEstimates) -> dict[str, ErrorSplit]:
     if not full.errors.exact:
         return {}
     return {name: full.errors.split(name) for name in COMPONENTS}
 
 
-def _strata(full: AtDepth, level: float) -> dict[str, Components]:
+def _strata(full: DepthEstimates, level: float) -> dict[str, Components]:
     names = sorted(set(full.strata or ()))
     return {name: of_stratum(full, name, level) for name in names}
 
 
-def _item_values(full: AtDepth) -> ItemValues:
+def _item_values(full: DepthEstimates) -> ItemValues:
     variance = None
     if full.errors.exact:
         variance = np.stack([full.errors.variances(name) for name in COMPONENTS], axis=-1)
@@ -260,7 +260,7 @@ def _columns(found: Mapping[str, Floats]) -> Floats:
     return np.stack([found[name] for name in COMPONENTS], axis=-1)
 
 
-def _distances(tensor: VerdictTensor, declared: Declaration) -> PromptDistances | None:
+def _distances(tensor: VerdictTensor, declared: Estimand) -> PromptDistances | None:
     if len(tensor.prompts) == 1:
         return None
     q = weights_of("order", declared.order_weights, len(tensor.orders), tensor.orders)

@@ -16,8 +16,8 @@ from judgelaw.analysis.values import Identity, OrderDirection, OtherMetric, Prom
 from judgelaw.arrays import Floats
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
-    AtDepth,
-    Declaration,
+    DepthEstimates,
+    Estimand,
     signed_interval,
     smoothed_laws,
     spread_of,
@@ -39,7 +39,7 @@ def coverage(tensor: VerdictTensor) -> float:
     return int(tensor.counts.sum()) / planned
 
 
-def identity(s: AtDepth, declared: Declaration) -> Identity | None:
+def identity(s: DepthEstimates, declared: Estimand) -> Identity | None:
     """Return R (plug-in - corrected) beside (K-1)/(K O) call; None where it does not apply.
 
     Equal in every sample with R calls in every cell and equal weights (paper, eq.
@@ -63,7 +63,7 @@ def identity(s: AtDepth, declared: Declaration) -> Identity | None:
 _PROMPT, _ORDER = 1, 2
 
 
-def other_metrics(tensor: VerdictTensor, s: AtDepth) -> tuple[OtherMetric, ...]:
+def other_metrics(tensor: VerdictTensor, s: DepthEstimates) -> tuple[OtherMetric, ...]:
     """Return flip rates, JSS, Fleiss' kappa, Krippendorff's alpha and the prompt plug-in."""
     call = float(s.found.call.mean())
     return (*_flips(tensor, call), *_chance_corrected(tensor, call), *_plugin(s))
@@ -160,7 +160,7 @@ def _chance_corrected(tensor: VerdictTensor, call: float) -> tuple[OtherMetric, 
     )
 
 
-def _plugin(s: AtDepth) -> tuple[OtherMetric, ...]:
+def _plugin(s: DepthEstimates) -> tuple[OtherMetric, ...]:
     plugin = float(s.found.plugin["prompt"].mean())
     excess = plugin - float(s.found.prompt.mean())
     return (

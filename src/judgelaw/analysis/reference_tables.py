@@ -6,8 +6,8 @@ import numpy as np
 
 from judgelaw.analysis.component_tables import (
     Context,
-    Made,
     Row,
+    TableOrReason,
     ends,
     known,
     layer_name,
@@ -25,7 +25,7 @@ _FOUR = 4
 _NO_REFERENCE = "no judge has calls in a layer of role reference on items of another layer"
 
 
-def matched_reference(context: Context) -> Made:
+def matched_reference(context: Context) -> TableOrReason:
     """Return itemwise absolute discrepancies from the reference, and the paired reduction.
 
     The reference is its complete corrected estimate; reduction is plug-in minus corrected MAE.
@@ -55,7 +55,7 @@ def matched_reference(context: Context) -> Made:
     )
 
 
-def reference_split_half(context: Context) -> Made:
+def reference_split_half(context: Context) -> TableOrReason:
     """Return how far two halves of the deepest stream agree, contiguous and interleaved."""
     streams: list[Key] = list(context.of_role("reference"))
     if not streams:
@@ -93,7 +93,7 @@ def reference_split_half(context: Context) -> Made:
     )
 
 
-def panel_sensitivity(context: Context) -> Made:
+def panel_sensitivity(context: Context) -> TableOrReason:
     """Return discrepancies of plug-in and panel estimates from the reference's panel estimate.
 
     MAE is itemwise; the aggregate squared discrepancy is that of the macroaverages. Reductions
@@ -133,7 +133,7 @@ def panel_sensitivity(context: Context) -> Made:
     )
 
 
-def panel_intervals(context: Context) -> Made:
+def panel_intervals(context: Context) -> TableOrReason:
     """Return the live panel interval of the prompt component at every even depth from four."""
     rows: list[Row] = []
     for (layer, judge), tensor in context.tensors.items():

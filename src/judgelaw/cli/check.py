@@ -65,11 +65,11 @@ async def _one(
     preview: "Preview", session: "aiohttp.ClientSession", call: "PlannedCall", body: bytes
 ) -> Probe:
     from judgelaw.errors import ProviderRefusedError, RunError
-    from judgelaw.judges import Surroundings, open_judge
+    from judgelaw.judges import JudgeContext, open_judge
     from judgelaw.wire import Answer, Consequence, Failure, Reader
 
     spec = preview.run.judges[call.judge]
-    around = Surroundings(frozen=preview.run, session=session, clock=time.time)
+    around = JudgeContext(frozen=preview.run, session=session, clock=time.time)
     async with open_judge(spec, around) as judge:
         started = time.monotonic()
         reply = await judge.ask(call, body)

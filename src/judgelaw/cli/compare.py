@@ -15,7 +15,7 @@ from judgelaw.runs import Reading, Source, read_source
 if TYPE_CHECKING:
     from judgelaw.analysis import Comparison, Difference
     from judgelaw.tensor import VerdictTensor
-    from judgelaw.uncertainty import Declaration
+    from judgelaw.uncertainty import Estimand
 
 
 _TIE = 1e-12
@@ -67,8 +67,8 @@ def command(
         _show(comparison)
 
 
-def _declared(paths: Sequence[str], read: Sequence[Source]) -> "Declaration":
-    from judgelaw.uncertainty import Declaration
+def _declared(paths: Sequence[str], read: Sequence[Source]) -> "Estimand":
+    from judgelaw.uncertainty import Estimand
 
     first = read[0]
     for path, calls in zip(paths, read, strict=True):
@@ -78,7 +78,7 @@ def _declared(paths: Sequence[str], read: Sequence[Source]) -> "Declaration":
                 f"{calls.order_weights}, {paths[0]} {first.design!r} with {first.order_weights}: "
                 "a difference needs one estimand; pass --design, or run one study twice"
             )
-    return Declaration(design=first.design, order_weights=first.order_weights)
+    return Estimand(design=first.design, order_weights=first.order_weights)
 
 
 def _named(

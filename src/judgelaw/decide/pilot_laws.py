@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats, check_laws
 from judgelaw.estimate import Array
-from judgelaw.uncertainty import Declared, smoothed_laws
+from judgelaw.uncertainty import KnownCounts, smoothed_laws
 
 _GRID: Final = np.array([0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1000.0])
 """Concentrations, from a law of each level's own to the same law everywhere."""
@@ -151,7 +151,7 @@ class PilotLaws:
         return Chosen(rows=np.minimum(rows, seen - 1), unseen=rows >= seen)
 
 
-def laws_from_pilot(known: Declared) -> PilotLaws:
+def laws_from_pilot(known: KnownCounts) -> PilotLaws:
     """Learn from the counts of a pilot, two calls or more in every cell."""
     n, cells = known.n, known.cells
     K, O = n.shape[1:3]

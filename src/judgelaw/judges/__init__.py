@@ -1,11 +1,11 @@
 """Whoever answers: HTTP endpoints, an embedded model, a simulated law."""
 
-from judgelaw.judges.port import Judge, JudgeFactory, Surroundings, open_batch_client, open_judge
+from judgelaw.judges.port import Judge, JudgeContext, JudgeFactory, open_batch_client, open_judge
 
 __all__ = [
     "Judge",
+    "JudgeContext",
     "JudgeFactory",
-    "Surroundings",
     "open_batch_client",
     "open_judge",
 ]

@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from judgelaw.judges.http import ANTHROPIC_VERSION, BatchHttp
-from judgelaw.wire import Entry, Failure, FailureKind, Look, Reply, Results, Stage, Trace, text_of
+from judgelaw.wire import (
+    BatchStatus,
+    Entry,
+    Failure,
+    FailureKind,
+    LostBatch,
+    Reply,
+    Results,
+    Stage,
+    text_of,
+)
 from judgelaw.words import words
 
 _PATH = "v1/messages/batches"
@@ -46,17 +56,17 @@ class AnthropicBatches(BatchHttp):
         made = await self._json("POST", _PATH, data=b'{"requests": [' + requests + b"]}")
         return made if isinstance(made, Failure) else text_of(made, "id", "a batch")
 
-    async def find(self, uid: str, since: float) -> str | Trace | Failure:
+    async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
         """Say that nobody can tell: a batch carries no name of ours until its results are out."""
         del uid, since
-        return Trace.UNKNOWN
+        return LostBatch.UNKNOWN
 
-    async def look(self, provider_id: str) -> Look | Failure:
+    async def look(self, provider_id: str) -> BatchStatus | Failure:
         """Ask how far a batch is."""
         batch = await self._json("GET", f"{_PATH}/{provider_id}")
         return batch if isinstance(batch, Failure) else read_batch(batch)
 
-    async def results(self, provider_id: str, look: Look) -> Results | Failure:
+    async def results(self, provider_id: str, look: BatchStatus) -> Results | Failure:
         """Fetch the results, from the judge's own address and from nowhere that a reply names."""
         del look
         lines = await self._lines(f"{_PATH}/{provider_id}/results")
@@ -67,20 +77,20 @@ class AnthropicBatches(BatchHttp):
             results.setdefault(str(line.get("custom_id")), read_line(line))
         return results
 
-    async def cancel(self, provider_id: str) -> Look | Failure:
+    async def cancel(self, provider_id: str) -> BatchStatus | Failure:
         """Ask the provider to stop a batch."""
         batch = await self._json("POST", f"{_PATH}/{provider_id}/cancel", data=b"")
         return batch if isinstance(batch, Failure) else read_batch(batch)
 
 
-def read_batch(batch: dict[str, Any]) -> Look:
+def read_batch(batch: dict[str, Any]) -> BatchStatus:
     """Read a message batch."""
     status = str(batch.get("processing_status"))
     if status != "ended":
-        return Look(stage=Stage.WORKING, words=words(status))
+        return BatchStatus(stage=Stage.WORKING, words=words(status))
     cancelled = batch.get("cancel_initiated_at") is not None
     stage = Stage.CANCELLED if cancelled else Stage.ENDED
-    return Look(stage=stage, words="cancelled" if cancelled else "ended")
+    return BatchStatus(stage=stage, words="cancelled" if cancelled else "ended")
 
 
 def read_line(line: dict[str, Any]) -> Reply | Failure:

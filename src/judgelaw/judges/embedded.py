@@ -42,7 +42,7 @@ import aiohttp
 
 from judgelaw.errors import InputError, MissingExtraError, RunError
 from judgelaw.judges.http import HttpJudge
-from judgelaw.judges.port import Surroundings
+from judgelaw.judges.port import JudgeContext
 from judgelaw.study import PlannedCall
 from judgelaw.wire import Answer, Failure, JudgeSpec, Reply
 
@@ -312,7 +312,7 @@ _OK = 200
 class EmbeddedJudge:
     """Serves the model of a judge while the context is open, and asks it one call at a time."""
 
-    def __init__(self, spec: JudgeSpec, around: Surroundings) -> None:
+    def __init__(self, spec: JudgeSpec, around: JudgeContext) -> None:
         if spec.prime and spec.n_parallel > 1:
             raise InputError(
                 f"judge {spec.name}: n_parallel = {spec.n_parallel} evaluates several prompts in "

@@ -11,7 +11,7 @@ from yarl import URL
 
 from judgelaw import __version__
 from judgelaw.errors import InputError
-from judgelaw.judges.port import Surroundings
+from judgelaw.judges.port import JudgeContext
 from judgelaw.study import PlannedCall
 from judgelaw.wire import (
     Answer,
@@ -51,7 +51,7 @@ class BatchHttp:
 
     fixed: Mapping[str, str] = {}
 
-    def __init__(self, spec: JudgeSpec, around: Surroundings) -> None:
+    def __init__(self, spec: JudgeSpec, around: JudgeContext) -> None:
         if spec.base_url is None or spec.body is None:
             raise InputError(f"judge {spec.name}: batches need a base_url; add it to the judge")
         self._spec = spec
@@ -162,7 +162,7 @@ class HttpJudge:
     """Asks one endpoint in one wire format."""
 
     def __init__(
-        self, spec: JudgeSpec, around: Surroundings, *, base_url: str | None = None
+        self, spec: JudgeSpec, around: JudgeContext, *, base_url: str | None = None
     ) -> None:
         wire, base = spec.body, base_url or spec.base_url
         if wire not in PATHS or base is None:

@@ -6,14 +6,14 @@ from typing import Any
 
 from judgelaw.judges.http import PATHS, BatchHttp
 from judgelaw.wire import (
+    BatchStatus,
     Entry,
     Failure,
     FailureKind,
-    Look,
+    LostBatch,
     Reply,
     Results,
     Stage,
-    Trace,
     said_in,
     text_of,
 )
@@ -67,7 +67,7 @@ class OpenAIBatches(BatchHttp):
         made = await self._json("POST", "batches", data=json.dumps(asked).encode())
         return made if isinstance(made, Failure) else text_of(made, "id", "a batch")
 
-    async def find(self, uid: str, since: float) -> str | Trace | Failure:
+    async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
         """Look through the newest batches for our name."""
         query = {"limit": str(_PAGE)}
         seen: set[str] = set()
@@ -82,7 +82,7 @@ class OpenAIBatches(BatchHttp):
                     return text_of(batch, "id", "a batch")
             oldest = min((count(b.get("created_at")) or 0 for b in listed), default=0)
             if not page.get("has_more") or not listed or oldest < since - _CLOCKS_S:
-                return Trace.ABSENT
+                return LostBatch.ABSENT
             last = text_of(listed[-1], "id", "a batch")
             if isinstance(last, Failure):
                 return last
@@ -92,12 +92,12 @@ class OpenAIBatches(BatchHttp):
             seen.add(last)
             query["after"] = last
 
-    async def look(self, provider_id: str) -> Look | Failure:
+    async def look(self, provider_id: str) -> BatchStatus | Failure:
         """Ask how far a batch is."""
         batch = await self._json("GET", f"batches/{provider_id}")
         return batch if isinstance(batch, Failure) else read_batch(batch)
 
-    async def results(self, provider_id: str, look: Look) -> Results | Failure:
+    async def results(self, provider_id: str, look: BatchStatus) -> Results | Failure:
         """Fetch the output file and the error file."""
         del provider_id
         results: dict[str, Reply | Failure] = {}
@@ -109,7 +109,7 @@ class OpenAIBatches(BatchHttp):
                 results.setdefault(str(line.get("custom_id")), read_line(line))
         return results
 
-    async def cancel(self, provider_id: str) -> Look | Failure:
+    async def cancel(self, provider_id: str) -> BatchStatus | Failure:
         """Ask the provider to stop a batch."""
         batch = await self._json("POST", f"batches/{provider_id}/cancel", data=b"")
         return batch if isinstance(batch, Failure) else read_batch(batch)
@@ -124,12 +124,12 @@ class OpenAIBatches(BatchHttp):
         return json.dumps(head)[:-1].encode() + b', "body": ' + entry.body + b"}\n"
 
 
-def read_batch(batch: dict[str, Any]) -> Look:
+def read_batch(batch: dict[str, Any]) -> BatchStatus:
     """Read a batch object."""
     status = str(batch.get("status"))
     stage = _STAGES.get(status, Stage.WORKING)
     sources = [batch.get(key) for key in ("output_file_id", "error_file_id")]
-    return Look(
+    return BatchStatus(
         stage=stage,
         words=words(status),
         sources=tuple(source for source in sources if isinstance(source, str) and source),

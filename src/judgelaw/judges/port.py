@@ -30,7 +30,7 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class JudgeContext:
     """What a judge may use: the frozen run, the shared HTTP session, the clock."""
 
     frozen: FrozenRun
@@ -38,16 +38,16 @@ class Surroundings:
     clock: Callable[[], float]
 
 
-JudgeFactory = Callable[[JudgeSpec, Surroundings], Judge]
+JudgeFactory = Callable[[JudgeSpec, JudgeContext], Judge]
 """What an entry point of the group `judgelaw.judges` gives."""
 
 
-def open_batch_client(spec: JudgeSpec, around: Surroundings) -> BatchClient:
+def open_batch_client(spec: JudgeSpec, around: JudgeContext) -> BatchClient:
     """Return the batch client of a judge, not yet entered."""
     from judgelaw.judges.anthropic_batches import AnthropicBatches  # noqa: PLC0415 - aiohttp loads with a judge
     from judgelaw.judges.openai_batches import OpenAIBatches  # noqa: PLC0415 - same
 
-    kinds: dict[str | None, Callable[[JudgeSpec, Surroundings], BatchClient]] = {
+    kinds: dict[str | None, Callable[[JudgeSpec, JudgeContext], BatchClient]] = {
         "openai-chat": OpenAIBatches,
         "openai-completions": OpenAIBatches,
         "anthropic": AnthropicBatches,
@@ -58,19 +58,19 @@ def open_batch_client(spec: JudgeSpec, around: Surroundings) -> BatchClient:
 GROUP = "judgelaw.judges"
 
 
-def _http(spec: JudgeSpec, around: Surroundings) -> Judge:
+def _http(spec: JudgeSpec, around: JudgeContext) -> Judge:
     from judgelaw.judges.http import HttpJudge  # noqa: PLC0415 - aiohttp loads when a judge opens
 
     return HttpJudge(spec, around)
 
 
-def _simulated(spec: JudgeSpec, around: Surroundings) -> Judge:
+def _simulated(spec: JudgeSpec, around: JudgeContext) -> Judge:
     from judgelaw.judges.simulated import SimulatedJudge  # noqa: PLC0415 - loads NumPy
 
     return SimulatedJudge(spec, around)
 
 
-def _embedded(spec: JudgeSpec, around: Surroundings) -> Judge:
+def _embedded(spec: JudgeSpec, around: JudgeContext) -> Judge:
     from judgelaw.judges.embedded import EmbeddedJudge  # noqa: PLC0415 - needs the extra
 
     judge: Judge = EmbeddedJudge(spec, around)
@@ -86,7 +86,7 @@ BUILT_IN: dict[str, JudgeFactory] = {
 }
 
 
-def open_judge(spec: JudgeSpec, around: Surroundings) -> Judge:
+def open_judge(spec: JudgeSpec, around: JudgeContext) -> Judge:
     """Return the judge of a configuration, not yet entered."""
     return _factory(spec)(spec, around)
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Self
 
 from judgelaw.errors import InputError
-from judgelaw.judges.port import Surroundings
+from judgelaw.judges.port import JudgeContext
 from judgelaw.streams import stream
 from judgelaw.study import FrozenRun, PlannedCall
 from judgelaw.wire import Answer, Failure, JsonParser, JudgeSpec, Law, Reply, decode, display
@@ -19,7 +19,7 @@ _CELLS_KEPT = 4096
 class SimulatedJudge:
     """Answers each call with a draw from its cell's law, by the seed of the call."""
 
-    def __init__(self, spec: JudgeSpec, around: Surroundings) -> None:
+    def __init__(self, spec: JudgeSpec, around: JudgeContext) -> None:
         if spec.law is None:
             raise InputError(f"judge {spec.name}: a simulated judge answers from a law; declare it")
         self._spec = spec

@@ -1,7 +1,7 @@
 """The durable record of a run: calls, attempts, completions, verdicts."""
 
 from judgelaw.ledger.lock import LOCK_NAME, SENT_NAME, RunLock
-from judgelaw.ledger.postgres import Others, PostgresLedger
+from judgelaw.ledger.postgres import PostgresLedger, RemainingCalls
 from judgelaw.ledger.postgres_schema import Address, list_runs, read_address
 from judgelaw.ledger.postgres_session import Terms
 from judgelaw.ledger.postgres_view import PostgresView, archive
@@ -47,12 +47,12 @@ __all__ = [
     "LedgerView",
     "Loss",
     "OpenBatch",
-    "Others",
     "PostgresLedger",
     "PostgresView",
     "Read",
     "Receipt",
     "Record",
+    "RemainingCalls",
     "Reservation",
     "RunLock",
     "SqliteLedger",

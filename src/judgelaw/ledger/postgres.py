@@ -159,7 +159,7 @@ _TYPES = [*["text"] * 7, "int4", "int8", "int8", "bytea", "bytea", "text"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Others:
+class RemainingCalls:
     """What is left for this session, and who holds the rest.
 
     Attributes:
@@ -304,9 +304,9 @@ class PostgresLedger(PostgresView):
         while chunk := list(islice(rows, _CHUNK)):
             self._writer.do_now(partial(write_rows, statement="add_verdicts", rows=chunk))
 
-    async def others(self) -> Others:
+    async def others(self) -> RemainingCalls:
         """Say what is left to do here, and who holds the rest."""
-        others: Others = await self._writer.do(self._others, urgent=True)
+        others: RemainingCalls = await self._writer.do(self._others, urgent=True)
         return others
 
     def close(self) -> None:
@@ -324,11 +324,11 @@ class PostgresLedger(PostgresView):
             if self._session.valid:
                 return
 
-    def _others(self, connection: "psycopg.Connection[Any]") -> Others:
+    def _others(self, connection: "psycopg.Connection[Any]") -> RemainingCalls:
         terms = (self._session.round, self._session.terms.attempts)
         row = connection.execute(_SQL["free_calls"], terms).fetchone()
         holders = connection.execute(_SQL["holders"], (self._session.id,)).fetchall()
-        return Others(
+        return RemainingCalls(
             free=row[0] if row else 0,
             held=sum(count for _, _, count in holders),
             holders=", ".join(f"process {pid} on {host}" for pid, host, _ in holders),

@@ -19,10 +19,10 @@ from judgelaw.uncertainty.call_variance import (
     variance_parts,
 )
 from judgelaw.uncertainty.contrasts import Lead, component_lead, component_share, judge_difference
-from judgelaw.uncertainty.depths import AtDepth, Declaration, at_depth, depths_of, nested
+from judgelaw.uncertainty.depths import DepthEstimates, Estimand, at_depth, depths_of, nested
 from judgelaw.uncertainty.forms import (
     Contrast,
-    Declared,
+    KnownCounts,
     component_map,
     concentration_forms,
     declare,
@@ -66,18 +66,18 @@ __all__ = [
     "MIN_PROMPTS",
     "MIN_REPEATS",
     "PERMUTATIONS",
-    "AtDepth",
     "Bands",
     "CallErrors",
     "Contrast",
-    "Declaration",
-    "Declared",
+    "DepthEstimates",
     "DeviationBound",
     "ErrorSplit",
+    "Estimand",
     "Facet",
     "Gate",
     "Inference",
     "Interval",
+    "KnownCounts",
     "Lead",
     "Limit",
     "LimitDecision",

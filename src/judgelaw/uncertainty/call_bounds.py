@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS, Array, Design, Weights
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.forms import Contrast, Declared, contrast_vector, declare, form_of
+from judgelaw.uncertainty.forms import Contrast, KnownCounts, contrast_vector, declare, form_of
 from judgelaw.uncertainty.intervals import Spread, check_level
 
 
@@ -74,7 +74,7 @@ def deviation_bound(
     )
 
 
-def call_constants(known: Declared, c: Array) -> NDArray[np.float64]:
+def call_constants(known: KnownCounts, c: Array) -> NDArray[np.float64]:
     """Return the largest change of the macroaverage by one call of each cell, (items, cells).
 
     Changing a call from y to z moves the form by (2 / R_u) sum_v c_uv m_v, where m_v is a mean of
@@ -149,7 +149,7 @@ def _hidden(component: str, shown: Shown, p: float) -> float:
     return 2 * float(1 - (1 - p) ** (1 / calls)) ** 2 * f
 
 
-def _shown(known: Declared) -> Shown:
+def _shown(known: KnownCounts) -> Shown:
     n = known.cells
     R = n.sum(axis=-1)
     p = n / R[..., None]

@@ -14,7 +14,7 @@ from judgelaw.uncertainty.sampled_prompts import DrawnPrompts
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AtDepth:
+class DepthEstimates:
     """What the calls of one judge say at one depth; the calls themselves are not kept.
 
     Attributes:
@@ -47,14 +47,14 @@ class AtDepth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declaration:
+class Estimand:
     """What the estimand is: how prompts came about, and how often each order is used."""
 
     design: Design = "census"
     order_weights: Mapping[str, float] | None = None
 
 
-def at_depth(tensor: VerdictTensor, declared: Declaration) -> AtDepth:
+def at_depth(tensor: VerdictTensor, declared: Estimand) -> DepthEstimates:
     """Estimate all components of every item, with their call errors.
 
     Raises:
@@ -62,7 +62,7 @@ def at_depth(tensor: VerdictTensor, declared: Declaration) -> AtDepth:
     """
     found = decompose(tensor, design=declared.design, order_weights=declared.order_weights)
     errors = call_errors(tensor, design=declared.design, order_weights=declared.order_weights)
-    return AtDepth(
+    return DepthEstimates(
         depth=tensor.depth[1],
         items=tensor.items,
         strata=tensor.strata,
@@ -75,7 +75,7 @@ def at_depth(tensor: VerdictTensor, declared: Declaration) -> AtDepth:
     )
 
 
-def nested(tensor: VerdictTensor, declared: Declaration) -> Iterator[AtDepth]:
+def nested(tensor: VerdictTensor, declared: Estimand) -> Iterator[DepthEstimates]:
     """Yield the estimates at the prefixes 2, 4, 8, ... below the full depth."""
     for depth, prefix in prefixes(tensor):
         yield replace(at_depth(prefix, declared), depth=depth)

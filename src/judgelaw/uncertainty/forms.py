@@ -47,7 +47,7 @@ _WIDER = "use call_interval, which falls back on smoothed laws below four"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Declared:
+class KnownCounts:
     """Counts of a design with everything that an estimator needs to know about it.
 
     Attributes:
@@ -97,7 +97,7 @@ def declare(
     prompt_weights: Weights = None,
     dissimilarity: ArrayLike | str | None = None,
     minimum: Literal[2, 4] = PAIR,
-) -> Declared:
+) -> KnownCounts:
     """Check the arguments that `decompose` takes too; every cell holds `minimum` calls or more.
 
     Two calls identify the components, four their call variance.
@@ -115,7 +115,7 @@ def declare(
     check_depth(n, n.sum(axis=-1), minimum=PAIR, names=names)
     w = weights_of("prompt", prompt_weights, K, names and names[1])
     q = weights_of("order", order_weights, O, names and names[2])
-    known = Declared(
+    known = KnownCounts(
         n=n,
         w=w,
         q=q,
@@ -133,7 +133,7 @@ def declare(
     return known
 
 
-def require_four(known: Declared, *, instead: str = _WIDER) -> None:
+def require_four(known: KnownCounts, *, instead: str = _WIDER) -> None:
     """Require the calls that call variance takes; `instead` is what serves with fewer."""
     R = known.n.sum(axis=-1)
     short = int((R < MIN_REPEATS).sum())

@@ -37,7 +37,7 @@ from judgelaw.estimate import Array, Weights
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_variance import call_covariance
-from judgelaw.uncertainty.forms import Declared, absent_reason, declare, form_of, require_four
+from judgelaw.uncertainty.forms import KnownCounts, absent_reason, declare, form_of, require_four
 
 Facet = Literal["prompt", "order"]
 Codes = NDArray[np.int64]
@@ -306,7 +306,7 @@ def _chunks(draws: int, calls: int) -> Iterator[tuple[int, int]]:
         yield done - first, done
 
 
-def _statistic(known: Declared, facet: Facet, *, studentised: bool) -> Statistic:
+def _statistic(known: KnownCounts, facet: Facet, *, studentised: bool) -> Statistic:
     """Return the function from counts (draws, items, ...) to the statistic of every draw."""
 
     def component(counts: Counts) -> NDArray[np.float64]:
@@ -330,7 +330,7 @@ def _statistic(known: Declared, facet: Facet, *, studentised: bool) -> Statistic
 
 
 def _reached(
-    known: Declared, facet: Facet, statistic: Statistic, observed: float, *, studentised: bool
+    known: KnownCounts, facet: Facet, statistic: Statistic, observed: float, *, studentised: bool
 ) -> Callable[[Counts], int]:
     """Return the function that counts the draws whose statistic reaches the observed one."""
     R = known.n.sum(axis=-1)
@@ -368,7 +368,7 @@ def _squares(n: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(np.einsum("ij,ij->i", flat, flat).astype(np.int64))
 
 
-def _scheme(known: Declared, within: Within | None) -> Within:
+def _scheme(known: KnownCounts, within: Within | None) -> Within:
     if within == "rank" and known.ranked is None:
         raise InputError(
             "within='rank' needs ranked verdicts, and only counts are known: leave it out to "
@@ -377,7 +377,7 @@ def _scheme(known: Declared, within: Within | None) -> Within:
     return within or ("block" if known.ranked is None else "rank")
 
 
-def _refusal(known: Declared, facet: Facet, shuffler: Shuffler, observed: float) -> str | None:
+def _refusal(known: KnownCounts, facet: Facet, shuffler: Shuffler, observed: float) -> str | None:
     if _levels(known, facet) == 1:
         return absent_reason(facet)
     if not shuffler.movable:
@@ -393,7 +393,7 @@ def _refusal(known: Declared, facet: Facet, shuffler: Shuffler, observed: float)
     return None
 
 
-def _levels(known: Declared, facet: Facet) -> int:
+def _levels(known: KnownCounts, facet: Facet) -> int:
     return int(known.n.shape[1 if facet == "prompt" else 2])
 
 

@@ -35,7 +35,7 @@ from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, Array, Weights, of_counts
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.forms import Declared, declare
+from judgelaw.uncertainty.forms import KnownCounts, declare
 from judgelaw.uncertainty.intervals import (
     Interval,
     check_level,
@@ -285,7 +285,7 @@ def _unseen_prompt(hbar: Floats, K: int) -> float:
     return max(most, _CAP if K < _MANY_PROMPTS else min(_CAP, 2 * most))
 
 
-def prompt_kernel(known: Declared) -> Floats:
+def prompt_kernel(known: KnownCounts) -> Floats:
     """Return h(k, l) of every item, (items, prompts, prompts); its diagonal is not used."""
     cells = of_counts(np.moveaxis(known.n, 0, -1).astype(float), _FACETS, known.M)
     P = np.einsum("o,kocn->nkc", known.q, cells.p)
@@ -328,7 +328,7 @@ def _projected(h: Floats) -> tuple[Projection, ...]:
 
 def _declared(
     x: VerdictTensor | ArrayLike, order_weights: Weights, dissimilarity: ArrayLike | str | None
-) -> Declared:
+) -> KnownCounts:
     known = declare(x, order_weights=order_weights, dissimilarity=dissimilarity)
     K = known.n.shape[1]
     if K < MIN_PROMPTS:

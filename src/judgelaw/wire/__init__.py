@@ -1,7 +1,7 @@
 """How a judge is declared, how a call is written for it, and how its reply is read."""
 
 from judgelaw.wire.bounded import SECONDS, Reader
-from judgelaw.wire.form import BatchClient, Entry, Look, Results, Stage, Trace, text_of
+from judgelaw.wire.form import BatchClient, BatchStatus, Entry, LostBatch, Results, Stage, text_of
 from judgelaw.wire.hostile import try_pattern
 from judgelaw.wire.judge_spec import (
     AMENDABLE,
@@ -65,6 +65,7 @@ __all__ = [
     "Answer",
     "Batch",
     "BatchClient",
+    "BatchStatus",
     "ChatTemplate",
     "Completion",
     "Consequence",
@@ -78,7 +79,7 @@ __all__ = [
     "JudgeSpec",
     "Law",
     "LawCell",
-    "Look",
+    "LostBatch",
     "Model",
     "Name",
     "ParserSpec",
@@ -92,7 +93,6 @@ __all__ = [
     "ScoreParser",
     "Share",
     "Stage",
-    "Trace",
     "Verdict",
     "canonical_json",
     "chat",

@@ -29,7 +29,7 @@ class Stage(Enum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
+class BatchStatus:
     """What a provider says of a batch.
 
     Attributes:
@@ -45,7 +45,7 @@ class Look:
     failure: Failure | None = None
 
 
-class Trace(Enum):
+class LostBatch(Enum):
     """What a provider's list says of a batch that nobody heard the name of."""
 
     ABSENT = auto()
@@ -74,19 +74,19 @@ class BatchClient(Protocol):
         """Ask for the answers; return the provider's name of the batch."""
         ...
 
-    async def find(self, uid: str, since: float) -> str | Trace | Failure:
+    async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
         """Look for a batch of ours that was perhaps created at or after a time."""
         ...
 
-    async def look(self, provider_id: str) -> Look | Failure:
+    async def look(self, provider_id: str) -> BatchStatus | Failure:
         """Ask how far a batch is."""
         ...
 
-    async def results(self, provider_id: str, look: Look) -> Results | Failure:
+    async def results(self, provider_id: str, look: BatchStatus) -> Results | Failure:
         """Fetch the answers by call, in whatever sequence the provider keeps them."""
         ...
 
-    async def cancel(self, provider_id: str) -> Look | Failure:
+    async def cancel(self, provider_id: str) -> BatchStatus | Failure:
         """Ask the provider to stop; what is answered by then can still be collected."""
         ...
 

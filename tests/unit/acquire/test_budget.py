@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgelaw.acquire.budget import Cost, Meter, Purse, exhausted, open_purse, usd
+from judgelaw.acquire.budget import Cost, Meter, RunBudget, exhausted, open_purse, usd
 from judgelaw.acquire.retry import Halt
 from judgelaw.errors import InputError
 from judgelaw.ledger import Receipt, Totals
@@ -45,7 +45,7 @@ def test_a_meter_learns_the_ratio_of_its_judge():
 
 
 def test_calls_under_way_count():
-    purse = Purse(Budget(calls=2))
+    purse = RunBudget(Budget(calls=2))
     assert purse.lacks(Cost()) is None
     purse.hold(Cost())
     purse.hold(Cost())
@@ -58,7 +58,7 @@ def test_calls_under_way_count():
 
 
 def test_tokens_and_dollars_hold_the_worst_case():
-    purse = Purse(Budget(tokens=1_000, usd=1.0))
+    purse = RunBudget(Budget(tokens=1_000, usd=1.0))
     worst = Cost(tokens=600, usd=0.1)
     purse.hold(worst)
     assert "1000 tokens" in purse.lacks(worst)
@@ -68,7 +68,7 @@ def test_tokens_and_dollars_hold_the_worst_case():
 
 
 def test_rounding_does_not_pile_up():
-    purse = Purse(Budget(tokens=10))
+    purse = RunBudget(Budget(tokens=10))
     for _ in range(10_000):
         purse.hold(Cost(tokens=0.1))
         purse.settle(Cost(tokens=0.1), None, completed=False)
@@ -92,7 +92,7 @@ def test_dollars_without_a_price_are_refused():
     [({"calls": 1}, "calls"), ({"tokens": 1}, "tokens"), ({"usd": 0.5}, "usd")],
 )
 def test_a_limit_that_is_reached_names_its_key(budget, key):
-    purse = Purse(Budget(**budget), calls=1)
+    purse = RunBudget(Budget(**budget), calls=1)
     halt = Halt()
     exhausted(halt, purse.lacks(Cost(tokens=2, usd=1.0)))
     assert halt.remedy == f"raise budget.{key} in the study"

@@ -8,8 +8,8 @@ from judgelaw.acquire.retry import (
     RetryPolicy,
     StopJudge,
     StopRun,
-    bearable,
     decide,
+    failures_allowed,
 )
 from judgelaw.wire import Consequence, Failure, FailureKind
 
@@ -43,7 +43,7 @@ def test_each_kind_has_its_consequence(kind):
     ],
 )
 def test_silence_is_borne_longer_behind_an_answer(kind, answered, ever, most):
-    assert bearable(kind, answered=answered, ever=ever) == most
+    assert failures_allowed(kind, answered=answered, ever=ever) == most
 
 
 def test_pauses_double_up_to_the_cap():

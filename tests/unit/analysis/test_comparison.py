@@ -5,7 +5,7 @@ import pytest
 from judgelaw.analysis import compare
 from judgelaw.estimate import COMPONENTS, decompose
 from judgelaw.uncertainty import (
-    Declaration,
+    Estimand,
     call_errors,
     infer,
     item_bands,
@@ -105,7 +105,7 @@ def test_plugin_differences_have_the_sign_of_the_corrected_ones():
 
 def test_rankings_are_weighted_like_the_estimates():
     weights = {A.orders[0]: 0.9, A.orders[1]: 0.1}
-    declared = Declaration(order_weights=weights)
+    declared = Estimand(order_weights=weights)
     found = compare({"a": A, "b": B}, draws=50, declared=declared)
     for name in COMPONENTS:
         estimates = {judge: found.estimates[judge][name] for judge in "ab"}

@@ -6,10 +6,10 @@ import time
 import aiohttp
 import pytest
 
-from judgelaw.judges import Surroundings
+from judgelaw.judges import JudgeContext
 from judgelaw.judges import anthropic_batches as anthropic
 from judgelaw.judges import openai_batches as openai
-from judgelaw.wire import Answer, Batch, Failure, JudgeSpec, Reply, Stage, Trace, decode
+from judgelaw.wire import Answer, Batch, Failure, JudgeSpec, LostBatch, Reply, Stage, decode
 from servers.provider import Provider, reply
 
 
@@ -134,8 +134,8 @@ FAR = 4_000_000_000
     ("page", "found"),
     [
         ({"data": [{"id": "b", "metadata": {"judgelaw_batch": "u"}}]}, "b"),
-        ({"data": [{"id": "b", "metadata": 5, "created_at": []}, 7]}, Trace.ABSENT),
-        ({"data": {"id": "b"}, "has_more": True}, Trace.ABSENT),
+        ({"data": [{"id": "b", "metadata": 5, "created_at": []}, 7]}, LostBatch.ABSENT),
+        ({"data": {"id": "b"}, "has_more": True}, LostBatch.ABSENT),
         ({"data": [{"id": "b", "created_at": FAR}], "has_more": True}, "circle"),
         ({"data": [{"id": 5, "created_at": FAR}], "has_more": True}, "without id"),
     ],
@@ -146,7 +146,7 @@ def test_a_list_of_batches_is_read_to_its_end_whatever_it_holds(page, found):
 
     async def find():
         async with aiohttp.ClientSession() as session:
-            around = Surroundings(frozen=None, session=session, clock=time.time)
+            around = JudgeContext(frozen=None, session=session, clock=time.time)
             async with openai.OpenAIBatches(judge, around) as client:
                 return await asyncio.wait_for(client.find("u", since=0.0), 10)
 

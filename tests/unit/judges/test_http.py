@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from judgelaw.errors import InputError
-from judgelaw.judges import Surroundings
+from judgelaw.judges import JudgeContext
 from judgelaw.judges.http import HttpJudge, failure_of
 from judgelaw.wire import FailureKind, JudgeSpec, Reply, check_secrets, headers_for
 from judgelaw.wire.secrets import Secrets
@@ -109,7 +109,7 @@ def test_a_404_names_the_address_without_secrets(monkeypatch, base_url, said):
     monkeypatch.setenv("SOME_KEY", "sk-secret-1")
     judge = HttpJudge(
         spec(api_key="env:SOME_KEY"),
-        Surroundings(frozen=None, session=None, clock=lambda: 0.0),
+        JudgeContext(frozen=None, session=None, clock=lambda: 0.0),
         base_url=base_url,
     )
     failure = judge.decode(Reply(status=404, body=b'{"detail": "Not Found"}'))

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from judgelaw.judges import Surroundings, open_judge
+from judgelaw.judges import JudgeContext, open_judge
 from judgelaw.study import request_for
 from judgelaw.wire import parse
 from servers.study import frozen_study, simulated_judge
@@ -14,7 +14,7 @@ from servers.study import frozen_study, simulated_judge
 
 def answers(frozen, name="sim"):
     spec = frozen.judges[name]
-    judge = open_judge(spec, Surroundings(frozen=frozen, session=None, clock=lambda: 0.0))
+    judge = open_judge(spec, JudgeContext(frozen=frozen, session=None, clock=lambda: 0.0))
 
     async def ask_all():
         async with judge:
