@@ -62,16 +62,6 @@ def test_help_loads_nothing_heavy():
     assert "Commands:" in run.stdout
 
 
-def test_files_and_functions_stay_small():
-    """A newcomer reads a file in one sitting."""
-    long = {
-        str(path.relative_to(SRC)): n
-        for path in SRC.rglob("*.py")
-        if (n := path.read_text().count("\n")) > 450
-    }
-    assert not long
-
-
 def _leaves(command, words):
     if isinstance(command, click.Group):
         for name in command.list_commands(click.Context(command)):

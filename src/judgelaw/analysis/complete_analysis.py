@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import judgelaw
 from judgelaw.analysis.call_tables import (
@@ -187,23 +187,43 @@ def analyze(
     if not tensors:
         raise InputError("no calls: an analysis needs the table of one judge or more")
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
+    draws = draws_for(tensors.values()) if draws is None else draws
     request = Request(
         declared=Estimand(design=design, order_weights=order_weights),
-        how=Resampling(
-            draws=draws_for(tensors.values()) if draws is None else draws, seed=seed, level=level
-        ),
+        how=Resampling(draws=draws, seed=seed, level=level),
         permutations=shuffles,
         progress=progress,
     )
-    stage = _Stages(total=len(tensors) + 2, progress=progress)
+    known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold)
+    found = _complete(tensors, roles, request, known)
+    return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a run knows beside its calls, and the limit that judges are ranked against."""
+
+    evidence: Evidence
+    configurations: Mapping[str, Mapping[str, Cell]]
+    integrity: Sequence[tuple[str, str]]
+    threshold: float
+
+
+def _complete(
+    tensors: Mapping[Key, VerdictTensor],
+    roles: Mapping[str, str] | None,
+    request: Request,
+    known: _Known,
+) -> Analysis:
+    """Analyse every judge, then diagnose them together, then make the tables."""
+    stage = _Stages(total=len(tensors) + 2, progress=request.progress)
     found = {}
     for key, tensor in tensors.items():
         with stage:
             found[key] = analyze_judge(key[1], tensor, request)
     layered = _by_layer(found, roles)
-    known = evidence or Evidence()
     with stage:
-        diagnosis = _diagnose(tensors, layered, request, known, threshold)
+        diagnosis = _diagnose(tensors, layered, request, known.evidence, known.threshold)
     context = Context(
         tensors=tensors,
         found=found,
@@ -213,9 +233,9 @@ def analyze(
         declared=request.declared,
         how=request.how,
         findings=diagnosis.findings,
-        spans={key: time_span(seconds) for key, seconds in known.seconds.items()},
-        configurations=configurations or {},
-        integrity=integrity,
+        spans={key: time_span(seconds) for key, seconds in known.evidence.seconds.items()},
+        configurations=known.configurations,
+        integrity=known.integrity,
     )
     with stage:
         tables, left_out = make_tables(context)
@@ -228,7 +248,7 @@ def analyze(
         diagnostics=diagnosis.findings,
         tables=tables,
         left_out=left_out,
-        warnings=(*_which_layer(layered), *_no_test(permutations, shuffles)),
+        warnings=_which_layer(layered),
     )
 
 

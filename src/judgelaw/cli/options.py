@@ -72,56 +72,58 @@ def source_options(command: F) -> F:
         chosen = {one.name: options.pop(one.name) for one in fields(Reading)}
         return command(reading=Reading(**chosen), **options)
 
-    for option in reversed(
-        (
-            click.option(
-                "--judge", "judges", multiple=True, help="Read this judge only; may be repeated."
-            ),
-            click.option("--layer", help="Read this layer only."),
-            click.option(
-                "--repeats",
-                type=click.IntRange(min=2),
-                metavar="R",
-                help="Read the frozen prefix of repeat ranks below R.",
-            ),
-            click.option(
-                "--design",
-                type=click.Choice(["census", "sampled"]),
-                help="Are the prompts all that matter, or drawn from a generator? "
-                "[default: as the run declares, else census]",
-            ),
-            click.option(
-                "--incomplete",
-                type=click.Choice(["error", "drop"]),
-                default="error",
-                show_default=True,
-                help="What to do with items that lack two calls in a cell.",
-            ),
-            click.option(
-                "--columns",
-                multiple=True,
-                metavar="PART=NAME",
-                callback=_columns,
-                help="The table's own name of a column, as in verdict=winner; PART= leaves an "
-                "optional column out. May be repeated.",
-            ),
-            click.option(
-                "--verdicts",
-                metavar="A,B,...",
-                callback=_verdicts,
-                help="The alphabet. [default: the usual four, or what the table holds]",
-            ),
-            click.option(
-                "--engine",
-                type=click.Choice(["duckdb", "spark"]),
-                default="duckdb",
-                show_default=True,
-                help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
-            ),
-        )
-    ):
+    for option in reversed(_source_options()):
         gathered = option(gathered)
     return cast("F", gathered)
+
+
+def _source_options() -> tuple[Callable[[Any], Any], ...]:
+    return (
+        click.option(
+            "--judge", "judges", multiple=True, help="Read this judge only; may be repeated."
+        ),
+        click.option("--layer", help="Read this layer only."),
+        click.option(
+            "--repeats",
+            type=click.IntRange(min=2),
+            metavar="R",
+            help="Read the frozen prefix of repeat ranks below R.",
+        ),
+        click.option(
+            "--design",
+            type=click.Choice(["census", "sampled"]),
+            help="Are the prompts all that matter, or drawn from a generator? "
+            "[default: as the run declares, else census]",
+        ),
+        click.option(
+            "--incomplete",
+            type=click.Choice(["error", "drop"]),
+            default="error",
+            show_default=True,
+            help="What to do with items that lack two calls in a cell.",
+        ),
+        click.option(
+            "--columns",
+            multiple=True,
+            metavar="PART=NAME",
+            callback=_columns,
+            help="The table's own name of a column, as in verdict=winner; PART= leaves an "
+            "optional column out. May be repeated.",
+        ),
+        click.option(
+            "--verdicts",
+            metavar="A,B,...",
+            callback=_verdicts,
+            help="The alphabet. [default: the usual four, or what the table holds]",
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(["duckdb", "spark"]),
+            default="duckdb",
+            show_default=True,
+            help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
+        ),
+    )
 
 
 def _columns(

@@ -98,17 +98,7 @@ def simplex(
     across, up = corners.scales
     x, y = q("x", **across), q("y", **up)
     rows = [{**asdict(p), "bx": barycentre.x, "by": barycentre.y} for p in points]
-    kinds = sorted({p.kind for p in points})
-    dots = {
-        "x": x,
-        "y": y,
-        "size": q("size", scale=None, legend=None),
-        "shape": n("kind", scale={"domain": kinds, "range": [*_SHAPES[: len(kinds)]]}, legend=None),
-        "color": n(
-            "kind", scale={"domain": kinds, "range": [*_COLOURS[: len(kinds)]]}, legend=None
-        ),
-        "description": n("label"),
-    }
+    dots = {"x": x, "y": y, **_by_kind(points)}
     centre = {"x": x, "y": y, "description": n("label")}
     layers = [_edges(corners, x, y)]
     if title is None:
@@ -133,6 +123,19 @@ def simplex(
     height = width * _HEIGHT if corners.top else _LINE_HEIGHT
     named: Spec = {} if title is None else {"title": {"text": title, "limit": width}}
     return drawing.layer(layers, width=width, height=height, **named)
+
+
+def _by_kind(points: Sequence[LawPoint]) -> Spec:
+    """Return how points look: shape and colour both tell their kind."""
+    kinds = sorted({p.kind for p in points})
+    shapes = {"domain": kinds, "range": [*_SHAPES[: len(kinds)]]}
+    colours = {"domain": kinds, "range": [*_COLOURS[: len(kinds)]]}
+    return {
+        "size": q("size", scale=None, legend=None),
+        "shape": n("kind", scale=shapes, legend=None),
+        "color": n("kind", scale=colours, legend=None),
+        "description": n("label"),
+    }
 
 
 def _edges(corners: Corners, x: Spec, y: Spec) -> Spec:

@@ -245,8 +245,7 @@ def permutation_test(
         draws: random shuffles.
         seed: seed of the test's named stream.
         studentised: divide the component by its call standard error; needs four repeats.
-        within: "rank" or "block"; by default ranks where they are known. Cells with fewer calls
-            than others have no call at some ranks; a rank shuffles the levels that have one.
+        within: "rank", the default where ranks are known (levels with a call there), or "block".
         order_weights: as in `decompose`.
         prompt_weights: as in `decompose`.
         dissimilarity: as in `decompose`.
@@ -255,21 +254,14 @@ def permutation_test(
     _check_request(facet, within, draws)
     r, unit = _in_unit(dissimilarity)
     known = declare(x, order_weights=order_weights, prompt_weights=prompt_weights, dissimilarity=r)
-    if studentised:
-        require_four(known, instead="use the plain test, which needs two")
     scheme = _scheme(known, within)
     statistic = _statistic(known, facet, studentised=studentised)
     observed = float(statistic(known.n[None])[0])
     shuffler = Shuffler.of(known.n, known.ranked if scheme == "rank" else None, facet)
     reason = _refusal(known, facet, shuffler, observed)
-    at_least = 0
-    if reason is None:
-        rng = stream(seed, "permutation", facet, scheme)
-        reached = _reached(known, facet, statistic, observed, studentised=studentised)
-        for size, done in _chunks(draws, shuffler.calls):
-            at_least += reached(shuffler.draw(rng, size))
-            if progress is not None:
-                progress(done, draws)
+    reached = _reached(known, facet, statistic, observed, studentised=studentised)
+    reach = _Reach(reached=reached, shuffler=shuffler, draws=draws, progress=progress)
+    at_least = 0 if reason else reach.count(stream(seed, "permutation", facet, scheme))
     return PermutationTest(
         p=(1 + at_least) / (1 + draws) if reason is None else nan,
         statistic=observed if studentised else observed * unit,
@@ -299,6 +291,25 @@ def _in_unit(
     return np.asarray(r / unit), unit
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Reach:
+    """Many shuffles, and how many of them reach what was observed."""
+
+    reached: Callable[[Counts], int]
+    shuffler: Shuffler
+    draws: int
+    progress: Progress | None
+
+    def count(self, rng: np.random.Generator) -> int:
+        """Return how many shuffles have a statistic as large as the observed one."""
+        found = 0
+        for size, done in _chunks(self.draws, self.shuffler.calls):
+            found += self.reached(self.shuffler.draw(rng, size))
+            if self.progress is not None:
+                self.progress(done, self.draws)
+        return found
+
+
 def _chunks(draws: int, calls: int) -> Iterator[tuple[int, int]]:
     size = max(1, _CHUNK // calls)
     for first in range(0, draws, size):
@@ -308,6 +319,8 @@ def _chunks(draws: int, calls: int) -> Iterator[tuple[int, int]]:
 
 def _statistic(known: KnownCounts, facet: Facet, *, studentised: bool) -> Statistic:
     """Return the function from counts (draws, items, ...) to the statistic of every draw."""
+    if studentised:
+        require_four(known, instead="use the plain test, which needs two")
 
     def component(counts: Counts) -> NDArray[np.float64]:
         return np.asarray(known.decompose(counts)[facet].mean(axis=-1))

@@ -1,0 +1,216 @@
+"""The house: rooms are entered by their doors, files and functions stay readable, names tell apart.
+
+Each rule is a function of a source tree, so that a planted tree shows that it can fail.
+"""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import judgelaw
+
+SRC = Path(judgelaw.__file__).parent
+
+FILE_LINES = 450
+FUNCTION_LINES = 50
+
+DEEP: dict[str, str] = {}
+"""Imports past a door, `importer -> imported`, each with its reason."""
+
+COMMAND = "a command has a file of its own name, beside the room that does the work"
+TWICE = {"run.py": COMMAND, "simulate.py": COMMAND, "worker.py": COMMAND}
+"""File names that stand in two rooms, each with its reason."""
+
+
+def _files(src):
+    return sorted(src.rglob("*.py"))
+
+
+def _module(src, path):
+    parts = ("judgelaw", *path.relative_to(src).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def long_files(src):
+    return {
+        str(path.relative_to(src)): lines
+        for path in _files(src)
+        if (lines := path.read_text().count("\n")) > FILE_LINES
+    }
+
+
+def long_functions(src):
+    return {
+        f"{path.relative_to(src)}:{node.name}": node.end_lineno - node.lineno + 1
+        for path in _files(src)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno - node.lineno + 1 > FUNCTION_LINES
+    }
+
+
+def deep_imports(src):
+    """Return imports of a file of another room that do not come through the room's door."""
+    modules = {_module(src, path): path for path in _files(src)}
+    doors = {name for name, path in modules.items() if path.name == "__init__.py"}
+    found = set()
+    for importer, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            for imported in _imported(node, modules):
+                other = imported.split(".")[:2] != importer.split(".")[:2]
+                if other and imported.count(".") > 1 and imported not in doors:
+                    found.add(f"{importer} -> {imported}")
+    return found
+
+
+def _imported(node, modules):
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names if alias.name in modules]
+    if isinstance(node, ast.ImportFrom) and node.module in modules:
+        inner = [f"{node.module}.{alias.name}" for alias in node.names]
+        offered = _bound(modules[node.module])
+        hidden = [name for name in inner if name in modules and name.split(".")[-1] not in offered]
+        return [node.module, *hidden]
+    return []
+
+
+def _bound(path):
+    """Return the names that a file binds at its top level."""
+    names = set()
+    for node in _statements(path):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+    return names
+
+
+def _statements(path):
+    """Yield the statements of a file, with those that only the type checker reads."""
+    for node in ast.parse(path.read_text()).body:
+        yield from _typed(node) or [node]
+
+
+def _typed(node):
+    """Return what stands under `if TYPE_CHECKING`, and what a lazy door has in its place."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return [*node.body, *node.orelse]
+    return None
+
+
+def repeated_names(src):
+    rooms = defaultdict(list)
+    for path in _files(src):
+        if path.name not in ("__init__.py", "__main__.py"):
+            rooms[path.name].append(str(path.relative_to(src)))
+    return {name: places for name, places in rooms.items() if len(places) > 1}
+
+
+def hidden_files(src):
+    """Return files that bear a name which their door offers: `room.name` would be two things."""
+    return {
+        str(path.relative_to(src))
+        for path in _files(src)
+        if path.name != "__init__.py"
+        and path.parent != src
+        and path.stem in _bound(path.parent / "__init__.py")
+    }
+
+
+def doors_with_code(src):
+    """Return doors that do more than name what is behind them."""
+    allowed = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr)
+    return {
+        str(path.relative_to(src))
+        for path in src.rglob("__init__.py")
+        if path.parent != src
+        for node in _statements(path)
+        if not isinstance(node, allowed)
+    }
+
+
+def test_a_file_is_read_in_one_sitting():
+    assert not long_files(SRC)
+
+
+def test_a_function_fits_on_a_screen():
+    assert not long_functions(SRC)
+
+
+def test_rooms_are_entered_by_their_doors():
+    found = deep_imports(SRC)
+    assert not found - set(DEEP)
+    assert not set(DEEP) - found, "an exception that nobody needs any more"
+
+
+def test_doors_only_name_what_is_behind_them():
+    assert not doors_with_code(SRC)
+
+
+def test_file_names_tell_files_apart():
+    assert set(repeated_names(SRC)) == set(TWICE)
+
+
+def test_no_file_is_hidden_by_what_its_door_offers():
+    assert not hidden_files(SRC)
+
+
+def _planted(tmp_path, files):
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("rule", "files", "found"),
+    [
+        (long_files, {"a.py": "x = 1\n" * 451}, {"a.py": 451}),
+        (long_files, {"a.py": "x = 1\n" * 450}, {}),
+        (long_functions, {"a.py": "def f():\n" + "    x = 1\n" * 50}, {"a.py:f": 51}),
+        (long_functions, {"a.py": "def f():\n" + "    x = 1\n" * 49}, {}),
+        (
+            deep_imports,
+            {
+                "a/__init__.py": "from judgelaw.a.one import f\n",
+                "a/one.py": "def f(): ...\n",
+                "b/__init__.py": "",
+                "b/by_door.py": "from judgelaw.a import f\n",
+                "b/by_name.py": "def g():\n    from judgelaw.a.one import f\n",
+                "b/by_module.py": "from judgelaw.a import one\n",
+            },
+            {"judgelaw.b.by_name -> judgelaw.a.one", "judgelaw.b.by_module -> judgelaw.a.one"},
+        ),
+        (
+            repeated_names,
+            {"a/run.py": "", "b/run.py": "", "b/walk.py": ""},
+            {"run.py": ["a/run.py", "b/run.py"]},
+        ),
+        (
+            hidden_files,
+            {
+                "a/__init__.py": "from judgelaw.a.walk import walk\n",
+                "a/walk.py": "",
+                "a/b.py": "",
+                "c/__init__.py": "if TYPE_CHECKING:\n    from judgelaw.c.go import go\n",
+                "c/go.py": "",
+            },
+            {"a/walk.py", "c/go.py"},
+        ),
+        (
+            doors_with_code,
+            {
+                "a/__init__.py": "def f(): ...\n",
+                "b/__init__.py": '"""B."""\n__all__ = []\n',
+                "c/__init__.py": "if TYPE_CHECKING:\n    import a\nelse:\n    __getattr__ = a\n",
+                "d/__init__.py": "if TYPE_CHECKING:\n    import a\nelse:\n    raise x\n",
+            },
+            {"a/__init__.py", "d/__init__.py"},
+        ),
+    ],
+)
+def test_each_rule_finds_what_breaks_it(tmp_path, rule, files, found):
+    assert rule(_planted(tmp_path, files)) == found
