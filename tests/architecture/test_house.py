@@ -16,7 +16,11 @@ SRC = Path(judgelaw.__file__).parent
 FILE_LINES = 450
 FUNCTION_LINES = 50
 
-DEEP: dict[str, str] = {}
+DEEP = {
+    "judgelaw.replication.simulation_figure -> judgelaw.page.drawing": (
+        "one theme for every figure; its short names (q, n, marks) belong to figures only"
+    ),
+}
 """Imports past a door, `importer -> imported`, each with its reason."""
 
 COMMAND = "a command has a file of its own name, beside the room that does the work"

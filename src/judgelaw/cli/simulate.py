@@ -20,19 +20,13 @@ def check_figure_path(path: Path) -> None:
         raise InputError(f"{path}: a figure is written as {', '.join(_SUFFIXES)}; name it so")
 
 
-def save_figure(chart: Any, path: Path) -> None:
-    """Write an Altair chart as a static file, in the format of the suffix."""
-    import vl_convert
+def save_figure(chart: dict[str, Any], path: Path) -> None:
+    """Write a chart as a static file, in the format of the suffix."""
+    from judgelaw.page import drawn
 
     check_figure_path(path)
-    spec = chart.to_dict()
     with writing(path):
-        if path.suffix == ".svg":
-            path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
-        elif path.suffix == ".pdf":
-            path.write_bytes(vl_convert.vegalite_to_pdf(spec))
-        else:
-            path.write_bytes(vl_convert.vegalite_to_png(spec, scale=3))
+        path.write_bytes(drawn(chart, path.suffix.removeprefix(".")))
 
 
 Columns = dict[str, Callable[[Any], str]]
@@ -331,7 +325,7 @@ def _write_page(study: Any, sentence: str, columns: Any, target: Path) -> None:
         rows=tuple(tuple(show(row) for show in columns.values()) for row in study.rows),
     )
     label = "Bias of the plug-in and of the corrected estimates over repeats, panels a to d"
-    chart = figure_view("simulation", figure(study).to_dict(), label=label)
+    chart = figure_view("simulation", figure(study), label=label)
     write_page(target, page("Known-law simulation", sentence, [table], [chart]))
 
 

@@ -13,7 +13,7 @@ from judgelaw.page.ci_summary import (
     write,
 )
 from judgelaw.page.explorer import CUT, OPENS, PART, Completions, Place, opening
-from judgelaw.page.export import answer_html, components_svg, figures, write_figures
+from judgelaw.page.export import answer_html, components_svg, drawn, figures, write_figures
 from judgelaw.page.table_forms import to_csv, to_json_text, to_latex, write_tables
 from judgelaw.page.whole_page import build, compose, figure_view, page
 
@@ -29,6 +29,7 @@ __all__ = [
     "build",
     "components_svg",
     "compose",
+    "drawn",
     "figure_view",
     "figures",
     "junit",

@@ -8,7 +8,6 @@ from typing import Any
 from judgelaw.analysis import Analysis, Key
 from judgelaw.errors import InputError, writing
 from judgelaw.page import drawing
-from judgelaw.page import drawing as theme
 from judgelaw.page.component_figure import (
     LABELS,
     by_judge,
@@ -46,10 +45,7 @@ def figures(
     *,
     width: int = drawing.COLUMN,
 ) -> dict[str, Spec]:
-    """Return every figure that these calls give, by name, as Vega-Lite at the given width.
-
-    Altair takes each: `alt.Chart.from_dict(figures(...)["components"])`.
-    """
+    """Return every figure that these calls give, by name, as Vega-Lite at the given width."""
     source = Source.of(analysis.to_json())
     judges = {name: source.at("judges", name) for name in analysis.judges}
     found: dict[str, Spec] = {}
@@ -122,12 +118,13 @@ def write_figures(
         for name, spec in found.items():
             for extension in formats:
                 file = folder / f"{_file_name(name)}.{extension}"
-                file.write_bytes(_drawn(spec, extension))
+                file.write_bytes(drawn(spec, extension))
                 written.append(file)
     return written
 
 
-def _drawn(spec: Spec, extension: str) -> bytes:
+def drawn(spec: Spec, extension: str) -> bytes:
+    """Draw a figure on white, as the bytes of a file of this format."""
     import vl_convert as vlc  # noqa: PLC0415 - loads 30 MB, only where something is drawn
 
     on_paper: dict[str, Any] = {**spec, "background": "white"}
@@ -147,7 +144,9 @@ def _file_name(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-._" else "_" for c in name)
 
 
-def components_svg(analysis: Analysis, judge: str | None = None, *, width: int = theme.WIDE) -> str:
+def components_svg(
+    analysis: Analysis, judge: str | None = None, *, width: int = drawing.WIDE
+) -> str:
     """Return the components of one judge with their intervals as a standalone SVG."""
     found = _judge(analysis, judge)
     marks = component_marks(found)
@@ -159,8 +158,8 @@ def answer_html(analysis: Analysis, judge: str | None = None) -> str:
     """Return the sentence of one judge and its components: what `_repr_html_` can show."""
     sentence = escape(visible(_judge(analysis, judge).text("sentence")))
     # A notebook's font may be wider than the one that the drawing was measured with.
-    drawing = components_svg(analysis, judge).replace("<svg ", '<svg overflow="visible" ', 1)
-    return f"<div><p>{sentence}</p>{drawing}</div>"
+    figure = components_svg(analysis, judge).replace("<svg ", '<svg overflow="visible" ', 1)
+    return f"<div><p>{sentence}</p>{figure}</div>"
 
 
 def _judge(analysis: Analysis, judge: str | None) -> Source:

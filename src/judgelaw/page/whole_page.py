@@ -227,7 +227,7 @@ def page(
 def figure_view(name: str, chart: Spec, *, label: str, caption: str = "") -> FigureView:
     """Return a chart as `page` shows it; `label` says what it shows to who cannot see it.
 
-    A chart is a Vega-Lite specification: `altair_chart.to_dict()` is one.
+    A chart is a Vega-Lite specification.
     """
     return FigureView(
         name=name, caption=(caption,) if caption else (), wide=draw(chart, label=label)

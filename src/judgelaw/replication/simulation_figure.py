@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
 
+from judgelaw.page import drawing
+from judgelaw.page.drawing import Spec
 from judgelaw.replication.point_study import PointRow, PointStudy
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 _Z = 1.96
 _SCALE = 1e4
 """Panels c and d are drawn in units of 10^-4."""
 
-_INK, _ACCENT, _SECOND = "#333333", "#c44e00", "#0061a8"
+_COLOURS = (drawing.PROMPT.light, drawing.CALL.light)
+_SHAPES = ("circle", "square")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,24 +45,16 @@ def figure_marks(study: PointStudy) -> tuple[Mark, ...]:
     return tuple(marks)
 
 
-def figure(study: PointStudy) -> "alt.VConcatChart":
-    """Return the figure as an Altair chart; whoever calls it writes or embeds it."""
-    import altair as alt  # noqa: PLC0415 - loads when a figure is drawn
-
+def figure(study: PointStudy) -> Spec:
+    """Return the figure as a Vega-Lite specification; whoever calls it writes or embeds it."""
     marks = figure_marks(study)
     letters = sorted({mark.panel for mark in marks})
     half = len(letters) // 2
-    upper = [_bias_panel(alt, marks, letter) for letter in letters[:half]]
-    lower = [_estimator_panel(alt, marks, letter) for letter in letters[half:]]
-    rows = [alt.hconcat(*panels, spacing=28).resolve_scale(y="shared") for panels in (upper, lower)]
-    whole: alt.VConcatChart = (
-        alt.vconcat(*rows, spacing=24)
-        .resolve_scale(color="independent", shape="independent", y="independent")
-        .configure_view(stroke=None)
-        .configure_axis(labelColor=_INK, titleColor=_INK, gridColor="#e6e6e6")
-        .configure(font="Helvetica, Arial, sans-serif")
-    )
-    return whole
+    upper = [_bias_panel(marks, letter) for letter in letters[:half]]
+    lower = [_estimator_panel(marks, letter) for letter in letters[half:]]
+    rows = [{"hconcat": panels, "resolve": {"scale": {"y": "shared"}}} for panels in (upper, lower)]
+    apart = {"color": "independent", "shape": "independent", "y": "independent"}
+    return drawing.chart({"vconcat": rows, "spacing": 24, "resolve": {"scale": apart}})
 
 
 def _bias_marks(panel: str, row: PointRow) -> list[Mark]:
@@ -92,67 +82,61 @@ def _mark(panel: str, row: PointRow, series: str, value: float, se: float) -> Ma
     )
 
 
-def _bias_panel(alt: Any, marks: Sequence[Mark], letter: str) -> Any:
+def _bias_panel(marks: Sequence[Mark], letter: str) -> Spec:
     """Draw the exact bias as a line and the simulated one as points upon it."""
-    base, chosen = _base(alt, marks, letter)
-    title = "Bias of the plug-in"
-    exact = base.transform_filter("datum.series === 'exact'")
-    line = exact.mark_line().encode(y=alt.Y("value:Q", title=title))
-    simulated = base.transform_filter("datum.series === 'simulated'")
-    points = _points(alt, simulated, chosen, title)
-    return _framed(alt, [line, _bars(alt, simulated), points], chosen)
-
-
-def _estimator_panel(alt: Any, marks: Sequence[Mark], letter: str) -> Any:
-    """Draw the two unbiased estimators side by side around zero."""
-    base, chosen = _base(alt, marks, letter)
-    series = list(dict.fromkeys(mark.series for mark in chosen))
-    offset = alt.XOffset("series:N", sort=series, scale=alt.Scale(paddingOuter=1))
-    beside = base.encode(xOffset=offset)
-    points = _points(alt, beside, chosen, "Bias, in units of 0.0001")
-    zero = (
-        alt.Chart(alt.Data(values=[{"zero": 0}]))
-        .mark_rule(color=_INK, strokeDash=[3, 3])
-        .encode(y="zero:Q")
-    )
-    return _framed(alt, [zero, _bars(alt, beside), points], chosen)
-
-
-def _base(alt: Any, marks: Sequence[Mark], letter: str) -> tuple[Any, list[Mark]]:
     chosen = [mark for mark in marks if mark.panel == letter]
-    series = list(dict.fromkeys(mark.series for mark in chosen))
-    base = alt.Chart(alt.Data(values=[asdict(mark) for mark in chosen])).encode(
-        x=alt.X("repeats:O", title="Repeats R", axis=alt.Axis(labelAngle=0)),
-        color=alt.Color(
-            "series:N",
-            title=None,
-            scale=alt.Scale(domain=series, range=[_ACCENT, _SECOND]),
-            legend=alt.Legend(orient="top", symbolOpacity=1),
-        ),
+    title = "Bias of the plug-in"
+    exact = [mark for mark in chosen if mark.series == "exact"]
+    simulated = [mark for mark in chosen if mark.series == "simulated"]
+    shared = _shared(chosen)
+    line = drawing.marks(
+        "line", map(asdict, exact), {**shared, "y": drawing.q("value", title=title)}
     )
-    return base, chosen
+    return _framed([line, *_points(simulated, shared, _series(chosen), title)], chosen)
 
 
-def _points(alt: Any, base: Any, chosen: list[Mark], title: str) -> Any:
-    series = list(dict.fromkeys(mark.series for mark in chosen))
+def _estimator_panel(marks: Sequence[Mark], letter: str) -> Spec:
+    """Draw the two unbiased estimators side by side around zero."""
+    chosen = [mark for mark in marks if mark.panel == letter]
+    series = _series(chosen)
+    beside = {
+        **_shared(chosen),
+        "xOffset": drawing.n("series", sort=series, scale={"paddingOuter": 1}),
+    }
+    points = _points(chosen, beside, series, "Bias, in units of 0.0001")
+    return _framed([drawing.zero("y"), *points], chosen)
+
+
+def _series(chosen: Sequence[Mark]) -> list[str]:
+    return list(dict.fromkeys(mark.series for mark in chosen))
+
+
+def _shared(chosen: Sequence[Mark]) -> Spec:
+    """Return the channels that all marks of a panel have."""
+    x = {"field": "repeats", "type": "ordinal", "title": "Repeats R", "axis": {"labelAngle": 0}}
+    return {"x": x, "color": _told_by(_series(chosen), _COLOURS)}
+
+
+def _told_by(series: Sequence[str], looks: Sequence[str]) -> Spec:
+    """Return a channel that tells the series apart."""
+    legend = {"orient": "top", "symbolOpacity": 1, "labelColor": drawing.INK.light}
+    scale = {"domain": list(series), "range": list(looks)}
+    return drawing.n("series", title=None, scale=scale, legend=legend)
+
+
+def _points(
+    chosen: Sequence[Mark], shared: Spec, series: Sequence[str], title: str
+) -> tuple[Spec, Spec]:
+    """Return the points of a panel and, below them, their error bars."""
+    rows = [asdict(mark) for mark in chosen]
+    ends = {"y": drawing.q("low", title=title), "y2": {"field": "high"}}
+    bars = drawing.marks("rule", rows, {**shared, **ends}, strokeWidth=1.5)
     # Colour and shape say the same, so that grey print tells the series apart too.
-    shape = alt.Shape(
-        "series:N",
-        title=None,
-        scale=alt.Scale(domain=series, range=["circle", "square"]),
-        legend=alt.Legend(orient="top", symbolOpacity=1),
-    )
-    return base.mark_point(filled=True, size=60, opacity=1).encode(
-        y=alt.Y("value:Q", title=title), shape=shape
-    )
+    look = {"y": drawing.q("value", title=title), "shape": _told_by(series, _SHAPES)}
+    points = drawing.marks("point", rows, {**shared, **look}, filled=True, size=60, opacity=1)
+    return bars, points
 
 
-def _bars(alt: Any, base: Any) -> Any:
-    return base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
-
-
-def _framed(alt: Any, layers: list[Any], chosen: list[Mark]) -> Any:
+def _framed(layers: Sequence[Spec], chosen: Sequence[Mark]) -> Spec:
     heading = f"({chosen[0].panel}) K = {chosen[0].prompts}"
-    return alt.layer(*layers).properties(
-        width=230, height=170, title=alt.TitleParams(heading, anchor="start", fontSize=12)
-    )
+    return drawing.layer(layers, width=230, height=170, title=heading)

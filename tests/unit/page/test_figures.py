@@ -51,8 +51,8 @@ def test_every_figure_of_every_design_is_drawn_in_the_palette(world):
         assert "NaN" not in markup, name
 
 
-def test_altair_takes_every_figure(layered):
-    """Charts are plain values; altair's schema is what keeps them honest."""
+def test_every_figure_keeps_the_schema(layered):
+    """Charts are plain values; the schema that altair carries keeps them honest."""
     for name, spec in layered.items():
         if not name.endswith(("-2", "-b")):
             alt.Chart.from_dict(spec)

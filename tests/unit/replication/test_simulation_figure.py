@@ -1,8 +1,12 @@
 """Figure `simulation`: its marks are the rows at truth zero, and it renders without a network."""
 
+import re
+
+import altair as alt
 import pytest
 
 from judgelaw.errors import InputError
+from judgelaw.page import drawing
 from judgelaw.replication import figure, figure_marks, simulate_point
 
 
@@ -22,6 +26,15 @@ def test_marks_are_the_null_rows(study):
     assert chosen["complete"].value == pytest.approx(1e4 * row.debiased_bias)
     half = 1.96e4 * row.panel_se
     assert chosen["two-repeat panels"].high == pytest.approx(1e4 * row.panel_bias + half)
+
+
+def test_the_figure_keeps_the_schema_and_the_colours_of_the_page(study):
+    alt.Chart.from_dict(figure(study))
+    markup = drawing.draw(figure(study), label="simulation").markup
+    used = set(re.findall(r'(?:fill|stroke)="([^"]+)"', markup)) - {"none", "transparent"}
+    assert used <= {colour.light for colour in drawing.COLOURS}
+    for text in ("(a) K = 5", "(d) K = 6", "two-repeat panels", "Bias of the plug-in"):
+        assert text in markup
 
 
 @pytest.mark.parametrize(
