@@ -52,6 +52,7 @@ class VerdictTensor:
         gold: the right verdict of each item (None where an item has none), or None.
         judge, layer: where the calls come from, if known.
         notes: what was left out on the way here, in words.
+        dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
         letters: whether the verdicts are letters that nobody declared, under several orders: they
             may name positions, whose meaning changes with the order.
@@ -68,6 +69,7 @@ class VerdictTensor:
     judge: str | None = None
     layer: str | None = None
     notes: tuple[str, ...] = ()
+    dropped: int = 0
     pooled: bool = False
     letters: bool = False
 
@@ -330,7 +332,8 @@ class VerdictTensor:
             return self
         lost = np.flatnonzero(~keep)
         kept = self.select(items=[self.items[i] for i in np.flatnonzero(keep)])
-        return replace(kept, notes=(*self.notes, self._dropped_note(lost)))
+        notes = (*self.notes, self._dropped_note(lost))
+        return replace(kept, notes=notes, dropped=self.dropped + len(lost))
 
     def _refuse_empty_cells(self) -> None:
         empty = np.argwhere(self.repeats == 0)

@@ -291,6 +291,17 @@ class TestComplete:
         assert kept.items == ("b",)
         assert kept.notes == ("dropped 2 of 3 items without two calls in every cell (s 1, t 1)",)
 
+    def test_dropped_items_are_counted_over_every_step(self):
+        codes = np.zeros((4, 2, 1, 2), dtype=int)
+        codes[0, 0, 0] = -1
+        first = VerdictTensor.from_ranked(codes).complete("drop")
+        assert first.dropped == 1
+        thinner = first.counts.copy()
+        thinner[1, 0, 0] = 0
+        again = replace(first, counts=thinner, ranked=None).complete("drop")
+        assert again.items == ("i2", "i4")
+        assert again.dropped == 2
+
     def test_a_complete_design_is_left_as_it_is(self):
         tensor = ranked()
         assert tensor.complete() is tensor

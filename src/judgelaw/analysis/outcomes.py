@@ -7,7 +7,6 @@ frequency `call`, which no change of prompt or order caused: over the disagreeme
 counts, that is its share of call noise.
 """
 
-import re
 from math import nan
 
 import numpy as np
@@ -24,8 +23,6 @@ from judgelaw.uncertainty import (
     t_quantile,
 )
 
-_DROPPED = re.compile(r"dropped (\d+) of (\d+) items")
-
 
 def coverage(tensor: VerdictTensor) -> float:
     """Return the share of calls that are there, of a full table at the deepest cell's depth.
@@ -33,9 +30,7 @@ def coverage(tensor: VerdictTensor) -> float:
     Items that were dropped as incomplete count as missing altogether.
     """
     items, prompts, orders, _ = tensor.counts.shape
-    notes = [match for note in tensor.notes if (match := _DROPPED.search(note))]
-    lost = sum(int(match[1]) for match in notes)
-    planned: int = (items + lost) * prompts * orders * tensor.depth[1]
+    planned: int = (items + tensor.dropped) * prompts * orders * tensor.depth[1]
     return int(tensor.counts.sum()) / planned
 
 

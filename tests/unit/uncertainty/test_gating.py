@@ -196,6 +196,12 @@ def test_coverage_counts_dropped_items_and_missing_calls():
     assert coverage(kept) == pytest.approx((9 * 24 - 1) / (10 * 24))
 
 
+def test_coverage_reads_a_field_and_no_sentence():
+    tensor = drawn(items=10, repeats=4)
+    assert coverage(replace(tensor, notes=("dropped 5 of 15 items",))) == 1
+    assert coverage(replace(tensor, dropped=5)) == pytest.approx(10 / 15)
+
+
 @pytest.mark.parametrize(
     ("limit", "words"),
     [
