@@ -2,6 +2,7 @@
 
 from judgelaw.analysis.comparison import Comparison, Difference, compare
 from judgelaw.analysis.complete_analysis import (
+    STAGES,
     TABLES,
     analyze,
     draws_for,
@@ -29,6 +30,7 @@ from judgelaw.analysis.values import (
 )
 
 __all__ = [
+    "STAGES",
     "TABLES",
     "Analysis",
     "Comparison",

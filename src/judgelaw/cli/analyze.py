@@ -1,7 +1,6 @@
 """`judgelaw analyze`: what the disagreement of each judge is made of."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ import click
 
 from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
-from judgelaw.runs import Reading, Source, read_source
+from judgelaw.runs import Reading, analyze_shown, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Component, JudgeAnalysis
@@ -28,9 +27,6 @@ _LABELS = {
     "total": "total",
 }
 _ROUNDING = 1e-9
-_STAGES = "analysing"
-_STAGE = 1000
-"""Parts of the bar that a stage of the analysis takes, or a permutation test."""
 _MARKS = {"problem": "PROBLEM", "notice": "notice"}
 _ASSUMED = {
     "rank_gap": "drift by repeat rank",
@@ -74,7 +70,7 @@ def command(
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
     """
     calls = read_source(source, reading)
-    analysis = analyse(calls, draws=draws, seed=seed, permutations=permutations)
+    analysis = analyze_shown(calls, progress, draws=draws, seed=seed, permutations=permutations)
     if tables_folder is not None:
         from judgelaw.page import write_tables
 
@@ -84,39 +80,6 @@ def command(
         write_json(analysis.to_json(), json_file)
     if json_file != "-":
         show(analysis)
-
-
-def analyse(
-    calls: Source,
-    *,
-    draws: int | None = None,
-    seed: int | None = None,
-    permutations: int | None = None,
-) -> "Analysis":
-    """Analyse what was read, with a bar where it takes long."""
-    from judgelaw.runs import analyze_source
-
-    facets = sum((len(t.prompts) > 1) + (len(t.orders) > 1) for t in calls.tensors.values())
-    tests = 0 if permutations == 0 else facets
-    with _steps(tests, len(calls.tensors) + 2) as step:
-        return analyze_source(
-            calls, draws=draws, seed=seed, permutations=permutations, progress=step
-        )
-
-
-@contextmanager
-def _steps(tests: int, stages: int) -> Iterator[Callable[[str, int, int], None]]:
-    """Turn stages and the draws of several tests into one bar."""
-    done: dict[str, int] = {}
-    with progress(_STAGES, _STAGE * (tests + stages)) as advance:
-
-        def step(label: str, now: int, of: int) -> None:
-            # A stage and a test weigh the same; `of` are all stages, or the draws of one test.
-            before = done.get(label, 0)
-            done[label] = _STAGE * now * (stages if label == _STAGES else 1) // of
-            advance(done[label] - before)
-
-        yield step
 
 
 def show(analysis: "Analysis") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli.options import examples
+from judgelaw.cli.options import examples, on_terminal
 from judgelaw.cli.terminal import echo, say, show_table
 from judgelaw.errors import writing
 
@@ -62,11 +62,10 @@ def command(out: Path) -> None:
     network.
     """
     from judgelaw.cli.analyze import show
-    from judgelaw.cli.audit import audit_study
-    from judgelaw.runs import REPORT
+    from judgelaw.runs import REPORT, audit_study
 
     study = _written(out)
-    audited = audit_study(study, out / "run")
+    audited = audit_study(study, out / "run", shown=on_terminal())
     show(audited.analysis)
     _show_truth(audited.analysis)
     echo(f"report: {audited.run / REPORT}")

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from judgelaw.cli.terminal import echo
+from judgelaw.cli.terminal import echo, progress
 from judgelaw.errors import InputError
 from judgelaw.runs import Reading
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Observer
+    from judgelaw.runs import Shown
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,13 +46,18 @@ def require_folder(run: Path) -> None:
         raise InputError(f"{run}: no such folder; name the run folder that `judgelaw run` wrote")
 
 
-def observer(stack: ExitStack) -> "Observer":
-    """Return who shows progress: a bar on a terminal, plain lines elsewhere."""
+def observer() -> "AbstractContextManager[Observer]":
+    """Open what shows the calls of a run: a bar on a terminal, plain lines elsewhere."""
     from judgelaw.acquire import Bar, PlainLines
 
-    if sys.stderr.isatty():
-        return stack.enter_context(Bar(sys.stderr))
-    return PlainLines(sys.stderr)
+    return Bar(sys.stderr) if sys.stderr.isatty() else nullcontext(PlainLines(sys.stderr))
+
+
+def on_terminal() -> "Shown":
+    """Return who shows an audit here: bars, lines and words on stderr."""
+    from judgelaw.runs import Shown
+
+    return Shown(bar=progress, observer=observer, say=say)
 
 
 def examples(*lines: str) -> str:

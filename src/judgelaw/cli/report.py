@@ -1,19 +1,21 @@
 """`judgelaw report`: one page that a person understands in ten seconds."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
 from judgelaw.cli.terminal import echo, progress
 from judgelaw.errors import InputError
-from judgelaw.runs import REPORT, Reading, Source, read_source, report_page, write_page
-
-if TYPE_CHECKING:
-    from judgelaw.analysis import Analysis
+from judgelaw.runs import (
+    REPORT,
+    Reading,
+    Source,
+    analyze_shown,
+    page_shown,
+    read_source,
+    write_page,
+)
 
 
 @click.command(
@@ -58,13 +60,12 @@ def command(
 
     The page needs no network, no server and no JavaScript, and holds everything that it shows.
     """
-    from judgelaw.cli.analyze import analyse
-
     calls = read_source(source, reading)
     target = output or _default(source, calls)
     _check_folder(target)
-    analysis = analyse(calls, draws=draws, seed=seed, permutations=permutations)
-    write_page(target, draw(analysis, calls, title=title or Path(source).name, check=check))
+    analysis = analyze_shown(calls, progress, draws=draws, seed=seed, permutations=permutations)
+    name = title or Path(source).name
+    write_page(target, page_shown(analysis, calls, progress, title=name, check=check))
     echo(str(target))
     written = [target]
     if figures_folder is not None:
@@ -100,24 +101,3 @@ def _check_folder(target: Path) -> None:
     """Refuse a page that could not be written, before the work that would be lost with it."""
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: {target.parent} is no folder; make it first")
-
-
-def draw(analysis: "Analysis", calls: Source, *, title: str, check: bool = False) -> str:
-    """Return the page of an analysis, with a bar where drawing takes long."""
-    with _steps() as step:
-        return report_page(analysis, calls, title=title, check=check, progress=step)
-
-
-@contextmanager
-def _steps() -> Iterator[Callable[[int, int], None]]:
-    """Turn parts that are done into a bar."""
-    with progress("drawing", 100) as advance:
-        before = 0
-
-        def step(done: int, of: int) -> None:
-            nonlocal before
-            now = 100 * done // of
-            advance(now - before)
-            before = now
-
-        yield step

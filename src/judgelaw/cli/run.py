@@ -1,86 +1,11 @@
 """`judgelaw run`: freeze a study if need be, and ask every open call."""
 
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli.options import examples, lease_option, observer, say
-from judgelaw.cli.terminal import echo
-
-if TYPE_CHECKING:
-    from judgelaw.acquire import Acquisition
-    from judgelaw.study import FrozenRun, LoadedStudy
-
-
-def acquire_study(
-    study: Path,
-    out: Path | None,
-    *,
-    ledger: str | None = None,
-    lease_s: float = 60.0,
-    cancel_batches: bool = False,
-    accept_loss: bool = False,
-) -> "Acquisition":
-    """Freeze a study if need be and ask every open call; tables and hashes are written.
-
-    With `ledger` the calls are shared with workers. The caller decides what open calls mean, with
-    `raise_if_open`.
-    """
-    if ledger is not None:
-        from judgelaw.acquire import acquire_shared
-        from judgelaw.ledger import read_address
-
-        address = read_address(ledger)
-        frozen = freeze_study(study, out)
-        with ExitStack() as stack:
-            shown = observer(stack)
-            return acquire_shared(
-                frozen,
-                address,
-                lease_s=lease_s,
-                observer=shown,
-                say=say,
-                cancel_batches=cancel_batches,
-            )
-    from judgelaw.acquire import acquire
-
-    frozen = freeze_study(study, out)
-    with ExitStack() as stack:
-        return acquire(
-            frozen,
-            observer=observer(stack),
-            cancel_batches=cancel_batches,
-            accept_loss=accept_loss,
-        )
-
-
-def hand_over_study(study: Path, out: Path | None, ledger: str) -> "Acquisition":
-    """Freeze a study into a shared ledger and leave the asking to workers."""
-    from judgelaw.acquire import acquire_shared
-    from judgelaw.ledger import read_address
-
-    address = read_address(ledger)
-    return acquire_shared(freeze_study(study, out), address, ask=False)
-
-
-def freeze_study(study: Path, out: Path | None) -> "FrozenRun":
-    """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
-    from judgelaw.cli.terminal import progress
-    from judgelaw.study import blocks, freeze, load_study, survey
-
-    loaded = load_study(study)
-    run = run_folder(loaded, out)
-    # Items are read twice for a new run; that buys a bar that knows its end.
-    total = 1 if run.exists() else sum(block.count for block in blocks(survey(loaded)))
-    with progress("freezing calls", total) as advance:
-        return freeze(loaded, run, tick=advance)
-
-
-def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:
-    """Return where the run of a study is: `runs/NAME` beside it unless said otherwise."""
-    return out or loaded.folder / "runs" / loaded.study.name
+from judgelaw.cli.options import examples, lease_option, on_terminal
+from judgelaw.cli.terminal import echo, progress
 
 
 @click.command(
@@ -139,14 +64,17 @@ def command(
     number of machines asks them too; this command finishes when all are done, and brings a copy
     of the ledger home into RUN.
     """
+    from judgelaw.runs import acquire_study, hand_over_study
+
     if freeze_only:
         if ledger is None:
             raise click.UsageError("--freeze-only hands a run to workers; it needs --ledger URL")
-        acquired = hand_over_study(study, out, ledger)
+        acquired = hand_over_study(study, out, ledger, progress)
     else:
         acquired = acquire_study(
             study,
             out,
+            shown=on_terminal(),
             ledger=ledger,
             lease_s=lease_s,
             cancel_batches=cancel_batches,

@@ -67,9 +67,8 @@ def _recounted(run: Path) -> "Check":
     import json
 
     from judgelaw.acquire.verify import Check
-    from judgelaw.cli.audit import ANALYSIS
     from judgelaw.diagnose import check_document
-    from judgelaw.runs import read_source
+    from judgelaw.runs import ANALYSIS, read_source
 
     reported = run / ANALYSIS
     if not reported.is_file():

@@ -1,6 +1,5 @@
 """`judgelaw worker`: ask calls that a shared ledger holds, beside any number of other workers."""
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -62,5 +61,5 @@ def _work(address: "Address", name: str, lease_s: float) -> "Acquisition":
     from judgelaw.acquire import work_on
     from judgelaw.cli.options import observer, say
 
-    with ExitStack() as stack:
-        return work_on(address, name, lease_s=lease_s, observer=observer(stack), say=say)
+    with observer() as shown:
+        return work_on(address, name, lease_s=lease_s, observer=shown, say=say)

@@ -13,6 +13,16 @@ if TYPE_CHECKING:
         report_page,
         write_page,
     )
+    from judgelaw.runs.auditing import (
+        ANALYSIS,
+        Audited,
+        Shown,
+        acquire_study,
+        analyze_shown,
+        audit_study,
+        hand_over_study,
+        page_shown,
+    )
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.runs.source import Reading, Source, read_source
 else:
@@ -27,6 +37,16 @@ else:
                 "report_page",
                 "write_page",
             ),
+            "auditing": (
+                "ANALYSIS",
+                "Audited",
+                "Shown",
+                "acquire_study",
+                "analyze_shown",
+                "audit_study",
+                "hand_over_study",
+                "page_shown",
+            ),
             "run": (
                 "Run",
                 "RunStatus",
@@ -40,14 +60,22 @@ else:
     )
 
 __all__ = [
+    "ANALYSIS",
     "REPORT",
+    "Audited",
     "Reading",
     "Run",
     "RunStatus",
+    "Shown",
     "Source",
+    "acquire_study",
+    "analyze_shown",
     "analyze_source",
+    "audit_study",
     "check_source",
     "gate",
+    "hand_over_study",
+    "page_shown",
     "read_source",
     "report_page",
     "write_page",
