@@ -4,6 +4,7 @@ Each rule is a function of a source tree, so that a planted tree shows that it c
 """
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -159,6 +160,14 @@ def test_file_names_tell_files_apart():
 
 def test_no_file_is_hidden_by_what_its_door_offers():
     assert not hidden_files(SRC)
+
+
+def test_the_walk_of_a_verdict_names_at_most_35_files_that_exist():
+    page = (SRC.parents[1] / "docs/design/layers.md").read_text()
+    named = re.findall(r"`([\w/]+\.py)`", page.split("## One verdict")[1])
+    assert 20 < len(named) <= 35
+    assert len(set(named)) == len(named)
+    assert [name for name in named if not (SRC / name).is_file()] == []
 
 
 def _planted(tmp_path, files):
