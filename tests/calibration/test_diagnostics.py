@@ -12,14 +12,15 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import Evidence, How, diagnose
+from judgelaw.diagnose import Evidence, diagnose
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import Resampling
 from support.coverage import plausible
 
 PROMPTS, ORDERS = 3, 2
 VERDICTS = ("candidate_1", "candidate_2", "tie", "invalid")
-HOW = How(draws=20, seed=0)
+HOW = Resampling(draws=20, seed=0)
 """Bands of findings are not looked at here."""
 
 

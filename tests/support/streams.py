@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from judgelaw.diagnose import Evidence, How, diagnose
+from judgelaw.diagnose import Evidence, diagnose
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import Resampling
 from judgelaw.worlds import World
 
 
@@ -70,7 +71,7 @@ def findings(tensor, *, seconds=None, adjacent=False, control=False, seed=1):
     found = diagnose(
         {key: tensor},
         main="layer",
-        how=How(draws=200, seed=seed),
+        how=Resampling(draws=200, seed=seed),
         roles={"layer": "control" if control else "audit"},
         evidence=evidence,
     )

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judgelaw.analysis.components import Resampling, inferences
+from judgelaw.analysis.components import inferences
 from judgelaw.analysis.values import Pair, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.diagnose import Matched, RankStability, match, rank_stability
@@ -15,6 +15,7 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     DepthEstimates,
     Estimand,
+    Resampling,
     at_depth,
     item_bands,
     item_difference,

@@ -31,7 +31,6 @@ from judgelaw.analysis.component_tables import (
     real_prompt_estimates,
     strata,
 )
-from judgelaw.analysis.components import Resampling
 from judgelaw.analysis.judge_analysis import Progress, Request, analyze_judge
 from judgelaw.analysis.reference_tables import (
     matched_reference,
@@ -40,11 +39,11 @@ from judgelaw.analysis.reference_tables import (
     reference_split_half,
 )
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
-from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, How, diagnose, time_span
+from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_span
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Estimand
+from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Estimand, Resampling
 
 _PICKS = 100_000_000
 _LEAST_DRAWS = 1_000
@@ -303,7 +302,7 @@ def _diagnose(
     return diagnose(
         tensors,
         main=layered.main,
-        how=How(draws=how.draws, seed=how.seed, level=how.level),
+        how=how,
         roles=layered.roles,
         evidence=evidence,
         design=request.declared.design,

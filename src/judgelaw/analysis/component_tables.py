@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
-from judgelaw.analysis.components import Resampling, banded
+from judgelaw.analysis.components import banded
 from judgelaw.analysis.outcomes import identity
 from judgelaw.analysis.values import Component, JudgeAnalysis, Key, Pair, Table
 from judgelaw.arrays import PAIR
@@ -12,7 +12,7 @@ from judgelaw.diagnose import Cell, Finding, Matched, StreamDrift, match
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, Decomposition, decompose
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import DepthEstimates, Estimand, at_depth
+from judgelaw.uncertainty import DepthEstimates, Estimand, Resampling, at_depth
 
 Row = tuple[Cell, ...]
 TableOrReason = Table | str

@@ -14,6 +14,7 @@ from judgelaw.uncertainty import (
     Inference,
     Interval,
     NewItems,
+    Resampling,
     Scope,
     item_bands,
     item_interval,
@@ -28,15 +29,6 @@ CLAIM = 0.95
 SCOPES: tuple[Scope, Scope] = ("fixed", "new")
 _NO_WIDTH = 1e-12
 """Items that all have one value give a band of rounding width: no band, and none invented."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Resampling:
-    """How items are resampled."""
-
-    draws: int
-    seed: int
-    level: float
 
 
 @dataclass(frozen=True, kw_only=True)

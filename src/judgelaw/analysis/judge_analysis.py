@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgelaw.analysis.components import ComponentsByDepth, Resampling, banded, of_stratum
+from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
 from judgelaw.analysis.outcomes import (
     gold_match,
     identity,
@@ -29,6 +29,7 @@ from judgelaw.uncertainty import (
     Facet,
     Interval,
     PermutationTest,
+    Resampling,
     at_depth,
     nested,
     permutation_test,

@@ -3,7 +3,7 @@
 from judgelaw.diagnose.diagnosis import Diagnosis, Evidence, StreamDrift, diagnose
 from judgelaw.diagnose.drift import Drift, drift_finding, rank_drift, time_drift, time_span
 from judgelaw.diagnose.family import NOTICE, PROBLEM
-from judgelaw.diagnose.finding import Cell, Finding, How, Resampled, Severity
+from judgelaw.diagnose.finding import Cell, Finding, Resampled, Severity
 from judgelaw.diagnose.independence import cells_finding, control_finding, same_rank_excess
 from judgelaw.diagnose.invalid import (
     InvalidSensitivity,
@@ -42,7 +42,6 @@ __all__ = [
     "Drivers",
     "Evidence",
     "Finding",
-    "How",
     "InvalidSensitivity",
     "LeftOut",
     "Matched",

@@ -22,7 +22,7 @@ from judgelaw.diagnose.drift import (
     time_drift,
 )
 from judgelaw.diagnose.family import Bundle, Test, settle
-from judgelaw.diagnose.finding import Finding, How
+from judgelaw.diagnose.finding import Finding
 from judgelaw.diagnose.independence import (
     cells_finding,
     cells_least,
@@ -54,6 +54,7 @@ from judgelaw.errors import InputError
 from judgelaw.estimate import Design, Weights
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import Resampling
 
 Key = tuple[str | None, str]
 _SHUFFLED = ("rank_gap", "elapsed_time", "exchangeable_repeats", "cell_dependence")
@@ -111,7 +112,7 @@ def diagnose(
     tensors: Mapping[Key, VerdictTensor],
     *,
     main: str | None,
-    how: How,
+    how: Resampling,
     roles: Mapping[str, str] | None = None,
     evidence: Evidence | None = None,
     design: Design = "census",
@@ -163,7 +164,7 @@ def _prepared(
     key: Key,
     tensor: VerdictTensor,
     known: Evidence,
-    how: How,
+    how: Resampling,
     declared: Mapping[str, Any],
     *,
     control: bool,
@@ -227,7 +228,7 @@ def _findings(
     of: _Stream,
     tests: Sequence[Mapping[str, Test]],
     known: Evidence,
-    how: How,
+    how: Resampling,
     declared: Mapping[str, Any],
 ) -> Iterator[Finding]:
     subject, tensor, adjacent = stream_name(of.key), of.tensor, known.adjacent
@@ -246,7 +247,10 @@ def _findings(
 
 
 def _ranking(
-    judges: Mapping[str, VerdictTensor], how: How, declared: Mapping[str, Any], threshold: float
+    judges: Mapping[str, VerdictTensor],
+    how: Resampling,
+    declared: Mapping[str, Any],
+    threshold: float,
 ) -> RankStability | Finding | None:
     if len(judges) < 2:  # noqa: PLR2004 - a ranking of one
         return None

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, Floats
 from judgelaw.diagnose.family import UNTESTABLE, Test, by_chance, rate, severity
-from judgelaw.diagnose.finding import Finding, How, Resampled, Severity, resampled
+from judgelaw.diagnose.finding import Finding, Resampled, Severity, resampled
 from judgelaw.diagnose.shuffles import Group, MixedCells, Shuffled, Statistic
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import Resampling
 
 _MATERIAL, _SHARE = 0.02, 0.1
 """Change of agreement over the range of gaps that would matter to a component: an absolute one, or
@@ -51,7 +52,7 @@ class Drift:
     levels: tuple[tuple[float, float, int, Resampled], ...]
 
 
-def rank_drift(tensor: VerdictTensor, how: How) -> Drift | None:
+def rank_drift(tensor: VerdictTensor, how: Resampling) -> Drift | None:
     """Return agreement by rank gap; None without ranks, or with fewer than three."""
     ranked = tensor.ranked
     if ranked is None or ranked.shape[-1] < _THREE_RANKS:
@@ -64,7 +65,9 @@ def rank_drift(tensor: VerdictTensor, how: How) -> Drift | None:
     return _drift(ranked, gap, edges, tensor, how)
 
 
-def time_drift(tensor: VerdictTensor, seconds: NDArray[np.float64], how: How) -> Drift | None:
+def time_drift(
+    tensor: VerdictTensor, seconds: NDArray[np.float64], how: Resampling
+) -> Drift | None:
     """Return agreement by log(1 + seconds between calls); None without ranks or times."""
     ranked = tensor.ranked
     if ranked is None or ranked.shape[-1] < 2 or not np.isfinite(seconds).any():  # noqa: PLR2004 - a pair
@@ -90,7 +93,7 @@ def time_span(seconds: NDArray[np.float64]) -> float:
 
 
 def _drift(
-    ranked: NDArray[np.int16], gap: Gap, edges: Floats, tensor: VerdictTensor, how: How
+    ranked: NDArray[np.int16], gap: Gap, edges: Floats, tensor: VerdictTensor, how: Resampling
 ) -> Drift | None:
     sums, low, high = _item_sums(ranked, gap, edges)
     totals = sums.sum(axis=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from judgelaw.arrays import Floats
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.uncertainty import band_of_draws, resampled_means
+from judgelaw.uncertainty import Resampling, band_of_draws, resampled_means
 
 Severity = Literal["ok", "notice", "problem", "unknown"]
 """`notice`: read before quoting; `problem`: the estimates may be wrong; `unknown`: not testable."""
@@ -46,15 +46,6 @@ Statistic = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, kw_only=True)
-class How:
-    """How diagnostics resample items."""
-
-    draws: int
-    seed: int
-    level: float = 0.95
-
-
-@dataclass(frozen=True, kw_only=True)
 class Resampled:
     """A statistic with its item band.
 
@@ -68,7 +59,7 @@ class Resampled:
 
 
 def resampled(
-    values: Floats, statistic: Statistic, strata: Sequence[str] | None, how: How
+    values: Floats, statistic: Statistic, strata: Sequence[str] | None, how: Resampling
 ) -> tuple[Resampled, ...]:
     """Band functions of item means, (..., quantities) to (..., statistics)."""
     point = np.atleast_1d(statistic(values.mean(axis=0)))

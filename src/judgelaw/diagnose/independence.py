@@ -21,11 +21,18 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, PAIR, Floats
 from judgelaw.diagnose.family import Bundle, Test, by_chance, permutation_p, rate, severity
-from judgelaw.diagnose.finding import Finding, How, Severity
+from judgelaw.diagnose.finding import Finding, Severity
 from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic, log_arrangements
 from judgelaw.estimate import Design, Weights, decompose, weights_of
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import MIN_REPEATS, Interval, Shuffler, call_interval, item_interval
+from judgelaw.uncertainty import (
+    MIN_REPEATS,
+    Interval,
+    Resampling,
+    Shuffler,
+    call_interval,
+    item_interval,
+)
 
 _MATERIAL, _SHARE = 0.005, 0.1
 
@@ -100,7 +107,7 @@ def cells_least(mixed: MixedCells) -> float:
     return float(np.exp(-(ways - np.maximum.reduceat(cells.arrangements, first)).sum()))
 
 
-def cells_finding(tensor: VerdictTensor, test: Test, how: How, *, subject: str) -> Finding:
+def cells_finding(tensor: VerdictTensor, test: Test, how: Resampling, *, subject: str) -> Finding:
     """Say whether calls of different cells of an item move together."""
     excess = same_rank_excess(tensor)
     if excess is None:

@@ -1,6 +1,6 @@
 """Known-law studies of the estimators, and the published figures held against them."""
 
-from judgelaw.replication.corpus import Corpus, Resampling, find_corpus
+from judgelaw.replication.corpus import Corpus, find_corpus
 from judgelaw.replication.custom_study import CustomRow, CustomStudy, simulate_custom
 from judgelaw.replication.panel_study import PanelLaw, PanelRow, PanelStudy, simulate_panel
 from judgelaw.replication.paper_check import (
@@ -36,6 +36,7 @@ from judgelaw.replication.sampled_study import (
     simulate_sampled,
 )
 from judgelaw.replication.simulation_figure import Mark, figure, figure_marks
+from judgelaw.uncertainty import Resampling
 
 __all__ = [
     "SAMPLED_PROMPTS",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from judgelaw.arrays import ABSENT, Floats
 from judgelaw.errors import InputError
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty import item_bands
+from judgelaw.uncertainty import Resampling, item_bands
 
 JUDGES = {
     "Qwen3.6-27B": ("qwen",),
@@ -150,17 +150,10 @@ Values = Iterator[tuple[Mapping[str, str], Mapping[str, Value]]]
 VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resampling:
-    """How bands are drawn."""
-
-    draws: int = 20_000
-    seed: int = 0
-
-    def band(self, values: Floats, tensor: VerdictTensor) -> Band:
-        """Return the band of the mean of per-item values, within the strata of the items."""
-        bands = item_bands(values, strata=tensor.strata, draws=self.draws, seed=self.seed)
-        return float(bands.low[0]), float(bands.high[0])
+def band_of(by: Resampling, values: Floats, tensor: VerdictTensor) -> Band:
+    """Return the band of the mean of per-item values, within the strata of the items."""
+    bands = item_bands(values, strata=tensor.strata, draws=by.draws, seed=by.seed)
+    return float(bands.low[0]), float(bands.high[0])
 
 
 Recompute = Callable[[Corpus, Resampling], Values]

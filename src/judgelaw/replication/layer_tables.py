@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, Floats
 from judgelaw.estimate import COMPONENTS, decompose, panels
-from judgelaw.replication.corpus import QWEN, Corpus, Resampling, Values, outcomes, prefix
+from judgelaw.replication.corpus import QWEN, Corpus, Values, band_of, outcomes, prefix
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty import item_bands, panel_interval
+from judgelaw.uncertainty import Resampling, item_bands, panel_interval
 
 
 def layer_outcomes(corpus: Corpus, _: Resampling) -> Values:
@@ -35,9 +35,9 @@ def prompt_estimates(corpus: Corpus, by: Resampling) -> Values:
                 key,
                 {
                     "plugin": float(plugin.mean()),
-                    "plugin_band": by.band(plugin, found),
+                    "plugin_band": band_of(by, plugin, found),
                     "debiased": float(debiased.mean()),
-                    "debiased_band": by.band(debiased, found),
+                    "debiased_band": band_of(by, debiased, found),
                 },
             )
 
@@ -70,7 +70,7 @@ def matched_reference(corpus: Corpus, by: Resampling) -> Values:
                 "plugin": float(plugin.mean()),
                 "debiased": float(debiased.mean()),
                 "reduction": float((plugin - debiased).mean()),
-                "reduction_band": by.band(plugin - debiased, found),
+                "reduction_band": band_of(by, plugin - debiased, found),
             },
         )
 
@@ -95,7 +95,7 @@ def split_halves(corpus: Corpus, by: Resampling) -> Values:
                 "half_a": float(a.mean()),
                 "half_b": float(b.mean()),
                 "mae": float(gap.mean()),
-                "mae_band": by.band(gap, reference),
+                "mae_band": band_of(by, gap, reference),
                 "rmse": float(np.sqrt((gap**2).mean())),
                 "correlation": _correlation(a, b),
             },
@@ -133,7 +133,7 @@ def panel_sensitivity(corpus: Corpus, by: Resampling) -> Values:
                 "plugin": float(off.mean()),
                 "panel": float(on.mean()),
                 "reduction": float((off - on).mean()),
-                "reduction_band": by.band(off - on, found),
+                "reduction_band": band_of(by, off - on, found),
                 "squared_reduction": float(bands.estimate[0]),
                 "squared_reduction_band": (float(bands.low[0]), float(bands.high[0])),
             },
@@ -188,7 +188,7 @@ def rank_gaps(corpus: Corpus, by: Resampling) -> Values:
             {"stream": stream},
             {
                 "rank_slope": float(slopes.mean()),
-                "rank_slope_band": by.band(slopes, tensor),
+                "rank_slope_band": band_of(by, slopes, tensor),
             },
         )
 
@@ -203,7 +203,7 @@ def _components(corpus: Corpus, by: Resampling, which: tuple[tuple[str, int], ..
                 yield key, {"estimate": None, "band": None}
             else:
                 value = d[component]
-                yield key, {"estimate": float(value.mean()), "band": by.band(value, found)}
+                yield key, {"estimate": float(value.mean()), "band": band_of(by, value, found)}
 
 
 def _aggregate(means: Floats) -> Floats:

@@ -12,14 +12,14 @@ from judgelaw.replication.corpus import (
     PANEL_REPEATS,
     Corpus,
     Recompute,
-    Resampling,
     Value,
     Values,
+    band_of,
     outcomes,
 )
 from judgelaw.replication.published_numbers import Finding, Row, Span, held, published, stated
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty import item_bands, resampled_means
+from judgelaw.uncertainty import Resampling, item_bands, resampled_means
 
 TAU = 0.02
 _DEPTHS = (2, PANEL_REPEATS)
@@ -52,7 +52,7 @@ def components(corpus: Corpus, by: Resampling) -> Values:
             continue
         d = decompose(tensor)
         values: dict[str, Value] = {name: float(d[name].mean()) for name in COMPONENTS}
-        band = by.band(d.prompt, tensor)
+        band = band_of(by, d.prompt, tensor)
         yield {"judge": judge}, {**values, "estimate": values["prompt"], "band": band}
 
 

@@ -47,6 +47,15 @@ _NO_WIDTH = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Resampling:
+    """How items are resampled, and at which level bands are shown."""
+
+    draws: int = BAND_DRAWS
+    seed: int = 0
+    level: float = 0.95
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bands:
     """Percentile bands of several quantities from the same draws.

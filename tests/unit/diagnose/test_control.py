@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import How, diagnose
+from judgelaw.diagnose import diagnose
 from judgelaw.estimate import decompose
 from judgelaw.streams import stream
-from judgelaw.uncertainty import call_interval, item_interval
+from judgelaw.uncertainty import Resampling, call_interval, item_interval
 from judgelaw.worlds import World
 from support.streams import drawn, findings, of_codes, unanimous
 
@@ -40,7 +40,7 @@ def test_what_cannot_be_tested_is_unknown():
 
 def test_only_layers_of_that_role_are_held_against_zero():
     tensors = {(layer, "a"): drawn(layer=layer, seed=i) for i, layer in enumerate("xy")}
-    how = How(draws=50, seed=0)
+    how = Resampling(draws=50, seed=0)
     found = diagnose(tensors, main="x", how=how, roles={"y": "control"}).findings
     assert [f.subject for f in found if f.name == "control"] == ["a / y"]
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from judgelaw.diagnose import Evidence, How, ReplyFacts, diagnose
+from judgelaw.diagnose import Evidence, ReplyFacts, diagnose
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import Resampling
 from support.streams import drawn, reused_seeds
 
-HOW = How(draws=200, seed=1)
+HOW = Resampling(draws=200, seed=1)
 EACH = {
     "rank_gap",
     "elapsed_time",

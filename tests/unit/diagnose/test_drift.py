@@ -6,15 +6,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import How, drift_finding, rank_drift, time_drift, time_span
+from judgelaw.diagnose import drift_finding, rank_drift, time_drift, time_span
 from judgelaw.diagnose.drift import gap_statistic
 from judgelaw.diagnose.family import UNTESTABLE, Test
 from judgelaw.diagnose.shuffles import mixed_cells, shuffled_ps
 from judgelaw.streams import stream
+from judgelaw.uncertainty import Resampling
 from judgelaw.worlds import World
 from support.streams import drawn, findings, of_codes, unanimous
 
-HOW = How(draws=400, seed=1)
+HOW = Resampling(draws=400, seed=1)
 
 
 def slope_by_pairs(tensor, gap):

@@ -5,11 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import How, cells_finding, same_rank_excess
+from judgelaw.diagnose import cells_finding, same_rank_excess
 from judgelaw.diagnose.family import Test
 from judgelaw.diagnose.independence import cells_least, cells_statistic
 from judgelaw.diagnose.shuffles import Shuffled, mixed_cells, shuffled_ps
 from judgelaw.streams import stream
+from judgelaw.uncertainty import Resampling
 from judgelaw.worlds import World
 from support.streams import drawn, findings, of_codes, reused_seeds, unanimous
 
@@ -106,4 +107,4 @@ def test_a_problem_is_both_sure_and_large(monkeypatch, mean, p, verdict):
     wave = np.linspace(-0.001, 0.001, 30)
     monkeypatch.setattr("judgelaw.diagnose.independence.same_rank_excess", lambda _: mean + wave)
     test = Test(p=p, least=0.0, together=p)
-    assert cells_finding(tensor, test, How(draws=10, seed=1), subject="j").verdict == verdict
+    assert cells_finding(tensor, test, Resampling(draws=10, seed=1), subject="j").verdict == verdict

@@ -6,13 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import How, diagnose, match, rank_stability, top_judge_finding
+from judgelaw.diagnose import diagnose, match, rank_stability, top_judge_finding
 from judgelaw.diagnose import ordering_finding as ordering_among
 from judgelaw.diagnose.family import settle
 from judgelaw.diagnose.ranking import ordering_test, sign_flip_ps
 from judgelaw.errors import InputError
 from judgelaw.estimate import decompose
 from judgelaw.streams import stream
+from judgelaw.uncertainty import Resampling
 from judgelaw.worlds import World
 from support.streams import drawn, of_codes
 
@@ -184,5 +185,5 @@ def test_judges_are_matched_cell_by_cell_whatever_the_order_of_labels():
 
 def test_only_judges_of_the_main_layer_are_ranked():
     tensors = {(layer, name): t for layer, (name, t) in zip("xy", judges().items(), strict=True)}
-    found = diagnose(tensors, main="x", how=How(draws=50, seed=0)).findings
+    found = diagnose(tensors, main="x", how=Resampling(draws=50, seed=0)).findings
     assert not [f for f in found if f.name in ("ordering", "top_judge")]

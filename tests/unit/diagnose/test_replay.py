@@ -6,8 +6,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import How, ReplyFacts, diagnose, identical_texts, overlap, replay_finding
+from judgelaw.diagnose import ReplyFacts, diagnose, identical_texts, overlap, replay_finding
 from judgelaw.streams import stream
+from judgelaw.uncertainty import Resampling
 from judgelaw.worlds import World
 from support.streams import drawn, of_codes
 
@@ -16,7 +17,7 @@ WORLD = World.from_effects(prompt=0.004, item_spread=0.3)
 
 def copies_finding(streams):
     tensors = {(None, name): tensor for name, tensor in streams.items()}
-    found = diagnose(tensors, main=None, how=How(draws=50, seed=1)).findings
+    found = diagnose(tensors, main=None, how=Resampling(draws=50, seed=1)).findings
     (finding,) = [f for f in found if f.name == "copied_streams"]
     return finding
 
