@@ -128,7 +128,7 @@ CANARY = "sk-CANARY-0123456789abcdef"
 def test_no_environment_value_reaches_a_run(make_study, run, monkeypatch):
     monkeypatch.setenv("MY_KEY", CANARY)
     monkeypatch.setenv("OTHER", CANARY + "2")
-    fields = "api_key: env:MY_KEY\n    headers: {x-api-key: env:OTHER, x-title: mine}"
+    fields = "api_key: env:MY_KEY\n    headers: {x-api-key: env:OTHER, x-title: 'literal:mine'}"
     path = make_study(("    model: m", f"    model: m\n    {fields}"), add=LAYERS)
     frozen = freeze(load_study(path), run)
     extend(run, 8)
