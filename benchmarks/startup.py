@@ -8,7 +8,7 @@ from benchmarks.figure import at_most, best, in_turn
 
 IMPORT = at_most("import judgelaw, seconds", 0.25)
 HELP = at_most("judgelaw --help, seconds", 0.3)
-DEMO = at_most("judgelaw demo, seconds", 10)
+DEMO = at_most("judgelaw demo, seconds", 5)
 TARGETS = (IMPORT, HELP, DEMO)
 
 

@@ -164,16 +164,13 @@ def contracts() -> tuple[JudgeSpec, ...]:
 
 @cache
 def scratch() -> Path:
-    """A folder for the files of one process, in memory where the machine has such a place."""
-    memory = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
-    holder = tempfile.TemporaryDirectory(
-        prefix="judgelaw-fuzz-", dir=memory if memory.is_dir() else None
-    )
-    _HOLDERS.append(holder)
-    return Path(holder.name)
+    """A folder for the files of one process."""
+    _HOLDERS.append(tempfile.TemporaryDirectory(prefix="judgelaw-fuzz-"))
+    return Path(_HOLDERS[0].name)
 
 
 _HOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+"""Kept alive until the process ends."""
 
 
 def attempt(target: Target, data: bytes) -> None:

@@ -77,7 +77,7 @@ def test_a_guided_search_finds_nothing_else(name, tmp_path):
         return
     search = subprocess.run(
         [sys.executable, Path(__file__).with_name("guided.py"), name, *options(tmp_path, seconds)],
-        env=surroundings(),
+        env=surroundings(tmp_path),
         capture_output=True,
         text=True,
         errors="replace",
@@ -90,11 +90,15 @@ def test_a_guided_search_finds_nothing_else(name, tmp_path):
     print(f"{name}: {done[1]} cases in {seconds} s")
 
 
-def surroundings() -> dict[str, str]:
-    """Let the search import what tests share, and a user's own pattern warn as it likes."""
+def surroundings(folder: Path) -> dict[str, str]:
+    """Let the search import what tests share, warn of a user's own pattern, and leave no files.
+
+    libFuzzer ends its process without tidying up, so what it writes goes where pytest tidies.
+    """
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), *known]))
-    return {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"}
+    quiet = {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore", "TMPDIR": str(folder)}
+    return {**os.environ, **quiet}
 
 
 def options(folder: Path, seconds: int) -> list[str]:

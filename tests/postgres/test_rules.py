@@ -9,7 +9,7 @@ import pytest
 from judgelaw.errors import InputError
 from judgelaw.ledger import PostgresLedger, PostgresView, read_address
 from judgelaw.ledger.migrations import migrations, statements
-from servers.endings import completed
+from servers.endings import completed, read
 from servers.study import chat_judge, frozen_study
 from support.postgres import new_database
 
@@ -32,6 +32,7 @@ def ledger(tmp_path_factory, address):
 
     async def write():
         ledger.record(completed(one))
+        ledger.record(read(one))
         await ledger.flush()
 
     asyncio.run(write())
@@ -133,6 +134,7 @@ def test_both_databases_answer_the_same_questions():
         name for name, sql in statements("sqlite").items() if sql.startswith("SELECT")
     }
     own = {"last_attempt", "open_attempts", "next_open_calls", "open_batches", "prepared_batches"}
+    own |= {"counts", "losses"}  # a log beside the file, which may get lost, is SQLite's alone
     assert readings - own <= set(statements("postgres"))
 
 

@@ -109,15 +109,14 @@ def lost(path: Path) -> Loss | None:
 
 
 def damaged(path: Path, error: sqlite3.Error) -> JudgelawError:
-    """Say whether the disk is at fault, a change was left half done, or the file is no ledger."""
-    if (fault := disk_fault(path, error)) is not None:
-        return fault
+    """Say whether a change was left half done, the disk is at fault, or the file is no ledger."""
     if path.with_name(f"{path.name}-journal").exists():
+        # Who only reads may not undo it, which SQLite words as a disk that cannot be written.
         return RunError(
             f"{path}: {error}: a kill or a power loss left a change half done; the command that "
             "acquires the run (`judgelaw run` or `judgelaw audit`) puts that right"
         )
-    return IntegrityError(
+    return disk_fault(path, error) or IntegrityError(
         f"{path}: {error}: the file is damaged or is no ledger; restore it from a copy, "
         "`judgelaw verify` says what else changed"
     )

@@ -17,8 +17,6 @@ _BLOCK = 1 << 21
 """Random numbers in a block of draws: 16 MB."""
 _KEPT = 1 << 24
 """Draws up to this many numbers are kept for the next judge with as many items: 128 MB."""
-_SEVERAL = 1 << 21
-"""Of draws up to this many numbers several are kept: strata and layers take turns."""
 _MOST_NUMBERS = 100_000_000
 _LEAST_DRAWS = 1_000
 _FEW = 8.0
@@ -70,8 +68,7 @@ def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
     """Return the random weightings of quantities (items, quantities), all from the same weights."""
     N = len(values)
     if draws * (N + 1) <= _KEPT:
-        kept = _weights if draws * (N + 1) <= _SEVERAL else _many_weights
-        W = kept(seed, draws, N)
+        W = _weights(seed, draws, N)
         return Draws(sums=np.ascontiguousarray((W[:, :N] @ values).T), last=W[:, N].copy())
     rng = stream(seed, "new items", N)
     sums, last = np.empty((values.shape[1], draws)), np.empty(draws)
@@ -83,13 +80,8 @@ def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
     return Draws(sums=sums, last=last)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)  # layers and their strata take turns
 def _weights(seed: int, draws: int, N: int) -> Floats:
-    return _simplex(stream(seed, "new items", N), draws, N)
-
-
-@lru_cache(maxsize=1)
-def _many_weights(seed: int, draws: int, N: int) -> Floats:
     return _simplex(stream(seed, "new items", N), draws, N)
 
 

@@ -188,30 +188,39 @@ def _resample(
         )
     sums = np.zeros((draws, v.shape[1]))
     for name, rows in groups.items():
-        times = _kept_times if draws * len(rows) <= _KEPT else _times
-        parts = times(seed, name, draws, len(rows))
-        for (first, last), part in zip(_blocks(draws, len(rows)), parts, strict=True):
-            sums[first:last] += part.astype(float) @ v[rows]
+        for first, last, times in _times(seed, name, draws, len(rows)):
+            sums[first:last] += times.astype(float) @ v[rows]
     sums /= len(v)
     return sums
 
 
-@lru_cache(maxsize=32)
-def _kept_times(seed: int, name: str | None, draws: int, n: int) -> tuple[Times, ...]:
-    """Keep how often items are taken: depths, judges and layers share their strata."""
-    small = np.min_scalar_type(n)
-    return tuple(part.astype(small) for part in _times(seed, name, draws, n))
-
-
-def _times(seed: int, name: str | None, draws: int, n: int) -> Iterator[Times]:
+def _times(seed: int, name: str | None, draws: int, n: int) -> Iterator[tuple[int, int, Times]]:
     """Yield how often draws take each item of a stratum, (draws, items), block by block."""
+    if draws * n > _KEPT:
+        yield from _drawn(seed, name, draws, n)
+        return
+    kept = _kept(seed, name, draws, n)
+    for first, last in _blocks(draws, n):
+        yield first, last, kept[first:last]
+
+
+@lru_cache(maxsize=32)
+def _kept(seed: int, name: str | None, draws: int, n: int) -> Times:
+    """Draw a stratum once: depths, judges and layers share their strata."""
+    times = np.empty((draws, n), dtype=np.min_scalar_type(n))
+    for first, last, part in _drawn(seed, name, draws, n):
+        times[first:last] = part
+    return times
+
+
+def _drawn(seed: int, name: str | None, draws: int, n: int) -> Iterator[tuple[int, int, Times]]:
     rng = stream(seed, "bands") if name is None else stream(seed, "bands", name)
     for first, last in _blocks(draws, n):
         size = last - first
         # Row j of the block owns the bins j n to j n + n - 1.
         taken = rng.integers(0, n, size=(size, n))
         taken += np.arange(0, size * n, n)[:, None]
-        yield np.bincount(taken.ravel(), minlength=size * n).reshape(size, n)
+        yield first, last, np.bincount(taken.ravel(), minlength=size * n).reshape(size, n)
 
 
 def _blocks(draws: int, n: int) -> Iterator[tuple[int, int]]:

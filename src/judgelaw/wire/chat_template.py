@@ -3,9 +3,6 @@
 import json
 from typing import Any, NoReturn
 
-from jinja2 import TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from judgelaw.errors import InputError
 from judgelaw.wire.judge_spec import ChatTemplate
 
@@ -18,6 +15,10 @@ class ChatRenderer:
 
     def __init__(self, template: ChatTemplate, system: str | None, judge: str) -> None:
         """Compile the template; the judge's name is for messages."""
+        # Here, since an analysis passes this module and renders nothing.
+        from jinja2 import TemplateError  # noqa: PLC0415
+        from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415
+
         self._template = template
         self._judge = judge
         self._system = [] if system is None else [{"role": "system", "content": system}]
@@ -77,10 +78,14 @@ class ChatRenderer:
 
 
 def _raise(message: str) -> NoReturn:
+    from jinja2 import TemplateError  # noqa: PLC0415 - as above
+
     raise TemplateError(message)
 
 
 def _no_clock(_format: str) -> NoReturn:
+    from jinja2 import TemplateError  # noqa: PLC0415 - as above
+
     raise TemplateError("it asks for today's date: name the date under variables")
 
 

@@ -97,15 +97,15 @@ def test_a_sentence_comes_first_and_a_pilot_of_two_repeats_is_named(study, tmp_p
 
 def test_a_wanted_width_names_the_repeats_and_the_items_that_reach_it(study, tmp_path):
     pilot = write_pilot(tmp_path / "pilot.csv")
-    asked = ("--pilot", pilot, "--half-width", "0.1", "--component", "call")
+    asked = ("--pilot", pilot, "--half-width", "0.03", "--component", "call")
     fixed = json.loads(plan(study, *asked, "--json", "-").stdout)
     wanted = fixed["wanted"]
-    assert (wanted["component"], wanted["half_width"]) == ("call", 0.1)
+    assert (wanted["component"], wanted["half_width"]) == ("call", 0.03)
     assert wanted["scope"] == "fixed"
     assert wanted["items"] > 5
     assert wanted["repeats"] > 4
     said = plan(study, *asked, "--new-items").stdout
-    assert "call to ±0.1 for new items like them, with a chance of 80%" in said
+    assert "call to ±0.03 for new items like them, with a chance of 80%" in said
     assert "on 5 items: not even with 256 repeats" in said
 
 
