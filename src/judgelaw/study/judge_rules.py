@@ -14,6 +14,7 @@ from judgelaw.wire import (
     LITERAL,
     PARSERS_GROUP,
     PROVIDERS,
+    WIRES,
     JsonParser,
     JudgeSpec,
     Law,
@@ -37,8 +38,7 @@ _LONGEST_WORD = 24
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _TOLERANCE = 1e-9
 _LOCAL = ("embedded", "simulated")
-_BATCHED = ("openai-chat", "openai-completions", "anthropic")
-_ANTHROPIC_DECODING = {"temperature", "top_p", "top_k", "max_tokens"}
+_BATCHED = tuple(name for name, wire in WIRES.items() if wire.batches is not None)
 _RESERVED = {
     "model": "model",
     "messages": "prompts and system",
@@ -94,8 +94,12 @@ def _url(judge: JudgeSpec) -> Found:
             ("base_url",),
             f"{HIDDEN}, must carry no user, query or fragment; use api_key: env:NAME",
         )
-    elif judge.body == "anthropic" and url.path.rstrip("/").endswith("/v1"):
-        yield ("base_url",), f"{judge.base_url!r}, /v1/messages is added to it; leave out /v1"
+    elif (
+        (wire := WIRES.get(judge.body or "")) is not None
+        and wire.at_root
+        and url.path.rstrip("/").endswith("/v1")
+    ):
+        yield ("base_url",), f"{judge.base_url!r}, /{wire.path} is added to it; leave out /v1"
 
 
 def _secrets(judge: JudgeSpec) -> Found:
@@ -165,15 +169,10 @@ def _body(judge: JudgeSpec) -> Found:
     yield from _extra(judge)
     if judge.decoding.max_tokens and judge.decoding.max_completion_tokens:
         yield ("decoding",), "max_tokens and max_completion_tokens; name one cap only"
-    if judge.body == "anthropic":
-        yield from _messages(judge)
-    if judge.body == "openai-completions" and judge.template is None:
-        text = (
-            "missing, the prompt is rendered here; name the chat template file of the revision, "
-            "or set provider: openai-chat to let the server render"
-        )
-        yield ("template",), text
-    if judge.body != "openai-completions" and judge.template is not None:
+    wire = WIRES.get(judge.body or "")
+    if wire is not None:
+        yield from wire.faults(judge)
+    if (wire is None or not wire.rendered) and judge.template is not None:
         yield ("template",), "the server renders this format; use provider: openai-completions"
 
 
@@ -187,17 +186,10 @@ def _extra(judge: JudgeSpec) -> Found:
         yield ("extra", "stream"), "streamed replies are not read; leave it out or write false"
 
 
-def _messages(judge: JudgeSpec) -> Found:
-    if judge.decoding.max_tokens is None:
-        yield ("decoding",), "the messages format needs max_tokens; add it"
-    for key in judge.decoding.model_dump(exclude_none=True):
-        if key not in _ANTHROPIC_DECODING:
-            yield ("decoding", key), "the messages format has no such field; leave it out"
-
-
 def _seeds(judge: JudgeSpec) -> Found:
-    if judge.seed == "sent" and judge.body == "anthropic":
-        yield ("seed",), "'sent', the messages format takes no seed; write seed: logical"
+    wire = WIRES.get(judge.body or "")
+    if judge.seed == "sent" and wire is not None and wire.seedless:
+        yield ("seed",), f"'sent', {wire.seedless}; write seed: logical"
     if judge.decoding.seed is not None and judge.seed == "sent":
         text = f"{judge.decoding.seed}, under seed: sent every call has its own; leave it out"
         yield ("decoding", "seed"), text

@@ -1,7 +1,17 @@
 """How a judge is declared, how a call is written for it, and how its reply is read."""
 
+from judgelaw.wire.anthropic import messages
 from judgelaw.wire.bounded import SECONDS, Reader
-from judgelaw.wire.form import BatchClient, BatchStatus, Entry, LostBatch, Results, Stage, text_of
+from judgelaw.wire.form import (
+    BatchClient,
+    BatchStatus,
+    Entry,
+    Frame,
+    LostBatch,
+    Results,
+    Stage,
+    text_of,
+)
 from judgelaw.wire.hostile import try_pattern
 from judgelaw.wire.judge_spec import (
     AMENDABLE,
@@ -29,6 +39,7 @@ from judgelaw.wire.judge_spec import (
     canonical_json,
     sha256_hex,
 )
+from judgelaw.wire.openai import chat, completions
 from judgelaw.wire.parsers import (
     RAN_OUT,
     display,
@@ -52,7 +63,7 @@ from judgelaw.wire.reply import (
     said_in,
 )
 from judgelaw.wire.secrets import check_secrets, headers_for
-from judgelaw.wire.wires import Frame, chat, completions, decode, frame, messages, request
+from judgelaw.wire.wires import WIRES, decode, frame, request
 
 __all__ = [
     "AMENDABLE",
@@ -62,6 +73,7 @@ __all__ = [
     "PROVIDERS",
     "RAN_OUT",
     "SECONDS",
+    "WIRES",
     "Answer",
     "Batch",
     "BatchClient",

@@ -1,12 +1,100 @@
-"""What every batch interface offers: entries, stages, results."""
+"""What every wire format offers: requests with holes, replies that are read, batches."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Protocol, Self
 
+from judgelaw.errors import InputError
+from judgelaw.wire.judge_spec import JudgeSpec
 from judgelaw.wire.reply import Answer, Failure, FailureKind, Reply
 from judgelaw.words import words
+
+Shape = tuple[str, str, dict[str, Any]]
+"""Text before the content, text after it, and the fields that follow."""
+
+Fault = tuple[tuple[str, ...], str]
+"""A field of a judge, and what is wrong with it."""
+
+
+def bearer(key: str) -> dict[str, str]:
+    """Return the header that most servers read a key from."""
+    return {"Authorization": f"Bearer {key}"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WireFormat:
+    """One wire format, whole: where a call goes, how it is written, signed, read and batched.
+
+    Attributes:
+        name: as a study writes it.
+        encode: the body of a judge's requests around their content.
+        decode: from a reply and its JSON to an answer.
+        path: what is joined to a judge's base_url; None where nothing is sent over HTTP.
+        at_root: whether base_url is the server's root, so that the path begins with its version.
+        headers: sent with every request.
+        sign: the headers that carry a key.
+        rendered: whether the prompt is rendered here, by a chat template.
+        seedless: why the format takes no seed; None where it takes one.
+        faults: what is wrong with a judge of this format, beyond what every judge must hold.
+        batches: its batch interface, over a link that sends.
+    """
+
+    name: str
+    encode: Callable[[JudgeSpec], Shape]
+    decode: Callable[[Reply, dict[str, Any]], Answer | Failure]
+    path: str | None = None
+    at_root: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+    sign: Callable[[str], dict[str, str]] = bearer
+    rendered: bool = False
+    seedless: str | None = None
+    faults: Callable[[JudgeSpec], Iterable[Fault]] = lambda _: ()
+    batches: "Callable[[Link], BatchClient] | None" = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frame:
+    """A judge's request with holes for the payload and the seed.
+
+    The seed stands last, so that the requests of one cell share everything before it and a hash
+    of the shared part is taken once.
+    """
+
+    before: str
+    after: str
+    prompt: Callable[[str], str]
+    sends_seed: bool
+
+    def head(self, payload: str) -> bytes:
+        """Return everything before the seed."""
+        content = dumps(self.prompt(payload))
+        end = ',"seed":' if self.sends_seed else ""
+        return (self.before + content + self.after + end).encode()
+
+    def tail(self, seed: int | None) -> bytes:
+        """Return the seed and the end of the body."""
+        if not self.sends_seed:
+            return b"}"
+        if seed is None:
+            raise InputError("seed: sent needs a seed for every call, this one has none")
+        return b"%d}" % seed
+
+
+def decoding_of(judge: JudgeSpec) -> dict[str, Any]:
+    """Return the decoding fields that a judge declares."""
+    return judge.decoding.model_dump(exclude_none=True)
+
+
+def stops_of(judge: JudgeSpec, name: str) -> dict[str, Any]:
+    """Return the stop sequences of a judge under the name that a format has for them."""
+    return {name: list(judge.stop)} if judge.stop else {}
+
+
+def dumps(value: Any) -> str:
+    """Write JSON as it is frozen: no spaces, nothing escaped that need not be."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,6 +181,53 @@ class BatchClient(Protocol):
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read one answer, without effects."""
         ...
+
+
+class Link(Protocol):
+    """What carries a batch interface: sends once, and never again behind anybody's back."""
+
+    spec: JudgeSpec
+
+    def check(self) -> None:
+        """Raise at once where a key that the judge needs is missing."""
+        ...
+
+    async def json(
+        self,
+        method: str,
+        path: str,
+        *,
+        data: Any = None,
+        query: Mapping[str, str] | None = None,
+    ) -> dict[str, Any] | Failure:
+        """Send a request and return the object that it is answered with."""
+        ...
+
+    async def lines(self, path: str) -> list[dict[str, Any]] | Failure:
+        """Fetch a file of one JSON object a line."""
+        ...
+
+    def decode(self, reply: Reply) -> Answer | Failure:
+        """Read one answer, without effects."""
+        ...
+
+
+class Batches:
+    """What the batch interfaces of all formats share."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    async def __aenter__(self) -> Self:
+        self._link.check()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        pass
+
+    def decode(self, reply: Reply) -> Answer | Failure:
+        """Read one answer, without effects."""
+        return self._link.decode(reply)
 
 
 def text_of(value: dict[str, Any], key: str, what: str) -> str | Failure:

@@ -7,7 +7,7 @@ from email.utils import mktime_tz, parsedate_tz
 from enum import Enum, StrEnum, auto
 from typing import Any
 
-from judgelaw.words import words
+from judgelaw.words import storable, words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -290,3 +290,21 @@ def _seconds(value: str | None) -> float | None:
         return None
     # A NaN or an infinity is no time to wait; both fail the comparison.
     return max(0.0, seconds) if seconds is not None and abs(seconds) < float("inf") else None
+
+
+def content_of(content: Any) -> str | None:
+    """Return the text of a content field: a string, or the text parts of a list."""
+    if isinstance(content, list):
+        parts = [p.get("text") for p in content if isinstance(p, dict) and p.get("type") == "text"]
+        return storable("".join(p for p in parts if isinstance(p, str)))
+    return storable(content)
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    """Return a JSON object, an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def without(reply: Reply, kind: FailureKind, what: str) -> Failure:
+    """Say what a reply came without."""
+    return Failure(kind=kind, status=reply.status, detail=f"status {reply.status} with {what}")

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from judgelaw.errors import InputError
 from judgelaw.wire.judge_spec import LITERAL, JudgeSpec
+from judgelaw.wire.wires import WIRES
 
 MASK = "[redacted]"
 _SHORTEST = 6
@@ -223,10 +224,7 @@ def headers_for(
     if spec.api_key_variable is not None:
         key = read_secret(spec.api_key_variable, f"judge {spec.name}: api_key")
         secrets.append(key)
-        if wire == "anthropic":
-            headers["x-api-key"] = key
-        else:
-            headers["Authorization"] = f"Bearer {key}"
+        headers |= WIRES[wire].sign(key)
     for name, value in spec.headers.items():
         headers[name] = value.removeprefix(LITERAL)
         if value.startswith(_ENV):

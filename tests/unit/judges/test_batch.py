@@ -7,9 +7,19 @@ import aiohttp
 import pytest
 
 from judgelaw.judges import JudgeContext
-from judgelaw.judges import anthropic_batches as anthropic
-from judgelaw.judges import openai_batches as openai
-from judgelaw.wire import Answer, Batch, Failure, JudgeSpec, LostBatch, Reply, Stage, decode
+from judgelaw.judges.http import BatchLink
+from judgelaw.wire import (
+    Answer,
+    Batch,
+    Failure,
+    JudgeSpec,
+    LostBatch,
+    Reply,
+    Stage,
+    anthropic,
+    decode,
+    openai,
+)
 from servers.provider import Provider, reply
 
 
@@ -147,7 +157,7 @@ def test_a_list_of_batches_is_read_to_its_end_whatever_it_holds(page, found):
     async def find():
         async with aiohttp.ClientSession() as session:
             around = JudgeContext(frozen=None, session=session, clock=time.time)
-            async with openai.OpenAIBatches(judge, around) as client:
+            async with openai.OpenAIBatches(BatchLink(judge, around)) as client:
                 return await asyncio.wait_for(client.find("u", since=0.0), 10)
 
     with Provider(reply(200, page)) as at:

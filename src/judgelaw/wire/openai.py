@@ -1,24 +1,43 @@
-"""OpenAI batches: a file of requests up, a batch, and files of results and errors down."""
+"""OpenAI's formats: chat and text completions, and batches of them.
+
+A batch is a file of requests up, a batch object, and files of results and errors down.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from judgelaw.judges.http import PATHS, BatchHttp
-from judgelaw.wire import (
+from judgelaw.wire.form import (
+    Batches,
     BatchStatus,
     Entry,
-    Failure,
-    FailureKind,
+    Fault,
     LostBatch,
-    Reply,
     Results,
+    Shape,
     Stage,
-    said_in,
+    WireFormat,
+    decoding_of,
+    dumps,
+    stops_of,
     text_of,
 )
-from judgelaw.words import count, words
+from judgelaw.wire.judge_spec import JudgeSpec
+from judgelaw.wire.reply import (
+    Answer,
+    Completion,
+    Failure,
+    FailureKind,
+    Reply,
+    content_of,
+    object_of,
+    replayed,
+    said_in,
+    without,
+)
+from judgelaw.words import count, storable, words
 
+_PATHS = {"openai-chat": "chat/completions", "openai-completions": "completions"}
 _NAME = "judgelaw_batch"
 """The key of our own name among a batch's metadata, by which a lost batch is found."""
 _PAGE = 100
@@ -38,7 +57,88 @@ _LATER = frozenset({"token_limit_exceeded", "rate_limit_exceeded", "queue_limit_
 _CODES = {"batch_expired": FailureKind.EXPIRED, "batch_cancelled": FailureKind.CANCELLED}
 
 
-class OpenAIBatches(BatchHttp):
+def _chat(judge: JudgeSpec) -> Shape:
+    system = ""
+    if judge.system is not None:
+        system = dumps({"role": "system", "content": judge.system}) + ","
+    fields = {**decoding_of(judge), **stops_of(judge, "stop"), **judge.extra}
+    return f',"messages":[{system}{{"role":"user","content":', "}]", fields
+
+
+def _completions(judge: JudgeSpec) -> Shape:
+    return ',"prompt":', "", {**decoding_of(judge), **stops_of(judge, "stop"), **judge.extra}
+
+
+def _template_missing(judge: JudgeSpec) -> Iterator[Fault]:
+    if judge.template is None:
+        text = (
+            "missing, the prompt is rendered here; name the chat template file of the revision, "
+            "or set provider: openai-chat to let the server render"
+        )
+        yield ("template",), text
+
+
+def chat(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
+    """Decode an OpenAI chat completion; only `content` is the answer, never a reasoning channel."""
+    choice = _first_choice(body)
+    message = choice.get("message") if choice else None
+    if choice is None or not isinstance(message, dict):
+        return without(reply, FailureKind.NO_COMPLETION, "no choices[0].message")
+    refusal = storable(message.get("refusal"))
+    return _openai_answer(reply, body, choice, content_of(message.get("content")), refusal)
+
+
+def completions(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
+    """Decode an OpenAI text completion."""
+    choice = _first_choice(body)
+    if choice is None or "text" not in choice:
+        return without(reply, FailureKind.NO_COMPLETION, "no choices[0].text")
+    return _openai_answer(reply, body, choice, storable(choice["text"]), None)
+
+
+def _openai_answer(
+    reply: Reply,
+    body: dict[str, Any],
+    choice: dict[str, Any],
+    text: str | None,
+    refusal: str | None,
+) -> Answer:
+    usage = object_of(body.get("usage"))
+    details = usage.get("prompt_tokens_details")
+    reason = storable(choice.get("finish_reason"))
+    return Answer(
+        completion=Completion(
+            text=text,
+            finish_reason=reason,
+            refusal=refusal,
+            content_filtered=reason == "content_filter",
+        ),
+        input_tokens=count(usage.get("prompt_tokens")),
+        output_tokens=count(usage.get("completion_tokens")),
+        cached_tokens=count(object_of(details).get("cached_tokens")) if details else None,
+        model=storable(body.get("model")),
+        fingerprint=storable(body.get("system_fingerprint")),
+        response_id=storable(body.get("id")),
+        echoed_seed=_seed(body, choice),
+        replayed=replayed(reply),
+    )
+
+
+def _first_choice(body: dict[str, Any]) -> dict[str, Any] | None:
+    choices = body.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        return choices[0]
+    return None
+
+
+def _seed(body: dict[str, Any], choice: dict[str, Any]) -> int | None:
+    """Return the seed that some servers say they sampled with."""
+    if "seed" in choice:
+        return count(choice["seed"])
+    return count(body["seed"]) if "seed" in body else None
+
+
+class OpenAIBatches(Batches):
     """Batches of chat completions or of text completions."""
 
     most_bytes: int = 190 * 2**20
@@ -51,20 +151,20 @@ class OpenAIBatches(BatchHttp):
         form.add_field("purpose", "batch")
         lines = b"".join(self._line(entry) for entry in entries)
         form.add_field("file", lines, filename="judgelaw.jsonl", content_type="application/jsonl")
-        made = await self._json("POST", "files", data=form)
+        made = await self._link.json("POST", "files", data=form)
         return made if isinstance(made, Failure) else text_of(made, "id", "an uploaded file")
 
     async def create(self, uid: str, upload: str, entries: Sequence[Entry]) -> str | Failure:
         """Make a batch of the uploaded file, under our own name."""
         del entries
-        assert self._spec.batch is not None  # noqa: S101 - only such judges come here
+        assert self._link.spec.batch is not None  # noqa: S101 - only such judges come here
         asked = {
             "input_file_id": upload,
             "endpoint": self._endpoint,
-            "completion_window": self._spec.batch.window,
+            "completion_window": self._link.spec.batch.window,
             "metadata": {_NAME: uid},
         }
-        made = await self._json("POST", "batches", data=json.dumps(asked).encode())
+        made = await self._link.json("POST", "batches", data=json.dumps(asked).encode())
         return made if isinstance(made, Failure) else text_of(made, "id", "a batch")
 
     async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
@@ -72,7 +172,7 @@ class OpenAIBatches(BatchHttp):
         query = {"limit": str(_PAGE)}
         seen: set[str] = set()
         while True:
-            page = await self._json("GET", "batches", query=query)
+            page = await self._link.json("GET", "batches", query=query)
             if isinstance(page, Failure):
                 return page
             listed = _objects(page.get("data"))
@@ -94,7 +194,7 @@ class OpenAIBatches(BatchHttp):
 
     async def look(self, provider_id: str) -> BatchStatus | Failure:
         """Ask how far a batch is."""
-        batch = await self._json("GET", f"batches/{provider_id}")
+        batch = await self._link.json("GET", f"batches/{provider_id}")
         return batch if isinstance(batch, Failure) else read_batch(batch)
 
     async def results(self, provider_id: str, look: BatchStatus) -> Results | Failure:
@@ -102,7 +202,7 @@ class OpenAIBatches(BatchHttp):
         del provider_id
         results: dict[str, Reply | Failure] = {}
         for source in look.sources:
-            lines = await self._lines(f"files/{source}/content")
+            lines = await self._link.lines(f"files/{source}/content")
             if isinstance(lines, Failure):
                 return lines
             for line in lines:
@@ -111,12 +211,12 @@ class OpenAIBatches(BatchHttp):
 
     async def cancel(self, provider_id: str) -> BatchStatus | Failure:
         """Ask the provider to stop a batch."""
-        batch = await self._json("POST", f"batches/{provider_id}/cancel", data=b"")
+        batch = await self._link.json("POST", f"batches/{provider_id}/cancel", data=b"")
         return batch if isinstance(batch, Failure) else read_batch(batch)
 
     @property
     def _endpoint(self) -> str:
-        return f"/v1/{PATHS[self._wire]}"
+        return f"/v1/{_PATHS[self._link.spec.body or '']}"
 
     def _line(self, entry: Entry) -> bytes:
         """Return a line that holds the exact bytes of the single request."""
@@ -163,3 +263,22 @@ def _rejection(batch: dict[str, Any]) -> Failure:
     kind = FailureKind.THROTTLED if codes and codes <= _LATER else FailureKind.REJECTED
     said = "; ".join(said_in(error) for error in listed[:3]) or "no reason given"
     return Failure(kind=kind, detail=f"the batch failed validation: {said}")
+
+
+CHAT = WireFormat(
+    name="openai-chat",
+    path=_PATHS["openai-chat"],
+    encode=_chat,
+    decode=chat,
+    batches=OpenAIBatches,
+)
+COMPLETIONS = WireFormat(
+    name="openai-completions",
+    path=_PATHS["openai-completions"],
+    encode=_completions,
+    decode=completions,
+    rendered=True,
+    faults=_template_missing,
+    batches=OpenAIBatches,
+)
+WIRES = (CHAT, COMPLETIONS)

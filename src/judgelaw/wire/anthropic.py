@@ -1,24 +1,39 @@
-"""Anthropic message batches: requests in one body, results as one file."""
+"""Anthropic's format: messages, and batches of them: requests in one body, results as one file."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from judgelaw.judges.http import ANTHROPIC_VERSION, BatchHttp
-from judgelaw.wire import (
+from judgelaw.wire.form import (
+    Batches,
     BatchStatus,
     Entry,
-    Failure,
-    FailureKind,
+    Fault,
     LostBatch,
-    Reply,
     Results,
+    Shape,
     Stage,
+    WireFormat,
+    decoding_of,
+    stops_of,
     text_of,
 )
-from judgelaw.words import words
+from judgelaw.wire.judge_spec import JudgeSpec
+from judgelaw.wire.reply import (
+    Answer,
+    Completion,
+    Failure,
+    FailureKind,
+    Reply,
+    content_of,
+    object_of,
+    replayed,
+    without,
+)
+from judgelaw.words import count, storable, words
 
-_PATH = "v1/messages/batches"
+_DECODING = {"temperature", "top_p", "top_k", "max_tokens"}
+_BATCHES = "v1/messages/batches"
 _STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -35,11 +50,51 @@ _STATUSES = {
 _ENDS = {"expired": FailureKind.EXPIRED, "canceled": FailureKind.CANCELLED}
 
 
-class AnthropicBatches(BatchHttp):
+def _messages(judge: JudgeSpec) -> Shape:
+    system = {} if judge.system is None else {"system": judge.system}
+    fields = {**system, **decoding_of(judge), **stops_of(judge, "stop_sequences"), **judge.extra}
+    return ',"messages":[{"role":"user","content":', "}]", fields
+
+
+def _faults(judge: JudgeSpec) -> Iterator[Fault]:
+    if judge.decoding.max_tokens is None:
+        yield ("decoding",), "the messages format needs max_tokens; add it"
+    for key in judge.decoding.model_dump(exclude_none=True):
+        if key not in _DECODING:
+            yield ("decoding", key), "the messages format has no such field; leave it out"
+
+
+def messages(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
+    """Decode an Anthropic message; its text blocks are the answer."""
+    content = body.get("content")
+    if not isinstance(content, list):
+        return without(reply, FailureKind.NO_COMPLETION, "no content")
+    usage = object_of(body.get("usage"))
+    cached = count(usage.get("cache_read_input_tokens"))
+    written = count(usage.get("cache_creation_input_tokens"))
+    fresh = count(usage.get("input_tokens"))
+    reason = storable(body.get("stop_reason"))
+    text = content_of(content)
+    return Answer(
+        completion=Completion(
+            text=text,
+            finish_reason=reason,
+            refusal=text or "" if reason == "refusal" else None,
+        ),
+        # Tokens read from and written to the prompt cache are reported apart from the others.
+        input_tokens=None if fresh is None else fresh + (cached or 0) + (written or 0),
+        output_tokens=count(usage.get("output_tokens")),
+        cached_tokens=cached,
+        model=storable(body.get("model")),
+        response_id=storable(body.get("id")),
+        replayed=replayed(reply),
+    )
+
+
+class AnthropicBatches(Batches):
     """Batches of messages."""
 
     most_bytes: int = 240 * 2**20
-    fixed = ANTHROPIC_VERSION
 
     async def upload(self, entries: Sequence[Entry]) -> str | Failure:
         """Do nothing: requests travel with the batch."""
@@ -53,7 +108,7 @@ class AnthropicBatches(BatchHttp):
             b'{"custom_id": "%s", "params": %s}' % (entry.call_id.encode(), entry.body)
             for entry in entries
         )
-        made = await self._json("POST", _PATH, data=b'{"requests": [' + requests + b"]}")
+        made = await self._link.json("POST", _BATCHES, data=b'{"requests": [' + requests + b"]}")
         return made if isinstance(made, Failure) else text_of(made, "id", "a batch")
 
     async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
@@ -63,13 +118,13 @@ class AnthropicBatches(BatchHttp):
 
     async def look(self, provider_id: str) -> BatchStatus | Failure:
         """Ask how far a batch is."""
-        batch = await self._json("GET", f"{_PATH}/{provider_id}")
+        batch = await self._link.json("GET", f"{_BATCHES}/{provider_id}")
         return batch if isinstance(batch, Failure) else read_batch(batch)
 
     async def results(self, provider_id: str, look: BatchStatus) -> Results | Failure:
         """Fetch the results, from the judge's own address and from nowhere that a reply names."""
         del look
-        lines = await self._lines(f"{_PATH}/{provider_id}/results")
+        lines = await self._link.lines(f"{_BATCHES}/{provider_id}/results")
         if isinstance(lines, Failure):
             return lines
         results: dict[str, Reply | Failure] = {}
@@ -79,7 +134,7 @@ class AnthropicBatches(BatchHttp):
 
     async def cancel(self, provider_id: str) -> BatchStatus | Failure:
         """Ask the provider to stop a batch."""
-        batch = await self._json("POST", f"{_PATH}/{provider_id}/cancel", data=b"")
+        batch = await self._link.json("POST", f"{_BATCHES}/{provider_id}/cancel", data=b"")
         return batch if isinstance(batch, Failure) else read_batch(batch)
 
 
@@ -112,3 +167,18 @@ def read_line(line: dict[str, Any]) -> Reply | Failure:
 
 def _bytes(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
+
+
+MESSAGES = WireFormat(
+    name="anthropic",
+    path="v1/messages",
+    at_root=True,
+    headers={"anthropic-version": "2023-06-01"},
+    sign=lambda key: {"x-api-key": key},
+    encode=_messages,
+    decode=messages,
+    seedless="the messages format takes no seed",
+    faults=_faults,
+    batches=AnthropicBatches,
+)
+WIRES = (MESSAGES,)
