@@ -1,6 +1,7 @@
 """kill -9 at random moments, then resume: nothing is lost, nothing committed is asked again."""
 
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -167,4 +168,6 @@ def test_a_lost_log_stops_the_next_run_until_somebody_accepts_it(tmp_path):
     found = verify(run)
     assert found.ok, [c for c in found.checks if not c.ok]
     (said,) = [c.detail for c in found.checks if c.name == "complete"]
-    assert f"a session went on without {had - kept} replies that were on the disk" in said
+    lost = int(re.search(r"went on without (\d+) replies that were on the disk", said)[1])
+    # The last group may have been committed, and its count not yet.
+    assert had - kept - CONCURRENCY <= lost <= had - kept
