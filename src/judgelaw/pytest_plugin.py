@@ -66,7 +66,7 @@ class Audit:
                 adjusted for the number of limits and judges.
             on_inconclusive: what an undecided limit does: "xfail", "fail" or "pass".
         """
-        from judgelaw.page import said  # noqa: PLC0415 - NumPy, when it is needed
+        from judgelaw.page import limit_sentence  # noqa: PLC0415 - NumPy, when it is needed
         from judgelaw.runs import check_source  # noqa: PLC0415 - same
 
         with _our_errors():
@@ -79,10 +79,10 @@ class Audit:
                 strict=strict,
             )
         counted = {"fail"} | ({"inconclusive"} if on_inconclusive == "fail" else set())
-        if broken := [said(d) for d in report.limits if d.verdict in counted]:
+        if broken := [limit_sentence(d) for d in report.limits if d.verdict in counted]:
             pytest.fail("\n".join(["judgelaw gate failed", *broken]), pytrace=False)
         if report.verdict == "inconclusive" and on_inconclusive == "xfail":
-            open_ones = [said(d) for d in report.limits if d.verdict == "inconclusive"]
+            open_ones = [limit_sentence(d) for d in report.limits if d.verdict == "inconclusive"]
             pytest.xfail("judgelaw gate inconclusive: " + "; ".join(open_ones))
         return report
 

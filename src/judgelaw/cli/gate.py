@@ -135,24 +135,27 @@ def _write(
     json_file: str | None,
     on_inconclusive: str | None,
 ) -> None:
-    from judgelaw.page import junit, markdown, write
+    from judgelaw.page import gate_junit, gate_markdown, write_gate_file
 
     if junit_file is not None:
-        write(junit(report, on_inconclusive=on_inconclusive), junit_file)
+        write_gate_file(gate_junit(report, on_inconclusive=on_inconclusive), junit_file)
     if summary_file is not None:
-        write(markdown(report), summary_file, append=True)
+        write_gate_file(gate_markdown(report), summary_file, append=True)
     if json_file is not None:
         write_json(report.to_json(), json_file)
 
 
 def _show(report: "Gate") -> None:
-    from judgelaw.page import asked, bounds, levels, number, reasons, target
+    from judgelaw.page import gate_reasons, levels, limit_bounds, limit_estimate, limit_text, target
 
     kept = sum(d.verdict == "pass" for d in report.limits)
     verdict = {"pass": "passed", "fail": "failed"}.get(report.verdict, report.verdict)
     say(f"Gate {verdict}: {kept} of {len(report.limits)} limits kept, for {target(report)}.")
     say(levels(report))
-    rows = [[d.judge, asked(d), number(d.estimate), bounds(d), d.verdict] for d in report.limits]
+    rows = [
+        [d.judge, limit_text(d), limit_estimate(d.estimate), limit_bounds(d), d.verdict]
+        for d in report.limits
+    ]
     show_table(["judge", "limit", "estimate", "one-sided bounds", "verdict"], rows, title="")
-    for reason in reasons(report):
+    for reason in gate_reasons(report):
         say(f"  ! {reason}")

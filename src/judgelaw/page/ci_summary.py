@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 _WORDS = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive"}
 
 
-def said(d: "LimitDecision") -> str:
+def limit_sentence(d: "LimitDecision") -> str:
     """Say one decision in words."""
-    text = f"{d.judge}: {asked(d)} {_WORDS[d.verdict]}, at {number(d.estimate)}"
-    between = "" if bounds(d) == "-" else f", one-sided bounds {bounds(d)}"
+    text = f"{d.judge}: {limit_text(d)} {_WORDS[d.verdict]}, at {limit_estimate(d.estimate)}"
+    between = "" if limit_bounds(d) == "-" else f", one-sided bounds {limit_bounds(d)}"
     return text + between + ("" if d.reason is None else f" ({d.reason})")
 
 
-def reasons(report: "Gate") -> list[str]:
+def gate_reasons(report: "Gate") -> list[str]:
     """Return what there is to know about the bounds, each reason once with its limits."""
     about: dict[str, list[str]] = {}
     for d in report.limits:
@@ -47,24 +47,24 @@ def levels(report: "Gate") -> str:
     )
 
 
-def asked(d: "LimitDecision") -> str:
+def limit_text(d: "LimitDecision") -> str:
     """Write the limit as it is read."""
     return f"{d.quantity} {'<' if d.side == 'max' else '>='} {d.limit:g}"
 
 
-def bounds(d: "LimitDecision") -> str:
+def limit_bounds(d: "LimitDecision") -> str:
     """Write the one-sided bounds, `-` where there are none."""
     if isnan(d.lower) or d.lower == d.upper:
         return "-"
     return f"{d.lower:.4f} to {d.upper:.4f}"
 
 
-def number(x: float) -> str:
+def limit_estimate(x: float) -> str:
     """Write an estimate, `-` where there is none."""
     return "-" if isnan(x) else f"{x:.4f}"
 
 
-def junit(report: "Gate", *, on_inconclusive: str | None) -> str:
+def gate_junit(report: "Gate", *, on_inconclusive: str | None) -> str:
     """Return JUnit XML: one test case for each judge and limit.
 
     An inconclusive limit is a failure, or skipped where it was asked to pass.
@@ -85,14 +85,14 @@ def junit(report: "Gate", *, on_inconclusive: str | None) -> str:
             suite, "testcase", classname=_clean(d.judge), name=f"{d.side} {d.quantity}={d.limit:g}"
         )
         if d in failed:
-            problem = SubElement(case, "failure", type=d.verdict, message=_clean(said(d)))
+            problem = SubElement(case, "failure", type=d.verdict, message=_clean(limit_sentence(d)))
             problem.text = f"covers: {d.covers}"
         elif d in skipped:
-            SubElement(case, "skipped", message=_clean(said(d)))
+            SubElement(case, "skipped", message=_clean(limit_sentence(d)))
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
 
-def markdown(report: "Gate") -> str:
+def gate_markdown(report: "Gate") -> str:
     """Return a Markdown summary: the verdict, then a table of limits."""
     lines = [
         f"### judgelaw gate: {_WORDS[report.verdict]}",
@@ -103,13 +103,19 @@ def markdown(report: "Gate") -> str:
         "|---|---|---:|---|---|",
     ]
     for d in report.limits:
-        cells = (d.judge, asked(d), number(d.estimate), bounds(d), _WORDS[d.verdict])
+        cells = (
+            d.judge,
+            limit_text(d),
+            limit_estimate(d.estimate),
+            limit_bounds(d),
+            _WORDS[d.verdict],
+        )
         lines.append("| " + " | ".join(_cell(text) for text in cells) + " |")
-    notes = [f"- {_cell(note)}" for note in reasons(report)]
+    notes = [f"- {_cell(note)}" for note in gate_reasons(report)]
     return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"
 
 
-def write(text: str, target: Path, *, append: bool = False) -> None:
+def write_gate_file(text: str, target: Path, *, append: bool = False) -> None:
     """Write a file of the gate; a summary is added to, as CI jobs share one file."""
     with writing(target), target.open("a" if append else "w", encoding="utf-8") as file:
         file.write(text)

@@ -29,13 +29,13 @@ Place = tuple[str, str, str, int]
 Completions = Mapping[str, Mapping[Place, str]]
 """By judge, then place."""
 
-CUT = 1000
+COMPLETION_CUT = 1000
 BUDGET = 11_000_000
 """Characters of the page that completions may take."""
 LISTED = 500
 """Items in the plain list that a page without JavaScript shows."""
 _CHUNK = 24
-_CUTS = (CUT, 500, 250, 120, 60)
+_CUTS = (COMPLETION_CUT, 500, 250, 120, 60)
 _CLEAR = 2.0
 """An estimate this many call errors above zero is taken as more than call noise."""
 
@@ -157,9 +157,9 @@ def _texts(
 ) -> tuple[dict[str, tuple[str, ...]], int]:
     """Pack completions at the longest cut that keeps the page within its budget."""
     if not completions:
-        return {}, CUT
+        return {}, COMPLETION_CUT
     packed = _Packed(chunks={}, size=0)
-    cut = CUT
+    cut = COMPLETION_CUT
     for cut in _CUTS:
         packed = _packed(tensors, completions, cut)
         if packed.size <= BUDGET:
@@ -202,9 +202,9 @@ def _replies(
     ]
 
 
-PART = "Prompts"
+PROMPTS_PART = "Prompts"
 """The part of a frozen configuration that names the prompts."""
-OPENS = "opens with"
+OPENS_WITH = "opens with"
 _LENGTH = 72
 
 
@@ -218,11 +218,11 @@ def opening(text: str) -> str:
 
 def openings(frozen: Mapping[str, Any] | None) -> dict[str, str]:
     """Return the first words of every prompt that the configuration knows, by id."""
-    found = (frozen or {}).get(PART)
+    found = (frozen or {}).get(PROMPTS_PART)
     if not isinstance(found, Mapping):
         return {}
     return {
-        name: str(values[OPENS])
+        name: str(values[OPENS_WITH])
         for name, values in found.items()
-        if isinstance(values, Mapping) and OPENS in values
+        if isinstance(values, Mapping) and OPENS_WITH in values
     }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from judgelaw.acquire.verify import Verification
 from judgelaw.duck import one_file
 from judgelaw.ledger import LEDGER_NAME, SqliteView, StoredReply, Totals
-from judgelaw.page import CUT, OPENS, PART, Place, opening
+from judgelaw.page import COMPLETION_CUT, OPENS_WITH, PROMPTS_PART, Place, opening
 from judgelaw.study import FrozenRun, open_run
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _text(reply: StoredReply) -> str:
         return "(withheld by the provider's content filter)"
     if reply.refusal:
         return f"(refusal) {reply.refusal}"
-    return (reply.text or "")[: CUT + 1]
+    return (reply.text or "")[: COMPLETION_CUT + 1]
 
 
 def _acquired(totals: Totals) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _configuration(frozen: FrozenRun) -> dict[str, Any]:
     for name, judge in frozen.judges.items():
         values = judge.model_dump(mode="json", exclude_none=True, exclude=set(_SECRET))
         parts[f"Judge {name}"] = {"sha256": record.judges.get(name), **values}
-    parts[PART] = {name: _prompt(frozen, name) for name in record.prompts}
+    parts[PROMPTS_PART] = {name: _prompt(frozen, name) for name in record.prompts}
     if record.amendments:
         parts["Changed since"] = {str(i + 1): change for i, change in enumerate(record.amendments)}
     parts["Versions"] = record.versions
@@ -113,7 +113,7 @@ def _configuration(frozen: FrozenRun) -> dict[str, Any]:
 def _prompt(frozen: FrozenRun, name: str) -> dict[str, str]:
     found = {"sha256": frozen.record.prompts[name]}
     if name in frozen.templates:
-        found[OPENS] = opening(frozen.templates[name].text)
+        found[OPENS_WITH] = opening(frozen.templates[name].text)
     return found
 
 

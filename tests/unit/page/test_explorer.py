@@ -60,9 +60,9 @@ def test_long_replies_are_cut_and_marked():
     calls = tensor(items=2)
     view, _ = explored(calls, {"j": completions(calls, "x" * 5000)})
     code, text, cut = unpack(dict(view.payloads)["text-0-0"])[0][0][0]
-    assert (len(text), cut) == (explorer.CUT, 1)
+    assert (len(text), cut) == (explorer.COMPLETION_CUT, 1)
     assert code is not None
-    assert view.cut == explorer.CUT
+    assert view.cut == explorer.COMPLETION_CUT
 
 
 def test_replies_are_cut_further_where_the_page_would_grow_too_large(monkeypatch):
@@ -76,7 +76,7 @@ def test_replies_are_cut_further_where_the_page_would_grow_too_large(monkeypatch
     view, _ = explored(calls, {"j": replies})
     size = sum(len(data) for name, data in view.payloads if name.startswith("text"))
     assert size <= 20_000
-    assert view.cut < explorer.CUT
+    assert view.cut < explorer.COMPLETION_CUT
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgelaw.acquire import acquire
-from judgelaw.page import OPENS, PART, opening
+from judgelaw.page import OPENS_WITH, PROMPTS_PART, opening
 from judgelaw.page.document import Source, TableView, plain
 from judgelaw.page.explorer import openings
 from judgelaw.page.prompts_and_orders import distance_map, distances, order, prompts, told_apart
@@ -110,9 +110,9 @@ def test_an_opening_is_one_line_of_whole_words():
 
 
 def test_openings_are_found_in_a_configuration_and_only_there():
-    frozen = {PART: {"a": {"sha256": "0", OPENS: "Decide"}, "b": {"sha256": "1"}}}
+    frozen = {PROMPTS_PART: {"a": {"sha256": "0", OPENS_WITH: "Decide"}, "b": {"sha256": "1"}}}
     assert openings(frozen) == {"a": "Decide"}
-    assert openings({PART: "none"}) == openings({}) == openings(None) == {}
+    assert openings({PROMPTS_PART: "none"}) == openings({}) == openings(None) == {}
 
 
 def test_a_run_knows_how_its_prompts_begin(tmp_path):
