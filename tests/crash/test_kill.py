@@ -143,9 +143,15 @@ def test_a_lost_log_stops_the_next_run_until_somebody_accepts_it(tmp_path):
     with counting_server(log) as port:
         judge = chat_judge(f"http://127.0.0.1:{port}/v1")
         transport = {"concurrency": CONCURRENCY}
-        study = write_study(tmp_path, [judge], items=40, repeats=4, transport=transport)
+        study = write_study(tmp_path, [judge], items=100, repeats=4, transport=transport)
         had = kept = 0
-        for asked in (200, 280, 360, 440, 520):  # a kill may come right after the log was copied
+        for asked in (
+            600,
+            800,
+            1_000,
+            1_200,
+            1_400,
+        ):  # a kill may come right after the log was copied
             process = start(study, run)
             until(process, log, asked)
             assert kill(process)
@@ -169,5 +175,5 @@ def test_a_lost_log_stops_the_next_run_until_somebody_accepts_it(tmp_path):
     assert found.ok, [c for c in found.checks if not c.ok]
     (said,) = [c.detail for c in found.checks if c.name == "complete"]
     lost = int(re.search(r"went on without (\d+) replies that were on the disk", said)[1])
-    # The last group may have been committed, and its count not yet.
-    assert had - kept - CONCURRENCY <= lost <= had - kept
+    # The last groups may have been committed, and their counts not yet.
+    assert had - kept - 3 * CONCURRENCY <= lost <= had - kept
