@@ -397,3 +397,28 @@ def test_pooled_prompts_are_refused():
     pooled = tensor.coarsen_prompts({"both": tensor.prompts})
     with pytest.raises(InputError, match="decompose_coarsened"):
         call_errors(pooled)
+
+
+def nearly_unanimous(deviating):
+    """Five items, six prompts, two orders, four calls a cell; the first calls of some differ."""
+    counts = np.zeros((5, 6, 2, 4), dtype=int)
+    counts[..., 0] = 4
+    counts[:deviating, 0, 0, :2] = 3, 1
+    return counts
+
+
+def test_few_calls_off_the_mode_hold_the_upper_end_of_call_up():
+    """None of 240 calls: two calls differ at most twice as often as one leaves the mode."""
+    low, high = call_errors(nearly_unanimous(0)).bounds("call", 0.95)
+    assert high == pytest.approx(2 * stats.beta.ppf(0.95, 1, 240))
+    assert low < 0
+
+
+@pytest.mark.parametrize("deviating", [0, 1])
+def test_one_item_may_hide_a_prompt_that_is_noisy(deviating):
+    """2 eps^2 f / N with f = (K - 1) / K^2, and eps from the eight calls of a prompt."""
+    errors = call_errors(nearly_unanimous(deviating))
+    eps = 1 - 0.05 ** (1 / 8)
+    least = errors.values("prompt").mean() + 2 * eps**2 * 5 / 36 / 5
+    found = errors.bounds("prompt", 0.95)[1]
+    assert found == pytest.approx(least) if deviating == 0 else found > least - 1e-12
