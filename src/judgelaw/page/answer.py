@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judgelaw.estimate import COMPONENTS
-from judgelaw.page import component_figure as charts
-from judgelaw.page import drawing
+from judgelaw.page import component_figure as charts, drawing
 from judgelaw.page.component_figure import (
     LABELS,
     by_judge,
