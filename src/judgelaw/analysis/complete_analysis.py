@@ -188,7 +188,7 @@ def analyze(
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
     draws = draws_for(tensors.values()) if draws is None else draws
     request = Request(
-        declared=Estimand(design=design, order_weights=order_weights),
+        estimand=Estimand(design=design, order_weights=order_weights),
         how=Resampling(draws=draws, seed=seed, level=level),
         permutations=shuffles,
         progress=progress,
@@ -229,7 +229,7 @@ def _complete(
         drift=diagnosis.drift,
         roles=layered.roles,
         main=layered.main,
-        declared=request.declared,
+        estimand=request.estimand,
         how=request.how,
         findings=diagnosis.findings,
         spans={key: time_span(seconds) for key, seconds in known.evidence.seconds.items()},
@@ -298,28 +298,27 @@ def _diagnose(
     evidence: Evidence,
     threshold: float,
 ) -> Diagnosis:
-    how = request.how
     return diagnose(
         tensors,
         main=layered.main,
-        how=how,
+        how=request.how,
         roles=layered.roles,
         evidence=evidence,
-        design=request.declared.design,
-        order_weights=request.declared.order_weights,
+        estimand=request.estimand,
         threshold=threshold,
     )
 
 
 def _settings(request: Request) -> Settings:
+    weights = request.estimand.order_weights
     return Settings(
-        design=request.declared.design,
+        design=request.estimand.design,
         draws=request.how.draws,
         seed=request.how.seed,
         permutations=request.permutations,
         level=request.how.level,
         version=judgelaw.__version__,
-        order_weights=request.declared.order_weights,
+        order_weights=weights if isinstance(weights, Mapping) else None,
     )
 
 

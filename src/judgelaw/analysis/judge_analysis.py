@@ -44,7 +44,7 @@ def warnings(
     full: DepthEstimates,
     prefixes: Sequence[DepthEstimates],
     overall: ComponentsByDepth,
-    declared: Estimand,
+    estimand: Estimand,
 ) -> tuple[str, ...]:
     """Collect what these calls cannot say, and what was left out on the way."""
     return (
@@ -56,7 +56,7 @@ def warnings(
         *_bands(overall),
         *_few_items(overall),
         *_prefixes(full, prefixes),
-        *_sampled(full, declared),
+        *_sampled(full, estimand),
     )
 
 
@@ -119,8 +119,8 @@ def _prefixes(full: DepthEstimates, prefixes: Sequence[DepthEstimates]) -> Itera
             )
 
 
-def _sampled(full: DepthEstimates, declared: Estimand) -> Iterator[str]:
-    if declared.design == "sampled" and full.drawn is not None:
+def _sampled(full: DepthEstimates, estimand: Estimand) -> Iterator[str]:
+    if estimand.design == "sampled" and full.drawn is not None:
         yield (
             "prompts were drawn: intervals cover the drawing of prompts too, bands hold the drawn "
             "prompts fixed"
@@ -137,7 +137,7 @@ _FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
 class Request:
     """What was asked of the analysis."""
 
-    declared: Estimand
+    estimand: Estimand
     how: Resampling
     permutations: int
     progress: Progress | None = None
@@ -149,8 +149,8 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     Raises:
         NotIdentifiedError: a cell holds a single call.
     """
-    full = at_depth(tensor, request.declared)
-    prefixes = tuple(nested(tensor, request.declared))
+    full = at_depth(tensor, request.estimand)
+    prefixes = tuple(nested(tensor, request.estimand))
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
@@ -174,13 +174,13 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         lead=overall.lead,
         strata=_strata(full, request.how.level),
         item_values=_item_values(full),
-        prompt_distances=_distances(tensor, request.declared),
+        prompt_distances=_distances(tensor, request.estimand),
         order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
         identity=tuple(
-            found for s in (*prefixes, full) if (found := identity(s, request.declared)) is not None
+            found for s in (*prefixes, full) if (found := identity(s, request.estimand)) is not None
         ),
         unanimous_cells=unanimous_cells(tensor),
         sentence=sentence(
@@ -190,7 +190,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
             leans=leans,
             invalid=seen.get(INVALID, 0) / calls,
         ),
-        warnings=warnings(tensor, full, prefixes, overall, request.declared),
+        warnings=warnings(tensor, full, prefixes, overall, request.estimand),
     )
 
 
@@ -219,7 +219,7 @@ def _permutations(
                 facet,
                 draws=request.permutations,
                 seed=request.how.seed,
-                order_weights=request.declared.order_weights,
+                order_weights=request.estimand.order_weights,
                 progress=_step(f"{_label(name, tensor)}: permuting {facet}s", request.progress),
             )
     return found
@@ -261,17 +261,17 @@ def _columns(found: Mapping[str, Floats]) -> Floats:
     return np.stack([found[name] for name in COMPONENTS], axis=-1)
 
 
-def _distances(tensor: VerdictTensor, declared: Estimand) -> PromptDistances | None:
+def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | None:
     if len(tensor.prompts) == 1:
         return None
-    q = weights_of("order", declared.order_weights, len(tensor.orders), tensor.orders)
+    q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
     squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
 
 
 def _projection(tensor: VerdictTensor, request: Request) -> Interval | None:
     """Return the interval that covers the drawing of prompts, where prompts were drawn."""
-    if request.declared.design != "sampled" or len(tensor.prompts) < MIN_PROMPTS:
+    if request.estimand.design != "sampled" or len(tensor.prompts) < MIN_PROMPTS:
         return None
-    found = prompt_projection(tensor, order_weights=request.declared.order_weights)
+    found = prompt_projection(tensor, order_weights=request.estimand.order_weights)
     return found.interval(level=request.how.level)

@@ -24,7 +24,7 @@ from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, Design, Weights
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import Inference, Scope, declare, infer
+from judgelaw.uncertainty import Estimand, Inference, Scope, declare, infer
 
 ASSURANCE: Final = 0.8
 STUDIES: Final = 100
@@ -288,12 +288,12 @@ def outlook_from_pilot(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    known = declare(pilot, design=design, order_weights=order_weights)
+    known = declare(pilot, Estimand(design=design, order_weights=order_weights))
     return Outlook(
         laws=laws_from_pilot(known),
         source="pilot",
         design=design,
-        order_weights=known.given_q,
+        order_weights=known.estimand.order_weights,
         assurance=assurance,
         studies=studies,
         seed=seed,

@@ -25,7 +25,7 @@ from judgelaw.diagnose.family import PROBLEM, Bundle, Test, draws_for, holm, per
 from judgelaw.diagnose.finding import Cell, Finding
 from judgelaw.diagnose.matching import Matched
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate import Design, Weights, decompose
+from judgelaw.estimate import CENSUS, Estimand, decompose_as
 from judgelaw.streams import stream
 from judgelaw.uncertainty import resampled_means
 
@@ -111,14 +111,11 @@ def rank_stability(
     draws: int,
     seed: int,
     threshold: float = TAU,
-    design: Design = "census",
-    order_weights: Weights = None,
+    estimand: Estimand = CENSUS,
 ) -> RankStability:
     """Rank judges on one component, corrected and plug-in, and resample the items."""
     names = tuple(matched.tensors)
-    found = [
-        decompose(t, design=design, order_weights=order_weights) for t in matched.tensors.values()
-    ]
+    found = [decompose_as(t, estimand) for t in matched.tensors.values()]
     corrected = np.stack([d[component] for d in found], axis=-1)
     plugin = np.stack([d.plugin[component] for d in found], axis=-1)
     means, plugs = corrected.mean(axis=0), plugin.mean(axis=0)

@@ -3,9 +3,8 @@
 from judgelaw.estimate.decomposition import (
     COMPONENTS as COMPONENTS,
     Decomposition as Decomposition,
-    Design as Design,
-    check_design as check_design,
     decompose as decompose,
+    decompose_as as decompose_as,
     plugin as plugin,
 )
 from judgelaw.estimate.distances import (
@@ -14,9 +13,13 @@ from judgelaw.estimate.distances import (
     prompt_distances as prompt_distances,
 )
 from judgelaw.estimate.estimand import (
+    CENSUS as CENSUS,
     Array as Array,
+    Design as Design,
+    Estimand as Estimand,
     Weights as Weights,
     check_depth as check_depth,
+    check_design as check_design,
     counts_of as counts_of,
     numeric as numeric,
     of_counts as of_counts,

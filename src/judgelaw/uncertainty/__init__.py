@@ -7,6 +7,7 @@ interval and the deviation bound speak of the same items asked again. `permutati
 whether there is an effect at all. What cannot be had is nan with a reason, or NotIdentifiedError.
 """
 
+from judgelaw.estimate import Estimand as Estimand
 from judgelaw.uncertainty.call_bounds import (
     DeviationBound as DeviationBound,
     deviation_bound as deviation_bound,
@@ -16,6 +17,7 @@ from judgelaw.uncertainty.call_intervals import (
     ErrorSplit as ErrorSplit,
     call_errors as call_errors,
     call_interval as call_interval,
+    errors_of as errors_of,
 )
 from judgelaw.uncertainty.call_variance import (
     MIN_REPEATS as MIN_REPEATS,
@@ -34,7 +36,6 @@ from judgelaw.uncertainty.contrasts import (
 )
 from judgelaw.uncertainty.depths import (
     DepthEstimates as DepthEstimates,
-    Estimand as Estimand,
     at_depth as at_depth,
     depths_of as depths_of,
     nested as nested,

@@ -1,14 +1,15 @@
 """Nested prefixes of the repeat ranks: what the study would have said, had it stopped earlier."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from judgelaw.arrays import PAIR
-from judgelaw.estimate import Decomposition, Design, decompose
+from judgelaw.estimate import Decomposition, Estimand
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.call_intervals import CallErrors, call_errors
+from judgelaw.uncertainty.call_intervals import CallErrors, errors_of
+from judgelaw.uncertainty.forms import declare
 from judgelaw.uncertainty.inference import drawing
 from judgelaw.uncertainty.sampled_prompts import DrawnPrompts
 
@@ -46,22 +47,15 @@ class DepthEstimates:
         return low == high
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimand:
-    """What the estimand is: how prompts came about, and how often each order is used."""
-
-    design: Design = "census"
-    order_weights: Mapping[str, float] | None = None
-
-
-def at_depth(tensor: VerdictTensor, declared: Estimand) -> DepthEstimates:
+def at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
     """Estimate all components of every item, with their call errors.
 
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    found = decompose(tensor, design=declared.design, order_weights=declared.order_weights)
-    errors = call_errors(tensor, design=declared.design, order_weights=declared.order_weights)
+    known = declare(tensor, estimand)
+    found = known.decompose()
+    errors = errors_of(known, found)
     return DepthEstimates(
         depth=tensor.depth[1],
         items=tensor.items,
@@ -71,14 +65,14 @@ def at_depth(tensor: VerdictTensor, declared: Estimand) -> DepthEstimates:
         verdicts=len(tensor.verdicts),
         found=found,
         errors=errors,
-        drawn=drawing(tensor, errors, declared.order_weights),
+        drawn=drawing(known, errors),
     )
 
 
-def nested(tensor: VerdictTensor, declared: Estimand) -> Iterator[DepthEstimates]:
+def nested(tensor: VerdictTensor, estimand: Estimand) -> Iterator[DepthEstimates]:
     """Yield the estimates at the prefixes 2, 4, 8, ... below the full depth."""
     for depth, prefix in prefixes(tensor):
-        yield replace(at_depth(prefix, declared), depth=depth)
+        yield replace(at_depth(prefix, estimand), depth=depth)
 
 
 def prefixes(tensor: VerdictTensor) -> Iterator[tuple[int, VerdictTensor]]:

@@ -11,11 +11,11 @@ from math import nan
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.estimate import COMPONENTS, Design, Estimand, Weights
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.call_intervals import CallErrors, call_errors
+from judgelaw.uncertainty.call_intervals import CallErrors, errors_of
 from judgelaw.uncertainty.contrasts import share_lower, share_upper
-from judgelaw.uncertainty.forms import declare
+from judgelaw.uncertainty.forms import KnownCounts, declare
 from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import DRAWS
 from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
@@ -148,10 +148,9 @@ def infer(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    calls = call_errors(
-        x, design=design, order_weights=order_weights, prompt_weights=prompt_weights
-    )
-    known = declare(x, design=design, order_weights=order_weights, prompt_weights=prompt_weights)
+    estimand = Estimand(design=design, order_weights=order_weights, prompt_weights=prompt_weights)
+    known = declare(x, estimand)
+    calls = errors_of(known, known.decompose())
     K, O, C = known.n.shape[1:]
     items = new_item_bounds(
         [calls.estimates], verdicts=C, facets=(K, O), draws=draws, seed=seed, strict=strict
@@ -159,20 +158,15 @@ def infer(
     return Inference(
         calls=calls,
         items=items,
-        drawn=drawing(known.n, calls, known.given_q, draws=draws, seed=seed),
+        drawn=drawing(known, calls, draws=draws, seed=seed),
     )
 
 
 def drawing(
-    counts: VerdictTensor | ArrayLike,
-    calls: CallErrors,
-    order_weights: Weights,
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
+    known: KnownCounts, calls: CallErrors, *, draws: int = DRAWS, seed: int = 0
 ) -> DrawnPrompts | None:
     """Return what the drawing of prompts adds, None for a census or too few prompts."""
     K, _ = calls.shown.facets
     if calls.design != "sampled" or K < MIN_PROMPTS:
         return None
-    return drawn_prompts(counts, order_weights=order_weights, draws=draws, seed=seed)
+    return drawn_prompts(known, draws=draws, seed=seed)

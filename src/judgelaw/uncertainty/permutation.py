@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import ABSENT, PAIR
 from judgelaw.errors import InputError
-from judgelaw.estimate import Array, Weights
+from judgelaw.estimate import Array, Estimand, Weights
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_variance import call_covariance
@@ -253,7 +253,8 @@ def permutation_test(
     """
     _check_request(facet, within, draws)
     r, unit = _in_unit(dissimilarity)
-    known = declare(x, order_weights=order_weights, prompt_weights=prompt_weights, dissimilarity=r)
+    estimand = Estimand(order_weights=order_weights, prompt_weights=prompt_weights, dissimilarity=r)
+    known = declare(x, estimand)
     scheme = _scheme(known, within)
     statistic = _statistic(known, facet, studentised=studentised)
     observed = float(statistic(known.n[None])[0])
@@ -347,7 +348,8 @@ def _reached(
 ) -> Callable[[Counts], int]:
     """Return the function that counts the draws whose statistic reaches the observed one."""
     R = known.n.sum(axis=-1)
-    uniform = known.given_w is None and known.given_q is None and known.M is None
+    asked = known.estimand
+    uniform = asked.prompt_weights is None and asked.order_weights is None and known.M is None
     if uniform and not studentised and (R.flat[0] == R).all():
         least = _varying(known.n[None], facet)[0]
         return lambda counts: int((_varying(counts, facet) >= least).sum())
