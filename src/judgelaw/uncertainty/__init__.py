@@ -62,6 +62,7 @@ from judgelaw.uncertainty.intervals import (
     spread_of as spread_of,
     t_quantile as t_quantile,
     welch as welch,
+    t_interval as t_interval,
 )
 from judgelaw.uncertainty.item_intervals import (
     BAND_DRAWS as BAND_DRAWS,
