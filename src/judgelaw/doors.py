@@ -1,9 +1,10 @@
-"""Doors that open when they are used: a room's names, each loaded when it is first asked for."""
+"""What a room offers: names that load when asked for, and lists that files add themselves to."""
 
 import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 
@@ -43,3 +44,15 @@ def lazy(room: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         return value
 
     return found, lambda: sorted({*vars(sys.modules[room]), *homes()})
+
+
+def offered(package: str, name: str) -> list[Any]:
+    """Return what the files of a package offer under one name, so that nobody lists the files.
+
+    Args:
+        package: the folder of files, as it is imported.
+        name: of a tuple that a file may define, such as `PROVIDERS`.
+    """
+    path = import_module(package).__path__
+    modules = [import_module(f"{package}.{found.name}") for found in iter_modules(path)]
+    return [thing for module in modules for thing in getattr(module, name, ())]

@@ -1,6 +1,5 @@
 """How a judge is declared, how a call is written for it, and how its reply is read."""
 
-from judgelaw.wire.anthropic import messages as messages
 from judgelaw.wire.bounded import SECONDS as SECONDS, Reader as Reader
 from judgelaw.wire.form import (
     BatchClient as BatchClient,
@@ -18,7 +17,6 @@ from judgelaw.wire.judge_spec import (
     DISPLAYED as DISPLAYED,
     LITERAL as LITERAL,
     PARSERS_GROUP as PARSERS_GROUP,
-    PROVIDERS as PROVIDERS,
     Batch as Batch,
     ChatTemplate as ChatTemplate,
     Decoding as Decoding,
@@ -39,7 +37,6 @@ from judgelaw.wire.judge_spec import (
     canonical_json as canonical_json,
     sha256_hex as sha256_hex,
 )
-from judgelaw.wire.openai import chat as chat, completions as completions
 from judgelaw.wire.parsers import (
     RAN_OUT as RAN_OUT,
     display as display,
@@ -50,6 +47,8 @@ from judgelaw.wire.parsers import (
     text_to_read as text_to_read,
     wanted as wanted,
 )
+from judgelaw.wire.providers.anthropic import messages as messages
+from judgelaw.wire.providers.openai import chat as chat, completions as completions
 from judgelaw.wire.reply import (
     Answer as Answer,
     Completion as Completion,
@@ -63,4 +62,10 @@ from judgelaw.wire.reply import (
     said_in as said_in,
 )
 from judgelaw.wire.secrets import check_secrets as check_secrets, headers_for as headers_for
-from judgelaw.wire.wires import WIRES as WIRES, decode as decode, frame as frame, request as request
+from judgelaw.wire.wires import (
+    PROVIDERS as PROVIDERS,
+    WIRES as WIRES,
+    decode as decode,
+    frame as frame,
+    request as request,
+)

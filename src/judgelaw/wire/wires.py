@@ -1,53 +1,29 @@
-"""Every wire format by its name: how a judge's requests are written, and its replies read."""
+"""Every provider and wire format by its name: how a judge's requests are written and read."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from judgelaw.doors import offered
 from judgelaw.errors import InputError
-from judgelaw.wire import anthropic, openai
 from judgelaw.wire.chat_template import ChatRenderer
-from judgelaw.wire.form import Frame, WireFormat, dumps
+from judgelaw.wire.form import Frame, Provider, WireFormat, dumps
 from judgelaw.wire.judge_spec import JudgeSpec
-from judgelaw.wire.reply import (
-    Answer,
-    Failure,
-    FailureKind,
-    Reply,
-    read_json,
-    read_status,
-    said_in,
-    without,
-)
+from judgelaw.wire.reply import Answer, Failure, Reply
 
-_SIMULATED = WireFormat(
-    name="simulated", encode=openai.COMPLETIONS.encode, decode=openai.CHAT.decode
-)
+_OFFERED: list[Provider] = offered("judgelaw.wire.providers", "PROVIDERS")
+PROVIDERS = {p.name: p for p in sorted(_OFFERED, key=lambda p: (p.place, p.name))}
+"""Built-in providers; an entry point of the group `judgelaw.judges` adds its own name."""
+
 WIRES: dict[str, WireFormat] = {
-    wire.name: wire for wire in (*openai.WIRES, *anthropic.WIRES, _SIMULATED)
+    p.wire.name: p.wire for p in PROVIDERS.values() if p.wire is not None
 }
-"""One file a provider: it offers its formats as `WIRES`, and is named here."""
 
 
 def decode(
     wire: str, reply: Reply, *, content_filter: Sequence[str] = (), now: float
 ) -> Answer | Failure:
-    """Decode a reply of the given wire format.
-
-    Args:
-        wire: `openai-chat`, `openai-completions`, `anthropic` or `simulated`.
-        reply: what came back.
-        content_filter: codes or words of a 400 that the judge counts as a filtered completion.
-        now: Unix time, against which a Retry-After date is read.
-    """
-    if (early := read_status(reply, content_filter=content_filter, now=now)) is not None:
-        return early
-    body = read_json(reply)
-    if isinstance(body, Failure):
-        return body
-    if body.get("error"):
-        error = body["error"] if isinstance(body["error"], dict) else {"message": body["error"]}
-        return without(reply, FailureKind.ERROR_OBJECT, f"an error object: {said_in(error)}")
-    return WIRES[wire].decode(reply, body)
+    """Decode a reply of the wire format with that name, as `WireFormat.read` does."""
+    return WIRES[wire].read(reply, content_filter=content_filter, now=now)
 
 
 @lru_cache(maxsize=256)

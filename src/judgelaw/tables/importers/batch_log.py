@@ -6,12 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.importers.entries import PARTS, Entry, Tick, as_text, mapping, mappings
+from judgelaw.tables.importers.entries import (
+    PARTS,
+    Advice,
+    Entry,
+    Format,
+    Tick,
+    as_text,
+    mapping,
+    mappings,
+)
 from judgelaw.tables.importers.log_files import read_json_lines
 from judgelaw.wire import Answer, Completion, Failure, Reply, chat, completions, messages
-
-ADVICE = "send every repeat as a request of its own, with a custom_id of its own"
-REPEAT = "one request for each repeat, or n=4 with OpenAI"
 
 _MARK = r"(?:/|\||__)"
 CUSTOM_ID = (
@@ -137,3 +143,15 @@ def _words(error: Any) -> str:
     while isinstance(error, dict):
         error = error.get("error") or error.get("message") or error.get("type") or "an error"
     return str(error)
+
+
+_ADVICE = Advice(
+    fresh="send every repeat as a request of its own, with a custom_id of its own",
+    repeat="one request for each repeat, or n=4 with OpenAI",
+)
+OFFERED = (
+    Format(name="openai-batch", place=40, read=read_openai, advice=_ADVICE, by_custom_id=True),
+    Format(
+        name="anthropic-batch", place=50, read=read_anthropic, advice=_ADVICE, by_custom_id=True
+    ),
+)

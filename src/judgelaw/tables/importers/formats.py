@@ -1,50 +1,17 @@
 """Which reader reads which log, and the whole way from files to a table."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from judgelaw.doors import offered
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.importers import (
-    batch_log,
-    inspect_log,
-    lm_eval_log,
-    plain_table,
-    promptfoo_log,
-)
-from judgelaw.tables.importers.assembly import Advice, Imported, assemble
-from judgelaw.tables.importers.entries import Entry, ImportedCall, Rules, Tick, interpret
+from judgelaw.tables.importers.assembly import Imported, assemble
+from judgelaw.tables.importers.entries import Entry, Format, ImportedCall, Rules, Tick, interpret
 
-
-@dataclass(frozen=True, kw_only=True)
-class Format:
-    """How the logs of one tool are read, and how people make it repeat."""
-
-    read: Callable[[Path, Tick], Iterator[Entry]]
-    advice: Advice
-
-
-_BATCHES = {"openai-batch": batch_log.read_openai, "anthropic-batch": batch_log.read_anthropic}
-_REQUESTS = Advice(fresh=batch_log.ADVICE, repeat=batch_log.REPEAT)
-
-FORMATS = {
-    "inspect": Format(
-        read=inspect_log.read, advice=Advice(fresh=inspect_log.ADVICE, repeat=inspect_log.REPEAT)
-    ),
-    "promptfoo": Format(
-        read=promptfoo_log.read,
-        advice=Advice(fresh=promptfoo_log.ADVICE, repeat=promptfoo_log.REPEAT),
-    ),
-    "lm-eval": Format(
-        read=lm_eval_log.read, advice=Advice(fresh=lm_eval_log.ADVICE, repeat=lm_eval_log.REPEAT)
-    ),
-    **{name: Format(read=read, advice=_REQUESTS) for name, read in _BATCHES.items()},
-    "csv": Format(
-        read=plain_table.read, advice=Advice(fresh=plain_table.ADVICE, repeat=plain_table.REPEAT)
-    ),
-}
+_FOUND: list[Format] = offered("judgelaw.tables.importers", "OFFERED")
+FORMATS = {f.name: f for f in sorted(_FOUND, key=lambda f: (f.place, f.name))}
 
 
 def import_log(
@@ -112,9 +79,9 @@ def _reader(source: str, custom_id: str | None) -> Callable[[Path, Tick], Iterat
         raise InputError(f"no format {source!r}: there are {', '.join(FORMATS)}")
     if custom_id is None:
         return FORMATS[source].read
-    if source not in _BATCHES:
+    if not FORMATS[source].by_custom_id:
         raise InputError(f"{source} logs have no custom_id: name fields instead, --item FIELD")
-    return partial(_BATCHES[source], pattern=custom_id)
+    return partial(FORMATS[source].read, pattern=custom_id)
 
 
 def _distinct(paths: Sequence[str | PathLike[str]]) -> list[Path]:

@@ -8,7 +8,9 @@ from typing import Any
 from judgelaw.errors import TableError
 from judgelaw.tables.importers.entries import (
     PARTS,
+    Advice,
     Entry,
+    Format,
     Tick,
     as_text,
     mapping,
@@ -16,9 +18,6 @@ from judgelaw.tables.importers.entries import (
     scalars,
 )
 from judgelaw.tables.importers.log_files import Archive, read_json
-
-ADVICE = "run it with cache=False, or with CachePolicy(per_epoch=True) and an empty cache"
-REPEAT = "inspect eval --epochs 4"
 
 _EPOCH = re.compile(r"_epoch_(\d+)\.json$")
 _ATTACHED = "attachment://"
@@ -138,3 +137,16 @@ def _attached(value: Any, attachments: Mapping[str, str]) -> Any:
     if isinstance(value, str) and value.startswith(_ATTACHED):
         return attachments.get(value.removeprefix(_ATTACHED), value)
     return value
+
+
+OFFERED = (
+    Format(
+        name="inspect",
+        place=10,
+        read=read,
+        advice=Advice(
+            fresh="run it with cache=False, or with CachePolicy(per_epoch=True) and an empty cache",
+            repeat="inspect eval --epochs 4",
+        ),
+    ),
+)

@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import NotIdentifiedError, TableError
-from judgelaw.tables.importers.entries import PARTS, Entry, Tick, as_text, scalars
+from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, Tick, as_text, scalars
 from judgelaw.tables.importers.log_files import read_json_lines
-
-ADVICE = "run it without --use_cache, with do_sample: true and a temperature"
-REPEAT = "`repeats: 4` in the task's YAML file"
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl(?:\.gz)?")
 
@@ -59,3 +56,16 @@ def _known(path: Path, line: dict[str, Any]) -> dict[str, str]:
     }
     parts = [part for part in PARTS if part not in ("repeat", "verdict", "judge")]
     return {**{p: text for p, text in told.items() if text}, **scalars(line.get("doc"), parts)}
+
+
+OFFERED = (
+    Format(
+        name="lm-eval",
+        place=30,
+        read=read,
+        advice=Advice(
+            fresh="run it without --use_cache, with do_sample: true and a temperature",
+            repeat="`repeats: 4` in the task's YAML file",
+        ),
+    ),
+)

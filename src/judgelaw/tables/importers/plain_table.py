@@ -8,11 +8,8 @@ from typing import Any
 from judgelaw.duck import one_file
 from judgelaw.errors import TableError
 from judgelaw.tables.columns import ALIASES
-from judgelaw.tables.importers.entries import PARTS, Entry, Tick, scalars
+from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, Tick, scalars
 from judgelaw.tables.importers.log_files import file_errors, open_text, read_json_lines
-
-ADVICE = "leave the copied rows out where the table is made"
-REPEAT = "several rows for each cell"
 
 _SUFFIXES = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 
@@ -68,3 +65,16 @@ def _parquet_rows(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]
         except duckdb.Error as error:
             raise TableError(f"{path}: no sound Parquet file ({error})") from error
     tick(path.stat().st_size)
+
+
+OFFERED = (
+    Format(
+        name="csv",
+        place=60,
+        read=read,
+        advice=Advice(
+            fresh="leave the copied rows out where the table is made",
+            repeat="several rows for each cell",
+        ),
+    ),
+)

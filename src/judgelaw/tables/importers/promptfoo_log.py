@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import TableError
-from judgelaw.tables.importers.entries import PARTS, Entry, Tick, as_text, mapping, scalars
+from judgelaw.tables.importers.entries import (
+    PARTS,
+    Advice,
+    Entry,
+    Format,
+    Tick,
+    as_text,
+    mapping,
+    scalars,
+)
 from judgelaw.tables.importers.log_files import read_json, read_json_lines
-
-ADVICE = "run promptfoo eval with --no-cache"
-REPEAT = "promptfoo eval --repeat 4"
 
 _FAILED_TO_RUN = 2
 """`failureReason` of a row without an answer; 1 is an answer that failed an assertion."""
@@ -81,3 +87,16 @@ def _fingerprint(variables: Any) -> str:
     kept = {k: v for k, v in mapping(variables).items() if k != "order"}
     text = json.dumps(kept, sort_keys=True, ensure_ascii=False)
     return f"vars-{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:12]}"
+
+
+OFFERED = (
+    Format(
+        name="promptfoo",
+        place=20,
+        read=read,
+        advice=Advice(
+            fresh="run promptfoo eval with --no-cache",
+            repeat="promptfoo eval --repeat 4",
+        ),
+    ),
+)
