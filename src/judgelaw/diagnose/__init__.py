@@ -42,6 +42,11 @@ from judgelaw.diagnose.matching import (
     cell_differences as cell_differences,
     match as match,
 )
+from judgelaw.diagnose.probe_effects import (
+    Changed as Changed,
+    ProbeEffect as ProbeEffect,
+    probe_effects as probe_effects,
+)
 from judgelaw.diagnose.ranking import (
     TAU as TAU,
     RankStability as RankStability,

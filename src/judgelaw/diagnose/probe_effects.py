@@ -195,9 +195,7 @@ def _means(n: Counts, scores: Floats) -> Floats:
     return np.asarray((n @ scores) / n.sum(axis=-1))
 
 
-def _p_values(
-    pairs: Sequence[_Pair], draws: int, rng: np.random.Generator
-) -> tuple[float, float]:
+def _p_values(pairs: Sequence[_Pair], draws: int, rng: np.random.Generator) -> tuple[float, float]:
     """Return p values of |mean shift| and of mean change.
 
     Calls are shuffled within cells between the baseline and each changed side; a call of the
@@ -252,7 +250,9 @@ def _groups(pairs: Sequence[_Pair]) -> list[_Group]:
             for side, _ in members:
                 weights[side] = 1 / (N * cells * len(members))
             key = (*(int(n.sum()) for n in counts), -1, *(side for side, _ in members))
-            codes = np.repeat(np.tile(np.arange(counts[0].size), len(counts)), np.concatenate(counts))
+            codes = np.repeat(
+                np.tile(np.arange(counts[0].size), len(counts)), np.concatenate(counts)
+            )
             rows.setdefault(key, []).append((codes.tolist(), [w for w in weights if w]))
     found = []
     for key, members_of in rows.items():
@@ -295,9 +295,7 @@ def _statistics(groups: Sequence[_Group], drawn: Sequence[NDArray[np.int8]]) -> 
     return np.stack([np.abs(shift), change], axis=-1)
 
 
-def _effect(
-    probe: str, pairs: Sequence[_Pair], baseline: VerdictTensor, p: float
-) -> ProbeEffect:
+def _effect(probe: str, pairs: Sequence[_Pair], baseline: VerdictTensor, p: float) -> ProbeEffect:
     cells = [shifts(pair.before, pair.after, pair.scores) for pair in pairs]
     items = _item_means(pairs, cells)
     shift = np.array(list(items.values()))
@@ -349,7 +347,7 @@ def _item_variances(pairs: Sequence[_Pair]) -> Floats:
             parts = parts + _variances(pairs[side].after[at], after[side][at], scores)
         found.append(parts)
     plain, smooth = np.array(found).T
-    return np.asarray(smooth if smooth.sum() > plain.sum() else plain)
+    return np.asarray(np.maximum(plain, smooth))
 
 
 def _laws(n: Counts) -> Floats:

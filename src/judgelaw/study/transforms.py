@@ -76,7 +76,7 @@ def _add_markdown(text: str, _place: int) -> str:
 
 
 def _strip_markdown(text: str, _place: int) -> str:
-    """Remove headings, bullets, quotes, emphasis, ticks and link addresses; code blocks are kept."""
+    """Remove headings, bullets, quotes, emphasis, ticks and link addresses; code is kept."""
 
     def strip(part: str) -> str:
         part = re.sub(r"(?m)^[ \t]{0,3}#{1,6}[ \t]+", "", part)
@@ -229,4 +229,7 @@ def _by_name(value: Any) -> Any:
 ProbeEntry = Annotated[Probe, BeforeValidator(_by_name)]
 """A probe as a study writes it: the name of a built-in one is enough."""
 
-_SPECIMENS = ("", "One  short answer.\n\n\nWith **bold** words.\n```\ncode  block\n```\n- and a list\n")
+_SPECIMENS = (
+    "",
+    "One  short answer.\n\n\nWith **bold** words.\n```\ncode  block\n```\n- and a list\n",
+)
