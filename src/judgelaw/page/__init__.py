@@ -1,28 +1,62 @@
 """What people look at: the HTML page, its figures, tables for a paper."""
 
-from judgelaw.page.ci_summary import (
-    gate_junit,
-    gate_markdown,
-    gate_reasons,
-    levels,
-    limit_bounds,
-    limit_estimate,
-    limit_sentence,
-    limit_text,
-    target,
-    write_gate_file,
-)
-from judgelaw.page.explorer import (
-    COMPLETION_CUT,
-    OPENS_WITH,
-    PROMPTS_PART,
-    Completions,
-    Place,
-    opening,
-)
-from judgelaw.page.export import answer_html, components_svg, drawn, figures, write_figures
-from judgelaw.page.table_forms import to_csv, to_json_text, to_latex, write_tables
-from judgelaw.page.whole_page import build, compose, figure_view, page
+from typing import TYPE_CHECKING
+
+from judgelaw.doors import lazy
+
+if TYPE_CHECKING:
+    from judgelaw.page.ci_summary import (
+        gate_junit,
+        gate_markdown,
+        gate_reasons,
+        levels,
+        limit_bounds,
+        limit_estimate,
+        limit_sentence,
+        limit_text,
+        target,
+        write_gate_file,
+    )
+    from judgelaw.page.explorer import (
+        COMPLETION_CUT,
+        OPENS_WITH,
+        PROMPTS_PART,
+        Completions,
+        Place,
+        opening,
+    )
+    from judgelaw.page.export import answer_html, components_svg, drawn, figures, write_figures
+    from judgelaw.page.table_forms import to_csv, to_json_text, to_latex, write_tables
+    from judgelaw.page.whole_page import build, compose, figure_view, page
+else:
+    __getattr__ = lazy(
+        __name__,
+        {
+            "ci_summary": (
+                "gate_junit",
+                "gate_markdown",
+                "gate_reasons",
+                "levels",
+                "limit_bounds",
+                "limit_estimate",
+                "limit_sentence",
+                "limit_text",
+                "target",
+                "write_gate_file",
+            ),
+            "explorer": (
+                "COMPLETION_CUT",
+                "OPENS_WITH",
+                "PROMPTS_PART",
+                "Completions",
+                "Place",
+                "opening",
+            ),
+            "export": ("answer_html", "components_svg", "drawn", "figures", "write_figures"),
+            "table_forms": ("to_csv", "to_json_text", "to_latex", "write_tables"),
+            "whole_page": ("build", "compose", "figure_view", "page"),
+        },
+    )
 
 __all__ = [
     "COMPLETION_CUT",

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
         audit_study,
         hand_over_study,
         page_shown,
+        write_report,
     )
+    from judgelaw.runs.folder import RunFolder
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.runs.source import Reading, Source, read_source
 else:
@@ -46,7 +48,9 @@ else:
                 "audit_study",
                 "hand_over_study",
                 "page_shown",
+                "write_report",
             ),
+            "folder": ("RunFolder",),
             "run": (
                 "Run",
                 "RunStatus",
@@ -65,6 +69,7 @@ __all__ = [
     "Audited",
     "Reading",
     "Run",
+    "RunFolder",
     "RunStatus",
     "Shown",
     "Source",
@@ -79,4 +84,5 @@ __all__ = [
     "read_source",
     "report_page",
     "write_page",
+    "write_report",
 ]

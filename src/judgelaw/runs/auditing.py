@@ -1,7 +1,7 @@
 """From a study to its report: freeze, acquire, analyse, write; what shows it is handed in."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,8 +113,8 @@ def _done(acquired: "Acquisition") -> str:
 
 
 def _analyse(run: Path, bar: OpenBar) -> "Analysis":
+    """Analyse a run and write everything that an audit leaves behind."""
     from judgelaw.page import write_tables
-    from judgelaw.study import write_sums
 
     calls = read_source(str(run))
     analysis = analyze_shown(calls, bar)
@@ -123,10 +123,28 @@ def _analyse(run: Path, bar: OpenBar) -> "Analysis":
         (run / RESULTS).mkdir(exist_ok=True)
         (run / ANALYSIS).write_text(text + "\n", encoding="utf-8")
     tables = write_tables(analysis.tables, run / TABLES)
-    write_page(run / REPORT, page_shown(analysis, calls, bar, title=run.name))
-    names = [ANALYSIS, REPORT, *(str(path.relative_to(run)) for path in tables)]
-    write_sums(run, names)
+    write_report(analysis, calls, run / REPORT, bar=bar, beside=[run / ANALYSIS, *tables])
     return analysis
+
+
+def write_report(
+    analysis: "Analysis",
+    calls: Source,
+    target: Path,
+    *,
+    title: str | None = None,
+    check: bool = False,
+    bar: OpenBar = no_bar,
+    beside: Sequence[Path] = (),
+) -> Path:
+    """Write the page of an analysis; return where it is.
+
+    A file inside the run folder is entered in its SHA256SUMS, as are those written `beside` it.
+    """
+    write_page(target, page_shown(analysis, calls, bar, title=title, check=check))
+    if calls.folder is not None:
+        calls.folder.enter_sums([target, *beside])
+    return target
 
 
 def acquire_study(
@@ -234,7 +252,12 @@ def _analysis_steps(
 
 
 def page_shown(
-    analysis: "Analysis", calls: Source, bar: OpenBar, *, title: str, check: bool = False
+    analysis: "Analysis",
+    calls: Source,
+    bar: OpenBar,
+    *,
+    title: str | None = None,
+    check: bool = False,
 ) -> str:
     """Return the page of an analysis, with a bar where drawing takes long."""
     with _page_steps(bar) as step:

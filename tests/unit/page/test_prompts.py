@@ -10,7 +10,7 @@ from judgelaw.page import OPENS_WITH, PROMPTS_PART, opening
 from judgelaw.page.document import Source, TableView, plain
 from judgelaw.page.explorer import openings
 from judgelaw.page.prompts_and_orders import distance_map, distances, order, prompts, told_apart
-from judgelaw.runs.folder import read_run
+from judgelaw.runs import RunFolder
 from judgelaw.tensor import VerdictTensor
 from servers.study import frozen_study, simulated_judge
 from support.reports import analysed, tensor
@@ -118,6 +118,6 @@ def test_openings_are_found_in_a_configuration_and_only_there():
 def test_a_run_knows_how_its_prompts_begin(tmp_path):
     frozen = frozen_study(tmp_path, [simulated_judge()])
     acquire(frozen).raise_if_open()
-    found = openings(read_run(frozen.path, None).configuration)
+    found = openings(RunFolder(frozen.path).configuration())
     assert found == {name: opening(t.text) for name, t in frozen.templates.items()}
     assert all(found.values())
