@@ -238,7 +238,8 @@ class _Stream:
         if text is not None and len(text) >= _SHORT:
             text = sha256(text.encode()).hexdigest()
         self.rows.append((cell, reply.repeat, reply.response_id, text, reply.seed))
-        self.flags.update(flags)
+        for kind in flags:
+            self.flags[kind] += 1
 
     def facts(self) -> "ReplyFacts":
         """Lay out one value for each reply, (cells, repeats)."""
