@@ -11,9 +11,9 @@ from judgelaw.runs import (
     REPORT,
     Reading,
     Source,
-    analyze_shown,
-    page_shown,
+    analyze_source,
     read_source,
+    report_page,
     write_page,
 )
 
@@ -63,9 +63,11 @@ def command(
     calls = read_source(source, reading)
     target = output or _default(source, calls)
     _check_folder(target)
-    analysis = analyze_shown(calls, progress, draws=draws, seed=seed, permutations=permutations)
+    analysis = analyze_source(
+        calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+    )
     name = title or Path(source).name
-    write_page(target, page_shown(analysis, calls, progress, title=name, check=check))
+    write_page(target, report_page(analysis, calls, title=name, check=check, progress=progress))
     echo(str(target))
     written = [target]
     if figures_folder is not None:

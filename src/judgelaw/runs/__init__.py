@@ -18,10 +18,8 @@ if TYPE_CHECKING:
         Audited as Audited,
         Shown as Shown,
         acquire_study as acquire_study,
-        analyze_shown as analyze_shown,
         audit_study as audit_study,
         hand_over_study as hand_over_study,
-        page_shown as page_shown,
     )
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
     from judgelaw.runs.source import (

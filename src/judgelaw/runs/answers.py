@@ -1,6 +1,6 @@
 """What was read is analysed, held against limits, or written as a page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.source import UNNAMED, Reading, Source, of_tensors, read_source
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Key
     from judgelaw.estimate import Design
     from judgelaw.uncertainty import Gate, Limit, Scope
-
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, the steps done, and all steps."""
 
 
 def analyze_source(
@@ -25,7 +22,7 @@ def analyze_source(
     draws: int | None = None,
     seed: int | None = None,
     permutations: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> "Analysis":
     """Analyse what was read.
 
@@ -168,9 +165,6 @@ def check_source(
 REPORT = "report.html"
 """The page of a run, in its folder."""
 
-PageProgress = Callable[[int, int], None]
-"""Called with the parts that are drawn, and all parts."""
-
 
 def report_page(
     analysis: "Analysis",
@@ -178,7 +172,7 @@ def report_page(
     *,
     title: str,
     check: bool = False,
-    progress: PageProgress | None = None,
+    progress: Progress = unseen,
 ) -> str:
     """Return the page of an analysis; a run adds completions, configuration and checks."""
     from judgelaw.page import build
