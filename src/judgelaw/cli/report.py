@@ -7,7 +7,7 @@ import click
 from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
 from judgelaw.cli.terminal import echo, progress
 from judgelaw.errors import InputError
-from judgelaw.runs import REPORT, Reading, Source, analyze_shown, read_source, write_report
+from judgelaw.runs import REPORT, Reading, Source, analyze_source, read_source, write_report
 
 
 @click.command(
@@ -55,8 +55,10 @@ def command(
     calls = read_source(source, reading)
     target = output or _default(source, calls)
     _check_folder(target)
-    analysis = analyze_shown(calls, progress, draws=draws, seed=seed, permutations=permutations)
-    write_report(analysis, calls, target, title=title, check=check, bar=progress)
+    analysis = analyze_source(
+        calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+    )
+    write_report(analysis, calls, target, title=title, check=check, progress=progress)
     echo(str(target))
     if figures_folder is not None:
         from judgelaw.page import figures, write_figures

@@ -40,6 +40,7 @@ from judgelaw.page.prompts_and_orders import order, prompts
 from judgelaw.page.table_forms import is_number, table_view
 from judgelaw.page.trust import alarms, diagnostics, drift
 from judgelaw.page.verdicts import invalid_section, outcomes
+from judgelaw.steps import Progress, unseen
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import visible
 
@@ -103,8 +104,6 @@ def _digest(text: str) -> str:
 
 SectionMaker = Callable[[], Section | None]
 """A section that is made when its turn comes; None where it does not apply."""
-Progress = Callable[[int, int], None]
-"""Told how many parts are done, of how many."""
 
 _SHOWN_ABOVE = frozenset({"invalid_sensitivity", "complete_case", "time_drift", "integrity"})
 _KICKER = "How much of the judge is chance"
@@ -118,7 +117,7 @@ def build(
     completions: Completions | None = None,
     configuration: Mapping[str, Any] | None = None,
     integrity: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> str:
     """Return the report as one HTML file that needs no network, no server and no JavaScript.
 
@@ -129,7 +128,7 @@ def build(
         completions: raw replies of the main layer, by judge and (item, prompt, order, repeat).
         configuration: what was frozen, by part (a judge, the study) and nested key.
         integrity: what was verified, in words, by check.
-        progress: called with (parts done, parts) while drawing.
+        progress: opens what shows how far the drawing is.
     """
     document = compose(
         analysis,
@@ -151,7 +150,7 @@ def compose(
     completions: Completions | None = None,
     frozen: Mapping[str, Any] | None = None,
     verified: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> Document:
     """Return everything that the report shows, as a value."""
     source = Part(analysis)
@@ -183,14 +182,14 @@ def compose(
     )
 
 
-def _made(parts: Sequence[SectionMaker], progress: Progress | None) -> Iterator[Section]:
+def _made(parts: Sequence[SectionMaker], progress: Progress) -> Iterator[Section]:
     """Make the sections one by one; what does not apply to these calls is left out."""
-    for done, part in enumerate(parts, start=1):
-        section = part()
-        if progress is not None:
-            progress(done, len(parts))
-        if section is not None:
-            yield section
+    with progress("drawing", len(parts)) as advance:
+        for part in parts:
+            section = part()
+            advance(1)
+            if section is not None:
+                yield section
 
 
 def page(

@@ -1,6 +1,6 @@
 """What was read is analysed, held against limits, or written as a page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.source import UNNAMED, Reading, Source, of_tensors, read_source
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.acquire.verify import Verification
@@ -16,17 +17,13 @@ if TYPE_CHECKING:
     from judgelaw.uncertainty import Gate, Limit, Scope
 
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, the steps done, and all steps."""
-
-
 def analyze_source(
     calls: Source,
     *,
     draws: int | None = None,
     seed: int | None = None,
     permutations: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> "Analysis":
     """Analyse what was read.
 
@@ -166,9 +163,6 @@ def check_source(
 REPORT = "report.html"
 """The page of a run, in its folder."""
 
-PageProgress = Callable[[int, int], None]
-"""Called with the parts that are drawn, and all parts."""
-
 
 def report_page(
     analysis: "Analysis",
@@ -176,7 +170,7 @@ def report_page(
     *,
     title: str | None = None,
     check: bool = False,
-    progress: PageProgress | None = None,
+    progress: Progress = unseen,
 ) -> str:
     """Return the page of an analysis; a run adds completions, configuration and checks.
 
@@ -205,6 +199,26 @@ def _verified(run: Path) -> "Verification":
     from judgelaw.acquire.verify import verify
 
     return verify(run)
+
+
+def write_report(
+    analysis: "Analysis",
+    calls: Source,
+    target: Path,
+    *,
+    title: str | None = None,
+    check: bool = False,
+    progress: Progress = unseen,
+    beside: Sequence[Path] = (),
+) -> Path:
+    """Write the page of an analysis; return where it is.
+
+    A file inside the run folder is entered in its SHA256SUMS, as are those written `beside` it.
+    """
+    write_page(target, report_page(analysis, calls, title=title, check=check, progress=progress))
+    if calls.folder is not None:
+        calls.folder.enter_sums([target, *beside])
+    return target
 
 
 def write_page(target: Path, page: str) -> None:

@@ -18,8 +18,7 @@ from judgelaw.acquire import CALLS
 from judgelaw.duck import one_file
 from judgelaw.errors import JudgelawError, RunError
 from judgelaw.frames import Library, frame_of, table_html
-from judgelaw.runs.answers import REPORT, analyze_source
-from judgelaw.runs.auditing import write_report
+from judgelaw.runs.answers import REPORT, analyze_source, write_report
 from judgelaw.runs.folder import RunFolder
 from judgelaw.runs.source import Reading, Source, read_source
 from judgelaw.study import MANIFEST, FrozenRun, open_run

@@ -10,8 +10,7 @@ import judgelaw as jl
 from judgelaw.acquire import acquire
 from judgelaw.cli import program
 from judgelaw.ledger import SqliteView
-from judgelaw.runs import RunFolder, analyze_source, read_source, report_page
-from judgelaw.runs import folder as folders
+from judgelaw.runs import RunFolder, analyze_source, folder as folders, read_source, report_page
 from judgelaw.study import open_run
 from servers.study import frozen_study, simulated_judge
 
