@@ -6,7 +6,6 @@ from judgelaw.analysis.comparison import (
     compare as compare,
 )
 from judgelaw.analysis.complete_analysis import (
-    STAGES as STAGES,
     TABLES as TABLES,
     analyze as analyze,
     draws_for as draws_for,

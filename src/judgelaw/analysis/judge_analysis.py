@@ -1,6 +1,6 @@
 """The complete analysis of one judge in one layer, and the warnings that go with it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.values import Components, ItemValues, JudgeAnalysis, PromptDistances
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
+from judgelaw.steps import Advance, within
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     MIN_PROMPTS,
@@ -127,8 +128,8 @@ def _sampled(full: DepthEstimates, estimand: Estimand) -> Iterator[str]:
         )
 
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, the steps done, and all steps."""
+STEPS = 1000
+"""Of the bar of an analysis, for each of its stages and each permutation test."""
 
 _FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
 
@@ -140,7 +141,7 @@ class Request:
     estimand: Estimand
     how: Resampling
     permutations: int
-    progress: Progress | None = None
+    advance: Advance
 
 
 def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
@@ -169,7 +170,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         depths=depths,
         outcomes=seen,
         gold_match=gold_match(tensor),
-        permutation=_permutations(name, tensor, request),
+        permutation=_permutations(tensor, request),
         split=_splits(full),
         lead=overall.lead,
         strata=_strata(full, request.how.level),
@@ -207,30 +208,24 @@ def _all_depths(
     return overall, {depth: found[depth] for depth in sorted(found)}
 
 
-def _permutations(
-    name: str, tensor: VerdictTensor, request: Request
-) -> dict[str, PermutationTest | None]:
-    found: dict[str, PermutationTest | None] = {}
-    for facet, axis in _FACET_AXES:
-        found[facet] = None
-        if request.permutations and tensor.counts.shape[axis] > 1:
-            found[facet] = permutation_test(
-                tensor,
-                facet,
-                draws=request.permutations,
-                seed=request.how.seed,
-                order_weights=request.estimand.order_weights,
-                progress=_step(f"{_label(name, tensor)}: permuting {facet}s", request.progress),
-            )
+def tests_of(tensor: VerdictTensor, permutations: int) -> list[Facet]:
+    """Return the facets whose levels are shuffled: those that have several."""
+    varied = [facet for facet, axis in _FACET_AXES if tensor.counts.shape[axis] > 1]
+    return varied if permutations else []
+
+
+def _permutations(tensor: VerdictTensor, request: Request) -> dict[str, PermutationTest | None]:
+    found: dict[str, PermutationTest | None] = {facet: None for facet, _ in _FACET_AXES}
+    for facet in tests_of(tensor, request.permutations):
+        found[facet] = permutation_test(
+            tensor,
+            facet,
+            draws=request.permutations,
+            seed=request.how.seed,
+            order_weights=request.estimand.order_weights,
+            progress=within(request.advance, share=STEPS, of=request.permutations),
+        )
     return found
-
-
-def _step(label: str, progress: Progress | None) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, of: progress(label, done, of)
-
-
-def _label(name: str, tensor: VerdictTensor) -> str:
-    return name if tensor.layer is None else f"{name} / {tensor.layer}"
 
 
 def _splits(full: DepthEstimates) -> dict[str, ErrorSplit]:

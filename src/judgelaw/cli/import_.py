@@ -112,11 +112,9 @@ def command(
         where=_pairs("--where", where),
         truncated=truncated,
     )
-    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
-    with progress("reading", max(size, 1)) as tick:
-        imported = import_log(
-            source, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, tick=tick
-        )
+    imported = import_log(
+        source, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, progress=progress
+    )
     rows = write_calls(target, imported.columns)
     echo(f"{rows} calls in {target}; next: judgelaw analyze {target}", err=True)
     if json_file is not None:

@@ -22,6 +22,7 @@ from judgelaw.arrays import PAIR, Floats, check_at_least, check_number
 from judgelaw.decide.pilot_laws import Laws, laws_from_pilot, suppose
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Estimand, Inference, Scope, declare, infer
@@ -90,14 +91,6 @@ class Sizes:
     items: Promise | None
 
 
-Advance = Callable[[int], None]
-"""Told how many simulated studies were just done."""
-
-
-def _silent(studies: int) -> None:
-    del studies
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outlook:
     """Studies of a judge that are still to come, as far as they can be foreseen.
@@ -136,7 +129,7 @@ class Outlook:
         *,
         items: int,
         repeats: Sequence[int],
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Iterator[Promise]:
         """Yield a promise for every depth, target and component; the same items serve them all."""
         for component in components:
@@ -175,7 +168,7 @@ class Outlook:
         items: int,
         repeats: int,
         scope: Scope = "fixed",
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Promise:
         """Return the half width to count on with `repeats` calls a cell on `items` items."""
         (found,) = self.promises(
@@ -190,7 +183,7 @@ class Outlook:
         *,
         items: int,
         scope: Scope = "fixed",
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Promise | None:
         """Return the promise with the fewest repeats, to within 5%, that reaches a half width.
 
@@ -213,7 +206,7 @@ class Outlook:
         repeats: int,
         scope: Scope = "fixed",
         start: int = 50,
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Promise | None:
         """Return the promise with the fewest items, to within 5%, that reaches a half width.
 
@@ -233,7 +226,7 @@ class Outlook:
         items: int,
         repeats: int,
         scope: Scope = "fixed",
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Sizes:
         """Return both: the fewest repeats on `items`, and the fewest items at `repeats`."""
         return Sizes(

@@ -37,11 +37,6 @@ from judgelaw.diagnose.leave_one_out import (
     drivers as drivers,
     drivers_finding as drivers_finding,
 )
-from judgelaw.diagnose.matching import (
-    Matched as Matched,
-    cell_differences as cell_differences,
-    match as match,
-)
 from judgelaw.diagnose.probe_effects import (
     Changed as Changed,
     ProbeEffect as ProbeEffect,
@@ -49,7 +44,10 @@ from judgelaw.diagnose.probe_effects import (
 )
 from judgelaw.diagnose.ranking import (
     TAU as TAU,
+    Matched as Matched,
     RankStability as RankStability,
+    cell_differences as cell_differences,
+    match as match,
     ordering_finding as ordering_finding,
     rank_stability as rank_stability,
     top_judge_finding as top_judge_finding,

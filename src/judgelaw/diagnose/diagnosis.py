@@ -31,10 +31,10 @@ from judgelaw.diagnose.independence import (
 )
 from judgelaw.diagnose.invalid import invalid_finding, invalid_sensitivity
 from judgelaw.diagnose.leave_one_out import Drivers, driver_tests, drivers, drivers_finding
-from judgelaw.diagnose.matching import match
 from judgelaw.diagnose.ranking import (
     TAU,
     RankStability,
+    match,
     ordering_finding,
     ordering_test,
     rank_stability,

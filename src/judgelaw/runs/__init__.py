@@ -12,17 +12,17 @@ if TYPE_CHECKING:
         gate as gate,
         report_page as report_page,
         write_page as write_page,
+        write_report as write_report,
     )
     from judgelaw.runs.auditing import (
         ANALYSIS as ANALYSIS,
         Audited as Audited,
         Shown as Shown,
         acquire_study as acquire_study,
-        analyze_shown as analyze_shown,
         audit_study as audit_study,
         hand_over_study as hand_over_study,
-        page_shown as page_shown,
     )
+    from judgelaw.runs.folder import RunFolder as RunFolder
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
     from judgelaw.runs.source import (
         Reading as Reading,

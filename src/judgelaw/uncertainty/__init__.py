@@ -34,12 +34,6 @@ from judgelaw.uncertainty.contrasts import (
     component_share as component_share,
     judge_difference as judge_difference,
 )
-from judgelaw.uncertainty.depths import (
-    DepthEstimates as DepthEstimates,
-    at_depth as at_depth,
-    depths_of as depths_of,
-    nested as nested,
-)
 from judgelaw.uncertainty.forms import (
     Contrast as Contrast,
     KnownCounts as KnownCounts,
@@ -55,7 +49,14 @@ from judgelaw.uncertainty.gating import (
     check_limits as check_limits,
     limits_of as limits_of,
 )
-from judgelaw.uncertainty.inference import Inference as Inference, infer as infer
+from judgelaw.uncertainty.inference import (
+    DepthEstimates as DepthEstimates,
+    Inference as Inference,
+    at_depth as at_depth,
+    depths_of as depths_of,
+    infer as infer,
+    nested as nested,
+)
 from judgelaw.uncertainty.intervals import (
     Interval as Interval,
     panel_interval as panel_interval,

@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from judgelaw.arrays import ABSENT, PAIR
 from judgelaw.errors import InputError
 from judgelaw.estimate import Array, Estimand, Weights
+from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_variance import call_covariance
@@ -185,8 +186,6 @@ def _expanded(n: Array) -> Codes:
 
 Within = Literal["rank", "block"]
 Statistic = Callable[[Counts], NDArray[np.float64]]
-Progress = Callable[[int, int], None]
-"""Called with the draws done and the draws asked for."""
 
 PERMUTATIONS = 999
 _CHUNK = 1 << 16
@@ -235,7 +234,7 @@ def permutation_test(
     order_weights: Weights = None,
     prompt_weights: Weights = None,
     dissimilarity: ArrayLike | str | None = None,
-    progress: Progress | None = None,
+    progress: Advance = unheard,
 ) -> PermutationTest:
     """Test that all levels of a facet share one law in every block.
 
@@ -249,7 +248,7 @@ def permutation_test(
         order_weights: as in `decompose`.
         prompt_weights: as in `decompose`.
         dissimilarity: as in `decompose`.
-        progress: called with (done, draws) after every chunk of draws.
+        progress: told after every chunk how many draws were just done.
     """
     _check_request(facet, within, draws)
     r, unit = _in_unit(dissimilarity)
@@ -299,23 +298,21 @@ class _Reach:
     reached: Callable[[Counts], int]
     shuffler: Shuffler
     draws: int
-    progress: Progress | None
+    progress: Advance
 
     def count(self, rng: np.random.Generator) -> int:
         """Return how many shuffles have a statistic as large as the observed one."""
         found = 0
-        for size, done in _chunks(self.draws, self.shuffler.calls):
+        for size in _chunks(self.draws, self.shuffler.calls):
             found += self.reached(self.shuffler.draw(rng, size))
-            if self.progress is not None:
-                self.progress(done, self.draws)
+            self.progress(size)
         return found
 
 
-def _chunks(draws: int, calls: int) -> Iterator[tuple[int, int]]:
+def _chunks(draws: int, calls: int) -> Iterator[int]:
     size = max(1, _CHUNK // calls)
     for first in range(0, draws, size):
-        done = min(first + size, draws)
-        yield done - first, done
+        yield min(size, draws - first)
 
 
 def _statistic(known: KnownCounts, facet: Facet, *, studentised: bool) -> Statistic:

@@ -1,6 +1,6 @@
 """How a judge is declared, how a call is written for it, and how its reply is read."""
 
-from judgelaw.wire.bounded import SECONDS as SECONDS, Reader as Reader
+from judgelaw.wire.bounded import SECONDS as SECONDS, Reader as Reader, try_pattern as try_pattern
 from judgelaw.wire.form import (
     BatchClient as BatchClient,
     BatchStatus as BatchStatus,
@@ -11,7 +11,6 @@ from judgelaw.wire.form import (
     Stage as Stage,
     text_of as text_of,
 )
-from judgelaw.wire.hostile import try_pattern as try_pattern
 from judgelaw.wire.judge_spec import (
     AMENDABLE as AMENDABLE,
     DISPLAYED as DISPLAYED,

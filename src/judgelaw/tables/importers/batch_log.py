@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError, TableError
+from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import (
     PARTS,
     Advice,
     Entry,
     Format,
-    Tick,
     as_text,
     mapping,
     mappings,
@@ -35,12 +35,12 @@ Decoded = tuple[str | None, str | None, Completion | str]
 Decoder = Callable[[dict[str, Any]], list[Decoded]]
 
 
-def read_openai(path: Path, tick: Tick, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
+def read_openai(path: Path, tick: Advance, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
     """Give every completion of OpenAI batch output; `pattern` splits `custom_id` into parts."""
     return _read(path, tick, _openai, _compiled(pattern))
 
 
-def read_anthropic(path: Path, tick: Tick, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
+def read_anthropic(path: Path, tick: Advance, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
     """Give every completion of Anthropic batch results."""
     return _read(path, tick, _anthropic, _compiled(pattern))
 
@@ -57,7 +57,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
-def _read(path: Path, tick: Tick, decoder: Decoder, pattern: re.Pattern[str]) -> Iterator[Entry]:
+def _read(path: Path, tick: Advance, decoder: Decoder, pattern: re.Pattern[str]) -> Iterator[Entry]:
     for place, record in read_json_lines(path, tick):
         name = record.get("custom_id")
         found = None

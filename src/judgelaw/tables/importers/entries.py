@@ -103,9 +103,6 @@ def _paths(value: Any, prefix: str = "") -> Iterable[str]:
 PARTS = ("judge", "layer", "item", "prompt", "order", "repeat", "stratum", "gold", "verdict")
 """The columns of a calls table that can be taken from a field of a log."""
 
-Tick = Callable[[int], None]
-"""Told how many bytes of the log were read since the last time."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from judgelaw.doors import offered
 from judgelaw.errors import InputError, TableError
+from judgelaw.steps import Advance, Progress, unheard, unseen
 from judgelaw.tables.importers.assembly import Imported, assemble
-from judgelaw.tables.importers.entries import Entry, Format, ImportedCall, Rules, Tick, interpret
+from judgelaw.tables.importers.entries import Entry, Format, ImportedCall, Rules, interpret
 
 _FOUND: list[Format] = offered("judgelaw.tables.importers", "OFFERED")
 FORMATS = {f.name: f for f in sorted(_FOUND, key=lambda f: (f.place, f.name))}
@@ -21,7 +22,7 @@ def import_log(
     rules: Rules | None = None,
     custom_id: str | None = None,
     drop_copies: bool = False,
-    tick: Tick = lambda _: None,
+    progress: Progress = unseen,
 ) -> Imported:
     """Read logs of one tool into the columns of a calls table.
 
@@ -31,13 +32,17 @@ def import_log(
         rules: what the fields mean.
         custom_id: for batch results, how `custom_id` is made up, with groups named by part.
         drop_copies: keep one of each response that was copied, instead of refusing.
-        tick: told how many bytes were read since the last time.
+        progress: opens what shows how many bytes were read.
 
     Raises:
         DuplicateCallsError: copies of one response would be counted as repeats.
         TableError: a file is damaged, or lacks what the rules name; the message gives the place.
     """
-    calls, left_out = read_calls(source, paths, rules or Rules(), custom_id=custom_id, tick=tick)
+    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
+    with progress("reading", max(size, 1)) as tick:
+        calls, left_out = read_calls(
+            source, paths, rules or Rules(), custom_id=custom_id, tick=tick
+        )
     return assemble(
         calls, advice=FORMATS[source].advice, drop_copies=drop_copies, left_out=left_out
     )
@@ -49,7 +54,7 @@ def read_calls(
     rules: Rules,
     *,
     custom_id: str | None = None,
-    tick: Tick = lambda _: None,
+    tick: Advance = unheard,
 ) -> tuple[list[ImportedCall], list[str]]:
     """Read the calls of the files, and say which entries hold an error in place of a completion."""
     read = _reader(source, custom_id)
@@ -74,7 +79,7 @@ def read_calls(
     return calls, left_out
 
 
-def _reader(source: str, custom_id: str | None) -> Callable[[Path, Tick], Iterator[Entry]]:
+def _reader(source: str, custom_id: str | None) -> Callable[[Path, Advance], Iterator[Entry]]:
     if source not in FORMATS:
         raise InputError(f"no format {source!r}: there are {', '.join(FORMATS)}")
     if custom_id is None:

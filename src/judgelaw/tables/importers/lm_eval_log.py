@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import NotIdentifiedError, TableError
-from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, Tick, as_text, scalars
+from judgelaw.steps import Advance
+from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, as_text, scalars
 from judgelaw.tables.importers.log_files import read_json_lines
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl(?:\.gz)?")
 
 
-def read(path: Path, tick: Tick) -> Iterator[Entry]:
+def read(path: Path, tick: Advance) -> Iterator[Entry]:
     """Give every response to every document.
 
     A task with several filters writes the same responses once a filter: the first filter is read.

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import TableError
+from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import (
     PARTS,
     Advice,
     Entry,
     Format,
-    Tick,
     as_text,
     mapping,
     scalars,
@@ -23,7 +23,7 @@ _FAILED_TO_RUN = 2
 """`failureReason` of a row without an answer; 1 is an answer that failed an assertion."""
 
 
-def read(path: Path, tick: Tick) -> Iterator[Entry]:
+def read(path: Path, tick: Advance) -> Iterator[Entry]:
     """Give every row of an export.
 
     The export has no repeat index: rows with equal provider, prompt and vars are repeats, in the
@@ -35,7 +35,7 @@ def read(path: Path, tick: Tick) -> Iterator[Entry]:
         yield _entry(place, row)
 
 
-def _rows(path: Path, tick: Tick) -> Iterator[tuple[str, Any]]:
+def _rows(path: Path, tick: Advance) -> Iterator[tuple[str, Any]]:
     if path.suffix == ".jsonl":
         yield from read_json_lines(path, tick)
         return
