@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from judgelaw.analysis.probe_answers import encode_effects
 from judgelaw.analysis.values import (
     Analysis,
     Components,
@@ -70,6 +71,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "unanimous_cells": j.unanimous_cells,
         "near_deterministic": j.near_deterministic,
         "warnings": j.warnings,
+        **({"probes": encode_effects(j.probes)} if j.probes else {}),
     }
 
 

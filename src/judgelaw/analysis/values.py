@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from judgelaw.arrays import Floats
-from judgelaw.diagnose import Cell, Finding
+from judgelaw.diagnose import Cell, Finding, ProbeEffect
 from judgelaw.estimate import COMPONENTS, Design
 from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
 
@@ -229,6 +229,7 @@ class JudgeAnalysis:
         other_metrics: flip rate, kappa, ... on the same calls.
         identity: the live identity check at each depth with equal repeats.
         unanimous_cells: share of cells whose calls all agree; 1 is a near-deterministic judge.
+        probes: what changes of an answer do to the verdict; main layer only.
         sentence: the answer, in one plain sentence.
         warnings: what to know before quoting the numbers.
     """
@@ -258,6 +259,7 @@ class JudgeAnalysis:
     unanimous_cells: float
     sentence: str
     warnings: tuple[str, ...]
+    probes: tuple[ProbeEffect, ...] = ()
 
     @property
     def near_deterministic(self) -> bool:

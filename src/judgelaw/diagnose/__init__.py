@@ -41,6 +41,7 @@ from judgelaw.diagnose.probe_effects import (
     Changed as Changed,
     ProbeEffect as ProbeEffect,
     probe_effects as probe_effects,
+    shift_interval as shift_interval,
 )
 from judgelaw.diagnose.ranking import (
     TAU as TAU,

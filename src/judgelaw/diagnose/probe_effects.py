@@ -29,7 +29,14 @@ from judgelaw.diagnose.family import holm
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import Interval, signed_interval, smoothed_laws, t_interval
+from judgelaw.uncertainty import (
+    Interval,
+    Scope,
+    no_interval,
+    signed_interval,
+    smoothed_laws,
+    t_interval,
+)
 
 LEVEL = 0.05
 """Share of audits without any effect in which any probe is called real."""
@@ -42,6 +49,13 @@ _TIE = 1e-9
 _LISTED = 5
 _REPEATS = 2
 
+_NO_SIDE = no_interval(
+    estimate=nan,
+    level=0.95,
+    covers="nothing",
+    reason="no verdict is known to favour the changed answer, so a shift has no direction",
+)
+
 Counts = NDArray[np.int64]
 
 
@@ -52,7 +66,8 @@ class Changed:
     Attributes:
         side: which verdict is the changed candidate's.
         calls: their counts, on the baseline's items or some of them.
-        scores: the score of each verdict, seen from the changed candidate.
+        scores: the score of each verdict, seen from the changed candidate; all zero where no
+            verdict is known to favour it, which leaves the change of law.
     """
 
     side: str
@@ -302,17 +317,21 @@ def _effect(probe: str, pairs: Sequence[_Pair], baseline: VerdictTensor, p: floa
     change = np.array(
         list(_item_means(pairs, [changes(pair.before, pair.after) for pair in pairs]).values())
     )
-    found, variances = signed_interval(shift), _item_variances(pairs)
+    variances = _item_variances(pairs)
+    directed = any(pair.scores.any() for pair in pairs)
+    found, asked = (
+        (signed_interval(shift), _asked(shift, variances)) if directed else (_NO_SIDE, _NO_SIDE)
+    )
     return ProbeEffect(
         probe=probe,
         items=len(items),
         shift=found,
-        shift_asked=_asked(shift, variances),
+        shift_asked=asked,
         change=signed_interval(change),
         p=p,
         real=p <= LEVEL,
         smallest=_POWER * found.se if not isnan(found.se) else nan,
-        moved=_moved(shift, variances),
+        moved=_moved(shift, variances) if directed else 0,
         by_prompt=_by_prompt(pairs, cells, baseline.prompts),
         by_stratum=_by_stratum(items, baseline),
         by_item=_largest(items)[:_LISTED],
@@ -362,14 +381,33 @@ def _variances(n: Counts, laws: Floats, scores: Floats) -> Floats:
     return np.array([plain.sum(), smooth.sum()]) / len(n) ** 2
 
 
-def _asked(shift: Floats, variances: Floats) -> Interval:
+def shift_interval(
+    baseline: VerdictTensor,
+    probe: str,
+    sides: Sequence[Changed],
+    *,
+    scope: Scope,
+    level: float,
+) -> Interval:
+    """Return the shift of one probe, for the items asked or for items like them."""
+    pairs = [_pair(baseline, changed, probe) for changed in sides]
+    cells = [shifts(pair.before, pair.after, pair.scores) for pair in pairs]
+    shift = np.array([*_item_means(pairs, cells).values()])
+    if not any(pair.scores.any() for pair in pairs):
+        return _NO_SIDE
+    if scope == "new":
+        return signed_interval(shift, level=level)
+    return _asked(shift, _item_variances(pairs), level)
+
+
+def _asked(shift: Floats, variances: Floats, level: float = 0.95) -> Interval:
     """Return the mean shift with its error where the same items are asked again."""
     total = float(variances.sum())
     return t_interval(
         estimate=float(shift.mean()),
         variance=total / len(shift) ** 2,
         df=max(1.0, 2 * total**2 / float((variances**2).sum())),
-        level=0.95,
+        level=level,
         covers="call sampling, with the items fixed",
     )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from judgelaw.acquire.verify import Verification
     from judgelaw.analysis import Analysis, Key
     from judgelaw.estimate import Design
-    from judgelaw.uncertainty import Gate, Limit, Scope
+    from judgelaw.uncertainty import Gate, Interval, Limit, Scope
 
 
 def analyze_source(
@@ -144,10 +144,14 @@ def check_source(
     strict: bool = False,
 ) -> "Gate":
     """Check the judges of the main layer."""
-    from judgelaw.analysis import coverage
+    from judgelaw.analysis import coverage, probe_interval
     from judgelaw.uncertainty import check_limits
 
-    tensors = calls.main()
+    tensors, main = calls.main(), calls.main_layer
+
+    def shift(judge: str, probe: str, level: float) -> "Interval":
+        return probe_interval(calls.tensors, main, judge, probe, scope=scope, level=level)
+
     return check_limits(
         tensors,
         limits,
@@ -157,6 +161,7 @@ def check_source(
         order_weights=calls.order_weights,
         coverage={**{judge: coverage(t) for judge, t in tensors.items()}, **calls.coverage},
         strict=strict,
+        shift=shift,
     )
 
 

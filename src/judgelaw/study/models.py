@@ -1,5 +1,6 @@
 """What a study file declares: its fields, its presets, its JSON Schema."""
 
+from collections.abc import Iterator
 from itertools import product
 from math import prod
 from typing import Annotated, Any, Literal
@@ -7,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, Discriminator, Field, Tag
 
 from judgelaw.study.problems import Path, Problem
+from judgelaw.study.transforms import ProbeEntry
 from judgelaw.wire import (
     Decoding,
     JudgeSpec,
@@ -17,6 +19,7 @@ from judgelaw.wire import (
     Share,
     canonical_json,
 )
+from judgelaw.words import probe_layer, probed_by, sides
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper-qwen": {
@@ -171,7 +174,7 @@ def _label(value: Any) -> str:
     return value if isinstance(value, str) else canonical_json(value)
 
 
-Role = Literal["audit", "evaluation", "reference", "control"]
+Role = Literal["audit", "evaluation", "reference", "control", "probe"]
 Task = Literal["pairwise", "pointwise"]
 Order = Literal["AB", "BA"]
 Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -179,6 +182,8 @@ Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 PAPER_SIX = "paper-six"
 ORDERS: tuple[Order, ...] = ("AB", "BA")
+MAIN: tuple[Role, ...] = ("audit", "evaluation")
+"""Roles of the layer that answers, and that probes are held against; the first that is there."""
 SINGLE = "single"
 """The order label of a task without candidate orders."""
 
@@ -307,6 +312,7 @@ class Gate(Model):
     interaction: Share | None = None
     total: Share | None = None
     invalid: Share | None = None
+    probes: dict[Name, Share] = Field(default_factory=dict)
 
 
 class Analysis(Model):
@@ -338,6 +344,7 @@ class Study(Model):
     schedule: Literal["random", "cells"] = "random"
     judges: tuple[JudgeSpec, ...]
     layers: tuple[Layer, ...] = ()
+    probes: tuple[ProbeEntry, ...] = ()
     transport: Transport = Transport()
     budget: Budget | None = None
     gate: Gate | None = None
@@ -347,9 +354,19 @@ class Study(Model):
     def streams(self) -> tuple[Layer, ...]:
         """The layers with their depth filled in; one layer `audit` where none is declared."""
         layers = self.layers or (Layer(name="audit", role="audit"),)
-        return tuple(
+        filled = [
             layer.model_copy(update={"repeats": layer.repeats or self.repeats}) for layer in layers
-        )
+        ]
+        return (*(layer for layer in filled if layer.role != "probe"), *self._probed(filled))
+
+    def _probed(self, layers: list[Layer]) -> Iterator[Layer]:
+        """Yield a layer for each probe and side: the baseline's design, one answer changed."""
+        base = next((layer for role in MAIN for layer in layers if layer.role == role), layers[0])
+        own = next((layer for layer in layers if layer.role == "probe"), base)
+        for probe in self.probes:
+            for side in sides(self.task):
+                update = {"name": probe_layer(probe.name, side), "role": "probe"}
+                yield own.model_copy(update={**update, "items": base.items})
 
     @property
     def order_labels(self) -> tuple[str, ...]:
@@ -367,8 +384,11 @@ class Study(Model):
         """Return the study with other repeats by layer, and other prompts of a generator."""
         update: dict[str, Any] = {"repeats": depth.get("audit", self.repeats)}
         if self.layers:
+            # All probes have the depth of their layer.
+            probed = max((n for name, n in depth.items() if probed_by(name)), default=None)
             layers = (
-                layer.model_copy(update={"repeats": depth[layer.name]}) for layer in self.layers
+                layer.model_copy(update={"repeats": depth.get(layer.name, probed)})
+                for layer in self.layers
             )
             update = {"layers": tuple(layers)}
         if isinstance(self.prompts, Generator) and prompts is not None:
