@@ -1,6 +1,7 @@
 """The engine: one lane a judge, one session, one ledger; it never ends with unwritten replies."""
 
 import asyncio
+import gc
 import random
 import signal
 import time
@@ -26,6 +27,8 @@ from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 
 GRACE_S = 15.0
 _TICK_S = 0.25
+_NEW_OBJECTS = 20_000
+"""Between two looks of the garbage collector while calls are under way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +88,24 @@ async def drive(
             cancel_batches=cancel_batches,
         )
         tally = Tally.starting_from(totals, frozen.judges, effects.monotonic())
-        return await engine.run(observer, tally, grace_s=grace_s)
+        with _rare_collections():
+            return await engine.run(observer, tally, grace_s=grace_s)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the garbage collector look at new objects only, and not after every few hundred.
+
+    Measured at 200 calls at once: it took a tenth of the time of a run, and found next to nothing.
+    """
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 class Engine:
