@@ -229,7 +229,7 @@ class HttpJudge:
 
 
 def _cause(error: BaseException) -> str:
-    """Say why nobody was reached, in the words of the system where it has some."""
+    """Return why the server was not reached, in the system's words if it has some."""
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.os_error.errno
         if number is not None and number in errno.errorcode:
