@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         gate as gate,
         report_page as report_page,
         write_page as write_page,
+        write_report as write_report,
     )
     from judgelaw.runs.auditing import (
         ANALYSIS as ANALYSIS,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         audit_study as audit_study,
         hand_over_study as hand_over_study,
     )
+    from judgelaw.runs.folder import RunFolder as RunFolder
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
     from judgelaw.runs.source import (
         Reading as Reading,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgelaw.errors import InputError, writing
-from judgelaw.runs.answers import REPORT, analyze_source, report_page, write_page
+from judgelaw.runs.answers import REPORT, analyze_source, write_report
 from judgelaw.runs.source import read_source
 from judgelaw.steps import Progress, unseen
 
@@ -102,8 +102,8 @@ def _done(acquired: "Acquisition") -> str:
 
 
 def _analyse(run: Path, bar: Progress) -> "Analysis":
+    """Analyse a run and write everything that an audit leaves behind."""
     from judgelaw.page import write_tables
-    from judgelaw.study import write_sums
 
     calls = read_source(str(run))
     analysis = analyze_source(calls, progress=bar)
@@ -112,9 +112,7 @@ def _analyse(run: Path, bar: Progress) -> "Analysis":
         (run / RESULTS).mkdir(exist_ok=True)
         (run / ANALYSIS).write_text(text + "\n", encoding="utf-8")
     tables = write_tables(analysis.tables, run / TABLES)
-    write_page(run / REPORT, report_page(analysis, calls, title=run.name, progress=bar))
-    names = [ANALYSIS, REPORT, *(str(path.relative_to(run)) for path in tables)]
-    write_sums(run, names)
+    write_report(analysis, calls, run / REPORT, progress=bar, beside=[run / ANALYSIS, *tables])
     return analysis
 
 
