@@ -99,6 +99,7 @@ def simplex(
     rows = [{**asdict(p), "bx": barycentre.x, "by": barycentre.y} for p in points]
     dots = {"x": x, "y": y, **_by_kind(points)}
     centre = {"x": x, "y": y, "description": n("label")}
+    diamond = {"color": drawing.PROMPT.light, "stroke": drawing.PAPER.light}
     layers = [_edges(corners, x, y)]
     if title is None:
         layers += _corner_names(corners, x, y)
@@ -107,18 +108,8 @@ def simplex(
         layers.append(drawing.marks("rule", rows, spokes, color=drawing.LINE.light))
     layers += [
         drawing.marks("point", rows, dots, filled=True, opacity=0.55),
-        drawing.marks(
-            "point",
-            [asdict(barycentre)],
-            centre,
-            filled=True,
-            shape="diamond",
-            size=110,
-            opacity=1,
-            color=drawing.PROMPT.light,
-            stroke=drawing.PAPER.light,
-        ),
-    ]  # fmt: skip - one layer an entry
+        drawing.dots([asdict(barycentre)], centre, 110, shape="diamond", **diamond),
+    ]
     height = width * _HEIGHT if corners.top else _LINE_HEIGHT
     named: Spec = {} if title is None else {"title": {"text": title, "limit": width}}
     return drawing.layer(layers, width=width, height=height, **named)
@@ -162,7 +153,7 @@ def _corner_names(corners: Corners, x: Spec, y: Spec) -> list[Spec]:
             **style,
         )
         for text, at, high, style in placed
-    ]  # fmt: skip - one layer an entry
+    ]
 
 
 def gallery(pictures: Sequence[Spec], *, columns: int) -> Spec:

@@ -44,7 +44,7 @@ _ESCAPED = str.maketrans(
         "⊥": r"$\bot$",
         "−": "$-$",
     }
-)  # fmt: skip - read as pairs
+)
 _WHOLE = 1e15
 _RUN = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a formula starts; some spreadsheets take the wide forms of East Asian type for the same."""

@@ -74,8 +74,8 @@ def _panel(stream: Stream, width: int, title: str) -> Spec:
             strokeWidth=6,
         ),
         drawing.marks("line", rows, {"x": x, "y": q("agreement")}, strokeWidth=1.4, color=blue),
-        drawing.marks("point", rows, dot, filled=True, size=50, opacity=1, color=blue),
-    ]  # fmt: skip - one layer an entry
+        drawing.dots(rows, dot, 50, color=blue),
+    ]
     name: Spec = {"title": {"text": stream.name, "limit": width}} if stream.name else {}
     return drawing.layer(layers, width=width, height=130, **name)
 
