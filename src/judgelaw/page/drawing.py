@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 
 @dataclass(frozen=True, kw_only=True)
 class Colour:
-    """One role with its colour on white and on a dark ground."""
+    """The colour of one role on a white page and on a dark one."""
 
     role: str
     light: str
@@ -138,7 +138,7 @@ _CONFIG: Spec = {
 
 
 def chart(body: Mapping[str, Any]) -> Spec:
-    """Dress a finished chart."""
+    """Return a finished chart in the look that all charts share."""
     return {
         "$schema": _SCHEMA,
         "background": "transparent",
@@ -193,7 +193,7 @@ def stacked(parts: Iterable[tuple[float, Mapping[str, Any]]]) -> list[Spec]:
 
 
 def layer(layers: Sequence[Spec], **size: Any) -> Spec:
-    """Lay marks over each other."""
+    """Return layers of marks, drawn one over the other."""
     return {"layer": list(layers), **size}
 
 
@@ -296,7 +296,7 @@ def clean(markup: str, *, label: str) -> Svg:
 
 
 def _tidy(element: ET.Element, scope: str) -> None:
-    """Drop foreign parts, empty scaffolding and axis descriptions; shorten coordinates."""
+    """Drop foreign elements, those that paint nothing, and names of axes; shorten coordinates."""
     element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
     is_data = element.get("aria-roledescription") not in {"axis", "legend", "group mark container"}
     for name in list(element.attrib):
@@ -332,7 +332,7 @@ def _is_noise(name: str, element: ET.Element) -> bool:
 
 
 def _is_empty(element: ET.Element) -> bool:
-    """Tell scaffolding that paints nothing: hidden labels, unpainted backgrounds."""
+    """Whether an element paints nothing: a hidden label, or a background without a colour."""
     if element.get("opacity") == "0" or element.get("display") == "none":
         return True
     kind = element.get("class", "").split(" ")[0]

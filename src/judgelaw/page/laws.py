@@ -51,7 +51,7 @@ class Corners:
 
     @property
     def scales(self) -> tuple[Spec, Spec]:
-        """Channels options of the plane."""
+        """Options of the two channels of the plane."""
         low, high = (-0.02, _HEIGHT + 0.02) if self.top else (-1.0, 1.0)
         return (
             {"scale": {"domain": [-0.02, 1.02], "nice": False}, "axis": None},
@@ -157,7 +157,7 @@ def _corner_names(corners: Corners, x: Spec, y: Spec) -> list[Spec]:
 
 
 def gallery(pictures: Sequence[Spec], *, columns: int) -> Spec:
-    """Lay small pictures side by side."""
+    """Return small pictures side by side, in rows."""
     return drawing.chart({"concat": list(pictures), "columns": columns, "spacing": 22})
 
 
@@ -209,7 +209,7 @@ def _caution() -> Prose:
 
 
 def _width(corners: Corners) -> int:
-    """A triangle fits a phone; the line of two verdicts may be as wide."""
+    """Return a width that fits a phone, for the triangle or for the line of two verdicts."""
     return 312 if corners.top else 318
 
 
