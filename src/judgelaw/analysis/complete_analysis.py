@@ -174,7 +174,7 @@ def _with_probes(analysis: Analysis, tensors: Mapping[Key, VerdictTensor], seed:
     if not effects:
         return analysis
     judges = {
-        name: replace(judge, probes=effects.get(name, ()))
+        name: replace(judge, probes=effects.get(name, {}))
         for name, judge in analysis.judges.items()
     }
     layers = dict(analysis.layers)

@@ -71,7 +71,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "unanimous_cells": j.unanimous_cells,
         "near_deterministic": j.near_deterministic,
         "warnings": j.warnings,
-        **({"probes": encode_effects(j.probes)} if j.probes else {}),
+        **({"probes": encode_effects([*j.probes.values()])} if j.probes else {}),
     }
 
 

@@ -43,10 +43,10 @@ def without_probes(tensors: Tensors) -> Tensors:
 
 def find_effects(
     tensors: Tensors, main: str | None, *, seed: int = 0
-) -> dict[str, tuple[ProbeEffect, ...]]:
-    """Return what the probes of each judge show, held against the main layer."""
+) -> dict[str, dict[str, ProbeEffect]]:
+    """Return what the probes of each judge show, held against the main layer, by name."""
     return {
-        judge: probe_effects(tensors[main, judge], probes, seed=seed)
+        judge: {e.probe: e for e in probe_effects(tensors[main, judge], probes, seed=seed)}
         for judge, probes in _probes(tensors).items()
         if (main, judge) in tensors and probed_by(main) is None
     }
@@ -105,12 +105,12 @@ def probe_sentence(effects: Sequence[ProbeEffect]) -> str:
     real = [effect for effect in effects if effect.real]
     rest = [effect for effect in effects if not effect.real]
     said = [*map(_moves, real), *([_at_most(rest)] if rest else [])]
-    text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}."
+    items = max(effect.items for effect in effects)
+    return f"On these {items} items, {'; '.join(said)}."
 
 
 def _moves(effect: ProbeEffect) -> str:
-    does, shift = _does(effect), effect.shift
+    does, shift = _does(effect), effect.shift_asked
     if isnan(shift.estimate) or shift.low <= 0 <= shift.high:
         return f"{does} changes verdicts, in no direction that is shown"
     toward = "toward" if shift.estimate > 0 else "away from"
@@ -123,7 +123,7 @@ def _moves(effect: ProbeEffect) -> str:
 
 def _at_most(effects: Sequence[ProbeEffect]) -> str:
     listed = ", ".join(_does(effect) for effect in effects)
-    bounds = [effect.at_most for effect in effects if not isnan(effect.shift.estimate)]
+    bounds = [effect.at_most for effect in effects if not isnan(effect.at_most)]
     if not bounds:
         return f"no effect is shown of {listed}"
     return f"no effect is shown of {listed}: at most {ceil(100 * max(bounds))} of 100"

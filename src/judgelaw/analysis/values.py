@@ -259,7 +259,7 @@ class JudgeAnalysis:
     unanimous_cells: float
     sentence: str
     warnings: tuple[str, ...]
-    probes: tuple[ProbeEffect, ...] = ()
+    probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
 
     @property
     def near_deterministic(self) -> bool:

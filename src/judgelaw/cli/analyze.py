@@ -95,7 +95,7 @@ def show(analysis: "Analysis") -> None:
     for name, judge in analysis.judges.items():
         say(f"{name}: {judge.sentence}" if several else judge.sentence)
         if judge.probes:
-            say(probe_sentence(judge.probes))
+            say(probe_sentence([*judge.probes.values()]))
         echo()
         show_table(_columns(analysis), _rows(judge), title=_title(judge))
         echo()
@@ -103,7 +103,9 @@ def show(analysis: "Analysis") -> None:
             say(line)
         if judge.probes:
             echo()
-            show_table(_PROBE_COLUMNS, [*map(_probe_row, judge.probes)], title=f"{name}: probes")
+            show_table(
+                _PROBE_COLUMNS, [*map(_probe_row, judge.probes.values())], title=f"{name}: probes"
+            )
         echo()
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):

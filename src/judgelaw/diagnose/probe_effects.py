@@ -115,8 +115,8 @@ class ProbeEffect:
 
     @property
     def at_most(self) -> float:
-        """The largest shift, in either direction, that the interval allows."""
-        return max(abs(self.shift.low), abs(self.shift.high))
+        """The largest shift of the items asked, in either direction, that the interval allows."""
+        return max(abs(self.shift_asked.low), abs(self.shift_asked.high))
 
 
 def probe_effects(
