@@ -353,16 +353,19 @@ class Study(Model):
     @property
     def streams(self) -> tuple[Layer, ...]:
         """The layers with their depth filled in; one layer `audit` where none is declared."""
-        layers = self.layers or (Layer(name="audit", role="audit"),)
         filled = [
-            layer.model_copy(update={"repeats": layer.repeats or self.repeats}) for layer in layers
+            layer.model_copy(update={"repeats": layer.repeats or self.repeats})
+            for layer in self.layers
         ]
-        return (*(layer for layer in filled if layer.role != "probe"), *self._probed(filled))
+        plain = [layer for layer in filled if layer.role != "probe"]
+        plain = plain or [Layer(name="audit", role="audit", repeats=self.repeats)]
+        own = next((layer for layer in filled if layer.role == "probe"), None)
+        return (*plain, *self._probed(plain, own))
 
-    def _probed(self, layers: list[Layer]) -> Iterator[Layer]:
+    def _probed(self, layers: list[Layer], own: Layer | None) -> Iterator[Layer]:
         """Yield a layer for each probe and side: the baseline's design, one answer changed."""
         base = next((layer for role in MAIN for layer in layers if layer.role == role), layers[0])
-        own = next((layer for layer in layers if layer.role == "probe"), base)
+        own = own or base
         for probe in self.probes:
             for side in sides(self.task):
                 update = {"name": probe_layer(probe.name, side), "role": "probe"}

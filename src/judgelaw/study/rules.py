@@ -191,7 +191,7 @@ def _probe_layers(study: Study) -> Iterator[Problem]:
     if own and study.layers[own[0]].items is not None:
         text = "probes ask about the items of their baseline; leave it out"
         yield Problem(path=("layers", own[0], "items"), text=text)
-    if study.probes and study.layers and not any(layer.role in MAIN for layer in study.layers):
+    if study.probes and not any(layer.role in MAIN for layer in study.streams):
         text = f"are held against a layer of role {' or '.join(MAIN)}; add one"
         yield Problem(path=("probes",), text=text)
     depths = [layer.repeats or 0 for layer in study.streams if layer.role in (*MAIN, "probe")]
