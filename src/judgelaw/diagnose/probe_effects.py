@@ -17,7 +17,7 @@ nothing they are exchangeable, so the test is exact, whatever the dice. Two stat
 for each probe, |mean shift| and mean change, and all of a judge together by Holm.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.diagnose.family import holm
+from judgelaw.diagnose.family import holm, permutation_ps
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
@@ -45,7 +45,6 @@ _POWER = 1.96 + 0.84
 """Times the standard error: a shift of this size is found four times in five."""
 _CHUNK = 1 << 22
 """Calls shuffled at a time: 32 MB."""
-_TIE = 1e-9
 _LISTED = 5
 _REPEATS = 2
 
@@ -217,17 +216,22 @@ def _p_values(pairs: Sequence[_Pair], draws: int, rng: np.random.Generator) -> t
     baseline serves every side, so the sides are shuffled together with it.
     """
     groups = _groups(pairs)
+    if not groups:  # every cell is unanimous, so no shuffle could tell anything
+        return 1.0, 1.0
     observed = _statistics(groups, [group.codes[None] for group in groups])[0]
-    reached = np.zeros(2)
-    left = draws
-    size = max(1, _CHUNK // max(1, sum(group.codes.size for group in groups)))
-    while left:
-        now = min(size, left)
-        drawn = [group.shuffled(rng, now) for group in groups]
-        reached += (_statistics(groups, drawn) >= observed - _TIE).sum(axis=0)
-        left -= now
-    p = (1 + reached) / (1 + draws)
-    return float(p[0]), float(p[1])
+    at_once = max(1, _CHUNK // max(1, sum(group.codes.size for group in groups)))
+
+    def draw(size: int, wanted: Sequence[int]) -> list[Floats]:
+        parts = [
+            _statistics(
+                groups, [group.shuffled(rng, min(at_once, size - done)) for group in groups]
+            )
+            for done in range(0, size, at_once)
+        ]
+        return [np.concatenate([part[:, i] for part in parts]) for i in wanted]
+
+    shift, change = permutation_ps(observed.tolist(), draw, draws)
+    return shift, change
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -237,13 +241,13 @@ class _Group:
     Attributes:
         codes: of all calls of a cell.
         ends: where the calls of the baseline and of each side end.
-        weights: of each cell and side in the mean over items, (cells, sides).
+        weight: of a cell and side in the mean over items.
         scores: by side, of each verdict.
     """
 
     codes: NDArray[np.int8]
     ends: tuple[int, ...]
-    weights: Floats
+    weight: float
     scores: tuple[Floats, ...]
 
     def shuffled(self, rng: np.random.Generator, draws: int) -> NDArray[np.int8]:
@@ -253,34 +257,38 @@ class _Group:
 
 def _groups(pairs: Sequence[_Pair]) -> list[_Group]:
     """Lay out the cells of all items by the numbers of calls that they hold."""
-    N = len({item for pair in pairs for item in pair.items})
-    cells = pairs[0].before.shape[1]
-    sides = _sides_of_items(pairs)
-    rows: dict[tuple[int, ...], list[tuple[list[int], list[float]]]] = {}
-    for members in sides.values():
-        for cell in range(cells):
-            counts = [pairs[members[0][0]].before[members[0][1], cell]]
-            counts += [pairs[side].after[at, cell] for side, at in members]
-            weights = [0.0] * len(pairs)
-            for side, _ in members:
-                weights[side] = 1 / (N * cells * len(members))
-            key = (*(int(n.sum()) for n in counts), -1, *(side for side, _ in members))
-            codes = np.repeat(
-                np.tile(np.arange(counts[0].size), len(counts)), np.concatenate(counts)
-            )
-            rows.setdefault(key, []).append((codes.tolist(), [w for w in weights if w]))
-    found = []
-    for key, members_of in rows.items():
-        split = key.index(-1)
-        found.append(
-            _Group(
-                codes=np.array([codes for codes, _ in members_of], dtype=np.int8),
-                ends=tuple(np.cumsum(key[:split]).tolist()),
-                weights=np.array([weights for _, weights in members_of]),
-                scores=tuple(pairs[side].scores for side in key[split + 1 :]),
-            )
+    items = _sides_of_items(pairs)
+    places: dict[tuple[int, ...], list[list[int]]] = {}
+    for members in items.values():
+        sides = tuple(side for side, _ in members)
+        places.setdefault(sides, []).append([at for _, at in members])
+    return [
+        group
+        for sides, rows in places.items()
+        for group in _by_depth(pairs, sides, np.array(rows), len(items))
+    ]
+
+
+def _by_depth(
+    pairs: Sequence[_Pair], sides: tuple[int, ...], at: NDArray[np.intp], items: int
+) -> Iterator[_Group]:
+    """Yield the groups of items whose answers were changed on the same sides."""
+    counts = [pairs[sides[0]].before[at[:, 0]]]
+    counts += [pairs[side].after[at[:, j]] for j, side in enumerate(sides)]
+    cells, C = counts[0].shape[1:]
+    together = np.stack(counts, axis=2).reshape(-1, len(counts), C)
+    depths = together.sum(axis=-1)
+    # Where all calls agree, no shuffle changes anything, and shift and change are zero.
+    mixed = (together.sum(axis=1) > 0).sum(axis=-1) > 1
+    for depth in np.unique(depths[mixed], axis=0):
+        chosen = together[mixed & (depths == depth).all(axis=1)]
+        verdicts = np.tile(np.arange(C, dtype=np.int8), len(chosen) * len(counts))
+        yield _Group(
+            codes=np.repeat(verdicts, chosen.ravel()).reshape(len(chosen), -1),
+            ends=tuple(np.cumsum(depth).tolist()),
+            weight=1 / (items * cells * len(sides)),
+            scores=tuple(pairs[side].scores for side in sides),
         )
-    return found
 
 
 def _sides_of_items(pairs: Sequence[_Pair]) -> dict[str, list[tuple[int, int]]]:
@@ -294,8 +302,7 @@ def _sides_of_items(pairs: Sequence[_Pair]) -> dict[str, list[tuple[int, int]]]:
 
 def _statistics(groups: Sequence[_Group], drawn: Sequence[NDArray[np.int8]]) -> Floats:
     """Return |mean shift| and mean change of every draw, (draws, 2)."""
-    shift: Floats = np.zeros(len(drawn[0]))
-    change: Floats = np.zeros(len(drawn[0]))
+    shift = change = np.zeros(len(drawn[0]))
     for group, codes in zip(groups, drawn, strict=True):
         C = len(group.scores[0])
         starts = (0, *group.ends[:-1])
@@ -304,9 +311,8 @@ def _statistics(groups: Sequence[_Group], drawn: Sequence[NDArray[np.int8]]) -> 
             for a, b in zip(starts, group.ends, strict=True)
         ]
         for side, scores in enumerate(group.scores):
-            weights = group.weights[:, side]
-            shift = shift + shifts(n[0], n[side + 1], scores) @ weights
-            change = change + changes(n[0], n[side + 1]) @ weights
+            shift = shift + shifts(n[0], n[side + 1], scores).sum(axis=-1) * group.weight
+            change = change + changes(n[0], n[side + 1]).sum(axis=-1) * group.weight
     return np.stack([np.abs(shift), change], axis=-1)
 
 

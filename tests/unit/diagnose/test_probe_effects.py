@@ -8,42 +8,7 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from support.judges import WORLDS
-
-FIRST = np.array([1.0, 0.0, 0.5, 0.0])
-SECOND = np.array([0.0, 1.0, 0.5, 0.0])
-
-
-def calls(laws, R, rng, **labels):
-    n = rng.multinomial(R, laws)
-    return VerdictTensor.from_counts(n, items=[f"i{i}" for i in range(len(n))], **labels)
-
-
-def pulled(laws, to, by):
-    """Move so much of the law to one candidate from the other."""
-    moved = laws.copy()
-    mass = np.minimum(moved[..., 1 - to], by)
-    moved[..., 1 - to] -= mass
-    moved[..., to] += mass
-    return moved
-
-
-def study(world, *, by=0.0, N=40, R=4, seed=0, probes=1):
-    rng = stream(seed, "probed", world)
-    laws = WORLDS[world](rng, N, 2, 2)
-    baseline = calls(laws, R, rng)
-    probed = {
-        f"probe-{number}": [
-            Changed(
-                side=f"candidate_{to + 1}", calls=calls(pulled(laws, to, by), R, rng), scores=scores
-            )
-            for to, scores in enumerate((FIRST, SECOND))
-        ]
-        for number in range(probes)
-    }
-    truth = np.mean(
-        [(pulled(laws, to, by) - laws) @ scores for to, scores in enumerate((FIRST, SECOND))]
-    )
-    return baseline, probed, float(truth)
+from support.probed import FIRST, SECOND, calls, pulled, study
 
 
 @pytest.mark.parametrize("world", ["open, effects", "95% settled", "flips by order"])
@@ -123,3 +88,13 @@ def test_other_prompts_than_the_baseline_are_refused():
     )
     with pytest.raises(InputError, match="one answer and nothing else"):
         probe_effects(baseline, {"p": [other]})
+
+
+def test_a_judge_that_never_wavers_shows_no_effect():
+    n = np.zeros((6, 2, 2, 4), dtype=int)
+    n[..., 0] = 4
+    same = VerdictTensor.from_counts(n)
+    (effect,) = probe_effects(same, {"p": [Changed(side="x", calls=same, scores=FIRST)]})
+    assert not effect.real
+    assert effect.p == 1
+    assert effect.moved == 0
