@@ -24,7 +24,6 @@ from judgelaw.ledger.records import (
     Loss as Loss,
     OpenBatch as OpenBatch,
     Read as Read,
-    Receipt as Receipt,
     Record as Record,
     Reservation as Reservation,
     StoredAttempt as StoredAttempt,
@@ -41,3 +40,4 @@ from judgelaw.ledger.sqlite_view import (
     SqliteView as SqliteView,
     lost as lost,
 )
+from judgelaw.wire import Receipt as Receipt

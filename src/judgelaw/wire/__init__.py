@@ -54,6 +54,7 @@ from judgelaw.wire.reply import (
     Consequence as Consequence,
     Failure as Failure,
     FailureKind as FailureKind,
+    Receipt as Receipt,
     Reply as Reply,
     Verdict as Verdict,
     read_json as read_json,
@@ -61,6 +62,7 @@ from judgelaw.wire.reply import (
     said_in as said_in,
 )
 from judgelaw.wire.secrets import (
+    Secrets as Secrets,
     check_secrets as check_secrets,
     has_secrets as has_secrets,
     headers_for as headers_for,

@@ -125,17 +125,15 @@ class Failure:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """A completion, and what the provider says of it.
+class Receipt:
+    """What the provider says of its own reply.
 
     Attributes:
-        completion: what was said.
         input_tokens, output_tokens, cached_tokens: usage as reported, None where it was not.
         model, fingerprint, response_id, echoed_seed: as returned.
         replayed: the reply names itself as served from a cache.
     """
 
-    completion: Completion
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
@@ -144,6 +142,13 @@ class Answer:
     response_id: str | None = None
     echoed_seed: int | None = None
     replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer(Receipt):
+    """A reply that holds a completion, and what the provider says of it."""
+
+    completion: Completion
 
 
 _REFUSED = frozenset({401, 402, 403})
