@@ -238,7 +238,7 @@ def _date(value: str) -> float | None:
     """Return the Unix time of an HTTP date; None for anything that is none."""
     try:
         parts = parsedate_tz(value)
-        # Seconds are summed up, since a date beyond the calendar has no datetime.
+        # Add up seconds, since datetime cannot hold dates this far away.
         return None if parts is None else float(mktime_tz(parts))
     except (ArithmeticError, IndexError, LookupError, TypeError, ValueError):
         # The standard library promises None for a bad date, and raises all of these.
