@@ -11,7 +11,7 @@ from judgelaw.analysis.complete_analysis import (
     make_tables,
 )
 from judgelaw.analysis.component_tables import Context
-from judgelaw.analysis.outcomes import coverage, position_choices
+from judgelaw.analysis.outcomes import count_outcomes, coverage, position_choices
 from judgelaw.analysis.values import (
     Analysis,
     Component,
@@ -51,6 +51,7 @@ __all__ = [
     "Table",
     "analyze",
     "compare",
+    "count_outcomes",
     "coverage",
     "draws_for",
     "infer_roles",

@@ -1,12 +1,11 @@
-"""The paper's corpus found in a calls table, and what recomputed tables share."""
+"""The paper's corpus found in a calls table."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from judgelaw.arrays import ABSENT, Floats
+from judgelaw.arrays import ABSENT, PAIR
 from judgelaw.errors import InputError
-from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty import Resampling, item_bands
+from judgelaw.tensor import VerdictTensor
 
 JUDGES = {
     "Qwen3.6-27B": ("qwen",),
@@ -78,13 +77,13 @@ def find_corpus(
     return Corpus(layers=of_qwen, panel=panel)
 
 
-def prefix(tensor: VerdictTensor | None, repeats: int) -> VerdictTensor | None:
-    """Return the first ranks of a tensor that has all of them in every cell, else None."""
-    if tensor is None or tensor.ranked is None or tensor.ranked.shape[-1] < repeats:
+def complete_ranks(tensor: VerdictTensor, most: int) -> VerdictTensor | None:
+    """Return the first ranks that every cell has, at most so many; None without a pair of them."""
+    if tensor.ranked is None:
         return None
-    if (tensor.ranked[..., :repeats] == ABSENT).any():
-        return None
-    return tensor.prefix(repeats)
+    gaps = (tensor.ranked == ABSENT).any(axis=(0, 1, 2))
+    depth = min(most, int(gaps.argmax()) if gaps.any() else len(gaps))
+    return tensor.prefix(depth) if depth >= PAIR else None
 
 
 def _sorted_by_part(
@@ -122,8 +121,9 @@ def _matched_calls(
     order = ("evaluation", None, "broad")
     for layer in order:
         if (layer, judge) in known:
+            found = complete_ranks(known[layer, judge], PANEL_REPEATS)
             # Other items would be no stand-in for a layer whose calls are incomplete.
-            return prefix(known[layer, judge], PANEL_REPEATS)
+            return found if found is not None and found.depth[0] == PANEL_REPEATS else None
     return None
 
 
@@ -140,27 +140,3 @@ def _match(
         if name not in declared and any(part in low for part in parts):
             return name
     return None
-
-
-Band = tuple[float, float]
-Value = float | str | Band | None
-Values = Iterator[tuple[Mapping[str, str], Mapping[str, Value]]]
-"""Key of a published row, and values by its columns; None where the corpus lacks what it needs."""
-
-VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
-
-
-def band_of(by: Resampling, values: Floats, tensor: VerdictTensor) -> Band:
-    """Return the band of the mean of per-item values, within the strata of the items."""
-    bands = item_bands(values, strata=tensor.strata, draws=by.draws, seed=by.seed)
-    return float(bands.low[0]), float(bands.high[0])
-
-
-Recompute = Callable[[Corpus, Resampling], Values]
-
-
-def outcomes(tensor: VerdictTensor) -> dict[str, Value]:
-    """Count calls by verdict."""
-    totals = tensor.counts.sum(axis=(0, 1, 2))
-    found = dict(zip(tensor.verdicts, totals, strict=True))
-    return {name: str(int(found.get(name, 0))) for name in VERDICTS}
