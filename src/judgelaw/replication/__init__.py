@@ -21,6 +21,7 @@ from judgelaw.replication.point_study import (
     simulate_decision,
     simulate_point,
 )
+from judgelaw.replication.protocol import protocol_files
 from judgelaw.replication.published_numbers import (
     Finding,
     PublishedTable,
@@ -67,6 +68,7 @@ __all__ = [
     "figure",
     "figure_marks",
     "find_corpus",
+    "protocol_files",
     "published",
     "recompute",
     "simulate_custom",

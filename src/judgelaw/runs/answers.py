@@ -61,7 +61,7 @@ def _of_run(calls: Source) -> dict[str, Any]:
     declared = {} if calls.threshold is None else {"threshold": calls.threshold}
     return {
         **declared,
-        "evidence": folder.read_evidence(calls.frozen, calls.tensors, flags),
+        "evidence": folder.read_evidence(calls.frozen, calls.tensors, flags, calls.reused),
         "configurations": folder.read_configurations(calls.frozen),
         "integrity": folder.read_integrity(calls.frozen, flags),
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.acquire.verify import Verification
@@ -51,7 +52,7 @@ def read_run(run: Path, layer: str | None, *, verified: Verification | None = No
     integrity: dict[str, Any] = {}
     if (run / LEDGER_NAME).exists():
         with SqliteView(run / LEDGER_NAME) as view:
-            completions = _completions(view, layer)
+            completions = _completions(view, layer, frozen)
             integrity = _acquired(view.totals())
     if verified is not None:
         integrity |= {
@@ -66,9 +67,16 @@ def read_run(run: Path, layer: str | None, *, verified: Verification | None = No
     )
 
 
-def _completions(view: SqliteView, layer: str | None) -> dict[str, dict[Place, str]]:
+def _completions(
+    view: SqliteView, layer: str | None, frozen: FrozenRun
+) -> dict[str, dict[Place, str]]:
     found: dict[str, dict[Place, str]] = {}
-    for reply in view.replies(layer):
+    shown = next((each for each in frozen.study.streams if each.name == layer), None)
+    reuse = shown.reuse if shown else None
+    made = view.replies(reuse.layer) if reuse else ()
+    depth = shown.repeats or 0 if shown else 0
+    reused = (r for r in made if reuse and r.judge == reuse.judge and r.repeat < depth)
+    for reply in chain(reused, view.replies(layer)):
         place = (reply.item, reply.prompt, reply.order, reply.repeat)
         found.setdefault(reply.judge, {})[place] = _text(reply)
     return found
@@ -137,23 +145,33 @@ def read_flags(frozen: "FrozenRun") -> Flags:
 
 
 def read_evidence(
-    frozen: "FrozenRun", tensors: "Mapping[Key, VerdictTensor]", flags: Flags
+    frozen: "FrozenRun",
+    tensors: "Mapping[Key, VerdictTensor]",
+    flags: Flags,
+    reused: "Mapping[Key, Key]",
 ) -> "Evidence":
-    """Read times of calls, response ids, texts and seeds, as far as the run kept them."""
+    """Read times of calls, response ids, texts and seeds, as far as the run kept them.
+
+    A stream that reuses calls has the times of the stream that made them. Its replies are looked at
+    where they were made.
+    """
     from judgelaw.diagnose import Evidence
 
     seconds: Mapping[Any, Any] = {}
     replies: Mapping[Any, Any] = {}
     if (frozen.path / TIMING).is_file():
-        seconds = read_seconds(frozen.path / TIMING, tensors)
+        seconds = read_seconds(frozen.path / TIMING, tensors, reused)
     if (frozen.path / LEDGER_NAME).is_file():
         with SqliteView(frozen.path / LEDGER_NAME) as view:
             replies = read_replies(view, tensors, flags)
-    return Evidence(seconds=seconds, replies=replies, adjacent=frozen.study.schedule == "cells")
+    adjacent = frozen.study.schedule == "cells"
+    return Evidence(seconds=seconds, replies=replies, adjacent=adjacent, reused=reused)
 
 
 def read_seconds(
-    path: Path, tensors: "Mapping[Key, VerdictTensor]"
+    path: Path,
+    tensors: "Mapping[Key, VerdictTensor]",
+    reused: "Mapping[Key, Key]" = MappingProxyType({}),
 ) -> "dict[Key, NDArray[np.float64]]":
     """Read when each call was made, shaped like the ranked verdicts of its stream."""
     import duckdb
@@ -168,7 +186,9 @@ def read_seconds(
         for key, tensor in tensors.items():
             if tensor.ranked is None:
                 continue
-            *names, repeats, started = connection.execute(query, list(key)).fetchnumpy().values()
+            *names, repeats, started = (
+                connection.execute(query, list(reused.get(key, key))).fetchnumpy().values()
+            )
             axes = (tensor.items, tensor.prompts, tensor.orders)
             places = np.array([*map(_places, axes, names), repeats])
             # Items that were dropped as incomplete, or ranks that were cut, have no place.
