@@ -21,7 +21,7 @@ from judgelaw.page.explorer import (
     opening,
 )
 from judgelaw.page.export import answer_html, components_svg, drawn, figures, write_figures
-from judgelaw.page.table_forms import to_csv, to_json_text, to_latex, write_tables
+from judgelaw.page.table_forms import escape, inert, to_csv, to_json_text, to_latex, write_tables
 from judgelaw.page.whole_page import build, compose, figure_view, page
 
 __all__ = [
@@ -35,11 +35,13 @@ __all__ = [
     "components_svg",
     "compose",
     "drawn",
+    "escape",
     "figure_view",
     "figures",
     "gate_junit",
     "gate_markdown",
     "gate_reasons",
+    "inert",
     "levels",
     "limit_bounds",
     "limit_estimate",

@@ -1,7 +1,9 @@
 """Known-law studies of the estimators, and the published figures held against them."""
 
-from judgelaw.replication.corpus import Corpus, find_corpus
+from judgelaw.replication.corpus import Corpus, comparable_corpus, find_corpus
 from judgelaw.replication.custom_study import CustomRow, CustomStudy, simulate_custom
+from judgelaw.replication.layouts import Layout, write_layouts
+from judgelaw.replication.panel_layouts import make_layouts
 from judgelaw.replication.panel_study import PanelLaw, PanelRow, PanelStudy, simulate_panel
 from judgelaw.replication.paper_check import (
     check_identities,
@@ -9,6 +11,9 @@ from judgelaw.replication.paper_check import (
     compare_panel,
     compare_point,
 )
+from judgelaw.replication.paper_figures import draw_figures
+from judgelaw.replication.paper_parts import PaperData, gather
+from judgelaw.replication.paper_protocol import protocol_files
 from judgelaw.replication.paper_tables import recompute
 from judgelaw.replication.point_study import (
     DecisionRow,
@@ -21,7 +26,6 @@ from judgelaw.replication.point_study import (
     simulate_decision,
     simulate_point,
 )
-from judgelaw.replication.protocol import protocol_files
 from judgelaw.replication.published_numbers import (
     Finding,
     PublishedTable,
@@ -48,10 +52,12 @@ __all__ = [
     "DecisionStudy",
     "ExactErrors",
     "Finding",
+    "Layout",
     "Mark",
     "PanelLaw",
     "PanelRow",
     "PanelStudy",
+    "PaperData",
     "PointRow",
     "PointStudy",
     "PointSummary",
@@ -61,13 +67,17 @@ __all__ = [
     "SampledStudy",
     "Span",
     "check_identities",
+    "comparable_corpus",
     "compare_decision",
     "compare_panel",
     "compare_point",
+    "draw_figures",
     "exact_errors",
     "figure",
     "figure_marks",
     "find_corpus",
+    "gather",
+    "make_layouts",
     "protocol_files",
     "published",
     "recompute",
@@ -78,4 +88,5 @@ __all__ = [
     "simulate_sampled",
     "stated",
     "tally",
+    "write_layouts",
 ]

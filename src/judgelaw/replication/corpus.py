@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from judgelaw.arrays import ABSENT, PAIR
+from judgelaw.diagnose import Cell
 from judgelaw.errors import InputError
+from judgelaw.replication.paper_parts import PaperParts, complete_ranks
+from judgelaw.replication.published_numbers import published
 from judgelaw.tensor import VerdictTensor
 
 JUDGES = {
@@ -25,6 +27,8 @@ LAYERS = {
 
 QWEN = "Qwen3.6-27B"
 PANEL_REPEATS = 4
+_PANEL = (50, 6, 2, PANEL_REPEATS)
+"""Items, prompts, orders and repeats of every configuration of the published panel."""
 
 Key = tuple[str | None, str | None]
 """Layer and judge, None where the table has no such column."""
@@ -77,13 +81,38 @@ def find_corpus(
     return Corpus(layers=of_qwen, panel=panel)
 
 
-def complete_ranks(tensor: VerdictTensor, most: int) -> VerdictTensor | None:
-    """Return the first ranks that every cell has, at most so many; None without a pair of them."""
-    if tensor.ranked is None:
+def comparable_corpus(
+    parts: PaperParts,
+    configurations: Mapping[str, Mapping[str, Cell]],
+    tensors: Mapping[tuple[str | None, str], VerdictTensor],
+) -> Corpus | None:
+    """Return the paper's corpus, where judges and designs are its own; None for any other calls.
+
+    A run says which models answered: a judge of a published name with another model, or a
+    simulated one, is not the published judge. A table has nothing but names.
+    """
+    known_models = {r["judge"]: r["model"] for r in published()["tab:judge-configurations"].rows}
+    designs = {
+        row["layer"]: tuple(int(row[axis]) for axis in ("items", "prompts", "orders", "repeats"))
+        for row in published()["tab:s-qwen-layers"].rows
+    }
+    names = {judge: _match(JUDGES, judge, {}) for judge in [*parts.panel, parts.judge] if judge}
+    for judge, name in names.items():
+        model = configurations.get(judge, {}).get("model", known_models.get(name or ""))
+        if name is None or model != known_models[name]:
+            return None
+    if any(_design(tensor) != designs[part] for part, tensor in parts.layers.items()):
         return None
-    gaps = (tensor.ranked == ABSENT).any(axis=(0, 1, 2))
-    depth = min(most, int(gaps.argmax()) if gaps.any() else len(gaps))
-    return tensor.prefix(depth) if depth >= PAIR else None
+    if any(_design(tensor) != _PANEL for tensor in parts.panel.values()):
+        return None
+    layers = {part: tensors[key] for part, key in parts.streams.items()}
+    known = {str(names[judge]): tensor for judge, tensor in parts.panel.items()}
+    of_qwen = parts.judge is not None and names[parts.judge] == QWEN
+    return Corpus(layers=layers if of_qwen else {}, panel=known)
+
+
+def _design(tensor: VerdictTensor) -> tuple[int, ...]:
+    return (*tensor.counts.shape[:3], tensor.depth[0])
 
 
 def _sorted_by_part(

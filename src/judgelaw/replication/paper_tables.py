@@ -3,15 +3,16 @@
 A published row names what it speaks of; a function here finds the same figures in the analysis.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from judgelaw.analysis import Analysis, Component, JudgeAnalysis, Key, analyze, count_outcomes
+from judgelaw.analysis import count_outcomes
 from judgelaw.diagnose import TAU, Drift, rank_drift
 from judgelaw.diagnose import Finding as Diagnostic
 from judgelaw.replication.arithmetic import PARTS
-from judgelaw.replication.corpus import JUDGES, PANEL_REPEATS, QWEN, Corpus, complete_ranks
+from judgelaw.replication.corpus import JUDGES, PANEL_REPEATS, QWEN, Corpus
+from judgelaw.replication.paper_parts import AnalysedParts, analyse_parts, complete_ranks
 from judgelaw.replication.published_numbers import (
     AXES,
     Finding,
@@ -22,7 +23,7 @@ from judgelaw.replication.published_numbers import (
     row_name,
     stated,
 )
-from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.tensor import INVALID
 from judgelaw.uncertainty import Resampling, item_bands
 
 Band = tuple[float, float]
@@ -31,38 +32,15 @@ Values = Mapping[str, Value]
 """By column of a published table; a column that is missing cannot be had from these calls."""
 
 _DEPTHS = {"control": 8, "evaluation": 8, "reference": 16, "broad": 4}
-_ROLES = {**{part: part for part in _DEPTHS}, "broad": "audit"}
 _VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 Recompute = Callable[["Analysed", Row], Values]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Analysed:
-    """The corpus, and what `analyze` says of it.
-
-    Attributes:
-        corpus: the calls.
-        streams: of the layers of Qwen by layer, and of the panel by configuration.
-        analyses: of evaluation with reference, of the other layers, and of the panel.
-        how: the resampling behind the bands.
-    """
+class Analysed(AnalysedParts):
+    """The corpus with what `analyze` says of it."""
 
     corpus: Corpus
-    streams: Mapping[str, JudgeAnalysis]
-    analyses: tuple[Analysis, ...]
-    how: Resampling
-
-    def component(self, stream: str, repeats: str, name: str) -> Component | None:
-        """Return a component of a stream at a depth, None where it cannot be had."""
-        depths = self.streams[stream].depths if stream in self.streams else {}
-        return depths[int(repeats)][name] if int(repeats) in depths else None
-
-    def rows(self, table: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of a table of the analyses."""
-        for analysis in self.analyses:
-            if table in analysis.tables:
-                found = analysis.tables[table]
-                yield from (dict(zip(found.columns, row, strict=True)) for row in found.rows)
 
 
 def _analysed(corpus: Corpus, how: Resampling) -> Analysed:
@@ -71,23 +49,8 @@ def _analysed(corpus: Corpus, how: Resampling) -> Analysed:
     layers = {part: tensor for part, tensor in cut.items() if tensor is not None}
     if "reference" in layers and layers["reference"].depth[0] < _DEPTHS["reference"]:
         del layers["reference"]
-    # The broad audit would be held against the reference too, where the two share items.
-    groups: list[dict[Key, VerdictTensor]] = [
-        {(part, QWEN): layers[part] for part in parts if part in layers}
-        for parts in (("evaluation", "reference"), ("control", "broad"))
-    ]
-    groups.append({(None, judge): tensor for judge, tensor in corpus.panel.items()})
-    analyses = tuple(
-        analyze(group, roles=_ROLES, draws=how.draws, seed=how.seed, permutations=0)
-        for group in groups
-        if group
-    )
-    streams = {
-        layer or judge: found
-        for analysis in analyses
-        for (layer, judge), found in analysis.streams().items()
-    }
-    return Analysed(corpus=corpus, streams=streams, analyses=analyses, how=how)
+    found = analyse_parts(layers, corpus.panel, judge=QWEN, how=how)
+    return Analysed(corpus=corpus, **vars(found))
 
 
 def _layer_outcomes(of: Analysed, row: Row) -> Values:
@@ -171,14 +134,14 @@ def _summary(of: Analysed, row: Row) -> Values:
         if c is not None:
             values |= {f"plugin_{R}": c.plugin, f"corrected_{R}": c.estimate}
             values |= {f"excess_{R}": c.excess, f"scaled_{R}": R * c.excess}
-    found = of.streams.get(row["judge"])
+    found = of.panel.get(row["judge"])
     if found is not None and found.lead is not None:
         values["largest"] = found.lead.largest
     return values
 
 
 def _components(of: Analysed, row: Row) -> Values:
-    found = of.streams.get(row["judge"])
+    found = of.panel.get(row["judge"])
     if found is None:
         return {}
     prompt = found.components["prompt"]
@@ -187,12 +150,12 @@ def _components(of: Analysed, row: Row) -> Values:
 
 
 def _shares(of: Analysed, row: Row) -> Values:
-    found = of.streams.get(row["judge"])
+    found = of.panel.get(row["judge"])
     return {} if found is None else {p: 100 * found.components[p].share for p in PARTS}
 
 
 def _judge_outcomes(of: Analysed, row: Row) -> Values:
-    found = of.streams.get(row["judge"])
+    found = of.panel.get(row["judge"])
     return {} if found is None else {**_outcomes(found.outcomes), "gold_match": found.gold_match}
 
 
@@ -239,7 +202,7 @@ def _ranking(of: Analysed, name: str) -> Diagnostic | None:
 
 
 def _order_minus_call(of: Analysed, _: Row) -> Values:
-    found = of.streams.get("Claude Haiku 4.5")
+    found = of.panel.get("Claude Haiku 4.5")
     if found is None:
         return {}
     items = found.item_values

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         hand_over_study,
         page_shown,
     )
+    from judgelaw.runs.publication import PaperFolder, write_paper
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.runs.source import Reading, Source, read_source
 else:
@@ -47,6 +48,10 @@ else:
                 "hand_over_study",
                 "page_shown",
             ),
+            "publication": (
+                "PaperFolder",
+                "write_paper",
+            ),
             "run": (
                 "Run",
                 "RunStatus",
@@ -63,6 +68,7 @@ __all__ = [
     "ANALYSIS",
     "REPORT",
     "Audited",
+    "PaperFolder",
     "Reading",
     "Run",
     "RunStatus",
@@ -79,4 +85,5 @@ __all__ = [
     "read_source",
     "report_page",
     "write_page",
+    "write_paper",
 ]

@@ -192,11 +192,7 @@ class Selection(Model):
 
 
 class Items(Model):
-    """Where the items are, and how their fields are called there.
-
-    Attributes:
-        strata: of LLMBar: its five subsets, or split by subset (ten, where there are two splits).
-    """
+    """Where the items are, and how their fields are called there; `strata` are those of LLMBar."""
 
     source: Literal["jsonl", "csv", "parquet", "llmbar"]
     path: str = Field(min_length=1)
@@ -376,14 +372,13 @@ class Study(Model):
 
     def _filled(self, layer: Layer, items: Mapping[str, str | None]) -> Layer:
         """Fill in what a layer takes from the layer that it reuses, or from the study."""
-        if layer.reuse is None:
-            return layer.model_copy(update={"repeats": layer.repeats or self.repeats})
-        depth = layer.repeats or layer.reuse.repeats or self.repeats
-        update = {
-            "repeats": depth,
-            "items": layer.items or items.get(layer.reuse.layer),
-            "reuse": layer.reuse.model_copy(update={"repeats": layer.reuse.repeats or depth}),
-        }
+        reuse = layer.reuse
+        update: dict[str, Any] = {"repeats": layer.repeats or self.repeats}
+        if reuse is not None:
+            depth = layer.repeats or reuse.repeats or self.repeats
+            own = {"repeats": reuse.repeats or depth}
+            chosen = layer.items or items.get(reuse.layer)
+            update = {"repeats": depth, "items": chosen, "reuse": reuse.model_copy(update=own)}
         return layer.model_copy(update=update)
 
     @property

@@ -9,7 +9,7 @@ import pytest
 from judgelaw.cli import main
 from judgelaw.cli.init import PROVIDERS
 from judgelaw.replication import protocol_files
-from judgelaw.replication.protocol import STRATA
+from judgelaw.replication.paper_protocol import STRATA
 from judgelaw.study import freeze, load_study, open_run, preview
 from judgelaw.study.problems import read_yaml
 from servers.provider import Provider, say

@@ -10,7 +10,7 @@ STRATA = {"GPTInst": 92, "GPTOut": 47, "Manual": 46, "Natural": 100, "Neighbor":
 
 def protocol_files() -> Mapping[str, str]:
     """Return the files of the protocol by name: `study.yaml`, `live.yaml` and `items.jsonl`."""
-    folder = resources.files("judgelaw.replication.protocol")
+    folder = resources.files("judgelaw.replication").joinpath("protocol")
     texts = {name: folder.joinpath(name).read_text("utf-8") for name in ("study.yaml", "live.yaml")}
     return {**texts, "items.jsonl": _items()}
 
