@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         hand_over_study,
         page_shown,
     )
+    from judgelaw.runs.package_checks import is_package, verify_foreign, verify_package
+    from judgelaw.runs.packaging import Contents, Package, release
     from judgelaw.runs.publication import PaperFolder, write_paper
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.runs.source import Reading, Source, read_source
@@ -52,6 +54,16 @@ else:
                 "PaperFolder",
                 "write_paper",
             ),
+            "package_checks": (
+                "is_package",
+                "verify_foreign",
+                "verify_package",
+            ),
+            "packaging": (
+                "Contents",
+                "Package",
+                "release",
+            ),
             "run": (
                 "Run",
                 "RunStatus",
@@ -68,6 +80,8 @@ __all__ = [
     "ANALYSIS",
     "REPORT",
     "Audited",
+    "Contents",
+    "Package",
     "PaperFolder",
     "Reading",
     "Run",
@@ -81,9 +95,13 @@ __all__ = [
     "check_source",
     "gate",
     "hand_over_study",
+    "is_package",
     "page_shown",
     "read_source",
+    "release",
     "report_page",
+    "verify_foreign",
+    "verify_package",
     "write_page",
     "write_paper",
 ]
