@@ -123,15 +123,9 @@ def _make(source: str, folder: Path, items: int, seed: int, json_file: str | Non
     from judgelaw.runs import read_source, write_paper
 
     calls = read_source(source)
-    with progress("tables and figures", 2) as advance:
-        steps: list[str] = []
-
-        def tick(step: str) -> None:
-            advance(min(1, len(steps)))
-            steps.append(step)
-
-        made = write_paper(calls, folder, items=items, seed=seed or None, tick=tick)
-        advance(1)
+    made = write_paper(calls, folder, items=items, seed=seed or None, progress=progress)
+    if calls.folder is not None:
+        calls.folder.enter_sums(made.files)  # a folder inside the run is part of it
     if json_file is not None:
         write_json(json.loads((folder / "paper.json").read_text(encoding="utf-8")), json_file)
     if json_file == "-":

@@ -8,7 +8,6 @@ from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import progress, say, write_json
 
 SCHEMA = "judgelaw.release/1"
-_STEPS = 4
 
 
 @click.command(
@@ -53,15 +52,7 @@ def command(
 
     require_folder(run)
     contents = Contents(texts=not without_texts, times=times, completions=completions)
-    with progress("releasing", _STEPS) as advance:
-        steps: list[str] = []
-
-        def tick(step: str) -> None:
-            advance(min(1, len(steps)))
-            steps.append(step)
-
-        made = release(run, folder, contents, tick=tick)
-        advance(1)
+    made = release(run, folder, contents, progress=progress)
     if json_file is not None:
         write_json({"schema": SCHEMA, **vars(made), "folder": str(made.folder)}, json_file)
     if json_file != "-":

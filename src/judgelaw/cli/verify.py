@@ -7,11 +7,9 @@ import click
 
 from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import progress, show_table, write_json
-from judgelaw.errors import IntegrityError, JudgelawError, RunError
+from judgelaw.errors import IntegrityError, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from judgelaw.acquire.verify import Check, Verification
 
 
@@ -52,8 +50,7 @@ def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
     from judgelaw.cli.options import require_folder
 
     require_folder(run)
-    with progress("verifying rows", _rows(run)) as advance:
-        checks = list(_verified(run, advance).checks)
+    checks = list(_verified(run).checks)
     if recompute:
         checks.append(_recounted(run))
     wrong = ", ".join(c.name for c in checks if not c.ok)
@@ -66,17 +63,17 @@ def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
         raise IntegrityError(f"{run} is not what was frozen and acquired; see {wrong}")
 
 
-def _verified(run: Path, advance: "Callable[[int], None]") -> "Verification":
+def _verified(run: Path) -> "Verification":
     """Look at a folder as what it is: a package, a run, or a package of another program."""
     from judgelaw.acquire.verify import verify
     from judgelaw.runs import is_package, verify_foreign, verify_package
     from judgelaw.study import RECORD, STUDY
 
     if is_package(run):
-        return verify_package(run, tick=advance)
+        return verify_package(run, progress=progress)
     if not (run / RECORD).exists() and not (run / STUDY).exists() and _holds_hashes(run):
         return verify_foreign(run)
-    return verify(run, tick=advance)
+    return verify(run, progress=progress)
 
 
 def _holds_hashes(folder: Path) -> bool:
@@ -102,13 +99,3 @@ def _recounted(run: Path) -> "Check":
     if found.mismatches:
         detail = f"{len(found.mismatches)} estimates differ, first {found.mismatches[0]}"
     return Check(name="recount", ok=found.ok, detail=detail)
-
-
-def _rows(run: Path) -> int:
-    """Return how many rows there are to look at: each call, and each completion."""
-    from judgelaw.study import open_run
-
-    try:
-        return 2 * open_run(run).count
-    except JudgelawError:
-        return 1  # what keeps it from being opened is a finding of the verification itself

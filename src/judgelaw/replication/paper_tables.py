@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgelaw.analysis import count_outcomes
-from judgelaw.diagnose import TAU, Drift, rank_drift
-from judgelaw.diagnose import Finding as Diagnostic
+from judgelaw.diagnose import TAU, Drift, Finding as Diagnostic, rank_drift
 from judgelaw.replication.arithmetic import PARTS
 from judgelaw.replication.corpus import JUDGES, PANEL_REPEATS, QWEN, Corpus
 from judgelaw.replication.paper_parts import AnalysedParts, analyse_parts, complete_ranks

@@ -9,7 +9,7 @@ import gzip
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,11 +26,11 @@ from judgelaw.acquire.verify import (
 )
 from judgelaw.errors import InputError, JudgelawError
 from judgelaw.runs.packaging import PACKAGE, SCHEMA, write_results
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.study import FrozenRun
 
-Tick = Callable[[int], None]
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUMS_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
 _SUMS_NAMES = ("SHA256SUMS", "SHA256SUMS.txt", "sha256sums.txt", "checksums.txt")
@@ -43,17 +43,17 @@ def is_package(folder: Path) -> bool:
     return (folder / PACKAGE).is_file()
 
 
-def verify_package(folder: Path, *, tick: Tick = lambda _: None) -> Verification:
+def verify_package(folder: Path, *, progress: Progress = unseen) -> Verification:
     """Check a package against itself, and make every table again; reads only.
 
     Args:
         folder: the package.
-        tick: told how many rows were looked at since the last time.
+        progress: opens what shows how many rows were looked at.
     """
-    return Verification(checks=tuple(_package_checks(folder, tick)))
+    return Verification(checks=tuple(_package_checks(folder, progress)))
 
 
-def _package_checks(folder: Path, tick: Tick) -> Iterator[Check]:
+def _package_checks(folder: Path, progress: Progress) -> Iterator[Check]:
     from judgelaw.study import open_run
 
     yield check_files(folder)
@@ -69,11 +69,12 @@ def _package_checks(folder: Path, tick: Tick) -> Iterator[Check]:
         return
     texts = bool(held["contents"]["texts"])
     yield from guarded("record", lambda: [check_record(frozen)])
-    yield from guarded("manifest", lambda: ManifestChecks(frozen, texts=texts).run(tick))
+    with progress("verifying rows", frozen.count) as advance:
+        yield from guarded("manifest", lambda: ManifestChecks(frozen, texts=texts).run(advance))
     yield from guarded("items", lambda: [_check_items(frozen, texts=texts)])
     yield from guarded("controls", lambda: check_controls(frozen))
     yield from guarded("calls", lambda: [_check_calls(frozen)])
-    yield from guarded("results", lambda: [_check_results(folder)])
+    yield from guarded("results", lambda: [_check_results(folder, progress)])
 
 
 def _check_items(frozen: "FrozenRun", *, texts: bool) -> Check:
@@ -94,7 +95,7 @@ def _check_items(frozen: "FrozenRun", *, texts: bool) -> Check:
 
 def _check_calls(frozen: "FrozenRun") -> Check:
     """Join verdicts and frozen calls: every call once, with the stratum and gold of its item."""
-    from judgelaw.acquire.outputs import CALLS, CALLS_COLUMNS, read_labels
+    from judgelaw.acquire import CALLS, CALLS_COLUMNS, read_labels
     from judgelaw.duck import one_file
     from judgelaw.study import reading
 
@@ -133,11 +134,11 @@ def _check_calls(frozen: "FrozenRun") -> Check:
     return problems.check("calls", f"{count} verdicts, one for every frozen call")
 
 
-def _check_results(folder: Path) -> Check:
+def _check_results(folder: Path, progress: Progress) -> Check:
     """Make analysis and tables again, and compare them to the byte; figures are not redrawn."""
     problems = Problems()
     with tempfile.TemporaryDirectory() as made:
-        names = write_results(folder, Path(made), figures=False)
+        names = write_results(folder, Path(made), figures=False, progress=progress)
         own = [name for name in names if not name.endswith("paper.json")]
         for name in own:
             if not (folder / name).is_file():

@@ -1,5 +1,7 @@
 """What a package says of itself: a page to read first, the meaning of every column, a citation."""
 
+from collections.abc import Iterator
+from string import Template
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,38 +11,18 @@ if TYPE_CHECKING:
 _PAPER = "Second-Order Response Laws for LLM Judges: Debiased Estimation of Prompt Instability"
 
 
-def readme(frozen: "FrozenRun", contents: "Contents") -> str:
-    """Return the page that a stranger reads first."""
-    study = frozen.study
-    judges = "\n".join(
-        f"- `{name}`: {judge.model}"
-        + (f" at revision {judge.revision}" if judge.revision else "")
-        + f" ({judge.provider})"
-        for name, judge in frozen.judges.items()
-    )
-    layers = "\n".join(
-        f"- `{layer.name}` ({layer.role}): {layer.repeats} repeats"
-        + (f", with calls of `{layer.reuse.layer}`" if layer.reuse else "")
-        for layer in study.streams
-    )
-    held = {
-        "texts of the items": contents.texts,
-        "times of the calls": contents.times,
-        "completions": contents.completions,
-    }
-    said = "; ".join(f"{name}: {'yes' if there else 'no'}" for name, there in held.items())
-    return f"""# {study.name}
+_README = Template("""# $name
 
-Verdicts of LLM judges, {frozen.count:,} calls, frozen before the first request and acquired with
+Verdicts of LLM judges, $calls calls, frozen before the first request and acquired with
 `judgelaw`. Every call is in `calls.parquet` once.
 
 ## Judges
 
-{judges}
+$judges
 
 ## Layers
 
-{layers}
+$layers
 
 ## Check it
 
@@ -64,9 +46,38 @@ judgelaw analyze .    # the same calls, analysed anew
 | `environment.json` | versions that froze the run and that made the tables |
 | `SHA256SUMS` | the hash of every file |
 
-Held: {said}. Request ids, addresses, keys and headers are left out. Columns are explained in
+Held: $held. Request ids, addresses, keys and headers are left out. Columns are explained in
 `DATA_DICTIONARY.md`.
-"""
+""")
+
+
+def readme(frozen: "FrozenRun", contents: "Contents") -> str:
+    """Return the page that a stranger reads first."""
+    held = {
+        "texts of the items": contents.texts,
+        "times of the calls": contents.times,
+        "completions": contents.completions,
+    }
+    said = "; ".join(f"{name}: {'yes' if there else 'no'}" for name, there in held.items())
+    return _README.substitute(
+        name=frozen.study.name,
+        calls=f"{frozen.count:,}",
+        judges="\n".join(_judges(frozen)),
+        layers="\n".join(_layers(frozen)),
+        held=said,
+    )
+
+
+def _judges(frozen: "FrozenRun") -> Iterator[str]:
+    for name, judge in frozen.judges.items():
+        revision = f" at revision {judge.revision}" if judge.revision else ""
+        yield f"- `{name}`: {judge.model}{revision} ({judge.provider})"
+
+
+def _layers(frozen: "FrozenRun") -> Iterator[str]:
+    for layer in frozen.study.streams:
+        reused = f", with calls of `{layer.reuse.layer}`" if layer.reuse else ""
+        yield f"- `{layer.name}` ({layer.role}): {layer.repeats} repeats{reused}"
 
 
 def dictionary(contents: "Contents") -> str:

@@ -7,13 +7,14 @@ made of them, made from the package itself. Whoever has it can make every table 
 import gzip
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import IncompleteRunError, InputError, IntegrityError, writing
 from judgelaw.runs import package_words
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.acquire.verify import Verification
@@ -26,9 +27,6 @@ COMPLETIONS = "completions.jsonl.gz"
 ITEM_HASHES = "items.csv"
 _PRIVATE: dict[str, Any] = {"base_url": None, "api_key": None, "headers": {}}
 _ENVIRONMENT = ("judgelaw", "numpy", "scipy", "duckdb", "pydantic", "jinja2", "vl-convert-python")
-
-Tick = Callable[[str], None]
-"""Told what is about to be done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +56,7 @@ class Contents:
 
 
 def release(
-    run: Path, folder: Path, contents: Contents | None = None, *, tick: Tick = lambda _: None
+    run: Path, folder: Path, contents: Contents | None = None, *, progress: Progress = unseen
 ) -> Package:
     """Write the privacy-reduced package of a finished run.
 
@@ -66,7 +64,7 @@ def release(
         run: the run folder; it is verified first.
         folder: where the package goes; it must be empty or not there.
         contents: what it holds beside verdicts.
-        tick: told what is about to be done.
+        progress: opens what shows how far the work is.
 
     Raises:
         InputError: the folder holds something already.
@@ -80,15 +78,11 @@ def release(
     frozen = open_run(run)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} holds something already; name a new or an empty folder")
-    tick("verifying the run")
-    verified = verify(run)
+    verified = verify(run, progress=progress)
     _check(run, frozen, verified)
-    tick("copying what was frozen and found")
     with writing(folder):
         _copy(frozen, folder, chosen)
-    tick("making tables and figures from the package")
-    write_results(folder)
-    tick("writing words and sums")
+    write_results(folder, progress=progress)
     with writing(folder):
         _describe(frozen, folder, chosen, verified)
     return _sealed(frozen, folder, chosen)
@@ -207,13 +201,20 @@ def _write_completions(frozen: "FrozenRun", path: Path) -> None:
             packed.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
 
 
-def write_results(folder: Path, target: Path | None = None, *, figures: bool = True) -> list[str]:
+def write_results(
+    folder: Path,
+    target: Path | None = None,
+    *,
+    figures: bool = True,
+    progress: Progress = unseen,
+) -> list[str]:
     """Make analysis, tables and the paper's tables of a package; return their names.
 
     Args:
         folder: the package.
         target: where they go; by default into the package.
         figures: whether to draw the figures too.
+        progress: opens what shows how far the work is.
     """
     from judgelaw.page import write_tables
     from judgelaw.runs.answers import analyze_source
@@ -222,12 +223,12 @@ def write_results(folder: Path, target: Path | None = None, *, figures: bool = T
 
     out = target or folder
     calls = read_source(str(folder))
-    analysis = analyze_source(calls)
+    analysis = analyze_source(calls, progress=progress)
     text = json.dumps(analysis.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     with writing(out):
         _write(out / ANALYSIS, text)
     files = write_tables(analysis.tables, out / TABLES)
-    made = write_paper(calls, out / PAPER, figures=figures)
+    made = write_paper(calls, out / PAPER, figures=figures, progress=progress)
     return [ANALYSIS, *(path.relative_to(out).as_posix() for path in (*files, *made.files))]
 
 

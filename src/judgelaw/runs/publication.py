@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import writing
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.replication import Finding, Layout, PaperData
@@ -18,9 +19,6 @@ TABLES, FIGURES = "tables", "figures"
 SUMMARY = "paper.json"
 SCHEMA = "judgelaw.paper-folder/1"
 _SIMULATED_ITEMS = 200_000
-
-Tick = Callable[[str], None]
-"""Told what is about to be done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +50,7 @@ def write_paper(
     seed: int | None = None,
     items: int = _SIMULATED_ITEMS,
     figures: bool = True,
-    tick: Tick = lambda _: None,
+    progress: Progress = unseen,
 ) -> PaperFolder:
     """Write every empirical table and figure of the paper that these calls give.
 
@@ -63,22 +61,24 @@ def write_paper(
         seed: of the resampling and of the simulated figure.
         items: simulated items in each setting of Figure 3.
         figures: whether to draw them.
-        tick: told what is about to be done.
+        progress: opens what shows how far the work is.
     """
     from judgelaw.page import write_figures
-    from judgelaw.replication import make_layouts
-    from judgelaw.replication import write_layouts as write
+    from judgelaw.replication import make_layouts, write_layouts as write
 
-    tick("analysing")
-    data = paper_data(calls, draws=draws, seed=seed)
-    tables, left_out = make_layouts(data)
-    files = write(tables, folder / TABLES)
+    with progress("tables", 1) as advance:
+        data = paper_data(calls, draws=draws, seed=seed)
+        tables, left_out = make_layouts(data)
+        files = write(tables, folder / TABLES)
+        advance(1)
     drawn: dict[str, Any] = {}
     if figures:
-        tick("drawing")
-        drawn, missing = _figures(data, items)
+        drawn, missing = _figures(data, items, progress)
         left_out |= missing
-        files += write_figures(drawn, folder / FIGURES)
+        with progress("drawing", len(drawn)) as advance:
+            for name, spec in drawn.items():
+                files += write_figures({name: spec}, folder / FIGURES)
+                advance(1)
     made = PaperFolder(
         folder=folder,
         tables=tables,
@@ -93,12 +93,16 @@ def write_paper(
     return made
 
 
-def _figures(data: "PaperData", items: int) -> tuple[dict[str, Any], dict[str, str]]:
+def _figures(
+    data: "PaperData", items: int, progress: Progress
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Draw what these calls give, and the simulated Figure 3."""
     from judgelaw.replication import draw_figures, figure, simulate_point
 
     drawn, missing = draw_figures(data)
-    drawn["figure_3"] = figure(simulate_point(items=items, seed=data.found.how.seed))
+    with progress("simulating items", 4 * items) as advance:
+        study = simulate_point(items=items, seed=data.found.how.seed, progress=advance)
+    drawn["figure_3"] = figure(study)
     return dict(sorted(drawn.items())), missing
 
 
@@ -124,23 +128,21 @@ def paper_data(
 ) -> "PaperData":
     """Find and analyse the parts of the paper in a run or table, with what a run adds."""
     from judgelaw.replication import Resampling, gather
-    from judgelaw.runs import folder
     from judgelaw.uncertainty import BAND_DRAWS
 
-    declared = calls.frozen and calls.frozen.study.analysis
+    folder = calls.folder
+    declared = folder and folder.frozen.study.analysis
     if declared:
         draws = declared.draws if draws is None else draws
         seed = declared.seeds.get("analysis") if seed is None else seed
     how = Resampling(draws=draws or BAND_DRAWS, seed=seed or 0)
     facts: dict[str, Any] = {}
-    if calls.frozen is not None:
-        flags = folder.read_flags(calls.frozen)
-        timing = calls.frozen.path / folder.TIMING
+    if folder is not None:
         facts = {
-            "seconds": folder.read_seconds(timing, calls.tensors) if timing.is_file() else None,
-            "configurations": folder.read_configurations(calls.frozen),
-            "integrity": folder.read_integrity(calls.frozen, flags),
-            "prompts": prompt_hashes(calls.frozen),
+            "seconds": folder.seconds(calls.tensors),
+            "configurations": folder.judge_configurations(),
+            "integrity": folder.integrity(),
+            "prompts": prompt_hashes(folder.frozen),
         }
     return gather(calls.tensors, how=how, roles=calls.roles, **facts)
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from judgelaw.runs import Reading, audit_study, read_source
-from judgelaw.runs.folder import read_run
+from judgelaw.runs import Reading, RunFolder, audit_study, read_source
 from support.studies import write_items
 
 STUDY = """\
@@ -63,5 +62,5 @@ def test_reused_calls_are_neither_copies_nor_tested_twice(audited):
 
 
 def test_the_page_shows_the_replies_of_reused_calls(run):
-    completions = read_run(run, "panel").completions
+    completions = RunFolder(run).completions("panel")
     assert {judge: len(texts) for judge, texts in completions.items()} == {"one": 384, "two": 384}
