@@ -21,6 +21,7 @@ DEEP = {
     "judgelaw.replication.simulation_figure -> judgelaw.page.drawing": (
         "one theme for every figure; its short names (q, n, marks) belong to figures only"
     ),
+    "judgelaw.replication.paper_figures -> judgelaw.page.drawing": "the same theme, as above",
 }
 """Imports past a door, `importer -> imported`, each with its reason."""
 

@@ -7,7 +7,9 @@ from judgelaw.acquire.acquisition import (
 )
 from judgelaw.acquire.outputs import (
     CALLS as CALLS,
+    CALLS_COLUMNS as CALLS_COLUMNS,
     Reparse as Reparse,
+    read_labels as read_labels,
     reparse as reparse,
     with_parser as with_parser,
     write_results as write_results,

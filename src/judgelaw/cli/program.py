@@ -33,7 +33,8 @@ COMMANDS = {
     "compare": "Put judges side by side on matched items.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
     "simulate": "Known-law studies: see the estimators against the truth.",
-    "paper": "Hold every published figure of the paper against what comes out here.",
+    "paper": "Make the paper's tables and figures of your calls, or check the published ones.",
+    "release": "Write a package of a run that others can verify, without private parts.",
     "schema": "Print the JSON Schema of study files.",
 }
 

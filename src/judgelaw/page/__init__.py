@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         write_figures as write_figures,
     )
     from judgelaw.page.table_forms import (
+        escape as escape,
+        inert as inert,
         to_csv as to_csv,
         to_json_text as to_json_text,
         to_latex as to_latex,
