@@ -6,7 +6,9 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import aiohttp
@@ -292,6 +294,15 @@ def _session() -> aiohttp.ClientSession:
     )
 
 
+Stopper = Callable[[], object]
+"""Stops a run in good order, from any thread."""
+
+TAKES_STOPPER: ContextVar[Callable[[Stopper], None] | None] = ContextVar(
+    "TAKES_STOPPER", default=None
+)
+"""Who runs a session in a thread of its own sets this there, and is handed what stops it."""
+
+
 @contextmanager
 def signals(interrupt: Callable[[], None]) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM stop the run in good order, where signals can be had."""
@@ -301,8 +312,10 @@ def signals(interrupt: Callable[[], None]) -> Iterator[None]:
         try:
             loop.add_signal_handler(number, interrupt)
         except (NotImplementedError, RuntimeError, ValueError):
-            continue  # not the main thread: whoever runs it there cancels instead
+            continue  # not the main thread: whoever runs it there stops it instead
         taken.append(number)
+    if (take := TAKES_STOPPER.get()) is not None:
+        take(partial(loop.call_soon_threadsafe, interrupt))
     try:
         yield
     finally:

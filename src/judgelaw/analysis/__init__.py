@@ -11,20 +11,17 @@ from judgelaw.analysis.complete_analysis import (
     make_tables,
 )
 from judgelaw.analysis.component_tables import Context
+from judgelaw.analysis.facet_values import ItemValues, OrderDirection, PromptDistances, PromptLean
 from judgelaw.analysis.outcomes import coverage, position_choices
 from judgelaw.analysis.values import (
     Analysis,
     Component,
     Components,
     Identity,
-    ItemValues,
     JudgeAnalysis,
     Key,
     LargestComponent,
-    OrderDirection,
     OtherMetric,
-    PromptDistances,
-    PromptLean,
     Settings,
     Table,
 )

@@ -2,25 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from math import isfinite
 from typing import Any
 
-import numpy as np
-
+from judgelaw.analysis.facet_values import ItemValues
 from judgelaw.analysis.values import (
     Analysis,
     Component,
     Components,
-    ItemValues,
     JudgeAnalysis,
     LargestComponent,
     Table,
 )
 from judgelaw.diagnose import Finding
 from judgelaw.estimate import COMPONENTS
+from judgelaw.frames import plain
 from judgelaw.uncertainty import PermutationTest
 
-SCHEMA = "judgelaw.analysis/1"
+SCHEMA = Analysis.schema
 
 
 def encode(analysis: Analysis) -> dict[str, Any]:
@@ -38,12 +36,18 @@ def encode(analysis: Analysis) -> dict[str, Any]:
     document["tables"] = {name: _table(t) for name, t in analysis.tables.items()}
     document["left_out"] = dict(analysis.left_out)
     document["warnings"] = list(analysis.warnings)
-    plain: dict[str, Any] = _plain(document)
-    return plain
+    encoded: dict[str, Any] = plain(document)
+    return encoded
 
 
 def _judges(judges: Mapping[str, JudgeAnalysis]) -> dict[str, Any]:
     return {name: _judge(j) for name, j in judges.items()}
+
+
+def encode_judge(j: JudgeAnalysis) -> dict[str, Any]:
+    """Return what the document holds of one judge, as plain values."""
+    encoded: dict[str, Any] = plain(_judge(j))
+    return encoded
 
 
 def _judge(j: JudgeAnalysis) -> dict[str, Any]:
@@ -112,16 +116,3 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _table(table: Table) -> dict[str, Any]:
     return {"title": table.title, "columns": table.columns, "rows": table.rows}
-
-
-def _plain(value: Any) -> Any:
-    """Turn tuples and arrays into lists, and numbers that are not finite into None."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _plain(v) for key, v in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value

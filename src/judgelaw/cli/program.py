@@ -11,7 +11,7 @@ import click
 
 import judgelaw
 from judgelaw.cli.terminal import echo, say
-from judgelaw.errors import JudgelawError, storage_error
+from judgelaw.errors import IncompleteDesignError, JudgelawError, TableError, storage_error
 
 # name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
 # with a trailing underscore where the name is a Python keyword; its command object is `command`.
@@ -93,7 +93,7 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         )
         return INTERRUPTED
     except JudgelawError as error:
-        say(f"judgelaw: {error}", err=True)
+        say(f"judgelaw: {error}{_in_options(error)}", err=True)
         return error.exit_code
     except BrokenPipeError:
         # The reader (`| head`) has what it wanted; Python would complain again on closing stdout.
@@ -108,6 +108,15 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         return BUG
     # A command may return an exit code (a gate that failed); everything else is done.
     return result if isinstance(result, int) else OK
+
+
+def _in_options(error: JudgelawError) -> str:
+    """Name the option of the command line where a message speaks Python."""
+    if isinstance(error, IncompleteDesignError) and "incomplete=" in str(error):
+        return " (here: --incomplete drop)"
+    if isinstance(error, TableError) and "columns={" in str(error):
+        return " (here: --columns PART=NAME)"
+    return ""
 
 
 def _place(error: Exception) -> str:

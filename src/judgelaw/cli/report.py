@@ -6,14 +6,14 @@ import click
 
 from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
 from judgelaw.cli.terminal import echo, progress
-from judgelaw.errors import InputError
 from judgelaw.runs import (
-    REPORT,
     Reading,
-    Source,
     analyze_shown,
+    check_target,
+    list_sums,
     page_shown,
     read_source,
+    report_target,
     write_page,
 )
 
@@ -61,8 +61,8 @@ def command(
     The page needs no network, no server and no JavaScript, and holds everything that it shows.
     """
     calls = read_source(source, reading)
-    target = output or _default(source, calls)
-    _check_folder(target)
+    target = output or report_target(source, calls)
+    check_target(target)
     analysis = analyze_shown(calls, progress, draws=draws, seed=seed, permutations=permutations)
     name = title or Path(source).name
     write_page(target, page_shown(analysis, calls, progress, title=name, check=check))
@@ -75,29 +75,4 @@ def command(
         echo(f"{len(files)} files in {figures_folder}", err=True)
         written += files
     if calls.run is not None:
-        _list_sums(calls.run, written)
-
-
-def _list_sums(run: Path, written: list[Path]) -> None:
-    """Enter what was written into a run folder in its SHA256SUMS, as `verify` expects."""
-    from judgelaw.study import write_sums
-
-    root = run.resolve()
-    inside = [path.resolve() for path in written if path.resolve().is_relative_to(root)]
-    if inside:
-        write_sums(run, [str(path.relative_to(root)) for path in inside])
-
-
-def _default(source: str, calls: Source) -> Path:
-    if calls.run is not None:
-        return calls.run / REPORT
-    path = Path(source)
-    if path.is_file():
-        return path.with_name(path.name.split(".")[0] + ".html")
-    return Path(REPORT)
-
-
-def _check_folder(target: Path) -> None:
-    """Refuse a page that could not be written, before the work that would be lost with it."""
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {target}: {target.parent} is no folder; make it first")
+        list_sums(calls.run, written)

@@ -1,20 +1,19 @@
 """What commands share: JSON out, a table on the terminal, and progress for what takes long."""
 
 import json
-import math
 import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from judgelaw.errors import writing
+from judgelaw.frames import plain
 from judgelaw.words import visible, visible_json
 
 _PATIENCE_S = 2.0
@@ -26,19 +25,6 @@ _UNBOUNDED = 10_000
 
 _SHORT = 20
 """Longer cells are words, which may be folded."""
-
-
-def plain(value: Any) -> Any:
-    """Turn frozen values into what JSON can hold; a number that does not exist becomes null."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def write_json(value: Any, target: str) -> None:

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
         REPORT,
         analyze_source,
         check_source,
-        gate,
         report_page,
         write_page,
     )
@@ -23,20 +22,24 @@ if TYPE_CHECKING:
         hand_over_study,
         page_shown,
     )
+    from judgelaw.runs.from_python import audit, audit_async
+    from judgelaw.runs.front import (
+        analyze,
+        check_target,
+        compare,
+        gate,
+        list_sums,
+        report,
+        report_target,
+    )
+    from judgelaw.runs.planning import Plan, duration, plan
     from judgelaw.runs.run import Run, RunStatus
-    from judgelaw.runs.source import Reading, Source, read_source
+    from judgelaw.runs.source import Reading, Source, Which, compared, read_source, source_of
 else:
     __getattr__ = lazy(
         __name__,
         {
-            "answers": (
-                "REPORT",
-                "analyze_source",
-                "check_source",
-                "gate",
-                "report_page",
-                "write_page",
-            ),
+            "answers": ("REPORT", "analyze_source", "check_source", "report_page", "write_page"),
             "auditing": (
                 "ANALYSIS",
                 "Audited",
@@ -47,15 +50,19 @@ else:
                 "hand_over_study",
                 "page_shown",
             ),
-            "run": (
-                "Run",
-                "RunStatus",
+            "from_python": ("audit", "audit_async"),
+            "front": (
+                "analyze",
+                "check_target",
+                "compare",
+                "gate",
+                "list_sums",
+                "report",
+                "report_target",
             ),
-            "source": (
-                "Reading",
-                "Source",
-                "read_source",
-            ),
+            "planning": ("Plan", "duration", "plan"),
+            "run": ("Run", "RunStatus"),
+            "source": ("Reading", "Source", "Which", "compared", "read_source", "source_of"),
         },
     )
 
@@ -63,20 +70,34 @@ __all__ = [
     "ANALYSIS",
     "REPORT",
     "Audited",
+    "Plan",
     "Reading",
     "Run",
     "RunStatus",
     "Shown",
     "Source",
+    "Which",
     "acquire_study",
+    "analyze",
     "analyze_shown",
     "analyze_source",
+    "audit",
+    "audit_async",
     "audit_study",
     "check_source",
+    "check_target",
+    "compare",
+    "compared",
+    "duration",
     "gate",
     "hand_over_study",
+    "list_sums",
     "page_shown",
+    "plan",
     "read_source",
+    "report",
     "report_page",
+    "report_target",
+    "source_of",
     "write_page",
 ]

@@ -14,7 +14,7 @@ from judgelaw.runs.source import Source, read_source
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.analysis import Analysis
-    from judgelaw.study import FrozenRun, LoadedStudy
+    from judgelaw.study import FrozenRun, LoadedStudy, StudyLike
 
 RESULTS = "results"
 ANALYSIS = f"{RESULTS}/analysis.json"
@@ -62,7 +62,9 @@ class Audited:
     analysis: "Analysis"
 
 
-def audit_study(study: Path, out: Path | None = None, *, shown: Shown | None = None) -> Audited:
+def audit_study(
+    study: "StudyLike", out: Path | None = None, *, shown: Shown | None = None
+) -> Audited:
     """Freeze, acquire, analyse and report; a study that was interrupted goes on.
 
     Writes results/analysis.json, tables/ and report.html into the run folder.
@@ -79,7 +81,7 @@ def audit_study(study: Path, out: Path | None = None, *, shown: Shown | None = N
     return Audited(run=acquired.path, analysis=_analyse(acquired.path, shown.bar))
 
 
-def _refuse_one_repeat(study: Path, out: Path | None) -> None:
+def _refuse_one_repeat(study: "StudyLike", out: Path | None) -> None:
     """Refuse before the first call what could not be analysed after the last."""
     from judgelaw.study import RECORD, load_study, open_run
 
@@ -101,7 +103,7 @@ def _refuse_one_repeat(study: Path, out: Path | None) -> None:
             raise loaded.error(
                 ("layers", place, "repeats") if own else ("repeats",),
                 f"{rule}; set 2 or more, 4 for intervals, or ask without an analysis: "
-                f"`judgelaw run {study}`",
+                f"`judgelaw run {loaded.path}`",
             )
 
 
@@ -130,7 +132,7 @@ def _analyse(run: Path, bar: OpenBar) -> "Analysis":
 
 
 def acquire_study(
-    study: Path,
+    study: "StudyLike",
     out: Path | None,
     *,
     shown: Shown,
@@ -171,7 +173,9 @@ def acquire_study(
         )
 
 
-def hand_over_study(study: Path, out: Path | None, ledger: str, bar: OpenBar) -> "Acquisition":
+def hand_over_study(
+    study: "StudyLike", out: Path | None, ledger: str, bar: OpenBar
+) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
@@ -180,7 +184,7 @@ def hand_over_study(study: Path, out: Path | None, ledger: str, bar: OpenBar) ->
     return acquire_shared(freeze_study(study, out, bar), address, ask=False)
 
 
-def freeze_study(study: Path, out: Path | None, bar: OpenBar) -> "FrozenRun":
+def freeze_study(study: "StudyLike", out: Path | None, bar: OpenBar) -> "FrozenRun":
     """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
     from judgelaw.study import blocks, freeze, load_study, survey
 

@@ -84,6 +84,10 @@ class Run:
     def _frozen(self) -> FrozenRun:
         return open_run(self.path)
 
+    def __fspath__(self) -> str:
+        """Let a run stand wherever the path of a run may stand."""
+        return str(self.path)
+
     @property
     def name(self) -> str:
         """The name of the study."""

@@ -3,7 +3,7 @@
 from judgelaw.study.blueprint import Block, blocks, survey
 from judgelaw.study.freezing import Preview, extend, freeze, preview
 from judgelaw.study.items import Item
-from judgelaw.study.loading import LoadedStudy, load_study
+from judgelaw.study.loading import LoadedStudy, StudyLike, load_study
 from judgelaw.study.manifest import (
     ITEMS,
     LABELS,
@@ -41,6 +41,7 @@ __all__ = [
     "Preview",
     "Requests",
     "Study",
+    "StudyLike",
     "Template",
     "Transport",
     "blocks",
