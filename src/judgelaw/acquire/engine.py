@@ -1,6 +1,7 @@
 """The engine: one lane a judge, one session, one ledger; it never ends with unwritten replies."""
 
 import asyncio
+import logging
 import random
 import signal
 import time
@@ -26,6 +27,7 @@ from judgelaw.ledger import Ending, Ledger, Record
 from judgelaw.study import FrozenRun
 from judgelaw.wire import Batch, BatchClient, JudgeSpec
 
+_LOG = logging.getLogger(__name__)
 GRACE_S = 15.0
 _TICK_S = 0.25
 
@@ -70,6 +72,8 @@ async def drive(
     effects = effects or real_effects()
     totals = {name: ledger.totals(name) for name in frozen.judges}
     pending = {name: spec for name, spec in frozen.judges.items() if totals[name].open}
+    for name, found in totals.items():
+        _LOG.info("%s: %s of %s calls are open", name, found.open, found.planned)
     purse = open_purse(frozen.study.budget, frozen.judges, totals)
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from judgelaw.cli.terminal import echo, progress
+from judgelaw.cli.terminal import echo, is_quiet, progress
 from judgelaw.errors import InputError
 from judgelaw.runs import Reading
 
@@ -48,8 +48,10 @@ def require_folder(run: Path) -> None:
 
 def observer() -> "AbstractContextManager[Observer]":
     """Open what shows the calls of a run: a bar on a terminal, plain lines elsewhere."""
-    from judgelaw.acquire import Bar, PlainLines
+    from judgelaw.acquire import Bar, PlainLines, Silent
 
+    if is_quiet():
+        return nullcontext(Silent())
     return Bar(sys.stderr) if sys.stderr.isatty() else nullcontext(PlainLines(sys.stderr))
 
 

@@ -23,6 +23,9 @@ _LINE_EVERY_S = 5.0
 
 _UNBOUNDED = 10_000
 
+QUIET = "judgelaw.quiet"
+"""Where the context of a command holds whether nothing beside the answer is wanted."""
+
 _SHORT = 20
 """Longer cells are words, which may be folded."""
 
@@ -41,8 +44,17 @@ def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print to the terminal, with nothing in it that a terminal would obey.
 
     Whatever a provider, an item or a file name says goes through here, or through `show_table`.
+    What a command says on stderr is beside its answer: `-q` leaves it out.
     """
+    if err and is_quiet():
+        return
     click.echo(visible(str(text)), err=err, nl=nl)
+
+
+def is_quiet() -> bool:
+    """Whether the command that runs was told to say nothing beside its answer."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET))
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -102,7 +114,8 @@ def progress(
 
     After two seconds a bar appears on stderr, or a plain line every five where it is no terminal.
     """
-    reporter = _Bar(what, total) if sys.stderr.isatty() else _Lines(what, total)
+    bar = sys.stderr.isatty() and not is_quiet()
+    reporter = _Bar(what, total) if bar else _Lines(what, total)
     start = clock()
     done = 0
 

@@ -149,7 +149,7 @@ def order_minus_call(corpus: Corpus, by: Resampling) -> Values:
     yield {}, {"band": (float(bands.low[0]), float(bands.high[0]))}
 
 
-def _macros(tensor: VerdictTensor | None) -> dict[int, Decomposition]:
+def _macros(tensor: VerdictTensor | None) -> dict[int, Decomposition[float]]:
     if tensor is None:
         return {}
     return {R: decompose(tensor.prefix(R)).macro() for R in _DEPTHS}

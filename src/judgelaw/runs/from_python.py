@@ -19,7 +19,7 @@ from judgelaw.runs.run import Run
 from judgelaw.study import StudyLike
 
 T = TypeVar("T")
-_log = logging.getLogger("judgelaw")
+_LOG = logging.getLogger(__name__)
 
 
 def audit(
@@ -88,13 +88,13 @@ def _shown() -> Shown:
             return Bar(sys.stderr)
         return nullcontext(PlainLines(sys.stderr) if "ipykernel" in sys.modules else Silent())
 
-    return Shown(bar=_logged, observer=observer, say=_log.info)
+    return Shown(bar=_logged, observer=observer, say=_LOG.info)
 
 
 @contextmanager
 def _logged(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Tell the log when work of known length begins."""
-    _log.debug("%s: %s steps", what, total)
+    _LOG.debug("%s: %s steps", what, total)
     yield lambda _: None
 
 
