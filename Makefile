@@ -26,6 +26,7 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+	$(BIN)/basedpyright -p tests/typing
 
 imports: $(READY)
 	$(BIN)/lint-imports --no-cache

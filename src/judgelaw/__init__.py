@@ -5,39 +5,41 @@
     analysis = jl.analyze("calls.csv.gz")
     jl.gate("calls.csv.gz", {"prompt": 0.02}).verdict
 
-`__init__.pyi` lists the public names, one line each, for type checkers and for this module. A name
-loads when it is first used, so that `import judgelaw` and `judgelaw --help` are immediate.
+Names load when they are first used, so that `import judgelaw` and `judgelaw --help` are immediate.
 """
 
-from functools import cache
-from importlib import import_module
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from judgelaw import doors
+from judgelaw import errors as errors
 
 __version__ = "0.1.0"
 
+if TYPE_CHECKING:
+    # The front door: one line for each public name, with the room that it is in.
+    from judgelaw.analysis import (
+        Analysis as Analysis,
+        Comparison as Comparison,
+    )
+    from judgelaw.errors import JudgelawError as JudgelawError
+    from judgelaw.estimate import (
+        Decomposition as Decomposition,
+        decompose as decompose,
+    )
+    from judgelaw.first_release import *  # noqa: F403 - they keep importing, unlisted
+    from judgelaw.runs import (
+        Plan as Plan,
+        Run as Run,
+        analyze as analyze,
+        audit as audit,
+        audit_async as audit_async,
+        compare as compare,
+        gate as gate,
+        plan as plan,
+        report as report,
+    )
+    from judgelaw.tensor import VerdictTensor as VerdictTensor
+    from judgelaw.uncertainty import Gate as Gate
+else:
+    from judgelaw.doors import front
 
-@cache
-def _names() -> dict[str, str]:
-    """Return the public names with their homes."""
-    return doors.from_stub(Path(__file__).with_suffix(".pyi"))
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name, or one of the first release, when it is first asked for."""
-    if name == "__all__":
-        return sorted(_names())
-    if name.startswith("_"):
-        raise AttributeError(f"module 'judgelaw' has no attribute {name!r}")
-    if name in _names():
-        value = doors.opened(_names()[name], name)
-        globals()[name] = value
-        return value
-    return getattr(import_module("judgelaw.first_release"), name)
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return [*sorted(_names()), "__version__"]
+    __getattr__, __dir__ = front(__name__, beside=("errors", "__version__"))

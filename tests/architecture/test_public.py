@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import judgelaw
-from judgelaw import doors, errors
+from judgelaw import errors
 from judgelaw.cli.program import cli
 
 SRC = Path(judgelaw.__file__).parent
@@ -26,14 +27,13 @@ FIRST_RELEASE = {
 ROOMS = ("analysis", "decide", "estimate", "replication", "tables", "uncertainty", "worlds")
 
 
-def test_every_line_of_the_stub_is_a_name_that_loads_from_its_home():
-    names = doors.from_stub(SRC / "__init__.pyi")
-    assert list(judgelaw.__all__) == sorted(names)
+def test_every_listed_name_loads():
+    names = judgelaw.__all__
+    assert len(set(names)) == len(names)
     assert set(dir(judgelaw)) == {*names, "__version__"}
-    for name, home in names.items():
-        value = getattr(judgelaw, name)
-        assert value is getattr(sys.modules[home], name)
-    assert judgelaw.plan.__name__ == "plan", "a function, and no module of the first release"
+    for name in names:
+        assert getattr(judgelaw, name).__name__.endswith(name)
+    assert callable(judgelaw.plan), "a function, and no module of the first release"
 
 
 def test_what_is_listed_is_short():
@@ -72,10 +72,29 @@ def test_every_error_is_offered_by_its_module_and_by_the_first_release():
 
 
 def test_the_package_only_reexports():
-    """`__init__` defines no behaviour of its own beyond lazy loading."""
+    """`__init__` defines no behaviour of its own; `doors` loads what it names."""
     source = (SRC / "__init__.py").read_text()
-    assert source.count("\ndef ") == 3
-    assert "\nclass " not in source
+    assert "def " not in source
+    assert "class " not in source
+
+
+def test_lazy_names_load_from_an_archive(tmp_path):
+    """A door reads its own source, which a zip has no file for."""
+    archive = tmp_path / "judgelaw.zip"
+    with zipfile.ZipFile(archive, "w") as z:
+        for path in SRC.rglob("*.py"):
+            z.write(path, Path("judgelaw") / path.relative_to(SRC))
+    code = (
+        f"import sys; sys.path.insert(0, {str(archive)!r}); import judgelaw\n"
+        "from judgelaw.runs import Reading\n"
+        "print(judgelaw.__file__, judgelaw.TableError.__name__, Reading.__module__)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    where, error, home = run.stdout.split()
+    assert where.startswith(str(archive))
+    assert (error, home) == ("TableError", "judgelaw.runs.source")
 
 
 def test_importing_loads_nothing_heavy():

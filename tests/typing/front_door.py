@@ -1,6 +1,7 @@
 """Every public name, used as a typed program would use it: mypy and pyright read this file.
 
-It is never run. `assert_type` says what a reader of a signature may rely on.
+It is never run. `assert_type` says what a reader of a signature may rely on. Wrong use is marked
+as wrong, and a mark that a checker does not need is an error: so wrong use is found.
 """
 
 from pathlib import Path
@@ -78,3 +79,11 @@ def failures() -> int:
     except jl.JudgelawError as error:
         return error.exit_code
     return len(jl.__version__)
+
+
+def wrong_use() -> None:
+    jl.gate("calls.csv", {"prompt": "low"})  # type: ignore[dict-item]
+    jl.analyze("calls.csv", design="survey")  # type: ignore[arg-type]
+    jl.analyze("calls.csv", jugde="a")  # type: ignore[call-arg]
+    text: str = jl.decompose([[[[2, 0]]]]).macro().prompt  # type: ignore[assignment]
+    jl.nothing(text)  # type: ignore[attr-defined]

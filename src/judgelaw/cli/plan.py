@@ -108,7 +108,7 @@ def command(
         component=component,
         items=scope,
         latency_s=latency_s,
-        bar=progress,
+        progress=progress,
     )
     if json_file is not None:
         write_json(planned.to_json(), json_file)

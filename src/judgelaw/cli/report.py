@@ -8,13 +8,11 @@ from judgelaw.cli.options import examples, permutations_option, resampling_optio
 from judgelaw.cli.terminal import echo, progress
 from judgelaw.runs import (
     Reading,
-    analyze_shown,
+    analyze_source,
     check_target,
-    list_sums,
-    page_shown,
     read_source,
     report_target,
-    write_page,
+    write_report,
 )
 
 
@@ -63,16 +61,15 @@ def command(
     calls = read_source(source, reading)
     target = output or report_target(source, calls)
     check_target(target)
-    analysis = analyze_shown(calls, progress, draws=draws, seed=seed, permutations=permutations)
-    name = title or Path(source).name
-    write_page(target, page_shown(analysis, calls, progress, title=name, check=check))
+    analysis = analyze_source(
+        calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+    )
+    write_report(analysis, calls, target, title=title, check=check, progress=progress)
     echo(str(target))
-    written = [target]
     if figures_folder is not None:
         from judgelaw.page import figures, write_figures
 
         files = write_figures(figures(analysis, calls.tensors), figures_folder)
         echo(f"{len(files)} files in {figures_folder}", err=True)
-        written += files
-    if calls.run is not None:
-        list_sums(calls.run, written)
+        if calls.folder is not None:
+            calls.folder.enter_sums(files)

@@ -6,98 +6,40 @@ from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
     from judgelaw.runs.answers import (
-        REPORT,
-        analyze_source,
-        check_source,
-        report_page,
-        write_page,
+        REPORT as REPORT,
+        analyze_source as analyze_source,
+        check_source as check_source,
+        report_page as report_page,
+        write_page as write_page,
+        write_report as write_report,
     )
     from judgelaw.runs.auditing import (
-        ANALYSIS,
-        Audited,
-        Shown,
-        acquire_study,
-        analyze_shown,
-        audit_study,
-        hand_over_study,
-        page_shown,
+        ANALYSIS as ANALYSIS,
+        Audited as Audited,
+        Shown as Shown,
+        acquire_study as acquire_study,
+        audit_study as audit_study,
+        hand_over_study as hand_over_study,
     )
-    from judgelaw.runs.from_python import audit, audit_async
+    from judgelaw.runs.folder import RunFolder as RunFolder
+    from judgelaw.runs.from_python import audit as audit, audit_async as audit_async
     from judgelaw.runs.front import (
-        analyze,
-        check_target,
-        compare,
-        gate,
-        list_sums,
-        report,
-        report_target,
+        analyze as analyze,
+        check_target as check_target,
+        compare as compare,
+        gate as gate,
+        report as report,
+        report_target as report_target,
     )
-    from judgelaw.runs.planning import Plan, duration, plan
-    from judgelaw.runs.run import Run, RunStatus
-    from judgelaw.runs.source import Reading, Source, Which, compared, read_source, source_of
+    from judgelaw.runs.planning import Plan as Plan, duration as duration, plan as plan
+    from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
+    from judgelaw.runs.source import (
+        Reading as Reading,
+        Source as Source,
+        Which as Which,
+        compared as compared,
+        read_source as read_source,
+        source_of as source_of,
+    )
 else:
-    __getattr__ = lazy(
-        __name__,
-        {
-            "answers": ("REPORT", "analyze_source", "check_source", "report_page", "write_page"),
-            "auditing": (
-                "ANALYSIS",
-                "Audited",
-                "Shown",
-                "acquire_study",
-                "analyze_shown",
-                "audit_study",
-                "hand_over_study",
-                "page_shown",
-            ),
-            "from_python": ("audit", "audit_async"),
-            "front": (
-                "analyze",
-                "check_target",
-                "compare",
-                "gate",
-                "list_sums",
-                "report",
-                "report_target",
-            ),
-            "planning": ("Plan", "duration", "plan"),
-            "run": ("Run", "RunStatus"),
-            "source": ("Reading", "Source", "Which", "compared", "read_source", "source_of"),
-        },
-    )
-
-__all__ = [
-    "ANALYSIS",
-    "REPORT",
-    "Audited",
-    "Plan",
-    "Reading",
-    "Run",
-    "RunStatus",
-    "Shown",
-    "Source",
-    "Which",
-    "acquire_study",
-    "analyze",
-    "analyze_shown",
-    "analyze_source",
-    "audit",
-    "audit_async",
-    "audit_study",
-    "check_source",
-    "check_target",
-    "compare",
-    "compared",
-    "duration",
-    "gate",
-    "hand_over_study",
-    "list_sums",
-    "page_shown",
-    "plan",
-    "read_source",
-    "report",
-    "report_page",
-    "report_target",
-    "source_of",
-    "write_page",
-]
+    __getattr__, __dir__ = lazy(__name__)

@@ -11,15 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from judgelaw.errors import InputError
-from judgelaw.runs.answers import (
-    REPORT,
-    Progress,
-    analyze_source,
-    check_source,
-    report_page,
-    write_page,
-)
+from judgelaw.runs.answers import REPORT, analyze_source, check_source, write_report
 from judgelaw.runs.source import Source, Which, compared, source_of
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Comparison
@@ -35,7 +29,7 @@ def analyze(
     level: float = 0.95,
     threshold: float | None = None,
     roles: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
     **which: Unpack[Which],
 ) -> "Analysis":
     """Split the disagreement of every judge into dice, prompt, answer order and interaction.
@@ -49,7 +43,7 @@ def analyze(
         level: coverage of bands and intervals.
         threshold: prompt component above which a judge is flagged in the ranking of judges.
         roles: role of each layer, where its name does not say it.
-        progress: called with what is going on, the steps done, and all steps.
+        progress: opens what shows a piece of work, given its name and its size.
         which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
@@ -129,8 +123,7 @@ def compare(
     >>> jl.compare({"a": a, "b": b}, draws=200).judges
     ('a', 'b')
     """
-    from judgelaw.analysis import compare as compare_tensors
-    from judgelaw.analysis import draws_for
+    from judgelaw.analysis import compare as compare_tensors, draws_for
 
     if not xs:
         raise InputError("nothing to compare: give two runs, tables or tensors, or one of several")
@@ -174,11 +167,7 @@ def report(
     target = report_target(x, calls) if path is None else Path(path)
     check_target(target)
     analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
-    named = Path(x).name if isinstance(x, str | PathLike) else "judges"
-    write_page(target, report_page(analysis, calls, title=title or named))
-    if calls.run is not None:
-        list_sums(calls.run, [target])
-    return target
+    return write_report(analysis, calls, target, title=title)
 
 
 def report_target(x: Any, calls: Source) -> Path:
@@ -194,13 +183,3 @@ def check_target(target: Path) -> None:
     """Refuse a page that could not be written, before the work that would be lost with it."""
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: {target.parent} is no folder; make it first")
-
-
-def list_sums(run: Path, written: Iterable[Path]) -> None:
-    """Enter what was written into a run folder in its SHA256SUMS, as `verify` expects."""
-    from judgelaw.study import write_sums
-
-    root = run.resolve()
-    inside = [path.resolve() for path in written if path.resolve().is_relative_to(root)]
-    if inside:
-        write_sums(run, [str(path.relative_to(root)) for path in inside])

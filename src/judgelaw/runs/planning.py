@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from judgelaw.decide import Outlook, Promise, Sizes, Workload
 from judgelaw.errors import InputError
 from judgelaw.frames import Result, plain
-from judgelaw.runs.auditing import OpenBar, no_bar
 from judgelaw.runs.source import source_of
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.estimate import Design
@@ -132,7 +132,7 @@ def plan(
     component: str = "prompt",
     items: "Scope" = "fixed",
     latency_s: float = _LATENCY_S,
-    bar: OpenBar = no_bar,
+    progress: Progress = unseen,
 ) -> Plan:
     """Return what a study costs, and how narrow each interval will be; nothing is sent.
 
@@ -148,7 +148,7 @@ def plan(
         items: whether it is about the items asked ("fixed") or about new ones like them ("new"),
             which needs a pilot.
         latency_s: seconds that one call takes.
-        bar: opens a bar for work of known length.
+        progress: opens what shows a piece of work, given its name and its size.
     """
     from judgelaw.study import load_study, preview
 
@@ -160,7 +160,7 @@ def plan(
     seen = preview(load_study(study))
     asked = None if half_width is None else (component, half_width, items)
     outlook, words = _outlook(seen, pilot, law, assurance)
-    return _planned(seen, outlook, words, asked=asked, latency_s=latency_s, bar=bar)
+    return _planned(seen, outlook, words, asked=asked, latency_s=latency_s, progress=progress)
 
 
 def _planned(
@@ -170,12 +170,12 @@ def _planned(
     *,
     asked: "tuple[str, float, Scope] | None",
     latency_s: float,
-    bar: OpenBar,
+    progress: Progress,
 ) -> Plan:
     block = seen.planned[0]
     items = max(len(block.items) for block in seen.planned)
     depth = max(seen.run.study.streams[0].repeats or 0, min(_DEPTHS))
-    promises, wanted = _promised(outlook, items, depth, asked=asked, bar=bar)
+    promises, wanted = _promised(outlook, items, depth, asked=asked, progress=progress)
     return Plan(
         study=seen.run.study.name,
         calls=seen.run.count,
@@ -265,7 +265,7 @@ def _promised(
     depth: int,
     *,
     asked: "tuple[str, float, Scope] | None",
-    bar: OpenBar,
+    progress: Progress,
 ) -> tuple[tuple[Promise, ...], Sizes | None]:
     """Return the promises of the study's size, and what a wanted width takes."""
     from judgelaw.estimate import COMPONENTS
@@ -274,7 +274,7 @@ def _promised(
     scopes: list[Scope] = ["fixed", "new"] if outlook.source == "pilot" else ["fixed"]
     total = outlook.studies * (len(depths) + (_SEARCHES if asked else 0))
     wanted = None
-    with bar("Simulating studies", total) as advance:
+    with progress("Simulating studies", total) as advance:
         if asked is not None:
             component, half_width, scope = asked
             wanted = outlook.sizes_for(
