@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
-from judgelaw.cli.terminal import echo, progress
+from judgelaw.cli.terminal import echo, progress, say
 from judgelaw.runs import (
     Reading,
     analyze_source,
@@ -18,7 +18,7 @@ from judgelaw.runs import (
 
 @click.command(
     epilog=examples(
-        "judgelaw report runs/my-study",
+        "judgelaw report runs/my-study --open",
         "judgelaw report calls.csv.gz -o report.html --figures figures/",
     )
 )
@@ -41,6 +41,7 @@ from judgelaw.runs import (
 @source_options
 @resampling_options
 @permutations_option
+@click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
 @click.option("--verify", "check", is_flag=True, help="Verify the run first, and show the checks.")
 def command(
     *,
@@ -53,6 +54,7 @@ def command(
     seed: int | None,
     permutations: int | None,
     check: bool,
+    show: bool,
 ) -> None:
     """Write one HTML page: the answer, its intervals, every item, what to do.
 
@@ -66,6 +68,8 @@ def command(
     )
     write_report(analysis, calls, target, title=title, check=check, progress=progress)
     echo(str(target))
+    if show:
+        _open(target)
     if figures_folder is not None:
         from judgelaw.page import figures, write_figures
 
@@ -73,3 +77,11 @@ def command(
         echo(f"{len(files)} files in {figures_folder}", err=True)
         if calls.folder is not None:
             calls.folder.enter_sums(files)
+
+
+def _open(page: Path) -> None:
+    """Show the page in a browser; a machine that has none gets the page all the same."""
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        say(f"no browser was found: open {page} yourself", err=True)

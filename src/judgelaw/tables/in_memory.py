@@ -82,7 +82,7 @@ def _of_hugging_face(source: Any) -> Any:
             f"a {type(source).__name__} holds the splits {', '.join(map(str, source))}: pass one "
             f"of them, dataset[{next(iter(source), 'train')!r}]"
         )
-    if not hasattr(source, "with_format") or not hasattr(source, "__getitem__"):
+    if not hasattr(source, "__len__"):
         raise InputError(
             f"a {type(source).__name__} streams its rows: load the dataset without "
             "streaming=True, or pass list(dataset)"
