@@ -20,7 +20,11 @@ from judgelaw.analysis.facet_values import (
     PromptDistances as PromptDistances,
     PromptLean as PromptLean,
 )
-from judgelaw.analysis.outcomes import coverage as coverage, position_choices as position_choices
+from judgelaw.analysis.outcomes import (
+    count_outcomes as count_outcomes,
+    coverage as coverage,
+    position_choices as position_choices,
+)
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     Component as Component,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from judgelaw.cli.terminal import echo, is_quiet, progress
+from judgelaw.cli.terminal import CallBar, CallLines, echo, is_quiet, progress
 from judgelaw.errors import InputError
 from judgelaw.runs import Reading
 
@@ -36,7 +36,7 @@ def lease_option(words: str) -> Callable[[F], F]:
 
 
 def say(words: str) -> None:
-    """Tell on stderr what happens."""
+    """Print on stderr what happens."""
     echo(words, err=True)
 
 
@@ -48,11 +48,11 @@ def require_folder(run: Path) -> None:
 
 def observer() -> "AbstractContextManager[Observer]":
     """Open what shows the calls of a run: a bar on a terminal, plain lines elsewhere."""
-    from judgelaw.acquire import Bar, PlainLines, Silent
+    from judgelaw.acquire import Silent
 
     if is_quiet():
         return nullcontext(Silent())
-    return Bar(sys.stderr) if sys.stderr.isatty() else nullcontext(PlainLines(sys.stderr))
+    return CallBar(sys.stderr) if sys.stderr.isatty() else nullcontext(CallLines(sys.stderr))
 
 
 def on_terminal() -> "Shown":

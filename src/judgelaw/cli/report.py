@@ -1,5 +1,7 @@
 """`judgelaw report`: one page that a person understands in ten seconds."""
 
+import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import click
@@ -8,12 +10,16 @@ from judgelaw.cli.options import examples, permutations_option, resampling_optio
 from judgelaw.cli.terminal import echo, progress, say
 from judgelaw.runs import (
     Reading,
+    Source,
     analyze_source,
     check_target,
     read_source,
     report_target,
     write_report,
 )
+
+_MANY = 20_000
+"""From so many calls on the analysis takes longer than the start of a process that draws."""
 
 
 @click.command(
@@ -63,10 +69,11 @@ def command(
     calls = read_source(source, reading)
     target = output or report_target(source, calls)
     check_target(target)
-    analysis = analyze_source(
-        calls, draws=draws, seed=seed, permutations=permutations, progress=progress
-    )
-    write_report(analysis, calls, target, title=title, check=check, progress=progress)
+    with _drawing_ahead(calls):
+        analysis = analyze_source(
+            calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+        )
+        write_report(analysis, calls, target, title=title, check=check, progress=progress)
     echo(str(target))
     if show:
         _open(target)
@@ -77,6 +84,16 @@ def command(
         echo(f"{len(files)} files in {figures_folder}", err=True)
         if calls.folder is not None:
             calls.folder.enter_sums(files)
+
+
+def _drawing_ahead(calls: Source) -> AbstractContextManager[None]:
+    """Start the processes that draw while a long analysis runs; one core has none to spare."""
+    many = sum(int(tensor.counts.sum()) for tensor in calls.tensors.values()) >= _MANY
+    if not many or (os.cpu_count() or 1) == 1:
+        return nullcontext()
+    from judgelaw.page import drawing_ahead
+
+    return drawing_ahead()
 
 
 def _open(page: Path) -> None:

@@ -2,24 +2,25 @@
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from threading import Thread
 from typing import Any, Generic, TypeVar
 
-from judgelaw.acquire import TAKES_STOPPER, Bar, Observer, PlainLines, Silent, Stopper
+from judgelaw.acquire import TAKES_STOPPER, Silent, Stopper, Tally
 from judgelaw.errors import InputError
 from judgelaw.runs.auditing import Shown, audit_study
 from judgelaw.runs.run import Run
+from judgelaw.steps import unheard
 from judgelaw.study import StudyLike
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
+_EVERY_S = 5.0
 
 
 def audit(
@@ -81,21 +82,28 @@ def _audited(
 
 
 def _shown() -> Shown:
-    """Return who shows an audit: a bar on a terminal, lines in a notebook, always the log."""
+    """Return who shows an audit: the log."""
+    return Shown(bar=_logged, observer=lambda: nullcontext(_Counted()), say=_LOG.info)
 
-    def observer() -> AbstractContextManager[Observer]:
-        if sys.stderr.isatty():
-            return Bar(sys.stderr)
-        return nullcontext(PlainLines(sys.stderr) if "ipykernel" in sys.modules else Silent())
 
-    return Shown(bar=_logged, observer=observer, say=_LOG.info)
+class _Counted(Silent):
+    """Logs how many calls are done, now and then."""
+
+    def __init__(self) -> None:
+        self._last = -_EVERY_S
+
+    def show(self, tally: Tally, now: float) -> None:
+        """Log a line if it is time for one."""
+        if now - self._last >= _EVERY_S:
+            self._last = now
+            _LOG.info("%s of %s calls, %s failed attempts", tally.done, tally.planned, tally.failed)
 
 
 @contextmanager
 def _logged(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Tell the log when work of known length begins."""
+    """Tell the log when work of known size begins."""
     _LOG.debug("%s: %s steps", what, total)
-    yield lambda _: None
+    yield unheard
 
 
 class _Aside(Generic[T]):
