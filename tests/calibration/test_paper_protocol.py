@@ -89,9 +89,7 @@ def read_calls(path):
     found = {}
     for key, calls in streams.items():
         axes = [sorted({cell[axis] for cell in calls}) for axis in range(4)]
-        codes = [
-            calls[i, k, o, r] for i in axes[0] for k in axes[1] for o in axes[2] for r in axes[3]
-        ]
+        codes = [calls[cell] for cell in product(*axes)]
         found[key] = np.array(codes).reshape([len(axis) for axis in axes])
     return found
 
