@@ -14,10 +14,5 @@ from judgelaw.acquire.outputs import (
     with_parser as with_parser,
     write_results as write_results,
 )
-from judgelaw.acquire.progress import (
-    Bar as Bar,
-    Observer as Observer,
-    PlainLines as PlainLines,
-    Silent as Silent,
-)
+from judgelaw.acquire.progress import Observer as Observer, Silent as Silent, Tally as Tally
 from judgelaw.acquire.worker import acquire_shared as acquire_shared, work_on as work_on

@@ -97,7 +97,7 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         say(f"judgelaw: {error}", err=True)
         return error.exit_code
     except BrokenPipeError:
-        # The reader (`| head`) has what it wanted; Python would complain again on closing stdout.
+        # The reader (`| head`) has closed the pipe; Python would raise again on closing stdout.
         sys.stdout = None
         return OK
     except Exception as error:  # noqa: BLE001 - the last stop: what nobody foresaw is a bug

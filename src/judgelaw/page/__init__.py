@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         target as target,
         write_gate_file as write_gate_file,
     )
+    from judgelaw.page.drawing import drawing_ahead as drawing_ahead
     from judgelaw.page.explorer import (
         COMPLETION_CUT as COMPLETION_CUT,
         OPENS_WITH as OPENS_WITH,
