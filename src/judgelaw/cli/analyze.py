@@ -86,6 +86,10 @@ def command(
         show(analysis)
 
 
+_DRAWN = 4
+"""Where the interval of drawn prompts stands, after those of items."""
+
+
 def show(analysis: "Analysis") -> None:
     """Print the answer of every judge of the main layer: sentence, table, what to know."""
     from judgelaw.analysis import probe_sentence
@@ -97,7 +101,7 @@ def show(analysis: "Analysis") -> None:
         if judge.probes:
             say(probe_sentence([*judge.probes.values()]))
         echo()
-        show_table(_columns(analysis), _rows(judge), title=_title(judge))
+        show_table(_columns(analysis, judge), _rows(judge), title=_title(judge))
         echo()
         for line in _notes(judge):
             say(line)
@@ -121,20 +125,29 @@ def _title(judge: "JudgeAnalysis") -> str:
     return f"{judge.name}{where}: {design} x {depth} repeats, {judge.calls:,} calls"
 
 
-def _columns(analysis: "Analysis") -> list[str]:
+def _columns(analysis: "Analysis", judge: "JudgeAnalysis") -> list[str]:
     level = f"{100 * analysis.settings.level:g}%"
+    drawn = [] if judge.projection is None else [f"{level}, prompts like these"]
     return [
         "component",
         "estimate",
         f"{level}, items like these",
         f"{level}, these items",
+        *drawn,
         "plug-in",
         "share, these items",
     ]
 
 
 def _rows(judge: "JudgeAnalysis") -> list[list[str]]:
-    return [_row(_LABELS[name], c) for name, c in judge.components.items()]
+    rows = {name: _row(_LABELS[name], c) for name, c in judge.components.items()}
+    if (drawn := judge.projection) is not None:
+        # Of drawn prompts, and these items: what other prompts of the generator would have given.
+        known = drawn.low == drawn.low
+        for name, row in rows.items():
+            told = name == "prompt" and known
+            row.insert(_DRAWN, _pair((drawn.low, drawn.high)) if told else "-")
+    return list(rows.values())
 
 
 def _row(label: str, c: "Component") -> list[str]:
