@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from judgelaw.estimate import Decomposition, decompose
+    from judgelaw.judges import Call, RateLimited, Refused, Reply
     from judgelaw.runs import Run, RunStatus, gate
     from judgelaw.tensor import VerdictTensor
 
@@ -61,6 +62,10 @@ _HOME = {
     "Decomposition": "estimate",
     "decompose": "estimate",
     "gate": "runs",
+    "Call": "judges",
+    "RateLimited": "judges",
+    "Refused": "judges",
+    "Reply": "judges",
     "Run": "runs",
     "RunStatus": "runs",
     "VerdictTensor": "tensor",
@@ -100,6 +105,10 @@ __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estima
     "Decomposition",
     "decompose",
     "gate",
+    "Call",
+    "RateLimited",
+    "Refused",
+    "Reply",
     "Run",
     "RunStatus",
     "VerdictTensor",

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from judgelaw.errors import (
     ProviderRefusedError,
     RunError,
 )
+from judgelaw.judges import JudgeFunction
 from judgelaw.ledger import (
     LEDGER_NAME,
     Address,
@@ -151,6 +153,7 @@ def acquire(
     grace_s: float = GRACE_S,
     cancel_batches: bool = False,
     accept_loss: bool = False,
+    functions: Mapping[str, JudgeFunction] | None = None,
 ) -> Acquisition:
     """Ask every open call of a run, then write its tables and hashes.
 
@@ -178,6 +181,7 @@ def acquire(
             effects=effects,
             grace_s=grace_s,
             cancel_batches=cancel_batches,
+            functions=functions,
         )
         stops = asyncio.run(asking)
         totals, left = ledger.totals(), unread(frozen, ledger)

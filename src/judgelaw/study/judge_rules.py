@@ -37,7 +37,10 @@ _LONGEST_WORD = 24
 """Letters or digits in a row that still may be a word, a date or a name."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _TOLERANCE = 1e-9
-_LOCAL = ("embedded", "simulated")
+_LOCAL = ("embedded", "simulated", "python", "command")
+_UNNAMED = ("python", "command")
+"""Providers whose model need not be named."""
+_ONE_FORMAT = ("openai-chat", "anthropic", "simulated", "python", "command")
 _BATCHED = tuple(name for name, wire in WIRES.items() if wire.batches is not None)
 _RESERVED = {
     "model": "model",
@@ -56,6 +59,7 @@ def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]
     """Yield everything wrong with one judge."""
     for key, text in (
         *_address(judge),
+        *_model(judge),
         *_secrets(judge),
         *_headers(judge),
         *_body(judge),
@@ -83,6 +87,11 @@ def _address(judge: JudgeSpec) -> Found:
             yield ("base_url",), "missing, it is needed; write where the server is"
         return
     yield from _url(judge)
+
+
+def _model(judge: JudgeSpec) -> Found:
+    if not judge.model and judge.provider not in _UNNAMED:
+        yield ("model",), "missing, it is needed; add it"
 
 
 def _url(judge: JudgeSpec) -> Found:
@@ -199,6 +208,8 @@ def _provider_fields(judge: JudgeSpec, task: str) -> Found:
     own = {
         "embedded": ("grammar", "model_path", "n_parallel", "n_ctx", "threads", "prime"),
         "simulated": ("law",),
+        "python": ("call",),
+        "command": ("command", "mode"),
     }
     for provider, names in own.items():
         for name in names:
@@ -208,11 +219,11 @@ def _provider_fields(judge: JudgeSpec, task: str) -> Found:
     if judge.batch is not None and judge.provider not in _BATCHED:
         text = f"is an interface of {', '.join(_BATCHED)}; leave it out"
         yield ("batch",), text
-    if judge.wire is not None and judge.provider in ("openai-chat", "anthropic", "simulated"):
+    if judge.wire is not None and judge.provider in _ONE_FORMAT:
         yield ("wire",), f"provider {judge.provider} has one format; leave it out"
     if judge.provider not in PROVIDERS and judge.wire is None:
         yield ("wire",), "missing, a provider of another package needs it; name the body format"
-    if judge.provider == "embedded" and judge.wire in ("openai-completions", "simulated"):
+    if judge.provider == "embedded" and judge.wire not in (None, "openai-chat", "anthropic"):
         yield ("wire",), f"{judge.wire!r}, must be openai-chat or anthropic; choose one"
     if judge.provider == "simulated":
         yield from _law(judge.law, task)

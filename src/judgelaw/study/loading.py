@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from judgelaw.errors import StudyError
-from judgelaw.study.models import Study, expand
+from judgelaw.study.models import DERIVED, Study, expand
 from judgelaw.study.problems import (
     Document,
     Path,
@@ -26,6 +26,8 @@ from judgelaw.wire import ChatTemplate, JudgeSpec, sha256_hex
 
 _LARGEST = 2_000_000
 _ENTRY_KEYS = ("preset", "grid")
+_FOLDERS = ("python", "command")
+"""Providers whose code stands in the study's folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +95,7 @@ def _unknown_judge_keys(raw: dict[str, Any]) -> list[Problem]:
     Entries that expand are checked by pydantic once for each expansion; this looks at what was
     written, once.
     """
-    known = known_keys(("judges", 0), [Study]) - {"family", "contract"} | set(_ENTRY_KEYS)
+    known = known_keys(("judges", 0), [Study]) - set(DERIVED) | set(_ENTRY_KEYS)
     entries = raw.get("judges")
     return [
         Problem(path=("judges", place, key), text=unknown_key(key, known))
@@ -144,14 +146,16 @@ def _trim(path: Path, data: Any, kind: str) -> Path:
 
 
 def _with_models(study: Study, folder: FilePath) -> Study:
-    """Take the paths of embedded models from the study's folder, as every path of a study."""
-    judges = tuple(
-        judge
-        if judge.model_path is None
-        else judge.model_copy(update={"model_path": _from(folder, judge.model_path)})
-        for judge in study.judges
-    )
-    return study.model_copy(update={"judges": judges})
+    """Take the paths of embedded models, and code, from the study's folder."""
+    return study.model_copy(update={"judges": tuple(_placed(j, folder) for j in study.judges)})
+
+
+def _placed(judge: JudgeSpec, folder: FilePath) -> JudgeSpec:
+    if judge.provider in _FOLDERS:
+        return judge.model_copy(update={"folder": str(folder.absolute())})
+    if judge.model_path is not None:
+        return judge.model_copy(update={"model_path": _from(folder, judge.model_path)})
+    return judge
 
 
 def _from(folder: FilePath, given: str) -> str:

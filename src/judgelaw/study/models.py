@@ -70,7 +70,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 """The paper's four configurations. The three open models were rendered by a frozen local template:
 name the template file of the revision, or set `provider: openai-chat` to let the server render."""
 
-FIXED = ("name", "provider", "family", "contract", "api_key", "base_url", "headers", "price")
+DERIVED = ("family", "contract", "folder")
+"""Fields of a judge that nobody writes: they follow from the rest of the study."""
+FIXED = ("name", "provider", *DERIVED, "api_key", "base_url", "headers", "price")
 """Fields that a grid may not vary."""
 
 _MOST_CONTRACTS = 1_000
@@ -391,7 +393,7 @@ def study_schema() -> dict[str, Any]:
     schema = Study.model_json_schema(by_alias=True)
     definitions = schema["$defs"]
     judge = definitions["JudgeSpec"]
-    for name in ("family", "contract"):
+    for name in DERIVED:
         del judge["properties"][name]
     judge["properties"] = {
         "name": judge["properties"].pop("name"),
@@ -404,7 +406,12 @@ def study_schema() -> dict[str, Any]:
         **judge["properties"],
     }
     judge["required"] = ["name"]
-    judge["anyOf"] = [{"required": ["preset"]}, {"required": ["provider", "model"]}]
+    unnamed = {"properties": {"provider": {"enum": ["python", "command"]}}}
+    judge["anyOf"] = [
+        {"required": ["preset"]},
+        {"required": ["provider", "model"]},
+        {"required": ["provider"], **unnamed},
+    ]
     template = judge["properties"]["template"]
     template["anyOf"] = [_TEXT, *template["anyOf"]]
     transport = definitions["Transport"]["properties"]

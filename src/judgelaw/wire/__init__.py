@@ -62,7 +62,7 @@ from judgelaw.wire.reply import (
     read_status,
     said_in,
 )
-from judgelaw.wire.secrets import check_secrets, headers_for
+from judgelaw.wire.secrets import check_secrets, environment_secrets, headers_for
 from judgelaw.wire.wires import WIRES, decode, frame, request
 
 __all__ = [
@@ -112,6 +112,7 @@ __all__ = [
     "completions",
     "decode",
     "display",
+    "environment_secrets",
     "frame",
     "headers_for",
     "messages",

@@ -94,16 +94,24 @@ ParserSpec = Annotated[
 """A name (`first-line`, or an entry point of the group `judgelaw.parsers`) or one of the models."""
 
 
-PROVIDERS = ("openai-chat", "openai-completions", "anthropic", "embedded", "simulated")
+PROVIDERS = (
+    "openai-chat",
+    "openai-completions",
+    "anthropic",
+    "embedded",
+    "simulated",
+    "python",
+    "command",
+)
 """Built-in providers; an entry point of the group `judgelaw.judges` adds its own name."""
 
-Wire = Literal["openai-chat", "openai-completions", "anthropic", "simulated"]
+Wire = Literal["openai-chat", "openai-completions", "anthropic", "simulated", "python", "command"]
 SeedPolicy = Literal["sent", "logical", "none"]
 
 LITERAL = "literal:"
 """Declares that the value of a header is no secret. Runs frozen before have values without it."""
 
-AMENDABLE = ("base_url", "api_key", "headers", "price", "batch", "model_path")
+AMENDABLE = ("base_url", "api_key", "headers", "price", "batch", "model_path", "folder")
 """Fields that reach a judge without being part of what it is: they may change between sessions."""
 
 
@@ -217,6 +225,10 @@ class JudgeSpec(Model):
         content_filter: codes or words of a 400 reply that mean a filtered completion.
         batch: ask through the provider's batch interface.
         extra: further fields of the request body, sent as they are.
+        model: as the provider names it; empty where a function or a command has none.
+        call: the Python function that answers, `package.module:function`.
+        command, mode: the program that answers, by JSON lines or started once for every call.
+        folder: the folder of the study, where functions are looked for and commands run.
         family, contract: the judge that a `grid` expanded, and this one's levels.
     """
 
@@ -229,7 +241,12 @@ class JudgeSpec(Model):
         default_factory=dict,
         description="env:NAME for a secret, literal:TEXT for what everybody may read",
     )
-    model: str = Field(min_length=1)
+    model: str = ""
+    call: str | None = Field(default=None, description="package.module:function")
+    command: tuple[str, ...] | None = Field(
+        default=None, description="the program and its arguments, run in the study's folder"
+    )
+    mode: Literal["lines", "once"] = "lines"
     revision: str | None = None
     system: str | None = None
     template: ChatTemplate | None = None
@@ -252,6 +269,7 @@ class JudgeSpec(Model):
     n_ctx: PositiveInt = 4096
     threads: PositiveInt | None = None
     prime: bool = True
+    folder: str | None = None
     family: str | None = None
     contract: dict[str, str] = Field(default_factory=dict)
 

@@ -68,6 +68,9 @@ class FailureKind(StrEnum):
     ERROR_OBJECT = "error_object"
     TOO_LARGE = "too_large"
     INTERRUPTED = "interrupted"
+    RAISED = "raised"
+    CRASHED = "crashed"
+    UNUSABLE = "unusable"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
     BUSY = "busy"
@@ -101,6 +104,9 @@ _PERHAPS_ANSWERED = frozenset(
         FailureKind.NOT_JSON,
         FailureKind.TOO_LARGE,
         FailureKind.INTERRUPTED,
+        FailureKind.RAISED,
+        FailureKind.CRASHED,
+        FailureKind.UNUSABLE,
     }
 )
 

@@ -207,6 +207,19 @@ def read_secret(name: str, what: str) -> str:
     return value
 
 
+_SECRET_VARIABLE = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+
+
+def environment_secrets() -> Secrets:
+    """Return what the environment holds under the name of a key: a function may repeat it."""
+    values = [
+        value.strip()
+        for name, value in sorted(os.environ.items())
+        if _SECRET_VARIABLE.search(name) and len(value.strip()) >= _DISTINCT
+    ]
+    return Secrets.of(tuple(values))
+
+
 def check_secrets(spec: JudgeSpec) -> None:
     """Raise at once where a key that the judge needs is missing."""
     if spec.api_key_variable is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from judgelaw.errors import InputError
-from judgelaw.wire import anthropic, openai
+from judgelaw.wire import anthropic, local, openai
 from judgelaw.wire.chat_template import ChatRenderer
 from judgelaw.wire.form import Frame, WireFormat, dumps
 from judgelaw.wire.judge_spec import JudgeSpec
@@ -23,7 +23,7 @@ _SIMULATED = WireFormat(
     name="simulated", encode=openai.COMPLETIONS.encode, decode=openai.CHAT.decode
 )
 WIRES: dict[str, WireFormat] = {
-    wire.name: wire for wire in (*openai.WIRES, *anthropic.WIRES, _SIMULATED)
+    wire.name: wire for wire in (*openai.WIRES, *anthropic.WIRES, *local.WIRES, _SIMULATED)
 }
 """One file a provider: it offers its formats as `WIRES`, and is named here."""
 
@@ -61,8 +61,9 @@ def frame(judge: JudgeSpec) -> Frame:
     prompt: Callable[[str], str] = str
     if wire.rendered and judge.template is not None:
         prompt = ChatRenderer(judge.template, judge.system, judge.name)
+    named = dumps({"model": judge.model})[:-1] + before
     return Frame(
-        before=dumps({"model": judge.model})[:-1] + before,
+        before=named if judge.model else "{" + before.removeprefix(","),
         after=after + listed,
         prompt=prompt,
         sends_seed=judge.seed == "sent",
