@@ -123,6 +123,20 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             help="The alphabet. [default: the usual four, or what the table holds]",
         ),
         click.option(
+            "--positions",
+            metavar="A,B",
+            callback=_verdicts,
+            help="Verdicts are positions: the words for the answer shown first, shown second, and "
+            "for a tie if it has one. They become candidates by the order of each call.",
+        ),
+        click.option(
+            "--blank",
+            type=click.Choice(["error", "invalid", "drop"]),
+            default="error",
+            show_default=True,
+            help="What a verdict that is blank becomes.",
+        ),
+        click.option(
             "--engine",
             type=click.Choice(["duckdb", "spark"]),
             default="duckdb",

@@ -33,6 +33,8 @@ class Reading:
     incomplete: Literal["error", "drop"] = "error"
     columns: Mapping[str, str | None] = field(default_factory=dict)
     verdicts: tuple[str, ...] = ()
+    positions: tuple[str, ...] = ()
+    blank: Literal["error", "invalid", "drop"] = "error"
     engine: "Engine" = "duckdb"
 
 
@@ -85,6 +87,8 @@ def read_source(path: str, reading: Reading | None = None) -> Source:
             judges=reading.judges or None,
             columns=reading.columns or None,
             verdicts=reading.verdicts or None,
+            positions=reading.positions or None,
+            blank=reading.blank,
             engine=reading.engine,
         )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
