@@ -43,10 +43,16 @@ def _field_options(command: F) -> F:
         r"judgelaw import --from promptfoo out.json --parser 'regex:\[\[(A|B)\]\]'",
         "judgelaw import --from openai-batch out.jsonl --parser first-line -o batch.parquet",
         "judgelaw import --from csv raw.csv --verdict winner --judge =me --map-order swapped=BA",
+        "judgelaw import raw.csv --positions A,B --blank invalid",
     )
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
-@click.option("--from", "source", type=click.Choice(SOURCES), required=True, help="What wrote it.")
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(SOURCES),
+    help="What wrote it.  [default: as names and first entries tell]",
+)
 @click.option(
     "-o",
     "--out",
@@ -65,6 +71,19 @@ def _field_options(command: F) -> F:
 )
 @click.option(
     "--map-order", "orders", multiple=True, metavar="VALUE=AB|BA", help="What an order means."
+)
+@click.option(
+    "--positions",
+    metavar="A,B",
+    help="Stored verdicts are positions: the words for the answer shown first, shown second, and "
+    "for a tie if it has one.",
+)
+@click.option(
+    "--blank",
+    type=click.Choice(["error", "invalid", "drop"]),
+    default="error",
+    show_default=True,
+    help="What a stored verdict that is blank becomes.",
 )
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="Keep these entries only.")
 @click.option(
@@ -85,11 +104,13 @@ def _field_options(command: F) -> F:
 def command(
     *,
     paths: Sequence[str],
-    source: str,
+    source: str | None,
     out: Path | None,
     parser: str | None,
     labels: tuple[str, ...],
     orders: tuple[str, ...],
+    positions: str | None,
+    blank: Literal["error", "invalid", "drop"],
     where: tuple[str, ...],
     custom_id: str | None,
     truncated: Literal["invalid", "parse"],
@@ -101,20 +122,24 @@ def command(
 
     A FIELD is a dotted path in the log's own record (metadata.order, vars.item, doc.id), or a
     constant after an equals sign (=gpt-x). Metadata called item, prompt, order, stratum and gold
-    are found without it. Copies of one response are refused: they are no repeats.
+    are found without it. A PATH may be a folder of logs. Copies of one response are refused: they
+    are no repeats. So are letters under several orders, until --positions says what they are.
     """
     target = _target(out)
     from judgelaw.tables import write_calls
-    from judgelaw.tables.importers import Rules, import_log
+    from judgelaw.tables.importers import Rules, detect, import_log
 
     rules = Rules(
         fields={part: path for part, path in fields.items() if path is not None},
         parser=parser,
         labels=_pairs("--label", labels),
         orders=_pairs("--map-order", orders),
+        positions=tuple(word.strip() for word in (positions or "").split(",") if word.strip()),
+        blank=blank,
         where=_pairs("--where", where),
         truncated=truncated,
     )
+    source = source or detect(paths[0])
     size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
     with progress("reading", max(size, 1)) as tick:
         imported = import_log(

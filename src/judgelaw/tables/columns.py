@@ -112,7 +112,7 @@ def _guess(part: str, present: Sequence[str], table: str) -> str | None:
     if part in present:
         return part
     for names in ((part,), ALIASES[part], FURTHER.get(part, ())):
-        found = [column for column in present if _folded(column) in names]
+        found = [column for column in present if folded(column) in names]
         if len(found) > 1:
             raise TableError(
                 f"{table}: {' and '.join(map(repr, found))} could each be the {part}: "
@@ -123,7 +123,7 @@ def _guess(part: str, present: Sequence[str], table: str) -> str | None:
     return None
 
 
-def _folded(column: str) -> str:
+def folded(column: str) -> str:
     """Return a column's name in lower case, `Item ID` and `item-id` as `item_id`."""
     return re.sub(r"[\s.-]+", "_", column.strip().casefold())
 

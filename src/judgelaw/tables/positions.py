@@ -119,6 +119,21 @@ def _is_swapped(order: str, table: str) -> bool:
     )
 
 
+def refuse_in_log(found: Collection[str], place: str) -> TableError:
+    """Return the same error for a log that is imported, which takes labels."""
+    shown = sorted(found)
+    return TableError(
+        f"{place}: the verdicts are the letters {', '.join(shown)}, and answers were shown in "
+        "several orders: nobody can tell whether they name positions or answers. If they are "
+        "positions, turn them into candidates: --positions A,B; if they name the answers, say "
+        "which: "
+        + " ".join(
+            f"--label {word}={verdict}"
+            for word, verdict in zip(shown, DEFAULT_VERDICTS, strict=False)
+        )
+    )
+
+
 def refuse(found: Collection[str], table: str) -> TableError:
     """Return the error of verdicts that may name positions, under several orders."""
     words = sorted(found)

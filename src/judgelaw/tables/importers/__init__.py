@@ -2,7 +2,7 @@
 
 from judgelaw.tables.importers.assembly import Imported, JudgeSurvey, Survey, assemble
 from judgelaw.tables.importers.entries import Entry, ImportedCall, Rules
-from judgelaw.tables.importers.formats import FORMATS, import_log, read_calls
+from judgelaw.tables.importers.formats import FORMATS, detect, import_log, read_calls
 
 __all__ = [
     "FORMATS",
@@ -13,6 +13,7 @@ __all__ = [
     "Rules",
     "Survey",
     "assemble",
+    "detect",
     "import_log",
     "read_calls",
 ]

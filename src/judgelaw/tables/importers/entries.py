@@ -11,6 +11,10 @@ from typing import Any, Final, Literal
 from pydantic import ValidationError
 
 from judgelaw.errors import InputError, TableError
+from judgelaw.tables.census import is_empty
+from judgelaw.tables.forgiving import Blank, check_blank
+from judgelaw.tables.positions import check_positions
+from judgelaw.tensor import INVALID
 from judgelaw.wire import Completion, JudgeSpec, parse
 from judgelaw.words import storable
 
@@ -185,6 +189,8 @@ class Rules:
             completion; None where `fields` or the log itself names the verdict.
         labels: what a matched or stored value stands for, `{"[[A]]": "A"}`.
         orders: which display order a value of the order field means, `{"swapped": "BA"}`.
+        positions: the words for the answer shown first, shown second, and perhaps for a tie.
+        blank: what a stored verdict that is blank becomes: `error`, `invalid`, or `drop`.
         where: keep entries with these values only, by path.
         truncated: the terminal rule, what a completion cut at its cap becomes.
     """
@@ -193,6 +199,8 @@ class Rules:
     parser: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     orders: Mapping[str, str] = field(default_factory=dict)
+    positions: tuple[str, ...] = ()
+    blank: Blank = "error"
     where: Mapping[str, str] = field(default_factory=dict)
     truncated: Literal["invalid", "parse"] = "invalid"
 
@@ -203,6 +211,13 @@ class Rules:
         for value, order in self.orders.items():
             if order not in ORDERS:
                 raise InputError(f"order {value}={order}: a display order is AB or BA")
+        check_positions(self.positions)
+        check_blank(self.blank)
+        if self.parser is not None and self.positions:
+            raise InputError(
+                "a parser and positions: a parser reads labels as they were displayed, and they "
+                "are turned into candidates already; leave --positions out"
+            )
         if self.parser is not None and "verdict" in self.fields:
             raise InputError("a parser and a verdict field: leave one of them out")
         if self.parser is not None:
@@ -288,10 +303,37 @@ def _rank(text: str | None, place: str) -> int | None:
     return int(text)
 
 
+def _stored(entry: Entry, rules: Rules) -> str | None:
+    """Return the verdict that a log holds as it is, None where it is blank."""
+    path = rules.fields.get("verdict")
+    if path is None or path.startswith("="):
+        return _part(entry, "verdict", rules)
+    found = find(entry.record, path)
+    blank = found is None or (isinstance(found, str | float) and is_empty(str(found)))
+    if blank and rules.blank == "error":
+        raise TableError(
+            f"{entry.place}: field {path!r} for the verdict is empty: say what a blank is, "
+            "--blank invalid or --blank drop"
+        )
+    return None if blank else _part(entry, "verdict", rules)
+
+
+def is_blank(entry: Entry, rules: Rules) -> bool:
+    """Whether an entry holds no verdict, and no parser is to read one."""
+    return rules.parser is None and entry.error is None and is_empty(_stored(entry, rules))
+
+
 def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) -> tuple[str, str]:
     """Read the verdict from a field, or from the completion by the parser; say how it went."""
     if rules.parser is None:
-        stored = _part(entry, "verdict", rules)
+        stored = _stored(entry, rules)
+        if is_empty(stored) and rules.blank == "invalid":
+            return INVALID, "blank"
+        if stored is not None and is_empty(stored):
+            raise TableError(
+                f"{entry.place}: the verdict is blank: say what a blank is, --blank invalid or "
+                "--blank drop"
+            )
         if stored is None:
             raise TableError(
                 f"{entry.place}: nothing says what the verdict is: read the completion with "

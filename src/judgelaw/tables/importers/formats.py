@@ -1,7 +1,7 @@
 """Which reader reads which log, and the whole way from files to a table."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,18 @@ from judgelaw.tables.importers import (
     promptfoo_log,
 )
 from judgelaw.tables.importers.assembly import Advice, Imported, assemble
-from judgelaw.tables.importers.entries import Entry, ImportedCall, Rules, Tick, interpret
+from judgelaw.tables.importers.entries import (
+    Entry,
+    ImportedCall,
+    Rules,
+    Tick,
+    interpret,
+    is_blank,
+)
+from judgelaw.tables.importers.log_files import file_errors, open_text
+from judgelaw.tables.positions import are_positions, bare, refuse_in_log
+from judgelaw.tensor import DEFAULT_VERDICTS
+from judgelaw.wire import DISPLAYED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +81,50 @@ def import_log(
         DuplicateCallsError: copies of one response would be counted as repeats.
         TableError: a file is damaged, or lacks what the rules name; the message gives the place.
     """
-    calls, left_out = read_calls(source, paths, rules or Rules(), custom_id=custom_id, tick=tick)
-    return assemble(
+    rules = rules or Rules()
+    calls, left_out = read_calls(source, paths, rules, custom_id=custom_id, tick=tick)
+    if rules.parser is None:
+        calls = _as_displayed(calls, rules, named=source != "csv" and "verdict" in rules.fields)
+    imported = assemble(
         calls, advice=FORMATS[source].advice, drop_copies=drop_copies, left_out=left_out
     )
+    _check_gold(calls, imported)
+    return imported
+
+
+def _as_displayed(calls: list[ImportedCall], rules: Rules, *, named: bool) -> list[ImportedCall]:
+    """Write positions as A, B and TIE where somebody says which they are; refuse a guess.
+
+    A label that becomes A or B says it too, since labels are what was displayed; so does a map of
+    display orders, and a field of a tool's log that was `named`: it holds what the model wrote.
+    """
+    if rules.positions:
+        words = dict(zip(map(bare, rules.positions), DISPLAYED, strict=False))
+        return [
+            replace(call, verdict=words.get(bare(call.verdict), call.verdict)) for call in calls
+        ]
+    shown = {call.verdict for call in calls if call.displayed and call.order is not None}
+    orders = {call.order for call in calls if call.order is not None}
+    declared = named or rules.orders or set(rules.labels.values()) & set(DISPLAYED[:2])
+    if len(orders) > 1 and not declared and are_positions(shown):
+        raise refuse_in_log(shown, calls[0].place)
+    return calls
+
+
+def _check_gold(calls: Sequence[ImportedCall], imported: Imported) -> None:
+    """Refuse gold labels that no verdict could match, at the line where the first stands."""
+    verdicts = {str(word).strip().casefold() for word in imported.columns["verdict"]}
+    if not verdicts <= set(DEFAULT_VERDICTS):
+        return  # an alphabet of its own takes in the gold labels
+    named = {*DEFAULT_VERDICTS, "1", "2"}
+    for place, gold in enumerate(imported.columns.get("gold", ())):
+        if gold is not None and str(gold).strip().casefold() not in named:
+            line = next((c.place for c in calls if c.gold == gold), f"row {place}")
+            raise TableError(
+                f"{line}: gold {gold!r} is no verdict of {list(DEFAULT_VERDICTS)}, so no call "
+                "could match it: name the field that holds it, --gold FIELD, or write gold "
+                "labels as verdicts"
+            )
 
 
 def read_calls(
@@ -85,6 +136,7 @@ def read_calls(
     tick: Tick = lambda _: None,
 ) -> tuple[list[ImportedCall], list[str]]:
     """Read the calls of the files, and say which entries hold an error in place of a completion."""
+    paths = [path for given in paths for path in _files(source, Path(given))]
     read = _reader(source, custom_id)
     calls: list[ImportedCall] = []
     left_out: list[str] = []
@@ -93,7 +145,9 @@ def read_calls(
             for entry in read(path, tick):
                 if not rules.keeps(entry):
                     continue
-                if entry.error is not None:
+                if rules.blank == "drop" and is_blank(entry, rules):
+                    left_out.append(f"{entry.place}: the verdict is blank")
+                elif entry.error is not None:
                     left_out.append(f"{entry.place}: {entry.error}")
                 else:
                     calls.append(interpret(entry, rules))
@@ -105,6 +159,66 @@ def read_calls(
         asked = ", ".join(f"{path}={value}" for path, value in rules.where.items())
         raise TableError(f"no entry has {asked}: check --where")
     return calls, left_out
+
+
+def detect(path: str | PathLike[str]) -> str:
+    """Say which tool wrote a log, or the logs of a folder, by the names and the first entries.
+
+    Raises:
+        InputError: nothing tells.
+    """
+    place = Path(path)
+    if place.is_dir():
+        found = {_written_by(file) for file in sorted(place.rglob("*")) if file.is_file()}
+        tools = sorted(tool for tool in found if tool is not None)
+        if len(tools) != 1:
+            held = f"logs of {' and '.join(tools)}" if tools else "no log that is known"
+            raise InputError(f"{place} holds {held}: say which to read, --from {_NAMES}")
+        return tools[0]
+    tool = _written_by(place)
+    if tool is None:
+        raise InputError(f"{place}: nothing tells what wrote it: say it, --from {_NAMES}")
+    return tool
+
+
+def _written_by(path: Path) -> str | None:
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(".eval"):
+        return "inspect"
+    if name.endswith((".csv", ".parquet", ".tsv")):
+        return "csv"
+    if name.startswith("samples_") and name.endswith(".jsonl"):
+        return "lm-eval"
+    if not name.endswith((".json", ".jsonl")):
+        return None
+    with file_errors(path), open_text(path) as file:
+        start = file.read(_ENOUGH)
+    marks = {mark for mark in _MARKS if f'"{mark}"' in start}
+    return next((tool for tool, wanted in _TELLING if wanted <= marks), None)
+
+
+_ENOUGH = 100_000
+"""Characters of a log in which it shows what it is."""
+_TELLING: tuple[tuple[str, frozenset[str]], ...] = (
+    ("openai-batch", frozenset({"custom_id", "response"})),
+    ("anthropic-batch", frozenset({"custom_id", "result"})),
+    ("lm-eval", frozenset({"doc_id", "arguments"})),
+    ("promptfoo", frozenset({"provider", "vars", "prompt"})),
+    ("inspect", frozenset({"eval", "task"})),
+    ("csv", frozenset({"verdict"})),
+)
+_MARKS = frozenset().union(*(marks for _, marks in _TELLING))
+_NAMES = "|".join(FORMATS)
+
+
+def _files(source: str, path: Path) -> list[Path]:
+    """Return a file, or those of a folder that the tool wrote."""
+    if not path.is_dir():
+        return [path]
+    found = [f for f in sorted(path.rglob("*")) if f.is_file() and _written_by(f) == source]
+    if not found:
+        raise TableError(f"{path}: no log of {source} is in this folder: name the files")
+    return found
 
 
 def _reader(source: str, custom_id: str | None) -> Callable[[Path, Tick], Iterator[Entry]]:

@@ -13,6 +13,7 @@ from judgelaw.tables.importers.log_files import read_json, read_json_lines
 ADVICE = "run promptfoo eval with --no-cache"
 REPEAT = "promptfoo eval --repeat 4"
 
+_OTHER_EXPORTS = (".csv", ".tsv", ".yaml", ".yml", ".html", ".xml", ".txt")
 _FAILED_TO_RUN = 2
 """`failureReason` of a row without an answer; 1 is an answer that failed an assertion."""
 
@@ -30,6 +31,12 @@ def read(path: Path, tick: Tick) -> Iterator[Entry]:
 
 
 def _rows(path: Path, tick: Tick) -> Iterator[tuple[str, Any]]:
+    if path.suffix.lower() in _OTHER_EXPORTS:
+        raise TableError(
+            f"{path}: a promptfoo {path.suffix[1:].upper()} leaves out which provider and prompt "
+            "answered: write the JSON, `promptfoo eval -o results.json`, or of an evaluation that "
+            "is done, `promptfoo export eval latest -o results.json`"
+        )
     if path.suffix == ".jsonl":
         yield from read_json_lines(path, tick)
         return
