@@ -15,7 +15,7 @@ from judgelaw.errors import InputError, IntegrityError
 from judgelaw.ledger import LEDGER_NAME, Judged, LedgerView, RunLock, SqliteLedger, SqliteView
 from judgelaw.study import LABELS, FrozenRun, reading, write_sums
 from judgelaw.tables import write_calls
-from judgelaw.wire import JudgeSpec, ParserSpec, parser_name
+from judgelaw.wire import FORMS, JudgeSpec, ParserSpec, parser_name, parser_rule
 
 CALLS = "calls.parquet"
 TIMING = "timing.parquet"
@@ -176,12 +176,9 @@ class Reparse:
 def with_parser(spec: JudgeSpec, parser: Any) -> JudgeSpec:
     """Return a judge that reads with another parser, given as a study file would give it."""
     try:
-        chosen: Any = TypeAdapter(ParserSpec).validate_python(parser)
+        chosen: Any = TypeAdapter(ParserSpec).validate_python(parser_rule(parser))
     except ValidationError as error:
-        raise InputError(
-            f"{parser!r} is no parser: write first-line, or as in a study "
-            "{regex: ...}, {json: ...} or {score: ...}"
-        ) from error
+        raise InputError(f"{parser!r} is no parser: write {FORMS}") from error
     return spec.model_copy(update={"parser": chosen})
 
 

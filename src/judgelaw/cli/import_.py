@@ -62,8 +62,8 @@ def _field_options(command: F) -> F:
 @click.option(
     "--parser",
     metavar="RULE",
-    help="Read the verdict from the completion: first-line, regex:PATTERN, json:FIELD, "
-    "score:MIN..MAX.",
+    help="Read the verdict from the completion, as a study writes it: first-line, regex:PATTERN, "
+    "json:FIELD, score:MIN..MAX, '{regex: ..., labels: {...}}'.",
 )
 @_field_options
 @click.option(

@@ -25,7 +25,12 @@ SCHEMA = "judgelaw.reparse/1"
     )
 )
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--parser", required=True, metavar="RULE", help="As a study file would write it.")
+@click.option(
+    "--parser",
+    required=True,
+    metavar="RULE",
+    help="As a study writes it: first-line, regex:PATTERN, json:FIELD, {regex: ...}.",
+)
 @click.option(
     "--truncated", type=click.Choice(["invalid", "parse"]), help="Another terminal rule as well."
 )
@@ -54,7 +59,7 @@ def command(
     frozen = open_run(run)
     rules = {"truncated": truncated} if truncated else {}
     specs = {
-        name: with_parser(frozen.judges[name], _yaml(parser)).model_copy(update=rules)
+        name: with_parser(frozen.judges[name], parser).model_copy(update=rules)
         for name in _chosen(frozen, judges)
     }
     found = reparse(frozen, specs)
@@ -72,18 +77,6 @@ def _chosen(frozen: "FrozenRun", judges: tuple[str, ...]) -> tuple[str, ...]:
             known = ", ".join(frozen.judges)
             raise InputError(f"no judge is called {name!r}; the run has {known}")
     return judges or tuple(frozen.judges)
-
-
-def _yaml(text: str) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        return YAML(typ="safe", pure=True).load(text)
-    except YAMLError:
-        raise InputError(
-            f"--parser {text}: no YAML; write it as in a study, '{{regex: ...}}' in quotes"
-        ) from None
 
 
 def _write(frozen: "FrozenRun", specs: "dict[str, JudgeSpec]", out: Path) -> None:

@@ -48,7 +48,14 @@ from judgelaw.diagnose.repeat_ranks import (
     rank_statistic,
     rank_test,
 )
-from judgelaw.diagnose.replay import ReplyFacts, copies_finding, copy_test, overlaps, replay_finding
+from judgelaw.diagnose.replay import (
+    ReplyFacts,
+    copies_finding,
+    copy_test,
+    model_finding,
+    overlaps,
+    replay_finding,
+)
 from judgelaw.diagnose.shuffles import Statistic, mixed_cells, shuffled_ps
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design, Weights
@@ -240,6 +247,8 @@ def _findings(
     yield exchange_finding(of.ranks, exchange, tensor.verdicts, subject=subject)
     yield cells_finding(tensor, calls["cell_dependence"], how, subject=subject)
     yield replay_finding(known.replies.get(of.key), subject=subject)
+    if (models := model_finding(known.replies.get(of.key), subject=subject)) is not None:
+        yield models
     yield invalid_finding(invalid_sensitivity(tensor, **declared), subject=subject)
     yield drivers_finding(of.drivers, driving["prompt"], driving["stratum"], subject=subject)
     for test in labels:

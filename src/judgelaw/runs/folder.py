@@ -148,7 +148,8 @@ def read_evidence(
         seconds = read_seconds(frozen.path / TIMING, tensors)
     if (frozen.path / LEDGER_NAME).is_file():
         with SqliteView(frozen.path / LEDGER_NAME) as view:
-            replies = read_replies(view, tensors, flags)
+            asked = {name: judge.model or None for name, judge in frozen.judges.items()}
+            replies = read_replies(view, tensors, flags, asked)
     return Evidence(seconds=seconds, replies=replies, adjacent=frozen.study.schedule == "cells")
 
 
@@ -185,7 +186,10 @@ def _places(axis: "Sequence[str]", names: "NDArray[Any]") -> list[int]:
 
 
 def read_replies(
-    view: "LedgerView", tensors: "Mapping[Key, VerdictTensor]", flags: Flags
+    view: "LedgerView",
+    tensors: "Mapping[Key, VerdictTensor]",
+    flags: Flags,
+    asked: Mapping[str, str | None],
 ) -> "dict[Key, ReplyFacts]":
     """Read what the ledger knows of the replies of each stream, (cells, repeats)."""
     from judgelaw.diagnose import ReplyFacts
@@ -193,6 +197,7 @@ def read_replies(
     streams: dict[Key, list[StoredReply]] = defaultdict(list)
     for reply in view.replies():
         streams[reply.layer, reply.judge].append(reply)
+    models = {summary.judge: _named(summary.models) for summary in view.summaries()}
     found = {}
     for key, replies in streams.items():
         if key not in tensors:
@@ -203,8 +208,14 @@ def read_replies(
             texts=spread([_told(reply.text) for reply in replies]),
             seeds=spread([reply.seed for reply in replies]),
             flags=_tally(flags, replies),
+            asked=asked.get(key[1]),
+            models=models.get(key[1], {}),
         )
     return found
+
+
+def _named(models: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in models.items() if name != "not said"}
 
 
 def read_configurations(frozen: "FrozenRun") -> "dict[str, dict[str, Cell]]":

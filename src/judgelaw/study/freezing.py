@@ -33,7 +33,7 @@ from judgelaw.study.schedule import (
     write_calls,
     write_prompts,
 )
-from judgelaw.wire import request, sha256_hex
+from judgelaw.wire import JsonParser, JudgeSpec, RegexParser, request, sha256_hex
 
 
 def extend(
@@ -224,6 +224,7 @@ def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block
 def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     """Accept the same study, record an amended one, refuse any other."""
     frozen = open_run(run)
+    blueprint = replace(blueprint, study=_read_as_frozen(blueprint.study, frozen.record))
     found = [*differences(identity(frozen.blueprint), identity(blueprint))]
     known = [session.depth for session in frozen.record.sessions]
     wanted = depth(blueprint.study)
@@ -234,6 +235,21 @@ def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     changed = [*differences(free(frozen.study), free(blueprint.study))]
     if changed:
         _amend(loaded, blueprint, frozen, changed)
+
+
+def _read_as_frozen(study: Study, record: RunRecord) -> Study:
+    """Keep labels to the letter in a run that was frozen before they could be read otherwise."""
+    written = {judge["name"]: judge.get("parser") for judge in record.study["judges"]}
+
+    def kept(judge: JudgeSpec) -> JudgeSpec:
+        before, parser = written.get(judge.name), judge.parser
+        old = isinstance(before, dict) and "strict" not in before
+        if not old or not isinstance(parser, RegexParser | JsonParser):
+            return judge
+        strict = parser.model_copy(update={"strict": True})
+        return judge.model_copy(update={"parser": strict})
+
+    return study.model_copy(update={"judges": tuple(kept(judge) for judge in study.judges)})
 
 
 def _refusal(run: Path, loaded: LoadedStudy, blueprint: Blueprint, found: list[str]) -> str:

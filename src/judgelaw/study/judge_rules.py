@@ -20,6 +20,7 @@ from judgelaw.wire import (
     Law,
     RegexParser,
     ScoreParser,
+    label_fold,
 )
 
 JUDGES_GROUP = "judgelaw.judges"
@@ -309,6 +310,15 @@ def _score(parser: ScoreParser, task: str) -> Found:
 
 
 def _labels(parser: RegexParser | JsonParser, task: str) -> Found:
+    fold, first = label_fold(parser), dict[str, str]()
+    for found, label in (parser.labels or {}).items():
+        twin = first.setdefault(fold(found), found)
+        if twin != found and (parser.labels or {})[twin] != label:
+            text = (
+                f"{found!r} and {twin!r} are one label where case and marks do not matter, and "
+                "become different verdicts; write strict: true, or make them one"
+            )
+            yield ("parser", "labels", found), text
     for found, label in (parser.labels or {}).items():
         if task == "pairwise" and label not in DISPLAYED:
             yield (

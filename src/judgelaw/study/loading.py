@@ -22,7 +22,7 @@ from judgelaw.study.problems import (
     unknown_key,
 )
 from judgelaw.study.rules import study_problems
-from judgelaw.wire import ChatTemplate, JudgeSpec, sha256_hex
+from judgelaw.wire import ChatTemplate, JudgeSpec, parser_rule, sha256_hex
 
 _LARGEST = 2_000_000
 _ENTRY_KEYS = ("preset", "grid")
@@ -67,12 +67,25 @@ def load_study(path: FilePath | str) -> LoadedStudy:
         raise failure(path, document, [Problem(path=(), text="must be a mapping of keys")])
     judges, origins, problems = expand(raw.get("judges"))
     problems += _unknown_judge_keys(raw)
+    judges = _forgiving(judges)
     study, found = _validate({**raw, "judges": judges} if "judges" in raw else raw, origins)
     _stop(path, document, [*problems, *found])
     assert study is not None  # noqa: S101 - no problem means that validation succeeded
     study, problems = _with_templates(_with_models(study, path.parent), path.parent, origins)
     _stop(path, document, [*problems, *study_problems(study, raw, origins)])
     return LoadedStudy(study=study, path=path, source=source, document=document)
+
+
+def _forgiving(judges: Any) -> Any:
+    """Let parsers match labels without regard to case and marks, unless they say otherwise."""
+    if not isinstance(judges, list):
+        return judges
+    return [
+        {**judge, "parser": parser_rule(judge["parser"])}
+        if isinstance(judge, dict) and isinstance(judge.get("parser"), dict)
+        else judge
+        for judge in judges
+    ]
 
 
 def _read(path: FilePath) -> str:

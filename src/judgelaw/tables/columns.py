@@ -50,7 +50,7 @@ paper's released layout that differs is `repeat_rank`. Case does not matter."""
 FURTHER: Mapping[str, tuple[str, ...]] = {
     "judge": ("rater", "grader", "evaluator", "annotator"),
     "item": ("id", "example", "question", "instance", "sample", "qid", "uid", "idx"),
-    "prompt": ("variant", "prompt_variant", "prompt_version", "wording", "rubric"),
+    "prompt": ("variant", "prompt_variant", "prompt_version", "rubric"),
     "repeat": ("trial", "run", "run_id", "iteration", "iter", "rep", "attempt", "try"),
     "verdict": ("label", "choice", "preference", "preferred", "answer", "prediction", "result"),
 }

@@ -14,7 +14,7 @@ import numpy as np
 from judgelaw.errors import InputError, TableError
 from judgelaw.tables.columns import ONLY
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID, VerdictTensor
-from judgelaw.words import listed
+from judgelaw.words import bare, listed
 
 _PAIRS = (("a", "b"), ("first", "second"), ("left", "right"))
 _BESIDE = frozenset({"tie", "draw", "equal", "both", "neither", "c", "none", "unknown", INVALID})
@@ -25,15 +25,6 @@ _BA = frozenset({"ba", "swapped", "swap", "reversed", "reverse", "flipped", "bac
 """A column that says whether the answers were swapped says `true` where they were."""
 _FIRST, _SECOND = 0, 1
 _FEWEST, _MOST = 2, 3
-
-
-def bare(word: str) -> str:
-    """Return a word without case, blanks, and the brackets and quotes that models put around it.
-
-    >>> bare(" [[A]]"), bare("'Tie'")
-    ('a', 'tie')
-    """
-    return word.strip().strip("[](){}\"'`*.: ").casefold()
 
 
 def check_positions(given: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -40,9 +40,11 @@ from judgelaw.wire.judge_spec import (
     sha256_hex,
 )
 from judgelaw.wire.openai import chat, completions
+from judgelaw.wire.parser_rules import FORMS, parser_rule
 from judgelaw.wire.parsers import (
     RAN_OUT,
     display,
+    label_fold,
     parse,
     parser_name,
     ran_out,
@@ -61,6 +63,7 @@ from judgelaw.wire.reply import (
     read_json,
     read_status,
     said_in,
+    same_model,
 )
 from judgelaw.wire.secrets import check_secrets, environment_secrets, headers_for
 from judgelaw.wire.wires import WIRES, decode, frame, request
@@ -68,6 +71,7 @@ from judgelaw.wire.wires import WIRES, decode, frame, request
 __all__ = [
     "AMENDABLE",
     "DISPLAYED",
+    "FORMS",
     "LITERAL",
     "PARSERS_GROUP",
     "PROVIDERS",
@@ -115,15 +119,18 @@ __all__ = [
     "environment_secrets",
     "frame",
     "headers_for",
+    "label_fold",
     "messages",
     "parse",
     "parser_name",
+    "parser_rule",
     "ran_out",
     "read_json",
     "read_status",
     "request",
     "restore",
     "said_in",
+    "same_model",
     "sha256_hex",
     "text_of",
     "text_to_read",

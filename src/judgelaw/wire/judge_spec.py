@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
+from judgelaw.wire.parser_rules import short_rule
+
 PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 """Up to what every reader of JSON holds exactly."""
 
@@ -49,6 +51,11 @@ class RegexParser(Model):
     regex: str = Field(min_length=1)
     labels: dict[str, str] | None = Field(default=None, description=LABELS_HELP)
     ignore_case: bool = False
+    strict: bool = Field(
+        default=True,
+        description="labels match to the letter; a study that leaves it out gets false: case, "
+        "and quotes, brackets and marks around a label, do not matter",
+    )
 
 
 class JsonParser(Model):
@@ -57,6 +64,11 @@ class JsonParser(Model):
     field: str = Field(alias="json", min_length=1)
     labels: dict[str, str] | None = Field(default=None, description=LABELS_HELP)
     ignore_case: bool = False
+    strict: bool = Field(
+        default=True,
+        description="labels match to the letter; a study that leaves it out gets false: case, "
+        "and quotes, brackets and marks around a label, do not matter",
+    )
 
 
 class ScoreRange(Model):
@@ -285,6 +297,8 @@ class JudgeSpec(Model):
             filled["seed"] = "logical"
         if isinstance(filled.get("base_url"), str):
             filled["base_url"] = filled["base_url"].rstrip("/")
+        if isinstance(filled.get("parser"), str) and ":" in filled["parser"]:
+            filled["parser"] = short_rule(filled["parser"])
         if isinstance(filled.get("template"), str):
             filled["template"] = {"path": filled["template"]}
         return filled

@@ -13,6 +13,7 @@ from judgelaw.wire.reply import (
     Failure,
     FailureKind,
     Reply,
+    error_in,
     read_json,
     read_status,
     said_in,
@@ -44,10 +45,13 @@ def decode(
     body = read_json(reply)
     if isinstance(body, Failure):
         return body
-    if body.get("error"):
-        error = body["error"] if isinstance(body["error"], dict) else {"message": body["error"]}
-        return without(reply, FailureKind.ERROR_OBJECT, f"an error object: {said_in(error)}")
-    return WIRES[wire].decode(reply, body)
+    if (error := error_in(body)) is None:
+        return WIRES[wire].decode(reply, body)
+    if isinstance(WIRES[wire].decode(reply, body), Answer):
+        # Somebody answered, and charged for it; whether this is the answer, nobody can tell.
+        what = f"an error object beside a completion: {said_in(error)}"
+        return without(reply, FailureKind.ERROR_BESIDE, what)
+    return without(reply, FailureKind.ERROR_OBJECT, f"an error object: {said_in(error)}")
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,7 @@ from judgelaw.tables.census import is_empty
 from judgelaw.tables.forgiving import Blank, check_blank
 from judgelaw.tables.positions import check_positions
 from judgelaw.tensor import INVALID
-from judgelaw.wire import Completion, JudgeSpec, parse
+from judgelaw.wire import FORMS, Completion, JudgeSpec, ScoreParser, parse, parser_rule
 from judgelaw.words import storable
 
 MISSING: Final = object()
@@ -176,7 +176,6 @@ class ImportedCall:
 ORDERS = ("AB", "BA")
 SINGLE = "single"
 _LONGEST_RANK = 18
-_PARSERS = "first-line, regex:PATTERN, json:FIELD or score:MIN..MAX"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +243,7 @@ class Rules:
     @property
     def scores(self) -> bool:
         """Whether verdicts are numbers, which do not change with the display order."""
-        return self.parser is not None and self.parser.startswith("score:")
+        return self.parser is not None and isinstance(self.judge.parser, ScoreParser)
 
 
 def interpret(entry: Entry, rules: Rules) -> ImportedCall:
@@ -358,19 +357,15 @@ def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) ->
 
 def _parser(text: str, labels: dict[str, str] | None) -> Any:
     """Write the parser as a study would."""
-    kind, _, rest = text.partition(":")
-    if labels and kind not in ("regex", "json"):
+    rule = parser_rule(text)
+    if isinstance(rule, str) and rule != "first-line":
+        raise InputError(f"parser {text!r}: write {FORMS}")
+    labelled = isinstance(rule, dict) and ("regex" in rule or "json" in rule)
+    if labels and not labelled:
         raise InputError(f"labels go with regex:, json: or a verdict field, not with {text!r}")
-    if text == "first-line":
-        return text
-    if kind in ("regex", "json") and rest:
-        if kind == "regex":
-            _check_pattern(rest)
-        return {kind: rest, "labels": labels}
-    low, dots, high = rest.partition("..")
-    if kind == "score" and dots:
-        return {"score": {"min": low, "max": high}}
-    raise InputError(f"parser {text!r}: write {_PARSERS}")
+    if isinstance(rule, dict) and "regex" in rule:
+        _check_pattern(str(rule["regex"]))
+    return {**rule, "labels": labels or rule.get("labels")} if labelled else rule
 
 
 def _check_pattern(pattern: str) -> None:

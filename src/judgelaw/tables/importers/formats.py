@@ -24,9 +24,10 @@ from judgelaw.tables.importers.entries import (
     is_blank,
 )
 from judgelaw.tables.importers.log_files import file_errors, open_text
-from judgelaw.tables.positions import are_positions, bare, refuse_in_log
+from judgelaw.tables.positions import are_positions, refuse_in_log
 from judgelaw.tensor import DEFAULT_VERDICTS
 from judgelaw.wire import DISPLAYED
+from judgelaw.words import bare
 
 
 @dataclass(frozen=True, kw_only=True)
