@@ -2,19 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
 from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import echo, progress, say, write_json
 from judgelaw.errors import InputError
+from judgelaw.tables.importers import FORMATS, Rules, Survey, detect, import_log
 
-if TYPE_CHECKING:
-    from judgelaw.tables.importers import Survey
-
-
-SOURCES = ("inspect", "promptfoo", "lm-eval", "openai-batch", "anthropic-batch", "csv")
 F = TypeVar("F", bound=Callable[..., Any])
 _DEFAULT = Path("calls.parquet")
 _PARTS = {
@@ -50,7 +46,7 @@ def _field_options(command: F) -> F:
 @click.option(
     "--from",
     "source",
-    type=click.Choice(SOURCES),
+    type=click.Choice(list(FORMATS)),
     help="What wrote it.  [default: as names and first entries tell]",
 )
 @click.option(
@@ -127,24 +123,21 @@ def command(
     """
     target = _target(out)
     from judgelaw.tables import write_calls
-    from judgelaw.tables.importers import Rules, detect, import_log
 
     rules = Rules(
         fields={part: path for part, path in fields.items() if path is not None},
         parser=parser,
         labels=_pairs("--label", labels),
         orders=_pairs("--map-order", orders),
-        positions=tuple(word.strip() for word in (positions or "").split(",") if word.strip()),
+        positions=_words(positions),
         blank=blank,
         where=_pairs("--where", where),
         truncated=truncated,
     )
-    source = source or detect(paths[0])
-    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
-    with progress("reading", max(size, 1)) as tick:
-        imported = import_log(
-            source, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, tick=tick
-        )
+    tool = source or detect(paths[0])
+    imported = import_log(
+        tool, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, progress=progress
+    )
     rows = write_calls(target, imported.columns)
     echo(f"{rows} calls in {target}; next: judgelaw analyze {target}", err=True)
     if json_file is not None:
@@ -161,6 +154,10 @@ def _target(out: Path | None) -> Path:
     return out or _DEFAULT
 
 
+def _words(given: str | None) -> tuple[str, ...]:
+    return tuple(word.strip() for word in (given or "").split(",") if word.strip())
+
+
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     """Split VALUE=MEANING at the last equals sign: values may hold some themselves."""
     pairs = {}
@@ -172,5 +169,5 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _document(survey: "Survey", target: Path) -> dict[str, Any]:
+def _document(survey: Survey, target: Path) -> dict[str, Any]:
     return {"schema": "judgelaw.import/1", "table": str(target), **vars(survey)}

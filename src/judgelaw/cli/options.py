@@ -108,6 +108,20 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             show_default=True,
             help="What to do with items that lack two calls in a cell.",
         ),
+        *_meaning_options(),
+        click.option(
+            "--engine",
+            type=click.Choice(["duckdb", "spark"]),
+            default="duckdb",
+            show_default=True,
+            help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
+        ),
+    )
+
+
+def _meaning_options() -> tuple[Callable[[Any], Any], ...]:
+    """Return the options that say what the columns and words of a table mean."""
+    return (
         click.option(
             "--columns",
             multiple=True,
@@ -135,13 +149,6 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             default="error",
             show_default=True,
             help="What a verdict that is blank becomes.",
-        ),
-        click.option(
-            "--engine",
-            type=click.Choice(["duckdb", "spark"]),
-            default="duckdb",
-            show_default=True,
-            help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
         ),
     )
 

@@ -21,10 +21,10 @@ from judgelaw.wire import (
     Failure,
     FailureKind,
     JudgeSpec,
+    Reply as StoredReply,
     decode,
     environment_secrets,
 )
-from judgelaw.wire import Reply as StoredReply
 from judgelaw.words import did_you_mean, words
 
 _MOST_LEFT = 64

@@ -22,12 +22,10 @@ from judgelaw.study.problems import (
     unknown_key,
 )
 from judgelaw.study.rules import study_problems
-from judgelaw.wire import ChatTemplate, JudgeSpec, parser_rule, sha256_hex
+from judgelaw.wire import PROVIDERS, ChatTemplate, JudgeSpec, parser_rule, sha256_hex
 
 _LARGEST = 2_000_000
 _ENTRY_KEYS = ("preset", "grid")
-_FOLDERS = ("python", "command")
-"""Providers whose code stands in the study's folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +162,7 @@ def _with_models(study: Study, folder: FilePath) -> Study:
 
 
 def _placed(judge: JudgeSpec, folder: FilePath) -> JudgeSpec:
-    if judge.provider in _FOLDERS:
+    if judge.provider in PROVIDERS and PROVIDERS[judge.provider].own_code:
         return judge.model_copy(update={"folder": str(folder.absolute())})
     if judge.model_path is not None:
         return judge.model_copy(update={"model_path": _from(folder, judge.model_path)})

@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Discriminator, Field, Tag
 
 from judgelaw.study.problems import Path, Problem
 from judgelaw.wire import (
+    PROVIDERS,
     Decoding,
     JudgeSpec,
     Model,
@@ -406,7 +407,8 @@ def study_schema() -> dict[str, Any]:
         **judge["properties"],
     }
     judge["required"] = ["name"]
-    unnamed = {"properties": {"provider": {"enum": ["python", "command"]}}}
+    own_code = [name for name, provider in PROVIDERS.items() if provider.own_code]
+    unnamed = {"properties": {"provider": {"enum": own_code}}}
     judge["anyOf"] = [
         {"required": ["preset"]},
         {"required": ["provider", "model"]},

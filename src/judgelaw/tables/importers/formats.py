@@ -1,25 +1,21 @@
 """Which reader reads which log, and the whole way from files to a table."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from fnmatch import fnmatch
 from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from judgelaw.doors import offered
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.importers import (
-    batch_log,
-    inspect_log,
-    lm_eval_log,
-    plain_table,
-    promptfoo_log,
-)
-from judgelaw.tables.importers.assembly import Advice, Imported, assemble
+from judgelaw.steps import Advance, Progress, unheard, unseen
+from judgelaw.tables.importers.assembly import Imported, assemble
 from judgelaw.tables.importers.entries import (
     Entry,
+    Format,
     ImportedCall,
     Rules,
-    Tick,
     interpret,
     is_blank,
 )
@@ -29,34 +25,8 @@ from judgelaw.tensor import DEFAULT_VERDICTS
 from judgelaw.wire import DISPLAYED
 from judgelaw.words import bare
 
-
-@dataclass(frozen=True, kw_only=True)
-class Format:
-    """How the logs of one tool are read, and how people make it repeat."""
-
-    read: Callable[[Path, Tick], Iterator[Entry]]
-    advice: Advice
-
-
-_BATCHES = {"openai-batch": batch_log.read_openai, "anthropic-batch": batch_log.read_anthropic}
-_REQUESTS = Advice(fresh=batch_log.ADVICE, repeat=batch_log.REPEAT)
-
-FORMATS = {
-    "inspect": Format(
-        read=inspect_log.read, advice=Advice(fresh=inspect_log.ADVICE, repeat=inspect_log.REPEAT)
-    ),
-    "promptfoo": Format(
-        read=promptfoo_log.read,
-        advice=Advice(fresh=promptfoo_log.ADVICE, repeat=promptfoo_log.REPEAT),
-    ),
-    "lm-eval": Format(
-        read=lm_eval_log.read, advice=Advice(fresh=lm_eval_log.ADVICE, repeat=lm_eval_log.REPEAT)
-    ),
-    **{name: Format(read=read, advice=_REQUESTS) for name, read in _BATCHES.items()},
-    "csv": Format(
-        read=plain_table.read, advice=Advice(fresh=plain_table.ADVICE, repeat=plain_table.REPEAT)
-    ),
-}
+_FOUND: list[Format] = offered("judgelaw.tables.importers", "OFFERED")
+FORMATS = {f.name: f for f in sorted(_FOUND, key=lambda f: (f.place, f.name))}
 
 
 def import_log(
@@ -66,7 +36,7 @@ def import_log(
     rules: Rules | None = None,
     custom_id: str | None = None,
     drop_copies: bool = False,
-    tick: Tick = lambda _: None,
+    progress: Progress = unseen,
 ) -> Imported:
     """Read logs of one tool into the columns of a calls table.
 
@@ -76,16 +46,19 @@ def import_log(
         rules: what the fields mean.
         custom_id: for batch results, how `custom_id` is made up, with groups named by part.
         drop_copies: keep one of each response that was copied, instead of refusing.
-        tick: told how many bytes were read since the last time.
+        progress: opens what shows how many bytes were read.
 
     Raises:
         DuplicateCallsError: copies of one response would be counted as repeats.
         TableError: a file is damaged, or lacks what the rules name; the message gives the place.
     """
     rules = rules or Rules()
-    calls, left_out = read_calls(source, paths, rules, custom_id=custom_id, tick=tick)
+    files = [path for given in paths for path in _files(source, Path(given))]
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    with progress("reading", max(size, 1)) as tick:
+        calls, left_out = read_calls(source, files, rules, custom_id=custom_id, tick=tick)
     if rules.parser is None:
-        calls = _as_displayed(calls, rules, named=source != "csv" and "verdict" in rules.fields)
+        calls = _as_displayed(calls, rules, plain=source == "csv")
     imported = assemble(
         calls, advice=FORMATS[source].advice, drop_copies=drop_copies, left_out=left_out
     )
@@ -93,11 +66,12 @@ def import_log(
     return imported
 
 
-def _as_displayed(calls: list[ImportedCall], rules: Rules, *, named: bool) -> list[ImportedCall]:
+def _as_displayed(calls: list[ImportedCall], rules: Rules, *, plain: bool) -> list[ImportedCall]:
     """Write positions as A, B and TIE where somebody says which they are; refuse a guess.
 
     A label that becomes A or B says it too, since labels are what was displayed; so does a map of
-    display orders, and a field of a tool's log that was `named`: it holds what the model wrote.
+    display orders. The log of a tool holds what the model wrote, which is what it was shown; a
+    `plain` table may hold either.
     """
     if rules.positions:
         words = dict(zip(map(bare, rules.positions), DISPLAYED, strict=False))
@@ -106,7 +80,7 @@ def _as_displayed(calls: list[ImportedCall], rules: Rules, *, named: bool) -> li
         ]
     shown = {call.verdict for call in calls if call.displayed and call.order is not None}
     orders = {call.order for call in calls if call.order is not None}
-    declared = named or rules.orders or set(rules.labels.values()) & set(DISPLAYED[:2])
+    declared = not plain or rules.orders or set(rules.labels.values()) & set(DISPLAYED[:2])
     if len(orders) > 1 and not declared and are_positions(shown):
         raise refuse_in_log(shown, calls[0].place)
     return calls
@@ -134,7 +108,7 @@ def read_calls(
     rules: Rules,
     *,
     custom_id: str | None = None,
-    tick: Tick = lambda _: None,
+    tick: Advance = unheard,
 ) -> tuple[list[ImportedCall], list[str]]:
     """Read the calls of the files, and say which entries hold an error in place of a completion."""
     paths = [path for given in paths for path in _files(source, Path(given))]
@@ -184,31 +158,17 @@ def detect(path: str | PathLike[str]) -> str:
 
 def _written_by(path: Path) -> str | None:
     name = path.name.lower().removesuffix(".gz")
-    if name.endswith(".eval"):
-        return "inspect"
-    if name.endswith((".csv", ".parquet", ".tsv")):
-        return "csv"
-    if name.startswith("samples_") and name.endswith(".jsonl"):
-        return "lm-eval"
-    if not name.endswith((".json", ".jsonl")):
-        return None
+    by_name = [f.name for f in FORMATS.values() if any(fnmatch(name, n) for n in f.names)]
+    if by_name or not name.endswith((".json", ".jsonl")):
+        return by_name[0] if by_name else None
     with file_errors(path), open_text(path) as file:
         start = file.read(_ENOUGH)
-    marks = {mark for mark in _MARKS if f'"{mark}"' in start}
-    return next((tool for tool, wanted in _TELLING if wanted <= marks), None)
+    telling = (f for f in FORMATS.values() if f.marks and all(f'"{m}"' in start for m in f.marks))
+    return next((found.name for found in telling), None)
 
 
 _ENOUGH = 100_000
 """Characters of a log in which it shows what it is."""
-_TELLING: tuple[tuple[str, frozenset[str]], ...] = (
-    ("openai-batch", frozenset({"custom_id", "response"})),
-    ("anthropic-batch", frozenset({"custom_id", "result"})),
-    ("lm-eval", frozenset({"doc_id", "arguments"})),
-    ("promptfoo", frozenset({"provider", "vars", "prompt"})),
-    ("inspect", frozenset({"eval", "task"})),
-    ("csv", frozenset({"verdict"})),
-)
-_MARKS = frozenset().union(*(marks for _, marks in _TELLING))
 _NAMES = "|".join(FORMATS)
 
 
@@ -222,14 +182,14 @@ def _files(source: str, path: Path) -> list[Path]:
     return found
 
 
-def _reader(source: str, custom_id: str | None) -> Callable[[Path, Tick], Iterator[Entry]]:
+def _reader(source: str, custom_id: str | None) -> Callable[[Path, Advance], Iterator[Entry]]:
     if source not in FORMATS:
         raise InputError(f"no format {source!r}: there are {', '.join(FORMATS)}")
     if custom_id is None:
         return FORMATS[source].read
-    if source not in _BATCHES:
+    if not FORMATS[source].by_custom_id:
         raise InputError(f"{source} logs have no custom_id: name fields instead, --item FIELD")
-    return partial(_BATCHES[source], pattern=custom_id)
+    return partial(FORMATS[source].read, pattern=custom_id)
 
 
 def _distinct(paths: Sequence[str | PathLike[str]]) -> list[Path]:

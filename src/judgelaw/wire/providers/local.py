@@ -7,7 +7,7 @@ function or the command says of it: `id`, `model`, `usage`, `logprobs`, `finish_
 from collections.abc import Iterator
 from typing import Any
 
-from judgelaw.wire.form import Fault, Shape, WireFormat, decoding_of, dumps, stops_of
+from judgelaw.wire.form import Fault, Provider, Shape, WireFormat, decoding_of, dumps, stops_of
 from judgelaw.wire.judge_spec import JudgeSpec
 from judgelaw.wire.reply import Answer, Completion, Failure, FailureKind, Reply, object_of, without
 from judgelaw.words import count, storable
@@ -68,4 +68,23 @@ def _command_faults(judge: JudgeSpec) -> Iterator[Fault]:
 
 PYTHON = WireFormat(name="python", encode=_encode, decode=local, faults=_not_sent)
 COMMAND = WireFormat(name="command", encode=_encode, decode=local, faults=_command_faults)
-WIRES = (PYTHON, COMMAND)
+PROVIDERS = (
+    Provider(
+        name="python",
+        place=60,
+        wire=PYTHON,
+        opens="judgelaw.judges.python:PythonJudge",
+        local=True,
+        own_code=True,
+        fields=("call",),
+    ),
+    Provider(
+        name="command",
+        place=61,
+        wire=COMMAND,
+        opens="judgelaw.judges.command:CommandJudge",
+        local=True,
+        own_code=True,
+        fields=("command", "mode"),
+    ),
+)
