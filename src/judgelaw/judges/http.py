@@ -23,6 +23,8 @@ from judgelaw.wire import (
     check_secrets,
     decode,
     headers_for,
+    proxy_for,
+    query_for,
     read_json,
     read_status,
 )
@@ -89,7 +91,8 @@ class BatchLink:
                 method,
                 f"{self._base}/{path}",
                 data=data,
-                params=query,
+                params={**query_for(self.spec), **(query or {})},
+                proxy=proxy_for(self.spec, self._base),
                 headers=headers,
                 allow_redirects=False,
             ) as response:
@@ -162,6 +165,7 @@ class HttpJudge:
         self._spec = spec
         self._wire: str = wire
         self._url = URL(f"{base.rstrip('/')}/{_SENT[wire].path}")
+        self._proxy: str | None = None
         self._session = around.session
         self._clock = around.clock
         self._fixed = {
@@ -173,6 +177,8 @@ class HttpJudge:
 
     async def __aenter__(self) -> Self:
         check_secrets(self._spec)
+        self._url = self._url.update_query(query_for(self._spec))
+        self._proxy = proxy_for(self._spec, str(self._url))
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -184,7 +190,7 @@ class HttpJudge:
         headers, secrets = headers_for(self._spec, self._wire, self._fixed)
         try:
             async with self._session.post(
-                self._url, data=body, headers=headers, allow_redirects=False
+                self._url, data=body, headers=headers, allow_redirects=False, proxy=self._proxy
             ) as response:
                 content = await read_body(response, most=LARGEST_REPLY)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -204,6 +210,9 @@ class HttpJudge:
 
     @property
     def _peer(self) -> str:
+        if self._proxy is not None:
+            proxy = URL(self._proxy)
+            return f"the proxy {proxy.host}:{proxy.port} on the way to {self._url.host}"
         return f"{self._url.host}:{self._url.port}"
 
     def decode(self, reply: Reply) -> Answer | Failure:

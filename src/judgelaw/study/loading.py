@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from judgelaw.errors import StudyError
+from judgelaw.errors import InputError, StudyError
 from judgelaw.study.models import DERIVED, Study, expand
 from judgelaw.study.problems import (
     Document,
@@ -22,7 +22,7 @@ from judgelaw.study.problems import (
     unknown_key,
 )
 from judgelaw.study.rules import study_problems
-from judgelaw.wire import PROVIDERS, ChatTemplate, JudgeSpec, parser_rule, sha256_hex
+from judgelaw.wire import PROVIDERS, ChatTemplate, JudgeSpec, parser_rule, read_env_file, sha256_hex
 
 _LARGEST = 2_000_000
 _ENTRY_KEYS = ("preset", "grid")
@@ -71,7 +71,13 @@ def load_study(path: FilePath | str) -> LoadedStudy:
     assert study is not None  # noqa: S101 - no problem means that validation succeeded
     study, problems = _with_templates(_with_models(study, path.parent), path.parent, origins)
     _stop(path, document, [*problems, *study_problems(study, raw, origins)])
-    return LoadedStudy(study=study, path=path, source=source, document=document)
+    loaded = LoadedStudy(study=study, path=path, source=source, document=document)
+    if study.env_file is not None:
+        try:
+            read_env_file(loaded.folder / study.env_file)
+        except InputError as error:
+            raise loaded.error(("env_file",), str(error)) from None
+    return loaded
 
 
 def _forgiving(judges: Any) -> Any:

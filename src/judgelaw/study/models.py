@@ -345,6 +345,9 @@ class Study(Model):
     budget: Budget | None = None
     gate: Gate | None = None
     analysis: Analysis | None = None
+    env_file: str | None = Field(
+        default=None, description="a file of NAME=VALUE lines that keys are read from"
+    )
 
     @property
     def streams(self) -> tuple[Layer, ...]:

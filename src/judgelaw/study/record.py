@@ -21,7 +21,7 @@ from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.models import Census, Generator, Study
 from judgelaw.wire import AMENDABLE
 
-FREE = ("name", "transport", "budget", "gate", "analysis")
+FREE = ("name", "transport", "budget", "gate", "analysis", "env_file")
 
 ABSENT = "(absent)"
 _SHOWN = 5

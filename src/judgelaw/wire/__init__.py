@@ -67,6 +67,9 @@ from judgelaw.wire.secrets import (
     check_secrets as check_secrets,
     environment_secrets as environment_secrets,
     headers_for as headers_for,
+    proxy_for as proxy_for,
+    query_for as query_for,
+    read_env_file as read_env_file,
 )
 from judgelaw.wire.wires import (
     PROVIDERS as PROVIDERS,

@@ -129,7 +129,18 @@ SeedPolicy = Literal["sent", "logical", "none"]
 LITERAL = "literal:"
 """Declares that the value of a header is no secret. Runs frozen before have values without it."""
 
-AMENDABLE = ("base_url", "api_key", "headers", "price", "batch", "model_path", "folder")
+AMENDABLE = (
+    "base_url",
+    "api_key",
+    "auth",
+    "headers",
+    "query",
+    "proxy",
+    "price",
+    "batch",
+    "model_path",
+    "folder",
+)
 """Fields that reach a judge without being part of what it is: they may change between sessions."""
 
 
@@ -261,6 +272,18 @@ class JudgeSpec(Model):
     headers: dict[str, str] = Field(
         default_factory=dict,
         description="env:NAME for a secret, literal:TEXT for what everybody may read",
+    )
+    auth: Literal["bearer", "x-api-key", "api-key"] | None = Field(
+        default=None, description="the header that carries the key; by default the format's own"
+    )
+    query: dict[str, str] = Field(
+        default_factory=dict,
+        description="added to every address, as in {api-version: '2025-01-01'}; env:NAME for a "
+        "secret",
+    )
+    proxy: str | None = Field(
+        default=None,
+        description="http://HOST:PORT, env:NAME, or none; by default as the environment says",
     )
     model: str = ""
     call: str | None = Field(default=None, description="package.module:function")
