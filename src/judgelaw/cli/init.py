@@ -51,7 +51,7 @@ PROVIDERS = {
         base_url="https://api.anthropic.com",
         api_key="env:ANTHROPIC_API_KEY",
         seed="logical",
-        decoding="temperature: 1.0, max_tokens: 512",
+        decoding="max_tokens: 512",
         truncated=_INVALID,
         remark="the messages format takes no seed: seeds are recorded, not sent",
     ),

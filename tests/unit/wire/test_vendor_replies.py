@@ -7,7 +7,7 @@ import pytest
 from judgelaw.wire import Answer, Failure, Reply, decode, same_model
 
 NOW = 1_700_000_000.0
-CHAT, MESSAGES = "openai-chat", "anthropic"
+CHAT, MESSAGES, RESPONSES = "openai-chat", "anthropic", "openai-responses"
 
 
 def chat(content="A", *, finish="stop", **fields):
@@ -36,6 +36,22 @@ def message(*blocks, stop="end_turn", **fields):
         "stop_reason": stop,
         "stop_sequence": None,
         "usage": {"input_tokens": 9, "output_tokens": 1, "service_tier": "standard"},
+        **fields,
+    }
+
+
+def response(*parts, status="completed", why=None, **fields):
+    content = [{"type": "output_text", "text": part, "annotations": []} for part in parts]
+    said = {"type": "message", "role": "assistant", "status": status, "content": content}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "status": status,
+        "error": None,
+        "incomplete_details": why and {"reason": why},
+        "model": "gpt-4.1-mini-2025-04-14",
+        "output": [{"type": "reasoning", "summary": []}, said],
+        "usage": {"input_tokens": 9, "output_tokens": 1},
         **fields,
     }
 
@@ -107,6 +123,21 @@ REPLIES = {
     "no choice is the first": (CHAT, 200, chat(choice={"index": 1}), "no_completion"),
     "choices without numbers": (CHAT, 200, chat(choice={"index": None}), "A"),
     "no choices": (CHAT, 200, {**chat(), "choices": []}, "no_completion"),
+    # OpenAI Responses
+    "responses answer": (RESPONSES, 200, response("A"), "A"),
+    "responses cut": (
+        *(RESPONSES, 200),
+        *(response("A", status="incomplete", why="max_output_tokens"), "A"),
+    ),
+    "responses filtered": (
+        *(RESPONSES, 200),
+        *(response(status="incomplete", why="content_filter"), None),
+    ),
+    "responses failed": (
+        *(RESPONSES, 200),
+        *(response(status="failed", error={"code": "server_error"}), "error_object"),
+    ),
+    "responses not done": (RESPONSES, 200, response(status="in_progress"), "no_completion"),
     # Anthropic
     "anthropic answer": (MESSAGES, 200, message(text("A")), "A"),
     "anthropic thinking": (

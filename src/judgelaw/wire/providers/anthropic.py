@@ -33,6 +33,8 @@ from judgelaw.wire.reply import (
 )
 from judgelaw.words import count, storable, words
 
+VERSION = "2026-10-21"
+"""As the vendor's SDK sends it; a judge's `headers:` may name another."""
 _DECODING = {"temperature", "top_p", "top_k", "max_tokens"}
 _BATCHES = "v1/messages/batches"
 _STATUSES = {
@@ -174,7 +176,7 @@ MESSAGES = WireFormat(
     name="anthropic",
     path="v1/messages",
     at_root=True,
-    headers={"anthropic-version": "2023-06-01"},
+    headers={"anthropic-version": VERSION},
     sign=lambda key: {"x-api-key": key},
     encode=_messages,
     decode=messages,
