@@ -63,7 +63,6 @@ def messages(url):
         messages=[{"role": "user", "content": TEXT}],
         max_tokens=8,
         stop_sequences=["\n"],
-        extra_body={"temperature": 1.0},  # its newest form has no argument for it
     )
 
 

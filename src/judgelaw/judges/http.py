@@ -63,7 +63,7 @@ class BatchLink:
         self._fixed = {
             "Accept-Encoding": "identity",
             "User-Agent": f"judgelaw/{__version__}",
-            **WIRES[spec.body].headers,
+            **WIRES[spec.body].headers(spec),
         }
 
     def check(self) -> None:
@@ -172,7 +172,7 @@ class HttpJudge:
             "Content-Type": "application/json",
             "Accept-Encoding": "identity",
             "User-Agent": f"judgelaw/{__version__}",
-            **_SENT[wire].headers,
+            **_SENT[wire].headers(spec),
         }
 
     async def __aenter__(self) -> Self:

@@ -60,7 +60,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "base_url": "https://api.anthropic.com",
         "api_key": "env:ANTHROPIC_API_KEY",
         "model": "claude-haiku-4-5-20251001",
-        "headers": {"anthropic-version": "literal:2023-06-01"},
         "decoding": {"temperature": 1.0, "max_tokens": 512},
         "extra": {"stream": False},
         "seed": "logical",

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol, Self
 
@@ -43,7 +43,7 @@ class WireFormat:
         decode: from a reply and its JSON to an answer.
         path: what is joined to a judge's base_url; None where nothing is sent over HTTP.
         at_root: whether base_url is the server's root, so that the path begins with its version.
-        headers: sent with every request.
+        headers: sent with every request of a judge.
         sign: the headers that carry a key.
         rendered: whether the prompt is rendered here, by a chat template.
         seedless: why the format takes no seed; None where it takes one.
@@ -56,7 +56,7 @@ class WireFormat:
     decode: Callable[[Reply, dict[str, Any]], Answer | Failure]
     path: str | None = None
     at_root: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Callable[[JudgeSpec], Mapping[str, str]] = lambda _: {}
     sign: Callable[[str], dict[str, str]] = bearer
     rendered: bool = False
     seedless: str | None = None

@@ -201,3 +201,20 @@ def test_init_writes_the_cap_that_the_model_takes(model, field):
     text = study_text("openai", model, file="s.yaml", name="n", seed=1)
     assert field in text
     assert ("temperature" in text.split("decoding:")[1].split("}")[0]) == ("max_tokens" in field)
+
+
+@pytest.mark.parametrize(
+    ("decoding", "version"),
+    [({}, "2026-10-21"), ({"temperature": 1.0}, "2023-06-01"), ({"top_k": 5}, "2023-06-01")],
+)
+def test_sampling_parameters_go_with_the_version_that_takes_them(tmp_path, decoding, version):
+    with Provider() as provider:
+        judge = chat_judge(
+            provider.root_url, provider="anthropic", decoding={"max_tokens": 8, **decoding}
+        )
+        acquire(frozen_study(tmp_path, [judge])).raise_if_open()
+        named = {**judge, "headers": {"anthropic-version": "literal:2099-01-01"}}
+        acquire(frozen_study(tmp_path / "named", [named])).raise_if_open()
+    seen = [each.headers["anthropic-version"] for each in provider.seen]
+    assert set(seen[:16]) == {version}
+    assert set(seen[16:]) == {"2099-01-01"}

@@ -57,7 +57,8 @@ CASES = {
     "messages": {
         "provider": "anthropic",
         "system": "Be fair.",
-        "decoding": {"temperature": 1.0, "max_tokens": 8},
+        "auth": "bearer",
+        "decoding": {"max_tokens": 8},
         "stop": ["\n"],
     },
     "bearer": {
