@@ -199,7 +199,7 @@ def write_outputs(frozen: FrozenRun) -> None:
 def unread(frozen: FrozenRun, view: LedgerView) -> int:
     """Count the replies that the frozen parsers have not read."""
     return sum(
-        1 for name, spec in frozen.judges.items() for _ in view.unjudged(name, parser_name(spec))
+        1 for name, spec in frozen.readers.items() for _ in view.unjudged(name, parser_name(spec))
     )
 
 

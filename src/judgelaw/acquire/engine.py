@@ -118,7 +118,7 @@ class Engine:
         self._halt = Halt()
         self._hurry = asyncio.Event()
         self._cancel_batches = cancel_batches
-        self._readings = Readings(frozen.judges, ledger, self._halt)
+        self._readings = Readings(frozen.readers, ledger, self._halt)
         self._lanes = [self._lane_of(frozen.judges[name], judges[name], purse) for name in judges]
 
     async def run(self, observer: Observer, tally: Tally, *, grace_s: float) -> tuple[Stop, ...]:

@@ -79,7 +79,7 @@ def results(
         parsers: the parser version to take for each judge; by default the frozen ones.
     """
     if parsers is None:
-        parsers = {name: parser_name(spec) for name, spec in frozen.judges.items()}
+        parsers = {name: parser_name(spec) for name, spec in frozen.readers.items()}
     wanted = (j for j in view.judged() if j.verdict.parser == parsers[j.call.judge])
     controls = {layer.name for layer in frozen.study.streams if layer.role == "control"}
     if not controls:
@@ -198,7 +198,7 @@ def reparse(frozen: FrozenRun, specs: dict[str, JudgeSpec]) -> tuple[Reparse, ..
                     raise InputError(f"{patience.words}: write a rule that does not backtrack")
         write_sums(frozen.path, [LEDGER_NAME])
         with SqliteView(frozen.path / LEDGER_NAME) as view:
-            return tuple(_compare(view, frozen.judges[name], spec) for name, spec in specs.items())
+            return tuple(_compare(view, frozen.readers[name], spec) for name, spec in specs.items())
 
 
 def _compare(view: LedgerView, old: JudgeSpec, new: JudgeSpec) -> Reparse:

@@ -22,6 +22,7 @@ SCHEMA = "judgelaw.reparse/1"
     epilog=examples(
         "judgelaw reparse runs/first --parser '{regex: \"([AB]|TIE)\"}'",
         "judgelaw reparse runs/first --parser first-line --truncated parse --out calls.parquet",
+        "judgelaw reparse runs/first --parser 'regex:verdict is ([AB])' --adopt",
     )
 )
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
@@ -38,6 +39,12 @@ SCHEMA = "judgelaw.reparse/1"
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the calls table under the new parser."
 )
+@click.option(
+    "--adopt",
+    "adopting",
+    is_flag=True,
+    help="Make the new parser the run's own: calls.parquet and analyses take its verdicts.",
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 def command(
     run: Path,
@@ -46,23 +53,26 @@ def command(
     truncated: str | None,
     judges: tuple[str, ...],
     out: Path | None,
+    adopting: bool,
     json_file: str | None,
 ) -> None:
     """Apply another parser to the stored completions and show which verdicts change.
 
-    Both versions stay in the ledger. Nothing is sent, and RUN/calls.parquet keeps the verdicts of
-    the frozen parser; --out writes a table with the new ones.
+    Both versions stay in the ledger, and nothing is sent. RUN/calls.parquet keeps the verdicts of
+    the frozen parser, unless --adopt makes the new one the run's own; --out writes a table apart.
     """
-    from judgelaw.acquire import reparse, with_parser
-    from judgelaw.study import open_run
+    from judgelaw.acquire import reparse, with_parser, write_outputs
+    from judgelaw.study import adopt, open_run
 
     frozen = open_run(run)
     rules = {"truncated": truncated} if truncated else {}
     specs = {
-        name: with_parser(frozen.judges[name], parser).model_copy(update=rules)
+        name: with_parser(frozen.readers[name], parser).model_copy(update=rules)
         for name in _chosen(frozen, judges)
     }
     found = reparse(frozen, specs)
+    if adopting:
+        write_outputs(adopt(frozen, specs))
     if out is not None:
         _write(frozen, specs, out)
     if json_file is not None:
@@ -84,7 +94,7 @@ def _write(frozen: "FrozenRun", specs: "dict[str, JudgeSpec]", out: Path) -> Non
     from judgelaw.ledger import LEDGER_NAME, SqliteView
     from judgelaw.wire import parser_name
 
-    parsers = {name: parser_name(specs.get(name, spec)) for name, spec in frozen.judges.items()}
+    parsers = {name: parser_name(specs.get(name, spec)) for name, spec in frozen.readers.items()}
     with SqliteView(frozen.path / LEDGER_NAME) as view:
         write_results(out, frozen, view, parsers)
 

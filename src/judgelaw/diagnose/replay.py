@@ -47,6 +47,8 @@ class ReplyFacts:
         flags: replies that the ledger flagged, by kind (another model, a replay, ...).
         asked: the model that was asked for, None where none was named.
         models: replies of the judge by the model that they name.
+        unreadable: replies of the judge in which no label was found, by how they begin, the most
+            frequent first.
     """
 
     response_ids: Objects | None = None
@@ -55,6 +57,7 @@ class ReplyFacts:
     flags: Mapping[str, int] = field(default_factory=dict)
     asked: str | None = None
     models: Mapping[str, int] = field(default_factory=dict)
+    unreadable: Mapping[str, int] = field(default_factory=dict)
 
 
 def model_finding(facts: ReplyFacts | None, *, subject: str) -> Finding | None:
@@ -89,6 +92,26 @@ def model_finding(facts: ReplyFacts | None, *, subject: str) -> Finding | None:
         "acquire anew what must be one judge's.",
         subject=subject,
         figures={"models": float(len(names)), "fingerprint_changes": float(backends)},
+    )
+
+
+def unreadable_finding(facts: ReplyFacts | None, *, subject: str) -> Finding | None:
+    """Say what replies look like in which no label was found."""
+    if facts is None or not facts.unreadable:
+        return None
+    total = sum(facts.unreadable.values())
+    forms = sorted(facts.unreadable.items(), key=lambda pair: (-pair[1], pair[0]))[:_NAMED]
+    shown = ", ".join(f"{form!r} ({n:,})" for form, n in forms)
+    return Finding(
+        name="unreadable",
+        verdict="notice",
+        headline=f"No label was found in {total:,} replies of this judge, most often {shown}.",
+        advice="If they say what the judge means, another parser reads them without asking again: "
+        "`judgelaw reparse RUN --parser RULE --adopt`.",
+        subject=subject,
+        figures={"unreadable": float(total)},
+        columns=("form", "replies"),
+        rows=tuple(forms),
     )
 
 

@@ -99,6 +99,10 @@ class RowView(ABC):
             for judge, parser, verdict, reason, count in self._rows("verdict_counts")
         )
 
+    def unreadable(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield `(judge, parser, beginning, count)` of replies without a label, most first."""
+        yield from self._rows("unreadable")
+
     def calls(self) -> Iterator[PlannedCall]:
         """Yield every call in schedule order."""
         return map(planned_call, self._rows("calls"))

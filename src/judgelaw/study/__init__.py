@@ -3,6 +3,7 @@
 from judgelaw.study.blueprint import Block as Block, blocks as blocks, survey as survey
 from judgelaw.study.freezing import (
     Preview as Preview,
+    adopt as adopt,
     extend as extend,
     freeze as freeze,
     preview as preview,

@@ -11,7 +11,7 @@ is recorded as an amendment. Depth (repeats, and the prompts of a generator) gro
 import json
 import platform
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -158,6 +158,7 @@ class RunRecord:
         sessions: every writing of calls.
         amendments: what was changed since, in words.
         versions: of Python and the packages that froze the run.
+        readings: parsers that were adopted since, with their terminal rule, by judge.
     """
 
     study: dict[str, Any]
@@ -170,6 +171,7 @@ class RunRecord:
     sessions: tuple[Session, ...]
     amendments: tuple[dict[str, Any], ...]
     versions: dict[str, str]
+    readings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:

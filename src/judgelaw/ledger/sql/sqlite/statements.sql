@@ -153,6 +153,15 @@ JOIN calls AS c ON c.id = a.call
 WHERE a.state IN ('failed', 'refused', 'orphaned')
 GROUP BY 1, 2
 
+-- name: unreadable
+SELECT c.judge, v.parser, substr(trim(r.text), 1, 120), count(*)
+FROM verdicts AS v
+JOIN completions AS r ON r.call = v.call
+JOIN calls AS c ON c.id = v.call
+WHERE v.reason IN ('no label', 'unknown label')
+GROUP BY 1, 2, 3
+ORDER BY 4 DESC, 3
+
 -- name: returned_models
 SELECT c.judge, j.model, r.model
 FROM completions AS r
