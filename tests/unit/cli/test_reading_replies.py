@@ -44,9 +44,8 @@ def test_status_counts_what_could_not_be_read_and_shows_its_forms(judgelaw, run)
     assert [form["form"] for form in found["forms"]] == ["My verdict is A.", "I cannot say"]
     assert sum(form["count"] for form in found["forms"]) == 64
     _, _, said = judgelaw("status", run)
-    assert "no label was found in 64 replies, most often 'My verdict is A.'" in " ".join(
-        said.split()
-    )
+    told = "no label was found in 64 replies, most often 'My verdict is A.'"
+    assert told in " ".join(said.split())
 
 
 def test_the_analysis_names_the_forms(run):
@@ -103,9 +102,9 @@ def test_a_probe_of_several_cells_says_what_could_be_read(judgelaw, tmp_path):
     found = json.loads(out)
     assert code == 0
     assert len(found["probes"]) == 6
-    assert found["unreadable"] == {"fn": [{"form": "My verdict is A.", "count": 3}]} or (
-        sum(each["count"] for each in found["unreadable"]["fn"]) > 0
-    )
+    (form,) = found["unreadable"]["fn"]
+    assert form["form"] == "My verdict is A."
+    assert 1 <= form["count"] <= 5
     _, out, _ = judgelaw("check", study, "--probe", "6")
     assert "replies could not be read, most often 'My verdict is A.'" in " ".join(out.split())
     code, out, _ = judgelaw("check", study, "--probe", "--json", "-")

@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from judgelaw.errors import InputError
 from judgelaw.wire import (
     Completion,
+    JsonParser,
     JudgeSpec,
     display,
     parse,
@@ -13,6 +14,7 @@ from judgelaw.wire import (
     parsers as parsers_module,
     restore,
 )
+from judgelaw.wire.parsers import first_line, json_field
 
 
 def judge(**fields) -> JudgeSpec:
