@@ -11,6 +11,7 @@ from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Reparse
+    from judgelaw.runs import RunFolder
     from judgelaw.study import FrozenRun
     from judgelaw.wire import JudgeSpec
 
@@ -62,9 +63,11 @@ def command(
     the frozen parser, unless --adopt makes the new one the run's own; --out writes a table apart.
     """
     from judgelaw.acquire import reparse, with_parser, write_outputs
-    from judgelaw.study import adopt, open_run
+    from judgelaw.runs import RunFolder
+    from judgelaw.study import adopt
 
-    frozen = open_run(run)
+    folder = RunFolder(run)
+    frozen = folder.frozen
     rules = {"truncated": truncated} if truncated else {}
     specs = {
         name: with_parser(frozen.readers[name], parser).model_copy(update=rules)
@@ -74,7 +77,7 @@ def command(
     if adopting:
         write_outputs(adopt(frozen, specs))
     if out is not None:
-        _write(frozen, specs, out)
+        _write(folder, specs, out)
     if json_file is not None:
         write_json({"schema": SCHEMA, "judges": {r.judge: _plain(r) for r in found}}, json_file)
     if json_file != "-":
@@ -89,14 +92,14 @@ def _chosen(frozen: "FrozenRun", judges: tuple[str, ...]) -> tuple[str, ...]:
     return judges or tuple(frozen.judges)
 
 
-def _write(frozen: "FrozenRun", specs: "dict[str, JudgeSpec]", out: Path) -> None:
+def _write(folder: "RunFolder", specs: "dict[str, JudgeSpec]", out: Path) -> None:
     from judgelaw.acquire import write_results
-    from judgelaw.ledger import LEDGER_NAME, SqliteView
     from judgelaw.wire import parser_name
 
-    parsers = {name: parser_name(specs.get(name, spec)) for name, spec in frozen.readers.items()}
-    with SqliteView(frozen.path / LEDGER_NAME) as view:
-        write_results(out, frozen, view, parsers)
+    judges = folder.frozen.readers
+    parsers = {name: parser_name(specs.get(name, spec)) for name, spec in judges.items()}
+    if folder.ledger is not None:  # without one there was nothing to parse
+        write_results(out, folder.frozen, folder.ledger, parsers)
 
 
 def _plain(found: "Reparse") -> dict[str, Any]:
