@@ -293,7 +293,8 @@ def proxy_for(spec: JudgeSpec, url: str) -> str | None:
 
 def has_secrets(spec: JudgeSpec) -> bool:
     """Whether requests of the judge carry a secret, which may change while a run is under way."""
-    return spec.api_key is not None or any(v.startswith(_ENV) for v in spec.headers.values())
+    named = (*spec.headers.values(), *spec.query.values())
+    return spec.api_key is not None or any(value.startswith(_ENV) for value in named)
 
 
 def headers_for(

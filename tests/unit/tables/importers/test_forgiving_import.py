@@ -4,7 +4,9 @@ import json
 import shutil
 
 import pytest
+from click.testing import CliRunner
 
+from judgelaw.cli.program import cli
 from judgelaw.errors import InputError, TableError
 from judgelaw.tables import read_tensor, write_calls
 from judgelaw.tables.importers import Rules, detect, import_log
@@ -142,3 +144,13 @@ def test_other_exports_of_promptfoo_are_refused_with_the_command_that_helps(tmp_
     path.write_text("x")
     with pytest.raises(TableError, match=r"promptfoo eval -o results.json.*promptfoo export eval"):
         import_log("promptfoo", [path])
+
+
+def test_the_command_restores_positions_and_counts_blanks(tmp_path):
+    rows = [f"j,i,p,{o},{v}" for o in ("AB", "BA") for v in ("A", "B", "")]
+    path, out = write(tmp_path / "raw.csv", *rows), tmp_path / "calls.parquet"
+    options = ["--positions", "A,B", "--blank", "invalid", "-o", str(out)]
+    done = CliRunner().invoke(cli, ["import", str(path), *options])
+    assert done.exit_code == 0, done.output
+    counts = read_tensor(out, incomplete="error").counts
+    assert counts.sum(axis=(0, 1, 2)).tolist() == [2, 2, 0, 2]
