@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.analysis import Analysis
     from judgelaw.judges import JudgeFunction
-    from judgelaw.study import FrozenRun, LoadedStudy
+    from judgelaw.study import FrozenRun, LoadedStudy, StudyLike
 
 RESULTS = "results"
 ANALYSIS = f"{RESULTS}/analysis.json"
@@ -53,7 +53,7 @@ class Audited:
 
 
 def audit_study(
-    study: Path, out: Path | None = None, *, shown: Shown | None = None, judge: Any = None
+    study: "StudyLike", out: Path | None = None, *, shown: Shown | None = None, judge: Any = None
 ) -> Audited:
     """Freeze, acquire, analyse and report; a study that was interrupted goes on.
 
@@ -72,7 +72,7 @@ def audit_study(
     return Audited(run=acquired.path, analysis=_analyse(acquired.path, shown.bar))
 
 
-def _refuse_one_repeat(study: Path, out: Path | None) -> None:
+def _refuse_one_repeat(study: "StudyLike", out: Path | None) -> None:
     """Refuse a study of one repeat before its first call: no analysis could follow its last one."""
     from judgelaw.study import RECORD, load_study, open_run
 
@@ -94,7 +94,7 @@ def _refuse_one_repeat(study: Path, out: Path | None) -> None:
             raise loaded.error(
                 ("layers", place, "repeats") if own else ("repeats",),
                 f"{rule}; set 2 or more, 4 for intervals, or ask without an analysis: "
-                f"`judgelaw run {study}`",
+                f"`judgelaw run {loaded.path}`",
             )
 
 
@@ -121,7 +121,7 @@ def _analyse(run: Path, bar: Progress) -> "Analysis":
 
 
 def acquire_study(
-    study: Path,
+    study: "StudyLike",
     out: Path | None,
     *,
     shown: Shown,
@@ -165,7 +165,7 @@ def acquire_study(
         )
 
 
-def _functions(study: Path, judge: Any) -> "dict[str, JudgeFunction]":
+def _functions(study: "StudyLike", judge: Any) -> "dict[str, JudgeFunction]":
     """Return which function answers for which judge; what is wrong is said before the freezing."""
     if judge is None:
         return {}
@@ -175,7 +175,9 @@ def _functions(study: Path, judge: Any) -> "dict[str, JudgeFunction]":
     return functions_for({each.name: each for each in load_study(study).study.judges}, judge)
 
 
-def hand_over_study(study: Path, out: Path | None, ledger: str, bar: Progress) -> "Acquisition":
+def hand_over_study(
+    study: "StudyLike", out: Path | None, ledger: str, bar: Progress
+) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
@@ -184,7 +186,7 @@ def hand_over_study(study: Path, out: Path | None, ledger: str, bar: Progress) -
     return acquire_shared(freeze_study(study, out, bar), address, ask=False)
 
 
-def freeze_study(study: Path, out: Path | None, bar: Progress) -> "FrozenRun":
+def freeze_study(study: "StudyLike", out: Path | None, bar: Progress) -> "FrozenRun":
     """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
     from judgelaw.study import freeze, load_study
 
