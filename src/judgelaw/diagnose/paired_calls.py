@@ -48,6 +48,7 @@ def _agreement(n: Counts) -> Floats:
 
 
 def mean_scores(n: Counts, scores: Floats) -> Floats:
+    """Return the mean score of every cell."""
     return np.asarray((n @ scores) / n.sum(axis=-1))
 
 
