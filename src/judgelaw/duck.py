@@ -132,6 +132,15 @@ def private_connection(*, threads: int | None = None) -> Iterator[duckdb.DuckDBP
             con.close()
 
 
+def without_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let DuckDB draw no bar of its own: it would go to stdout, which belongs to data."""
+    try:
+        connection.execute("SET enable_progress_bar = false")
+    except duckdb.InvalidInputException:
+        # In a notebook without ipywidgets it has no bar, and takes no setting of one either.
+        return
+
+
 @contextmanager
 def foreign_errors(what: str) -> Iterator[None]:
     """Turn every error of DuckDB and of the file system into one of ours, about `what`."""

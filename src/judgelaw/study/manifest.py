@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from judgelaw.duck import one_file
+from judgelaw.duck import one_file, without_bar
 from judgelaw.errors import IntegrityError, RunError
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.items import Item, from_jsonl
@@ -64,11 +64,10 @@ class TableWriter:
         self._columns = columns
         self._connection = duckdb.connect(str(scratch / "rows.duckdb"))
         # One thread keeps the rows in sequence; the object columns hold text only.
-        # The progress bar would go to stdout, which belongs to data.
         self._connection.execute(
-            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0; "
-            "SET enable_progress_bar = false"
+            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0"
         )
+        without_bar(self._connection)
         declared = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
         self._connection.execute(f"CREATE TABLE rows ({declared})")
 
@@ -112,7 +111,8 @@ class TableWriter:
 def reading() -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a small connection for reading."""
     with duckdb.connect() as connection:
-        connection.execute("SET threads = 1; SET enable_progress_bar = false")
+        connection.execute("SET threads = 1")
+        without_bar(connection)
         yield connection
 
 
