@@ -226,10 +226,10 @@ def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Sour
     """Return tensors that are there already as a source, as far as they are asked for."""
     if not tensors:
         raise InputError("no calls: give a tensor, or a mapping of tensors by judge")
-    if reading.columns or reading.verdicts:
+    if reading.columns or reading.verdicts or reading.positions or reading.blank != "error":
         raise InputError(
-            "columns and verdicts are about reading a table, and a tensor was read already: pass "
-            "them to VerdictTensor.from_table"
+            "columns, verdicts, positions and blank are about reading a table, and a tensor was "
+            "read already: pass them to VerdictTensor.from_table"
         )
     chosen = _of_layer(tensors, reading.layer)
     there = sorted({judge for _, judge in chosen})
