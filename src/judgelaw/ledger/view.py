@@ -20,8 +20,8 @@ from judgelaw.study import PlannedCall
 from judgelaw.wire import Completion, Receipt, Verdict
 
 
-class RowView(ABC):
-    """Every reading of a ledger, on top of the rows of named statements."""
+class LedgerView(ABC):
+    """What anybody can read from a ledger at any time. Every total is a count of rows."""
 
     def totals(self, judge: str | None = None) -> Totals:
         """Count the run, or one judge of it."""
@@ -87,22 +87,7 @@ class RowView(ABC):
 
     def attempts(self) -> Iterator[StoredAttempt]:
         """Yield every attempt in the sequence of reservation."""
-        for row in self._rows("attempts"):
-            attempt, call_id, number, session, state, reserved, sent, ended, *rest = row
-            status, kind, detail = rest
-            yield StoredAttempt(
-                attempt=attempt,
-                call_id=call_id,
-                number=number,
-                session=session,
-                state=state,
-                reserved_at=reserved,
-                sent_at=sent,
-                ended_at=ended,
-                status=status,
-                kind=kind,
-                detail=detail,
-            )
+        return map(StoredAttempt._make, self._rows("attempts"))
 
     def completions(self) -> Iterator[StoredCompletion]:
         """Yield every completed call in schedule order."""
@@ -146,20 +131,7 @@ class RowView(ABC):
 
     def batches(self) -> Iterator[StoredBatch]:
         """Yield every batch in the sequence of its preparation."""
-        for row in self._rows("batches"):
-            batch, uid, judge, state, provider_id, prepared, submitted, ended, detail, calls = row
-            yield StoredBatch(
-                batch=batch,
-                uid=uid,
-                judge=judge,
-                state=state,
-                provider_id=provider_id,
-                prepared_at=prepared,
-                submitted_at=submitted,
-                ended_at=ended,
-                detail=detail,
-                calls=calls,
-            )
+        return map(StoredBatch._make, self._rows("batches"))
 
     def flags(self) -> Iterator[tuple[str, str, str]]:
         """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
