@@ -19,30 +19,19 @@ from judgelaw.ledger.records import (
 from judgelaw.study import PlannedCall
 from judgelaw.wire import Completion, Receipt, Verdict
 
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
+_CALL_TOTALS = ("planned", "completed", *_TOKENS, "unmetered")
+_ATTEMPT_TOTALS = ("in_flight", "failed", "orphaned", "refused", "unsent", "at_risk")
+
 
 class LedgerView(ABC):
     """What anybody can read from a ledger at any time. Every total is a count of rows."""
 
     def totals(self, judge: str | None = None) -> Totals:
         """Count the run, or one judge of it."""
-        planned, completed, tokens_in, tokens_out, cached, unmetered = self._one(
-            "count_calls", judge
-        )
-        in_flight, failed, orphaned, refused, unsent, at_risk = self._one("count_attempts", judge)
-        return Totals(
-            planned=planned,
-            completed=completed,
-            in_flight=in_flight,
-            failed=failed,
-            orphaned=orphaned,
-            refused=refused,
-            unsent=unsent,
-            input_tokens=tokens_in,
-            output_tokens=tokens_out,
-            cached_tokens=cached,
-            unmetered=unmetered,
-            at_risk=at_risk,
-        )
+        calls = zip(_CALL_TOTALS, self._one("count_calls", judge), strict=True)
+        attempts = zip(_ATTEMPT_TOTALS, self._one("count_attempts", judge), strict=True)
+        return Totals(**dict(calls), **dict(attempts))
 
     def manifest(self) -> str | None:
         """Return the hash of the manifest whose calls were all taken in; None before the first."""
