@@ -1,9 +1,7 @@
-"""Reading a PostgreSQL ledger, and copying it into the run folder.
+"""Reading a PostgreSQL ledger, and copying it into the run folder, which is whole by itself then.
 
-A copy of a PostgreSQL ledger in the run folder, so that the folder is whole by itself.
-
-Everything that reads a run reads this copy: `verify`, `status`, `reparse`, diagnostics. The rules
-of the SQLite schema check every row on its way in.
+Everything that reads a run reads the copy: `verify`, `status`, `reparse`, diagnostics. The rules of
+the SQLite schema check every row on its way in.
 """
 
 import sqlite3
@@ -18,7 +16,7 @@ from judgelaw.errors import RunError
 from judgelaw.ledger.migrations import migrate, statements
 from judgelaw.ledger.postgres_schema import Address, driver, enter, require, schema_of
 from judgelaw.ledger.records import call_row
-from judgelaw.ledger.view import RowView
+from judgelaw.ledger.view import LedgerView
 
 if TYPE_CHECKING:
     import psycopg
@@ -45,7 +43,7 @@ _PAGE = 2_000
 _PAUSE_S = 0.2
 
 
-class PostgresView(RowView):
+class PostgresView(LedgerView):
     """The rows of one run, read-only; a server that is away is waited for `patience_s`."""
 
     def __init__(self, address: Address, run: str, *, patience_s: float = 0.0) -> None:

@@ -112,8 +112,7 @@ class OpenBatch:
     reservations: tuple[Reservation, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredBatch:
+class StoredBatch(NamedTuple):
     """A batch as it stands in the ledger."""
 
     batch: int
@@ -198,8 +197,7 @@ class JudgeSummary:
     fingerprints: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredAttempt:
+class StoredAttempt(NamedTuple):
     """An attempt as it stands in the ledger."""
 
     attempt: int

@@ -11,7 +11,7 @@ from judgelaw.errors import IntegrityError, JudgelawError, RunError, StorageErro
 from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks
 from judgelaw.ledger.migrations import foreign_schema, statements
 from judgelaw.ledger.records import Loss, StoredBatch
-from judgelaw.ledger.view import RowView
+from judgelaw.ledger.view import LedgerView
 
 LEDGER_NAME = "ledger.sqlite"
 
@@ -24,7 +24,7 @@ _DISK = (
 )
 
 
-class SqliteView(RowView):
+class SqliteView(LedgerView):
     """The rows of one ledger file, read-only."""
 
     def __init__(self, path: Path) -> None:
