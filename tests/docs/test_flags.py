@@ -59,6 +59,7 @@ FLAGS = {
     "completion": {},
     "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
     "init": {
+        "--study": f"{CLI}/test_study_commands.py::test_init_writes_the_papers_protocol",
         "--provider": f"{CLI}/test_study_commands.py"
         "::test_init_writes_a_study_that_passes_check_and_schema",
         "--model": f"{CLI}/test_study_commands.py::test_init_takes_the_model_as_it_is",
@@ -199,7 +200,12 @@ FLAGS = {
         "--layer": f"{CLI}/test_paper.py::test_calls_are_recomputed_and_differences_shown",
         "--json": f"{CLI}/test_paper.py::test_json_carries_every_comparison",
         "--html": f"{CLI}/test_paper.py::test_every_comparison_stands_on_one_page",
+        "--out": f"{CLI}/test_paper.py::test_tables_and_figures_of_any_calls_go_to_a_folder",
     },
+    "release": dict.fromkeys(
+        ("--out", "--without-texts", "--times", "--completions", "--json"),
+        f"{CLI}/test_release.py::test_a_package_holds_what_was_asked_for",
+    ),
     "schema": {"--out": f"{CLI}/test_study_commands.py::test_schema_goes_to_a_file"},
 }
 

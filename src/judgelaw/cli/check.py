@@ -192,8 +192,12 @@ def _rows(seen: "Preview") -> list[tuple[Any, ...]]:
 
 def notes(seen: "Preview") -> list[str]:
     """Return what is allowed and worth knowing before the first call."""
+    from judgelaw.study import left_out
+
     found = []
     for layer in seen.run.study.streams:
+        if layer.role == "probe":
+            continue
         depth = layer.repeats or 0
         if depth == 1:
             found.append(
@@ -204,6 +208,10 @@ def notes(seen: "Preview") -> list[str]:
                 f"layer {layer.name}: call standard errors need {_FEWEST_FOR_ERRORS} repeats, "
                 f"it has {depth}"
             )
+    for probe, answers in left_out(seen.run.blueprint).items():
+        found.append(
+            f"probe {probe}: changes nothing in {answers} answers; they are not asked about"
+        )
     if seen.run.study.schedule == "cells":
         found.append("schedule cells: repeats run close together, so drift is hard to see")
     for judge in seen.run.judges.values():

@@ -125,6 +125,7 @@ _SEED = 20261115
 )
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who answers.")
 @click.option("--model", metavar="NAME", help="The model to ask for.")
+@click.option("--probes", is_flag=True, help="Ask about changed answers too: what pulls it?")
 @click.option(
     "-o",
     "--out",
@@ -133,7 +134,9 @@ _SEED = 20261115
     show_default=True,
     help="The study file; existing files are never overwritten.",
 )
-def command(study: str | None, provider: str | None, model: str | None, out: Path) -> None:
+def command(
+    study: str | None, provider: str | None, model: str | None, out: Path, *, probes: bool
+) -> None:
     """Write a commented study, and two items to replace where there are none.
 
     On a terminal it asks for what is not given.
@@ -148,6 +151,7 @@ def command(study: str | None, provider: str | None, model: str | None, out: Pat
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", out.absolute().parent.name).strip("-._") or "study"
     items = out.parent / "items.jsonl"
     text = study_text(provider, model, file=str(out), name=name[:100], seed=_SEED)
+    text += _asset("probes.yaml") if probes else ""
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")

@@ -160,5 +160,6 @@ def _beside_published(calls: "Source", data: "PaperData") -> "tuple[Finding, ...
     """Hold the tables against the published ones, where judges and designs are the paper's own."""
     from judgelaw.replication import comparable_corpus, recompute
 
-    corpus = comparable_corpus(data.parts, data.configurations, calls.tensors)
+    seconds = None if calls.folder is None else calls.folder.seconds(calls.tensors)
+    corpus = comparable_corpus(data.parts, data.configurations, calls.tensors, seconds)
     return () if corpus is None else recompute(corpus, resampling=data.found.how)

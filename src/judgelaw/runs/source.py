@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.estimate import Design
     from judgelaw.runs.folder import RunFolder
+    from judgelaw.study import Gate
     from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
     from judgelaw.uncertainty import Estimand
@@ -282,10 +283,18 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
         order_weights=weights if unequal and study.task == "pairwise" else None,
         folder=folder,
         threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
-        gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
+        gate=_limits(study.gate),
         coverage=folder.coverage(),
         reused={key: source for key, source in folder.reused.items() if key in tensors},
     )
+
+
+def _limits(gate: "Gate | None") -> dict[str, float]:
+    """Return the limits that a study declares, by quantity; those of probes as `probe.NAME`."""
+    if gate is None:
+        return {}
+    limits: dict[str, float] = gate.model_dump(exclude_none=True, exclude={"probes"})
+    return {**limits, **{f"probe.{name}": limit for name, limit in gate.probes.items()}}
 
 
 def _with_reused(

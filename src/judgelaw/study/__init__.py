@@ -1,6 +1,11 @@
 """What a study declares, and the manifest that freezes it before the first request."""
 
-from judgelaw.study.blueprint import Block as Block, blocks as blocks, survey as survey
+from judgelaw.study.blueprint import (
+    Block as Block,
+    blocks as blocks,
+    left_out as left_out,
+    survey as survey,
+)
 from judgelaw.study.freezing import (
     Preview as Preview,
     extend as extend,
@@ -26,6 +31,7 @@ from judgelaw.study.manifest import (
 )
 from judgelaw.study.models import (
     Budget as Budget,
+    Gate as Gate,
     Layer as Layer,
     Study as Study,
     Transport as Transport,

@@ -9,7 +9,15 @@ from judgelaw.steps import Progress, unseen
 from judgelaw.study.blueprint import Block, Blueprint, blocks, survey
 from judgelaw.study.items import to_jsonl
 from judgelaw.study.loading import LoadedStudy
-from judgelaw.study.manifest import ITEMS, STUDY, FrozenRun, PlannedCall, open_run
+from judgelaw.study.manifest import (
+    CHANGED,
+    ITEMS,
+    STUDY,
+    FrozenRun,
+    PlannedCall,
+    changed_jsonl,
+    open_run,
+)
 from judgelaw.study.models import Generator, Study
 from judgelaw.study.prompts import default_block, fields_of, generate
 from judgelaw.study.record import (
@@ -33,6 +41,7 @@ from judgelaw.study.schedule import (
     write_prompts,
 )
 from judgelaw.wire import request, sha256_hex
+from judgelaw.words import probed_by
 
 
 def extend(
@@ -69,6 +78,8 @@ def _deeper(
     study = frozen.study
     reached: dict[str, int] = study.depth
     wanted = dict(reached)
+    if layer is not None and probed_by(layer):
+        raise InputError(f"layer {layer!r}, probes are as deep as their layer; extend that one")
     if layer is not None and layer not in reached:
         raise InputError(f"layer {layer!r}, must be one of {', '.join(reached)}; choose one")
     if repeats is not None and repeats > CAPACITY:
@@ -201,6 +212,9 @@ def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, progress: 
         (stage / "inputs").mkdir()
         (stage / STUDY).write_text(loaded.source, encoding="utf-8", newline="")
         (stage / ITEMS).write_text(to_jsonl(blueprint.items), encoding="utf-8", newline="")
+        if blueprint.study.probes:
+            text = changed_jsonl(blueprint.changed)
+            (stage / CHANGED).write_text(text, encoding="utf-8", newline="")
         write_prompts(blueprint, stage)
         write_calls(planned, blueprint, run, stage, spare, progress=progress)
         (stage / RECORD).write_bytes(record.to_json())
@@ -316,6 +330,7 @@ def preview(loaded: LoadedStudy) -> Preview:
         judges={judge.name: judge for judge in blueprint.study.judges},
         count=record.calls,
         record=record,
+        changed=blueprint.changed,
     )
     return Preview(
         run=run,

@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from judgelaw.errors import InputError, StudyError
-from judgelaw.study.models import Study, expand
+from judgelaw.study.models import Study
+from judgelaw.study.presets import expand
 from judgelaw.study.problems import (
     Document,
     Path,

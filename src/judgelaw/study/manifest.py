@@ -8,7 +8,7 @@ The frozen calls of a run, read back in schedule order without holding them.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -148,6 +148,7 @@ def hex_strings(digests: NDArray[np.uint8]) -> NDArray[np.object_]:
 STUDY = "study.yaml"
 MANIFEST = "manifest.parquet"
 ITEMS = "inputs/items.jsonl"
+CHANGED = "inputs/probes.jsonl"
 PROMPTS = "inputs/prompts.json"
 LABELS = "sealed/labels.parquet"
 
@@ -189,6 +190,7 @@ class FrozenRun:
         items, templates, judges: by id or name.
         count: logical calls.
         record: the whole of `manifest.json`.
+        changed: the items of probe layers as they are shown there, by layer and id.
     """
 
     path: Path
@@ -198,6 +200,7 @@ class FrozenRun:
     judges: Mapping[str, JudgeSpec]
     count: int
     record: RunRecord = field(repr=False)
+    changed: Mapping[tuple[str, str], Item] = field(default_factory=dict, repr=False)
 
     def iter_calls(
         self, after: int = -1, limit: int | None = None, judge: str | None = None
@@ -210,6 +213,10 @@ class FrozenRun:
             left -= len(rows)
             if left <= 0:
                 return
+
+    def item_of(self, call: PlannedCall) -> Item:
+        """Return the item of a call as it is shown in the call's layer."""
+        return self.changed.get((call.layer, call.item)) or self.items[call.item]
 
     def template_of(self, call: PlannedCall) -> Template:
         """Return the template that a call renders; all slots of a control layer render one."""
@@ -226,6 +233,7 @@ class FrozenRun:
             items=tuple(self.items.values()),
             templates=tuple(self.templates.values()),
             members={name: tuple(ids) for name, ids in self.record.members.items()},
+            changed=self.changed,
         )
 
 
@@ -242,6 +250,7 @@ def open_run(run: Path | str) -> FrozenRun:
         study = Study.model_validate(record.study)
         items = {item.id: item for item in from_jsonl((run / ITEMS).read_text(encoding="utf-8"))}
         templates = from_json((run / PROMPTS).read_text(encoding="utf-8"))
+        changed = read_changed(run) if study.probes else {}
     except (OSError, ValueError, TypeError, ValidationError) as error:
         raise IntegrityError(
             f"{run}: frozen inputs cannot be read ({type(error).__name__}); restore the folder"
@@ -254,7 +263,28 @@ def open_run(run: Path | str) -> FrozenRun:
         judges={judge.name: judge for judge in study.judges},
         count=record.calls,
         record=record,
+        changed=changed,
     )
+
+
+def changed_jsonl(changed: Mapping[tuple[str, str], Item]) -> str:
+    """Write the items of probe layers, each with its layer: the texts are frozen, not the rule."""
+    lines = (
+        json.dumps({"layer": layer, **asdict(item)}, ensure_ascii=False)
+        for (layer, _), item in changed.items()
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_changed(run: Path) -> dict[tuple[str, str], Item]:
+    """Read the items of probe layers."""
+    found = {}
+    for line in (run / CHANGED).read_text(encoding="utf-8").split("\n"):
+        if line:
+            row = json.loads(line)
+            layer = row.pop("layer")
+            found[layer, row["id"]] = Item(**row)
+    return found
 
 
 def to_json(templates: tuple[Template, ...]) -> str:

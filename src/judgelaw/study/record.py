@@ -50,6 +50,7 @@ def identity(blueprint: Blueprint) -> dict[str, Any]:
             }
             for layer in study.streams
         },
+        "probes": {f"{key[0]} {key[1]}": item.sha256 for key, item in blueprint.changed.items()},
     }
 
 
