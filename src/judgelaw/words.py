@@ -35,6 +35,18 @@ def count(value: Any) -> int | None:
     return None
 
 
+_AROUND = " \t\r\n`*_\"'“”‘’«»[](){}<>.,:;!?"
+
+
+def bare(word: str) -> str:
+    """Return a word without case, blanks, and the brackets, quotes and marks around it.
+
+    >>> bare(" [[A]]."), bare("'Tie'"), bare("<")
+    ('a', 'tie', '<')
+    """
+    return (word.strip(_AROUND) or word.strip()).casefold()
+
+
 def words(text: str) -> str:
     """Make a provider's words safe to print and to keep: no control characters, not too long."""
     clean = "".join(c if c.isprintable() else " " for c in (storable(text) or ""))

@@ -24,6 +24,13 @@ KILL = "tests/crash/test_kill.py"
 IMPORT = "tests/unit/tables/importers/test_command.py"
 
 JUDGE = f"{HERE}::test_judge_reads_that_judge_only"
+NEWCOMER = (
+    "tests/unit/tables/test_forgiving.py::test_the_newcomers_log_is_answered_by_the_second_command"
+)
+FORGIVEN = (
+    "tests/unit/tables/importers/test_forgiving_import.py"
+    "::test_the_command_restores_positions_and_counts_blanks"
+)
 WHICH = f"{HERE}::test_layer_repeats_and_design_say_which_calls_and_what_they_are"
 INCOMPLETE = f"{HERE}::test_incomplete_items_are_dropped_on_demand"
 DRAWN = f"{HERE}::test_draws_seed_and_permutations_are_those_that_were_asked_for"
@@ -41,6 +48,8 @@ READS = {
     "--incomplete": INCOMPLETE,
     "--columns": f"{CLI}/test_analyze.py::test_columns_of_other_names_are_named",
     "--verdicts": f"{CLI}/test_analyze.py::test_the_alphabet_may_be_declared",
+    "--positions": NEWCOMER,
+    "--blank": NEWCOMER,
     "--engine": "tests/unit/tables/test_engines.py::test_the_command_line_counts_with_spark",
 }
 SIMULATED = {"--seed": SIZES, "--json": SIZES, "--items": SIZES}
@@ -112,6 +121,8 @@ FLAGS = {
     "reparse": {
         "--parser": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
         "--truncated": f"{HERE}::test_another_terminal_rule_reads_what_was_cut",
+        "--adopt": f"{CLI}/test_reading_replies.py"
+        "::test_an_adopted_parser_is_the_runs_own_and_both_are_kept",
         "--judge": f"{CLI}/test_acquire.py::test_reparse_says_what_it_wants",
         "--out": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
         "--json": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
@@ -128,6 +139,8 @@ FLAGS = {
             NAMED,
         ),
         "--text": f"{HERE}::test_the_completion_may_stand_in_a_field_of_its_own",
+        "--positions": FORGIVEN,
+        "--blank": FORGIVEN,
         "--label": MAPPED,
         "--map-order": MAPPED,
         "--where": MAPPED,

@@ -14,6 +14,10 @@ from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import echo
 from judgelaw.errors import InputError, writing
 
+_REASONING = re.compile(r"(?:.*/)?(?:o[1-9]|gpt-[5-9])(?:[.-].*)?")
+"""OpenAI's models that take max_completion_tokens, and no temperature but their own."""
+_REASONED = "max_completion_tokens: 2048"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
@@ -47,7 +51,7 @@ PROVIDERS = {
         base_url="https://api.anthropic.com",
         api_key="env:ANTHROPIC_API_KEY",
         seed="logical",
-        decoding="temperature: 1.0, max_tokens: 512",
+        decoding="max_tokens: 512",
         truncated=_INVALID,
         remark="the messages format takes no seed: seeds are recorded, not sent",
     ),
@@ -98,10 +102,16 @@ def study_text(kind: str, model: str, *, file: str, name: str, seed: int) -> str
         remark=f" # {chosen.remark}" if chosen.remark else "",
         address=address,
         model=json.dumps(model, ensure_ascii=False),
-        decoding=chosen.decoding,
+        decoding=_decoding(chosen, model),
         truncated=chosen.truncated,
         policy=chosen.seed,
     )
+
+
+def _decoding(chosen: Provider, model: str) -> str:
+    """Return the decoding that a model takes."""
+    reasons = chosen.provider == "openai-chat" and _REASONING.fullmatch(model)
+    return _REASONED if reasons else chosen.decoding
 
 
 def _asset(name: str) -> str:

@@ -38,6 +38,8 @@ class Reading:
     incomplete: Literal["error", "drop"] = "error"
     columns: Mapping[str, str | None] = field(default_factory=dict)
     verdicts: Sequence[str] = ()
+    positions: Sequence[str] = ()
+    blank: Literal["error", "invalid", "drop"] = "error"
     engine: "Engine" = "duckdb"
 
 
@@ -56,6 +58,9 @@ class Which(TypedDict, total=False):
         columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None leaves
             an optional column out.
         verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+        positions: the words for the answer shown first, shown second, and perhaps for a tie,
+            `("A", "B")`: they become candidates by the order of each call.
+        blank: what a blank verdict becomes, "invalid", or "drop" for no call.
         engine: "spark" lets Spark read a path and count.
     """
 
@@ -67,6 +72,8 @@ class Which(TypedDict, total=False):
     incomplete: Literal["error", "drop"]
     columns: Mapping[str, str | None] | None
     verdicts: Sequence[str] | None
+    positions: Sequence[str] | None
+    blank: Literal["error", "invalid", "drop"]
     engine: "Engine"
 
 
@@ -133,6 +140,8 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
         judges=reading.judges or None,
         columns=reading.columns or None,
         verdicts=reading.verdicts or None,
+        positions=reading.positions or None,
+        blank=reading.blank,
         engine=reading.engine,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}

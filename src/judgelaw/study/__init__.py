@@ -8,6 +8,7 @@ from judgelaw.study.blueprint import (
 )
 from judgelaw.study.freezing import (
     Preview as Preview,
+    adopt as adopt,
     extend as extend,
     freeze as freeze,
     preview as preview,

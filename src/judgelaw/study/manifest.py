@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -224,6 +225,18 @@ class FrozenRun:
         if layer.role != "control":
             return self.templates[call.prompt]
         return self.templates[layer.prompt or next(iter(self.templates))]
+
+    @cached_property
+    def readers(self) -> dict[str, JudgeSpec]:
+        """The judges as their replies are read: as frozen, or by a parser adopted since."""
+        return {
+            name: JudgeSpec.model_validate(
+                {**judge.model_dump(mode="json", by_alias=True), **self.record.readings[name]}
+            )
+            if name in self.record.readings
+            else judge
+            for name, judge in self.judges.items()
+        }
 
     @property
     def blueprint(self) -> Blueprint:

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Discriminator, Field, Tag
 
-from judgelaw.study.presets import PRESETS
+from judgelaw.study.presets import DERIVED, PRESETS
 from judgelaw.study.transforms import ProbeEntry
 from judgelaw.wire import (
+    PROVIDERS,
     JudgeSpec,
     Model,
     Name,
@@ -211,6 +212,9 @@ class Study(Model):
     budget: Budget | None = None
     gate: Gate | None = None
     analysis: Analysis | None = None
+    env_file: str | None = Field(
+        default=None, description="a file of NAME=VALUE lines that keys are read from"
+    )
 
     @property
     def streams(self) -> tuple[Layer, ...]:
@@ -291,7 +295,7 @@ def study_schema() -> dict[str, Any]:
     schema = Study.model_json_schema(by_alias=True)
     definitions = schema["$defs"]
     judge = definitions["JudgeSpec"]
-    for name in ("family", "contract"):
+    for name in DERIVED:
         del judge["properties"][name]
     judge["properties"] = {
         "name": judge["properties"].pop("name"),
@@ -304,7 +308,13 @@ def study_schema() -> dict[str, Any]:
         **judge["properties"],
     }
     judge["required"] = ["name"]
-    judge["anyOf"] = [{"required": ["preset"]}, {"required": ["provider", "model"]}]
+    own_code = [name for name, provider in PROVIDERS.items() if provider.own_code]
+    unnamed = {"properties": {"provider": {"enum": own_code}}}
+    judge["anyOf"] = [
+        {"required": ["preset"]},
+        {"required": ["provider", "model"]},
+        {"required": ["provider"], **unnamed},
+    ]
     template = judge["properties"]["template"]
     template["anyOf"] = [_TEXT, *template["anyOf"]]
     transport = definitions["Transport"]["properties"]

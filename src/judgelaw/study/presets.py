@@ -59,7 +59,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 """The paper's four configurations. The three open models were rendered by a frozen local template:
 name the template file of the revision, or set `provider: openai-chat` to let the server render."""
 
-FIXED = ("name", "provider", "family", "contract", "api_key", "base_url", "headers", "price")
+DERIVED = ("family", "contract", "folder")
+"""Fields of a judge that nobody writes: they follow from the rest of the study."""
+FIXED = ("name", "provider", *DERIVED, "api_key", "base_url", "headers", "price")
 """Fields that a grid may not vary."""
 
 _MOST_CONTRACTS = 1_000

@@ -200,7 +200,6 @@ def check_limits(
     asked = _Asked(scope=scope, level=level, fail_level=1 - (1 - level) / m)
     decisions = []
     for judge, tensor in tensors.items():
-        refuse_positions(judge, tensor)
         bounds = _Judge(
             judge=judge,
             tensor=tensor,
@@ -223,23 +222,6 @@ def overall(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of several limits together."""
     found = set(verdicts)
     return "fail" if "fail" in found else "inconclusive" if "inconclusive" in found else "pass"
-
-
-def refuse_positions(judge: str, tensor: VerdictTensor) -> None:
-    """Refuse verdicts that may name positions where answers were shown in several orders.
-
-    Raises:
-        InputError: A and B that nobody declared, with two orders or more. If A is the answer shown
-            first, a judge that always takes the first answer would look steady.
-    """
-    if tensor.letters:
-        raise InputError(
-            f"{judge}: the verdicts are the letters {', '.join(tensor.verdicts)}, and answers were "
-            "shown in several orders: if A means the answer shown first, no gate can be held "
-            "against them. Turn positions into candidates first (`judgelaw import --from csv`); "
-            f"where A and B name the answers themselves, say so: --verdicts "
-            f"{','.join(tensor.verdicts)}"
-        )
 
 
 def _inference(
