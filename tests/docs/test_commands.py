@@ -219,6 +219,7 @@ STORIES = {
     "ci": (nightly, ("docs/howto/ci.md",)),
     "import": (logs, ("docs/howto/import.md",)),
     "machines": (machines, ("docs/howto/machines.md",)),
+    "shell": (bare, ("docs/howto/shell.md",)),
     "paper": (protocol, ("docs/howto/paper.md",)),
     "uncertainty": (bare, ("docs/explanation/uncertainty.md",)),
 }
@@ -252,16 +253,24 @@ def _files(word: str) -> list[str]:
     return sorted(glob(word))  # noqa: PTH207 - relative names, as a shell gives them
 
 
+MAKE_TEST = ("ruff check", "mypy", "basedpyright", "lint-imports", "sphinx-build", "pytest")
+
+
 def run_make(command: Command) -> int:
     """Run what make would run; its set-up is that of the environment that the tests run in."""
     # Under `make test` another make is above this one, and would have it name its folder.
-    dry = [shutil.which("make"), "-n", "--no-print-directory", "-o", ".venv/.can-run"]
+    dry = [shutil.which("make"), "-n", "--no-print-directory"]
+    ready = ["-o", ".venv/.can-run", "-o", ".venv/.ready"]
     shown = subprocess.run(
-        [*dry, *command.words[1:]],
+        [*dry, *ready, *command.words[1:]],
         capture_output=True,
         text=True,
         check=True,
     )
+    if command.words[1:] == ("test",):
+        # These very tests, among others: that the parts are there is what can go wrong here.
+        assert [part for part in MAKE_TEST if f".venv/bin/{part}" not in shown.stdout] == []
+        return 0
     (line,) = shown.stdout.splitlines()
     assert line == ".venv/bin/judgelaw audit examples/quickstart/study.yaml"
     return program._run(line.split()[1:])
