@@ -27,7 +27,7 @@ from judgelaw.arrays import (
     some,
 )
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
-from judgelaw.frames import Library, frame_of, table_html
+from judgelaw.frames import Library, frame_of, plain, table_html
 from judgelaw.streams import stream
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 INVALID = "invalid"
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
+
+
+_LABELS = ("judge", "layer", "items", "prompts", "orders", "verdicts", "strata", "gold", "notes")
+"""What names the cells of a tensor, in its JSON."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,8 +58,6 @@ class VerdictTensor:
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
-        letters: whether the verdicts are letters that nobody declared, under several orders: they
-            may name positions, whose meaning changes with the order.
     """
 
     counts: NDArray[np.int64]
@@ -71,7 +73,6 @@ class VerdictTensor:
     notes: tuple[str, ...] = ()
     dropped: int = 0
     pooled: bool = False
-    letters: bool = False
 
     def __post_init__(self) -> None:
         """Refuse labels that do not fit the axes, and negative counts."""
@@ -99,19 +100,24 @@ class VerdictTensor:
         columns: Mapping[str, str | None] | None = None,
         *,
         verdicts: Sequence[str] | None = None,
+        positions: Sequence[str] | None = None,
+        blank: Literal["error", "invalid", "drop"] = "error",
         incomplete: Literal["error", "drop"] = "error",
     ) -> "VerdictTensor":
         """Read a calls table: a file, or any frame that narwhals accepts.
 
         Args:
             source: path of a `.csv`, `.csv.gz`, `.parquet` or `.jsonl` file, a folder of Parquet,
-                a run folder, an `s3://` address, or a frame.
+                a run folder, an `s3://` address, a frame, or Arrow record batches.
             judge: the judge to read; needed where the table holds several.
             layer: the layer to read; needed where the table holds several.
             repeats: read the frozen prefix of repeat ranks below this number.
             columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None
                 leaves an optional column out.
             verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+            positions: the words for the answer shown first, for the one shown second, and perhaps
+                for a tie, `("A", "B")`: they become candidates by the order of each call.
+            blank: what a verdict that is blank becomes: `"invalid"`, or `"drop"` for no call.
             incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
         """
         from judgelaw import tables  # noqa: PLC0415 - the one door from the waist to I/O
@@ -123,6 +129,8 @@ class VerdictTensor:
             repeats=repeats,
             columns=columns,
             verdicts=verdicts,
+            positions=positions,
+            blank=blank,
             incomplete=incomplete,
         )
 
@@ -380,6 +388,11 @@ class VerdictTensor:
         columns["verdict"] = np.array(self.verdicts)[c]
         columns["count"] = self.counts.ravel()
         return frame_of(columns, library)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts and their labels as plain values."""
+        labels = {name: plain(getattr(self, name)) for name in _LABELS}
+        return {"schema": "judgelaw.tensor/1", **labels, "counts": plain(self.counts)}
 
     def _repr_html_(self) -> str:
         totals = self.counts.sum(axis=(0, 1, 2))

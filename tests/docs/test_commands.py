@@ -101,6 +101,13 @@ def pilot(folder: Path) -> Iterator[After]:
 
 
 @contextmanager
+def probed(folder: Path) -> Iterator[After]:
+    """A study with two probes."""
+    write_study(folder, [simulated_judge()], name="probed", items=3, probes=["longer", "identity"])
+    yield nothing
+
+
+@contextmanager
 def nightly(folder: Path) -> Iterator[After]:
     """A finished run of a steady judge, the tests of examples/ci, and a log of Inspect."""
     law = {"candidate_1": 0.96, "candidate_2": 0.04}
@@ -208,6 +215,7 @@ STORIES = {
     "quickstart": (quickstart, ("README.md", "docs/tutorial/quickstart.md")),
     "endpoint": (endpoint, ("docs/howto/endpoint.md",)),
     "budget": (pilot, ("docs/howto/budget.md",)),
+    "probes": (probed, ("docs/howto/probes.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
     "import": (logs, ("docs/howto/import.md",)),
     "machines": (machines, ("docs/howto/machines.md",)),

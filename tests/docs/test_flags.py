@@ -14,6 +14,7 @@ import pytest
 
 from judgelaw import errors
 from judgelaw.cli import program
+from judgelaw.cli.volume import SHARED
 from support.pages import PAGES, ROOT
 
 HERE = "tests/docs/test_flag_effects.py"
@@ -23,6 +24,13 @@ KILL = "tests/crash/test_kill.py"
 IMPORT = "tests/unit/tables/importers/test_command.py"
 
 JUDGE = f"{HERE}::test_judge_reads_that_judge_only"
+NEWCOMER = (
+    "tests/unit/tables/test_forgiving.py::test_the_newcomers_log_is_answered_by_the_second_command"
+)
+FORGIVEN = (
+    "tests/unit/tables/importers/test_forgiving_import.py"
+    "::test_the_command_restores_positions_and_counts_blanks"
+)
 WHICH = f"{HERE}::test_layer_repeats_and_design_say_which_calls_and_what_they_are"
 INCOMPLETE = f"{HERE}::test_incomplete_items_are_dropped_on_demand"
 DRAWN = f"{HERE}::test_draws_seed_and_permutations_are_those_that_were_asked_for"
@@ -40,6 +48,8 @@ READS = {
     "--incomplete": INCOMPLETE,
     "--columns": f"{CLI}/test_analyze.py::test_columns_of_other_names_are_named",
     "--verdicts": f"{CLI}/test_analyze.py::test_the_alphabet_may_be_declared",
+    "--positions": NEWCOMER,
+    "--blank": NEWCOMER,
     "--engine": "tests/unit/tables/test_engines.py::test_the_command_line_counts_with_spark",
 }
 SIMULATED = {"--seed": SIZES, "--json": SIZES, "--items": SIZES}
@@ -48,8 +58,14 @@ FLAGS = {
     "": {
         "--version": f"{HERE}::test_version_and_help",
         "--help": f"{HERE}::test_version_and_help",
+        "--quiet": f"{HERE}::test_quiet_leaves_only_the_answer",
+        "--verbose": f"{HERE}::test_verbose_shows_the_log",
     },
-    "audit": {"--out": f"{HERE}::test_audit_puts_the_run_where_it_is_told"},
+    "audit": {
+        "--out": f"{HERE}::test_audit_puts_the_run_where_it_is_told",
+        "--json": f"{HERE}::test_audit_writes_the_analysis_as_json",
+    },
+    "completion": {},
     "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
     "init": {
         "--study": f"{CLI}/test_study_commands.py::test_init_writes_the_papers_protocol",
@@ -105,6 +121,8 @@ FLAGS = {
     "reparse": {
         "--parser": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
         "--truncated": f"{HERE}::test_another_terminal_rule_reads_what_was_cut",
+        "--adopt": f"{CLI}/test_reading_replies.py"
+        "::test_an_adopted_parser_is_the_runs_own_and_both_are_kept",
         "--judge": f"{CLI}/test_acquire.py::test_reparse_says_what_it_wants",
         "--out": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
         "--json": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
@@ -121,6 +139,8 @@ FLAGS = {
             NAMED,
         ),
         "--text": f"{HERE}::test_the_completion_may_stand_in_a_field_of_its_own",
+        "--positions": FORGIVEN,
+        "--blank": FORGIVEN,
         "--label": MAPPED,
         "--map-order": MAPPED,
         "--where": MAPPED,
@@ -142,6 +162,7 @@ FLAGS = {
         **dict.fromkeys(("--draws", "--seed", "--permutations"), DRAWN),
         "--output": f"{HERE}::test_a_page_has_the_title_and_the_place_that_were_asked_for",
         "--title": f"{HERE}::test_a_page_has_the_title_and_the_place_that_were_asked_for",
+        "--open": f"{HERE}::test_a_page_is_opened_in_a_browser_where_there_is_one",
         "--figures": f"{CLI}/test_report.py::test_figures_are_written_for_a_paper",
         "--verify": f"{CLI}/test_report.py"
         "::test_a_run_becomes_a_page_with_its_replies_and_its_configuration",
@@ -222,7 +243,10 @@ def options(command: click.Command) -> dict[str, tuple[str, ...]]:
         for param in command.params
         if isinstance(param, click.Option)
     }
-    return {"--version": ("--version",), "--help": ("--help",)} if command is program.cli else found
+    if command is program.cli:
+        return {"--help": ("--help",), **found}
+    # Every command has these; they are tried on the group, and before and after a command's name.
+    return {flag: spellings for flag, spellings in found.items() if flag not in SHARED}
 
 
 def tree(command: click.Command, words: tuple[str, ...] = ()) -> dict[str, click.Command]:

@@ -2,12 +2,15 @@
 
 import asyncio
 import gc
+import logging
 import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import aiohttp
@@ -20,11 +23,18 @@ from judgelaw.acquire.limits import Backlog, Limiter
 from judgelaw.acquire.progress import Observer, Tally
 from judgelaw.acquire.readings import Readings
 from judgelaw.acquire.retry import Halt, Reason, RetryPolicy
-from judgelaw.judges import Judge, JudgeContext, open_batch_client, open_judge
+from judgelaw.judges import (
+    Judge,
+    JudgeContext,
+    JudgeFunction,
+    open_batch_client,
+    open_judge,
+)
 from judgelaw.ledger import Ending, Ledger, Record
 from judgelaw.study import FrozenRun
 from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 
+_LOG = logging.getLogger(__name__)
 GRACE_S = 15.0
 _TICK_S = 0.25
 _NEW_OBJECTS = 20_000
@@ -59,11 +69,12 @@ async def drive(
     effects: Effects | None = None,
     grace_s: float = GRACE_S,
     cancel_batches: bool = False,
+    functions: Mapping[str, JudgeFunction] | None = None,
 ) -> tuple[Stop, ...]:
     """Send the open calls of a run and return why some are left, the gravest reason first.
 
     With `cancel_batches` what waits in batches is cancelled and collected; nothing new is sent
-    for those judges.
+    for those judges. `functions` answer for the judges that they are named after.
 
     Replies under way when something stops the run are waited for and written: for their own
     time-out, or `grace_s` after an interruption (a second one ends the grace).
@@ -71,10 +82,14 @@ async def drive(
     effects = effects or real_effects()
     totals = {name: ledger.totals(name) for name in frozen.judges}
     pending = {name: spec for name, spec in frozen.judges.items() if totals[name].open}
+    for name, found in totals.items():
+        _LOG.info("%s: %s of %s calls are open", name, found.open, found.planned)
     run_budget = open_run_budget(frozen.study.budget, frozen.judges, totals)
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
-        around = JudgeContext(frozen=frozen, session=session, clock=effects.clock)
+        around = JudgeContext(
+            frozen=frozen, session=session, clock=effects.clock, functions=functions or {}
+        )
         judges: dict[str, Judge | BatchClient] = {}
         for name, spec in pending.items():
             judge = open_batch_client(spec, around) if spec.batch else open_judge(spec, around)
@@ -129,7 +144,7 @@ class Engine:
         self._halt = Halt()
         self._hurry = asyncio.Event()
         self._cancel_batches = cancel_batches
-        self._readings = Readings(frozen.judges, ledger, self._halt)
+        self._readings = Readings(frozen.readers, ledger, self._halt)
         self._lanes = [
             self._lane_of(frozen.judges[name], judges[name], run_budget) for name in judges
         ]
@@ -315,6 +330,15 @@ def _session() -> aiohttp.ClientSession:
     )
 
 
+Stopper = Callable[[], object]
+"""Stops a run in good order, from any thread."""
+
+TAKES_STOPPER: ContextVar[Callable[[Stopper], None] | None] = ContextVar(
+    "TAKES_STOPPER", default=None
+)
+"""Who runs a session in a thread of its own sets this there, and is handed what stops it."""
+
+
 @contextmanager
 def signals(interrupt: Callable[[], None]) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM stop the run in good order, where signals can be had."""
@@ -324,8 +348,10 @@ def signals(interrupt: Callable[[], None]) -> Iterator[None]:
         try:
             loop.add_signal_handler(number, interrupt)
         except (NotImplementedError, RuntimeError, ValueError):
-            continue  # not the main thread: whoever runs it there cancels instead
+            continue  # not the main thread: whoever runs it there stops it instead
         taken.append(number)
+    if (take := TAKES_STOPPER.get()) is not None:
+        take(partial(loop.call_soon_threadsafe, interrupt))
     try:
         yield
     finally:

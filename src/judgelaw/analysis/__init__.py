@@ -14,24 +14,30 @@ from judgelaw.analysis.complete_analysis import (
     make_tables as make_tables,
 )
 from judgelaw.analysis.component_tables import Context as Context
+from judgelaw.analysis.facet_values import (
+    ItemValues as ItemValues,
+    OrderDirection as OrderDirection,
+    PromptDistances as PromptDistances,
+    PromptLean as PromptLean,
+)
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
     coverage as coverage,
     position_choices as position_choices,
+)
+from judgelaw.analysis.probe_answers import (
+    probe_interval as probe_interval,
+    probe_sentence as probe_sentence,
 )
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     Component as Component,
     Components as Components,
     Identity as Identity,
-    ItemValues as ItemValues,
     JudgeAnalysis as JudgeAnalysis,
     Key as Key,
     LargestComponent as LargestComponent,
-    OrderDirection as OrderDirection,
     OtherMetric as OtherMetric,
-    PromptDistances as PromptDistances,
-    PromptLean as PromptLean,
     Settings as Settings,
     Table as Table,
 )

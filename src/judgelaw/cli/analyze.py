@@ -1,7 +1,7 @@
 """`judgelaw analyze`: what the disagreement of each judge is made of."""
 
 from collections.abc import Iterator
-from math import ceil, floor
+from math import ceil, floor, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from judgelaw.runs import Reading, analyze_source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Component, JudgeAnalysis
+    from judgelaw.diagnose import ProbeEffect
+    from judgelaw.uncertainty import Interval
 
 
 _NEGATIVE = (
@@ -90,15 +92,24 @@ _DRAWN = 4
 
 def show(analysis: "Analysis") -> None:
     """Print the answer of every judge of the main layer: sentence, table, what to know."""
+    from judgelaw.analysis import probe_sentence
+
     several = len(analysis.judges) > 1
     negative = False
     for name, judge in analysis.judges.items():
         say(f"{name}: {judge.sentence}" if several else judge.sentence)
+        if judge.probes:
+            say(probe_sentence([*judge.probes.values()]))
         echo()
         show_table(_columns(analysis, judge), _rows(judge), title=_title(judge))
         echo()
         for line in _notes(judge):
             say(line)
+        if judge.probes:
+            echo()
+            show_table(
+                _PROBE_COLUMNS, [*map(_probe_row, judge.probes.values())], title=f"{name}: probes"
+            )
         echo()
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
@@ -162,6 +173,35 @@ def _share(pair: tuple[float, float] | None) -> str:
         return "-"
     low, high = 100 * pair[0], 100 * pair[1]
     return f"{floor(low + _ROUNDING)}% to {ceil(high - _ROUNDING)}%"
+
+
+_PROBE_COLUMNS = [
+    "change of an answer",
+    "moves of 100",
+    "95%, items like these",
+    "95%, these items",
+    "change of law",
+    "p, all probes",
+    "found from",
+]
+
+
+def _probe_row(effect: "ProbeEffect") -> list[str]:
+    return [
+        effect.probe,
+        f"{100 * effect.shift.estimate:+.1f}",
+        _points(effect.shift),
+        _points(effect.shift_asked),
+        f"{effect.change.estimate:.4f}",
+        f"{effect.p:.3g}",
+        f"{100 * effect.smallest:.1f}",
+    ]
+
+
+def _points(interval: "Interval") -> str:
+    if isnan(interval.low):
+        return "-"
+    return f"[{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
 
 
 def _notes(judge: "JudgeAnalysis") -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.answers import REPORT, analyze_source, write_report
@@ -15,7 +15,8 @@ from judgelaw.steps import Progress, unseen
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.analysis import Analysis
-    from judgelaw.study import FrozenRun, LoadedStudy
+    from judgelaw.judges import JudgeFunction
+    from judgelaw.study import FrozenRun, LoadedStudy, StudyLike
 
 RESULTS = "results"
 ANALYSIS = f"{RESULTS}/analysis.json"
@@ -51,10 +52,13 @@ class Audited:
     analysis: "Analysis"
 
 
-def audit_study(study: Path, out: Path | None = None, *, shown: Shown | None = None) -> Audited:
+def audit_study(
+    study: "StudyLike", out: Path | None = None, *, shown: Shown | None = None, judge: Any = None
+) -> Audited:
     """Freeze, acquire, analyse and report; a study that was interrupted goes on.
 
-    Writes results/analysis.json, tables/ and report.html into the run folder.
+    Writes results/analysis.json, tables/ and report.html into the run folder. `judge` is the
+    function that answers for every `python` judge without `call:`, or functions by name.
 
     Raises:
         IncompleteRunError: calls are open; the same command resumes.
@@ -62,13 +66,13 @@ def audit_study(study: Path, out: Path | None = None, *, shown: Shown | None = N
     """
     shown = shown or Shown()
     _refuse_one_repeat(study, out)
-    acquired = acquire_study(study, out, shown=shown)
+    acquired = acquire_study(study, out, shown=shown, judge=judge)
     acquired.raise_if_open()
     shown.say(_done(acquired))
     return Audited(run=acquired.path, analysis=_analyse(acquired.path, shown.bar))
 
 
-def _refuse_one_repeat(study: Path, out: Path | None) -> None:
+def _refuse_one_repeat(study: "StudyLike", out: Path | None) -> None:
     """Refuse a study of one repeat before its first call: no analysis could follow its last one."""
     from judgelaw.study import RECORD, load_study, open_run
 
@@ -90,7 +94,7 @@ def _refuse_one_repeat(study: Path, out: Path | None) -> None:
             raise loaded.error(
                 ("layers", place, "repeats") if own else ("repeats",),
                 f"{rule}; set 2 or more, 4 for intervals, or ask without an analysis: "
-                f"`judgelaw run {study}`",
+                f"`judgelaw run {loaded.path}`",
             )
 
 
@@ -117,7 +121,7 @@ def _analyse(run: Path, bar: Progress) -> "Analysis":
 
 
 def acquire_study(
-    study: Path,
+    study: "StudyLike",
     out: Path | None,
     *,
     shown: Shown,
@@ -125,6 +129,7 @@ def acquire_study(
     lease_s: float = 60.0,
     cancel_batches: bool = False,
     accept_loss: bool = False,
+    judge: Any = None,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
@@ -134,6 +139,7 @@ def acquire_study(
     if ledger is None:
         from judgelaw.acquire import acquire
 
+        functions = _functions(study, judge)
         frozen = freeze_study(study, out, shown.bar)
         with shown.observer() as observer:
             return acquire(
@@ -141,6 +147,7 @@ def acquire_study(
                 observer=observer,
                 cancel_batches=cancel_batches,
                 accept_loss=accept_loss,
+                functions=functions,
             )
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
@@ -158,7 +165,19 @@ def acquire_study(
         )
 
 
-def hand_over_study(study: Path, out: Path | None, ledger: str, bar: Progress) -> "Acquisition":
+def _functions(study: "StudyLike", judge: Any) -> "dict[str, JudgeFunction]":
+    """Return which function answers for which judge; what is wrong is said before the freezing."""
+    if judge is None:
+        return {}
+    from judgelaw.judges import functions_for
+    from judgelaw.study import load_study
+
+    return functions_for({each.name: each for each in load_study(study).study.judges}, judge)
+
+
+def hand_over_study(
+    study: "StudyLike", out: Path | None, ledger: str, bar: Progress
+) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
@@ -167,7 +186,7 @@ def hand_over_study(study: Path, out: Path | None, ledger: str, bar: Progress) -
     return acquire_shared(freeze_study(study, out, bar), address, ask=False)
 
 
-def freeze_study(study: Path, out: Path | None, bar: Progress) -> "FrozenRun":
+def freeze_study(study: "StudyLike", out: Path | None, bar: Progress) -> "FrozenRun":
     """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
     from judgelaw.study import freeze, load_study
 

@@ -1,14 +1,24 @@
 """What a study declares, and the manifest that freezes it before the first request."""
 
-from judgelaw.study.blueprint import Block as Block, blocks as blocks, survey as survey
+from judgelaw.study.blueprint import (
+    Block as Block,
+    blocks as blocks,
+    left_out as left_out,
+    survey as survey,
+)
 from judgelaw.study.freezing import (
     Preview as Preview,
+    adopt as adopt,
     extend as extend,
     freeze as freeze,
     preview as preview,
 )
 from judgelaw.study.items import Item as Item
-from judgelaw.study.loading import LoadedStudy as LoadedStudy, load_study as load_study
+from judgelaw.study.loading import (
+    LoadedStudy as LoadedStudy,
+    StudyLike as StudyLike,
+    load_study as load_study,
+)
 from judgelaw.study.manifest import (
     ITEMS as ITEMS,
     LABELS as LABELS,
@@ -22,6 +32,7 @@ from judgelaw.study.manifest import (
 )
 from judgelaw.study.models import (
     Budget as Budget,
+    Gate as Gate,
     Layer as Layer,
     Study as Study,
     Transport as Transport,

@@ -2,15 +2,17 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import ValidationError
 
 from judgelaw.errors import InputError, StudyError
-from judgelaw.study.models import Study, expand
+from judgelaw.study.models import Study
+from judgelaw.study.presets import DERIVED, expand
 from judgelaw.study.problems import (
     Document,
     Path,
@@ -20,9 +22,10 @@ from judgelaw.study.problems import (
     known_keys,
     read_yaml,
     unknown_key,
+    written_out,
 )
 from judgelaw.study.rules import study_problems
-from judgelaw.wire import ChatTemplate, JudgeSpec, sha256_hex
+from judgelaw.wire import PROVIDERS, ChatTemplate, JudgeSpec, parser_rule, read_env_file, sha256_hex
 
 _LARGEST = 2_000_000
 _ENTRY_KEYS = ("preset", "grid")
@@ -54,23 +57,61 @@ class LoadedStudy:
         return failure(self.path, self.document, [Problem(path=path, text=text)])
 
 
-def load_study(path: FilePath | str) -> LoadedStudy:
-    """Read, expand and check a study file; the error lists every problem with its line."""
-    path = FilePath(path)
+StudyLike = FilePath | str | Mapping[str, Any] | LoadedStudy
+"""The path of a study file, what such a file holds as a dict, or a study that was loaded."""
+
+
+def load_study(study: StudyLike) -> LoadedStudy:
+    """Read, expand and check a study; the error lists every problem, with its line in a file.
+
+    The paths of a dict start from the working directory.
+    """
+    if isinstance(study, LoadedStudy):
+        return study
+    if isinstance(study, Mapping):
+        source, document = written_out(study, Study.model_fields)
+        return _checked(FilePath("study"), source, document)
+    if not isinstance(study, str | PathLike):
+        raise StudyError(
+            f"a {type(study).__name__} is no study: give the path of a YAML file, or a dict"
+        )
+    path = FilePath(study)
     source = _read(path)
-    document = read_yaml(source)
+    return _checked(path, source, read_yaml(source))
+
+
+def _checked(path: FilePath, source: str, document: Document) -> LoadedStudy:
     _stop(path, document, document.problems)
     raw = document.data
     if not isinstance(raw, dict):
         raise failure(path, document, [Problem(path=(), text="must be a mapping of keys")])
     judges, origins, problems = expand(raw.get("judges"))
     problems += _unknown_judge_keys(raw)
+    judges = _forgiving(judges)
     study, found = _validate({**raw, "judges": judges} if "judges" in raw else raw, origins)
     _stop(path, document, [*problems, *found])
     assert study is not None  # noqa: S101 - no problem means that validation succeeded
     study, problems = _with_templates(_with_models(study, path.parent), path.parent, origins)
     _stop(path, document, [*problems, *study_problems(study, raw, origins)])
-    return LoadedStudy(study=study, path=path, source=source, document=document)
+    loaded = LoadedStudy(study=study, path=path, source=source, document=document)
+    if study.env_file is not None:
+        try:
+            read_env_file(loaded.folder / study.env_file)
+        except InputError as error:
+            raise loaded.error(("env_file",), str(error)) from None
+    return loaded
+
+
+def _forgiving(judges: Any) -> Any:
+    """Let parsers match labels without regard to case and marks, unless they say otherwise."""
+    if not isinstance(judges, list):
+        return judges
+    return [
+        {**judge, "parser": parser_rule(judge["parser"])}
+        if isinstance(judge, dict) and isinstance(judge.get("parser"), dict)
+        else judge
+        for judge in judges
+    ]
 
 
 def _read(path: FilePath) -> str:
@@ -93,7 +134,7 @@ def _unknown_judge_keys(raw: dict[str, Any]) -> list[Problem]:
     Entries that expand are checked by pydantic once for each expansion; this looks at what was
     written, once.
     """
-    known = known_keys(("judges", 0), [Study]) - {"family", "contract"} | set(_ENTRY_KEYS)
+    known = known_keys(("judges", 0), [Study]) - set(DERIVED) | set(_ENTRY_KEYS)
     entries = raw.get("judges")
     return [
         Problem(path=("judges", place, key), text=unknown_key(key, known))
@@ -144,14 +185,16 @@ def _trim(path: Path, data: Any, kind: str) -> Path:
 
 
 def _with_models(study: Study, folder: FilePath) -> Study:
-    """Take the paths of embedded models from the study's folder, as every path of a study."""
-    judges = tuple(
-        judge
-        if judge.model_path is None
-        else judge.model_copy(update={"model_path": _from(folder, judge.model_path)})
-        for judge in study.judges
-    )
-    return study.model_copy(update={"judges": judges})
+    """Take the paths of embedded models, and code, from the study's folder."""
+    return study.model_copy(update={"judges": tuple(_placed(j, folder) for j in study.judges)})
+
+
+def _placed(judge: JudgeSpec, folder: FilePath) -> JudgeSpec:
+    if judge.provider in PROVIDERS and PROVIDERS[judge.provider].own_code:
+        return judge.model_copy(update={"folder": str(folder.absolute())})
+    if judge.model_path is not None:
+        return judge.model_copy(update={"model_path": _from(folder, judge.model_path)})
+    return judge
 
 
 def _from(folder: FilePath, given: str) -> str:
@@ -248,4 +291,5 @@ def failure(path: FilePath, document: Document, problems: list[Problem]) -> Stud
 
 def _line(path: FilePath, line: int, problem: Problem) -> str:
     key = dotted(problem.path)
-    return f"{path}:{line}: {key}: {problem.text}" if key else f"{path}:{line}: {problem.text}"
+    place = f"{path}:{line}" if line else str(path)  # a dict has no lines
+    return f"{place}: {key}: {problem.text}" if key else f"{place}: {problem.text}"
