@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from judgelaw.estimate import Decomposition, decompose
-    from judgelaw.runs import Run, RunStatus, gate
+    from judgelaw.runs import Run, RunStatus, gate, validate
     from judgelaw.tensor import VerdictTensor
 
 _HOME = {
@@ -61,6 +61,7 @@ _HOME = {
     "Decomposition": "estimate",
     "decompose": "estimate",
     "gate": "runs",
+    "validate": "runs",
     "Run": "runs",
     "RunStatus": "runs",
     "VerdictTensor": "tensor",
@@ -100,6 +101,7 @@ __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estima
     "Decomposition",
     "decompose",
     "gate",
+    "validate",
     "Run",
     "RunStatus",
     "VerdictTensor",

@@ -108,14 +108,7 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             show_default=True,
             help="What to do with items that lack two calls in a cell.",
         ),
-        click.option(
-            "--columns",
-            multiple=True,
-            metavar="PART=NAME",
-            callback=_columns,
-            help="The table's own name of a column, as in verdict=winner; PART= leaves an "
-            "optional column out. May be repeated.",
-        ),
+        columns_option,
         click.option(
             "--verdicts",
             metavar="A,B,...",
@@ -130,6 +123,18 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
         ),
     )
+
+
+def columns_option(command: F) -> F:
+    """Add the option that names the columns of a table."""
+    return click.option(
+        "--columns",
+        multiple=True,
+        metavar="PART=NAME",
+        callback=_columns,
+        help="The table's own name of a column, as in verdict=winner; PART= leaves an "
+        "optional column out. May be repeated.",
+    )(command)
 
 
 def _columns(

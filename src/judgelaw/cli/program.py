@@ -32,6 +32,7 @@ COMMANDS = {
     "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
     "compare": "Put judges side by side on matched items.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
+    "validate": "Hold a judge against people's labels: what it catches, misses, and by chance.",
     "simulate": "Known-law studies: see the estimators against the truth.",
     "paper": "Hold every published figure of the paper against what comes out here.",
     "schema": "Print the JSON Schema of study files.",

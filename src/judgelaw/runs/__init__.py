@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         hand_over_study,
         page_shown,
     )
+    from judgelaw.runs.labelled import validate
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.runs.source import Reading, Source, read_source
 else:
@@ -47,6 +48,7 @@ else:
                 "hand_over_study",
                 "page_shown",
             ),
+            "labelled": ("validate",),
             "run": (
                 "Run",
                 "RunStatus",
@@ -78,5 +80,6 @@ __all__ = [
     "page_shown",
     "read_source",
     "report_page",
+    "validate",
     "write_page",
 ]
