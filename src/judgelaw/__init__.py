@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from judgelaw.estimate import Decomposition, decompose
-    from judgelaw.runs import Run, RunStatus, gate, validate
+    from judgelaw.runs import Run, RunStatus, gate, validate, watch
     from judgelaw.tensor import VerdictTensor
 
 _HOME = {
@@ -62,6 +62,7 @@ _HOME = {
     "decompose": "estimate",
     "gate": "runs",
     "validate": "runs",
+    "watch": "runs",
     "Run": "runs",
     "RunStatus": "runs",
     "VerdictTensor": "tensor",
@@ -102,6 +103,7 @@ __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estima
     "decompose",
     "gate",
     "validate",
+    "watch",
     "Run",
     "RunStatus",
     "VerdictTensor",

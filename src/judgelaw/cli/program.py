@@ -33,6 +33,7 @@ COMMANDS = {
     "compare": "Put judges side by side on matched items.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
     "validate": "Hold a judge against people's labels: what it catches, misses, and by chance.",
+    "watch": "Say whether a judge moved since the first date; an alarm for a scheduled job.",
     "simulate": "Known-law studies: see the estimators against the truth.",
     "paper": "Hold every published figure of the paper against what comes out here.",
     "schema": "Print the JSON Schema of study files.",

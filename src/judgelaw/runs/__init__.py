@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from judgelaw.runs.labelled import validate
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.runs.source import Reading, Source, read_source
+    from judgelaw.runs.watched import watch
 else:
     __getattr__ = lazy(
         __name__,
@@ -58,6 +59,7 @@ else:
                 "Source",
                 "read_source",
             ),
+            "watched": ("watch",),
         },
     )
 
@@ -81,5 +83,6 @@ __all__ = [
     "read_source",
     "report_page",
     "validate",
+    "watch",
     "write_page",
 ]

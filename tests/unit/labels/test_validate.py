@@ -219,9 +219,9 @@ def test_bad_tables_are_refused_with_the_remedy(tmp_path, rows, error, words):
 
 def test_names_that_are_not_there(tmp_path):
     path = table(tmp_path / "t.csv", two_classes())
-    with pytest.raises(TableError, match="no column 'label'.*--human"):
+    with pytest.raises(TableError, match=r"no column 'label'.*--human"):
         jl.validate(path, human="label")
-    with pytest.raises(InputError, match="'fial'.*did you mean 'fail'"):
+    with pytest.raises(InputError, match=r"'fial'.*did you mean 'fail'"):
         jl.validate(path, positive="fial")
     with pytest.raises(InputError, match="labels='guess'"):
         jl.validate(path, labels="guess")
