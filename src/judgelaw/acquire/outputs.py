@@ -47,6 +47,7 @@ TIMING_COLUMNS = (
     "output_tokens",
     "cached_tokens",
 )
+DATE = "date"
 _BLOCK = 50_000
 
 Row = tuple[Any, ...]
@@ -55,7 +56,9 @@ Row = tuple[Any, ...]
 def write_tables(frozen: FrozenRun, view: LedgerView) -> None:
     """Write both tables from the rows of the ledger, under each judge's frozen parser."""
     write_results(frozen.path / CALLS, frozen, view)
-    write_calls(frozen.path / TIMING, _blocks(TIMING_COLUMNS, timing_rows(frozen, view)))
+    rows = timing_rows(frozen, view)
+    dated = bool(frozen.record.dates)
+    write_calls(frozen.path / TIMING, _blocks((*TIMING_COLUMNS, DATE), rows, dated=dated))
 
 
 def write_results(
@@ -63,7 +66,7 @@ def write_results(
 ) -> None:
     """Write a calls table, under each judge's frozen parser or under the versions named."""
     rows = map(calls_row, results(frozen, view, parsers))
-    write_calls(path, _blocks(CALLS_COLUMNS, rows))
+    write_calls(path, _blocks((*CALLS_COLUMNS, DATE), rows, dated=bool(frozen.record.dates)))
 
 
 def results(
@@ -71,7 +74,7 @@ def results(
 ) -> Iterator[Judged]:
     """Yield the verdicts of a run with hidden labels in the place of slots.
 
-    The sequence is judge, layer, item, order, repeat, prompt, whatever sequence was acquired in.
+    The sequence is judge, layer, date, item, order, repeat, prompt, whatever was acquired first.
 
     Args:
         frozen: the run.
@@ -107,7 +110,7 @@ def calls_row(judged: Judged) -> Row:
     """Return the row of the calls table: no ids, no times, no accounts."""
     c = judged.call
     where = (c.judge, c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
-    return (*where, judged.verdict.verdict, c.gold)
+    return (*where, judged.verdict.verdict, c.gold, c.date)
 
 
 def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:
@@ -118,15 +121,15 @@ def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:
         yield (
             *(c.judge, c.layer, c.item, c.prompt, c.order, c.repeat, c.position, j.attempts),
             *(round(j.sent_at - start, 6), round(j.ended_at - j.sent_at, 6)),
-            *(j.finish_reason, j.input_tokens, j.output_tokens, j.cached_tokens),
+            *(j.finish_reason, j.input_tokens, j.output_tokens, j.cached_tokens, c.date),
         )
 
 
 def _labelled(rows: Iterable[Judged], labels: Mapping[str, str]) -> Iterator[Judged]:
     """Put labels in the place of slots, and sort each block by them."""
 
-    def block(j: Judged) -> tuple[str, str, str, int]:
-        return (j.call.judge, j.call.item, j.call.order, j.call.repeat)
+    def block(j: Judged) -> tuple[str, str | None, str, str, int]:
+        return (j.call.judge, j.call.date, j.call.item, j.call.order, j.call.repeat)
 
     for _, slots in groupby(rows, key=block):
         shown = [replace(j, call=replace(j.call, prompt=_label(j, labels))) for j in slots]
@@ -143,8 +146,15 @@ def _label(judged: Judged, labels: Mapping[str, str]) -> str:
         ) from None
 
 
-def _blocks(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[dict[str, list[Any]]]:
-    """Turn rows into blocks of columns; a table without rows still has its columns."""
+def _blocks(
+    columns: tuple[str, ...], rows: Iterable[Row], *, dated: bool
+) -> Iterator[dict[str, list[Any]]]:
+    """Turn rows into blocks of columns; a table without rows still has its columns.
+
+    The last column is the date, which a run that is asked once does not have.
+    """
+    if not dated:
+        columns, rows = columns[:-1], (row[:-1] for row in rows)
     rows = iter(rows)
     chunk = list(islice(rows, _BLOCK))
     while True:

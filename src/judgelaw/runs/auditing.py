@@ -136,18 +136,20 @@ def acquire_study(
     shown: Shown,
     ledger: str | None = None,
     lease_s: float = 60.0,
+    date: str | None = None,
     cancel_batches: bool = False,
     accept_loss: bool = False,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
-    With `ledger` the calls are shared with workers. The caller decides what open calls mean, with
+    With `ledger` the calls are shared with workers. With `date` the study is asked as the wave of
+    that date, beside the waves that are there. The caller decides what open calls mean, with
     `raise_if_open`.
     """
     if ledger is None:
         from judgelaw.acquire import acquire
 
-        frozen = freeze_study(study, out, shown.bar)
+        frozen = freeze_study(study, out, shown.bar, date)
         with shown.observer() as observer:
             return acquire(
                 frozen,
@@ -159,7 +161,7 @@ def acquire_study(
     from judgelaw.ledger import read_address
 
     address = read_address(ledger)
-    frozen = freeze_study(study, out, shown.bar)
+    frozen = freeze_study(study, out, shown.bar, date)
     with shown.observer() as observer:
         return acquire_shared(
             frozen,
@@ -171,17 +173,21 @@ def acquire_study(
         )
 
 
-def hand_over_study(study: Path, out: Path | None, ledger: str, bar: OpenBar) -> "Acquisition":
+def hand_over_study(
+    study: Path, out: Path | None, ledger: str, bar: OpenBar, date: str | None = None
+) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
 
     address = read_address(ledger)
-    return acquire_shared(freeze_study(study, out, bar), address, ask=False)
+    return acquire_shared(freeze_study(study, out, bar, date), address, ask=False)
 
 
-def freeze_study(study: Path, out: Path | None, bar: OpenBar) -> "FrozenRun":
-    """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
+def freeze_study(
+    study: Path, out: Path | None, bar: OpenBar, date: str | None = None
+) -> "FrozenRun":
+    """Freeze a study, or the wave of a date, into its run folder: `runs/NAME` unless told."""
     from judgelaw.study import blocks, freeze, load_study, survey
 
     loaded = load_study(study)
@@ -189,7 +195,7 @@ def freeze_study(study: Path, out: Path | None, bar: OpenBar) -> "FrozenRun":
     # Items are read twice for a new run; that buys a bar that knows its end.
     total = 1 if run.exists() else sum(block.count for block in blocks(survey(loaded)))
     with bar("freezing calls", total) as advance:
-        return freeze(loaded, run, tick=advance)
+        return freeze(loaded, run, date=date, tick=advance)
 
 
 def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:

@@ -1,7 +1,7 @@
 """A study with its files read: the items of every layer and the templates of its policy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from judgelaw.errors import InputError
 from judgelaw.study.items import SAMPLE, Item, read_items, select
@@ -36,6 +36,7 @@ class Block:
         prompts: what the manifest calls the prompts: template ids, or slots in a control layer.
         templates: what is rendered for each of them.
         repeats: the repeat ranks.
+        date: of the wave, None where the study is asked once.
     """
 
     judge: JudgeSpec
@@ -45,6 +46,7 @@ class Block:
     templates: tuple[Template, ...]
     orders: tuple[str, ...]
     repeats: range
+    date: str | None = None
 
     @property
     def cells(self) -> int:
@@ -112,12 +114,15 @@ def _check_control(
         raise loaded.error(("layers", place, "labels"), text)
 
 
-def blocks(blueprint: Blueprint) -> tuple[Block, ...]:
-    """Return the blocks of calls, layer by layer, judge by judge."""
+def blocks(blueprint: Blueprint, date: str | None = None) -> tuple[Block, ...]:
+    """Return the blocks of calls of one wave, layer by layer, judge by judge."""
     by_id = {item.id: item for item in blueprint.items}
     study = blueprint.study
     return tuple(
-        _block(blueprint, layer, judge, tuple(by_id[i] for i in blueprint.members[layer.name]))
+        replace(
+            _block(blueprint, layer, judge, tuple(by_id[i] for i in blueprint.members[layer.name])),
+            date=date,
+        )
         for layer in study.streams
         for judge in study.judges_of(layer)
     )

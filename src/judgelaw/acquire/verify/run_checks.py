@@ -146,12 +146,12 @@ def _awaits_session(frozen: FrozenRun, view: SqliteView) -> bool:
     """Whether calls may be missing from the ledger's end: the next session takes them in.
 
     The ledger names the manifest that it took in last: none where that was cut short, another one
-    where `extend` added calls since.
+    where `extend` or a wave of a later date added calls since.
     """
     taken_in = view.manifest()
     if taken_in is None:
         return True
-    extended = frozen.record.sessions[-1].kind == "extend"
+    extended = frozen.record.sessions[-1].kind != "freeze"
     return extended and taken_in != file_sha256(frozen.path / MANIFEST)
 
 
