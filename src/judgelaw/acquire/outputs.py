@@ -13,7 +13,7 @@ from judgelaw.acquire.readings import Patience, read_again
 from judgelaw.duck import one_file
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.ledger import LEDGER_NAME, Judged, LedgerView, RunLock, SqliteLedger, SqliteView
-from judgelaw.study import LABELS, FrozenRun, reading, write_sums
+from judgelaw.study import LABELS, FrozenRun, PlannedCall, reading, write_sums
 from judgelaw.tables import write_calls
 from judgelaw.wire import JudgeSpec, ParserSpec, parser_name
 
@@ -47,7 +47,6 @@ TIMING_COLUMNS = (
     "output_tokens",
     "cached_tokens",
 )
-DATE = "date"
 _BLOCK = 50_000
 
 Row = tuple[Any, ...]
@@ -56,9 +55,13 @@ Row = tuple[Any, ...]
 def write_tables(frozen: FrozenRun, view: LedgerView) -> None:
     """Write both tables from the rows of the ledger, under each judge's frozen parser."""
     write_results(frozen.path / CALLS, frozen, view)
-    rows = timing_rows(frozen, view)
-    dated = bool(frozen.record.dates)
-    write_calls(frozen.path / TIMING, _blocks((*TIMING_COLUMNS, DATE), rows, dated=dated))
+    columns = with_date(TIMING_COLUMNS, frozen)
+    write_calls(frozen.path / TIMING, _blocks(columns, timing_rows(frozen, view)))
+
+
+def with_date(columns: tuple[str, ...], frozen: FrozenRun) -> tuple[str, ...]:
+    """Return the columns of a table, the date among them where a run has waves."""
+    return (*columns, "date") if frozen.record.dates else columns
 
 
 def write_results(
@@ -66,7 +69,7 @@ def write_results(
 ) -> None:
     """Write a calls table, under each judge's frozen parser or under the versions named."""
     rows = map(calls_row, results(frozen, view, parsers))
-    write_calls(path, _blocks((*CALLS_COLUMNS, DATE), rows, dated=bool(frozen.record.dates)))
+    write_calls(path, _blocks(with_date(CALLS_COLUMNS, frozen), rows))
 
 
 def results(
@@ -110,7 +113,7 @@ def calls_row(judged: Judged) -> Row:
     """Return the row of the calls table: no ids, no times, no accounts."""
     c = judged.call
     where = (c.judge, c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
-    return (*where, judged.verdict.verdict, c.gold, c.date)
+    return (*where, judged.verdict.verdict, c.gold, *_date(c))
 
 
 def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:
@@ -121,8 +124,12 @@ def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:
         yield (
             *(c.judge, c.layer, c.item, c.prompt, c.order, c.repeat, c.position, j.attempts),
             *(round(j.sent_at - start, 6), round(j.ended_at - j.sent_at, 6)),
-            *(j.finish_reason, j.input_tokens, j.output_tokens, j.cached_tokens, c.date),
+            *(j.finish_reason, j.input_tokens, j.output_tokens, j.cached_tokens, *_date(c)),
         )
+
+
+def _date(call: PlannedCall) -> tuple[str, ...]:
+    return () if call.date is None else (call.date,)
 
 
 def _labelled(rows: Iterable[Judged], labels: Mapping[str, str]) -> Iterator[Judged]:
@@ -146,15 +153,8 @@ def _label(judged: Judged, labels: Mapping[str, str]) -> str:
         ) from None
 
 
-def _blocks(
-    columns: tuple[str, ...], rows: Iterable[Row], *, dated: bool
-) -> Iterator[dict[str, list[Any]]]:
-    """Turn rows into blocks of columns; a table without rows still has its columns.
-
-    The last column is the date, which a run that is asked once does not have.
-    """
-    if not dated:
-        columns, rows = columns[:-1], (row[:-1] for row in rows)
+def _blocks(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[dict[str, list[Any]]]:
+    """Turn rows into blocks of columns; a table without rows still has its columns."""
     rows = iter(rows)
     chunk = list(islice(rows, _BLOCK))
     while True:

@@ -212,6 +212,14 @@ class Calls(Protocol):
         """Whether the cells can be counted in shares of the items, one after the other."""
         ...
 
+    def dates(self) -> list[str | None]:
+        """Return the dates of a table that has such a column."""
+        ...
+
+    def of_date(self, date: str | None) -> "Calls":
+        """Keep the calls of one date."""
+        ...
+
     def tallies(self) -> list[Tally]:
         """Count calls by layer, judge, verdict and gold; `ranked` have a whole-number rank."""
         ...

@@ -19,6 +19,7 @@ from judgelaw.tables.census import (
     Census,
     check_cells,
     check_given,
+    choose_date,
     choose_judges,
     choose_pair,
     take_census,
@@ -215,6 +216,7 @@ def read_tensor(
     verdicts: Sequence[str] | None = None,
     incomplete: Literal["error", "drop"] = "error",
     engine: Engine = "duckdb",
+    date: str | None = None,
 ) -> VerdictTensor:
     """Read the calls of one judge and layer.
 
@@ -231,6 +233,7 @@ def read_tensor(
         verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
         incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
         engine: `"spark"` lets Spark read a path and count; only the counts come home.
+        date: the date to read, where the table has such a column; by default the latest.
 
     Raises:
         TableError: the table breaks the contract; the message names the row and the remedy.
@@ -238,7 +241,7 @@ def read_tensor(
         IncompleteDesignError: cells hold no call and `incomplete` is "error".
     """
     _check_arguments(repeats, incomplete)
-    with _opened(source, columns, verdicts, engine) as (con, calls, census):
+    with _opened(source, columns, verdicts, engine, date) as (con, calls, census):
         pair = choose_pair(census, judge, layer)
         tensor = _read(con, calls, census, [pair], repeats)[pair]
     return tensor.complete(incomplete)
@@ -253,6 +256,7 @@ def read_tensors(
     incomplete: Literal["error", "drop"] = "error",
     judges: Iterable[str] | None = None,
     engine: Engine = "duckdb",
+    date: str | None = None,
 ) -> dict[Pair, VerdictTensor]:
     """Read every judge and layer of a table, or those of the named judges, by (layer, judge).
 
@@ -260,7 +264,7 @@ def read_tensors(
     layer column has the layer None.
     """
     _check_arguments(repeats, incomplete)
-    with _opened(source, columns, verdicts, engine) as (con, calls, census):
+    with _opened(source, columns, verdicts, engine, date) as (con, calls, census):
         tensors = _read(con, calls, census, choose_judges(census, judges), repeats)
     return {pair: tensor.complete(incomplete) for pair, tensor in tensors.items()}
 
@@ -271,6 +275,7 @@ def _opened(
     columns: Mapping[str, str | None] | None,
     verdicts: Sequence[str] | None,
     engine: Engine,
+    date: str | None,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls, Census]]:
     given = check_given(verdicts)
     with (
@@ -282,7 +287,17 @@ def _opened(
             calls: Calls = jobs.enter_context(spark_calls(source, columns))
         else:
             calls = open_calls(con, source, columns, folder=Path(folder))
+        calls = _of_date(calls, date)
         yield con, calls, take_census(calls, given)
+
+
+def _of_date(calls: Calls, date: str | None) -> Calls:
+    """Keep the calls of one date, the latest unless told, where a table has dates."""
+    if not calls.layout.has("date"):
+        if date is not None:
+            raise TableError(f"{calls.table} has no column 'date': leave date out")
+        return calls
+    return calls.of_date(choose_date(calls, calls.dates(), date))
 
 
 def _read(
