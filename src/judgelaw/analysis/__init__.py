@@ -1,60 +1,33 @@
 """One complete analysis of one calls table: tensors in, frozen values out."""
 
-from judgelaw.analysis.comparison import Comparison, Difference, compare
+from judgelaw.analysis.comparison import (
+    Comparison as Comparison,
+    Difference as Difference,
+    compare as compare,
+)
 from judgelaw.analysis.complete_analysis import (
-    STAGES,
-    TABLES,
-    analyze,
-    draws_for,
-    infer_roles,
-    main_layer,
-    make_tables,
+    TABLES as TABLES,
+    analyze as analyze,
+    draws_for as draws_for,
+    infer_roles as infer_roles,
+    main_layer as main_layer,
+    make_tables as make_tables,
 )
-from judgelaw.analysis.component_tables import Context
-from judgelaw.analysis.outcomes import coverage, position_choices
+from judgelaw.analysis.component_tables import Context as Context
+from judgelaw.analysis.outcomes import coverage as coverage, position_choices as position_choices
 from judgelaw.analysis.values import (
-    Analysis,
-    Component,
-    Components,
-    Identity,
-    ItemValues,
-    JudgeAnalysis,
-    Key,
-    LargestComponent,
-    OrderDirection,
-    OtherMetric,
-    PromptDistances,
-    PromptLean,
-    Settings,
-    Table,
+    Analysis as Analysis,
+    Component as Component,
+    Components as Components,
+    Identity as Identity,
+    ItemValues as ItemValues,
+    JudgeAnalysis as JudgeAnalysis,
+    Key as Key,
+    LargestComponent as LargestComponent,
+    OrderDirection as OrderDirection,
+    OtherMetric as OtherMetric,
+    PromptDistances as PromptDistances,
+    PromptLean as PromptLean,
+    Settings as Settings,
+    Table as Table,
 )
-
-__all__ = [
-    "STAGES",
-    "TABLES",
-    "Analysis",
-    "Comparison",
-    "Component",
-    "Components",
-    "Context",
-    "Difference",
-    "Identity",
-    "ItemValues",
-    "JudgeAnalysis",
-    "Key",
-    "LargestComponent",
-    "OrderDirection",
-    "OtherMetric",
-    "PromptDistances",
-    "PromptLean",
-    "Settings",
-    "Table",
-    "analyze",
-    "compare",
-    "coverage",
-    "draws_for",
-    "infer_roles",
-    "main_layer",
-    "make_tables",
-    "position_choices",
-]

@@ -122,6 +122,9 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             show_default=True,
             help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
         ),
+        click.option(
+            "--date", metavar="DATE", help="Read the calls of this date. [default: the latest]"
+        ),
     )
 
 

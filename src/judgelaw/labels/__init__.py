@@ -5,44 +5,26 @@ from typing import TYPE_CHECKING
 from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
-    from judgelaw.labels.against import Against
-    from judgelaw.labels.opinions import Opinions, Row, gather_opinions
-    from judgelaw.labels.pass_rate import How
-    from judgelaw.labels.proportions import Estimate
-    from judgelaw.labels.validation import Validation, validate_opinions
-    from judgelaw.labels.verdict_words import percent
-    from judgelaw.labels.watching import Watch, watch_waves
-    from judgelaw.labels.waves import DatedCall, check_dates, in_words, lay_out_waves, out_of_order
-else:
-    __getattr__ = lazy(
-        __name__,
-        {
-            "against": ("Against",),
-            "opinions": ("Opinions", "Row", "gather_opinions"),
-            "pass_rate": ("How",),
-            "proportions": ("Estimate",),
-            "validation": ("Validation", "validate_opinions"),
-            "verdict_words": ("percent",),
-            "watching": ("Watch", "watch_waves"),
-            "waves": ("DatedCall", "check_dates", "in_words", "lay_out_waves", "out_of_order"),
-        },
+    from judgelaw.labels.against import Against as Against
+    from judgelaw.labels.opinions import (
+        Opinions as Opinions,
+        Row as Row,
+        gather_opinions as gather_opinions,
     )
-
-__all__ = [
-    "Against",
-    "DatedCall",
-    "Estimate",
-    "How",
-    "Opinions",
-    "Row",
-    "Validation",
-    "Watch",
-    "check_dates",
-    "gather_opinions",
-    "in_words",
-    "lay_out_waves",
-    "out_of_order",
-    "percent",
-    "validate_opinions",
-    "watch_waves",
-]
+    from judgelaw.labels.pass_rate import How as How
+    from judgelaw.labels.proportions import Estimate as Estimate
+    from judgelaw.labels.validation import (
+        Validation as Validation,
+        validate_opinions as validate_opinions,
+    )
+    from judgelaw.labels.verdict_words import percent as percent
+    from judgelaw.labels.watching import Watch as Watch, watch_waves as watch_waves
+    from judgelaw.labels.waves import (
+        DatedCall as DatedCall,
+        check_dates as check_dates,
+        in_words as in_words,
+        lay_out_waves as lay_out_waves,
+        out_of_order as out_of_order,
+    )
+else:
+    __getattr__, __dir__ = lazy(__name__)

@@ -6,6 +6,7 @@ from datetime import date as calendar_date
 from pathlib import Path
 
 from judgelaw.errors import InputError, IntegrityError, StudyChangedError, StudyError
+from judgelaw.steps import Progress, unseen
 from judgelaw.study.blueprint import Block, Blueprint, blocks, survey
 from judgelaw.study.items import to_jsonl
 from judgelaw.study.loading import LoadedStudy
@@ -26,11 +27,9 @@ from judgelaw.study.requests import call_id, payload
 from judgelaw.study.run_files import exclusive, recover, scratch, staged
 from judgelaw.study.schedule import (
     CAPACITY,
-    Tick,
     counts,
     distinct_seeds,
     namespaces,
-    silent,
     write_calls,
     write_prompts,
 )
@@ -43,7 +42,7 @@ def extend(
     *,
     layer: str | None = None,
     prompts: int | None = None,
-    tick: Tick = silent,
+    progress: Progress = unseen,
 ) -> FrozenRun:
     """Add calls to a frozen run; ids, seeds and positions of existing calls do not change.
 
@@ -52,7 +51,7 @@ def extend(
         repeats: raise every layer below this depth to it.
         layer: raise this layer only.
         prompts: raise the number of a generator's prompts; a census has a fixed set.
-        tick: told how many calls were hashed since the last time.
+        progress: opens what shows how far it is.
     """
     run = open_run(run).path
     with exclusive(run):
@@ -66,7 +65,7 @@ def extend(
         study = _deeper(frozen, repeats, layer, prompts)
         target = _extended(frozen, study)
         added = tuple(_additions(frozen.blueprint, target))
-        _write(frozen, target, added, tick)
+        _write(frozen, target, added, progress)
     return open_run(run)
 
 
@@ -136,7 +135,7 @@ def _write(
     frozen: FrozenRun,
     target: Blueprint,
     added: tuple[Block, ...],
-    tick: Tick,
+    progress: Progress,
     *,
     kind: str = "extend",
     date: str | None = None,
@@ -171,13 +170,13 @@ def _write(
             spare,
             first=frozen.count,
             session=len(record.sessions),
-            tick=tick,
+            progress=progress,
         )
         (stage / RECORD).write_bytes(extended.to_json())
 
 
 def freeze(
-    loaded: LoadedStudy, run: Path | str, *, date: str | None = None, tick: Tick = silent
+    loaded: LoadedStudy, run: Path | str, *, date: str | None = None, progress: Progress = unseen
 ) -> FrozenRun:
     """Write the manifest of a study into a run folder, or find that it is already there.
 
@@ -190,7 +189,7 @@ def freeze(
         run: the run folder; it is made where it is missing.
         date: ask everything as a wave of this date, YYYY-MM-DD; one that is there is not added
             again.
-        tick: told how many calls were hashed since the last time.
+        progress: opens what shows how far it is.
     """
     run = Path(run)
     blueprint = survey(loaded)
@@ -201,13 +200,13 @@ def freeze(
         if (run / RECORD).exists():
             _resume(loaded, blueprint, run)
             if date is not None:
-                _add_wave(open_run(run), date, tick)
+                _add_wave(open_run(run), date, progress)
         elif (run / "ledger.sqlite").exists():
             raise IntegrityError(
                 f"{run}: a ledger without a manifest; restore {RECORD} or use another folder"
             )
         else:
-            _freeze_new(loaded, blueprint, run, date, tick)
+            _freeze_new(loaded, blueprint, run, date, progress)
     return open_run(run)
 
 
@@ -221,7 +220,7 @@ def check_date(date: str) -> None:
         raise InputError(f"--date {date}: no date; write it as YYYY-MM-DD, such as 2026-11-16")
 
 
-def _add_wave(frozen: FrozenRun, date: str, tick: Tick) -> None:
+def _add_wave(frozen: FrozenRun, date: str, progress: Progress) -> None:
     """Append the wave of a date, unless it is there: the same calls under names of their own."""
     dates = frozen.record.dates
     if date in dates:
@@ -236,11 +235,13 @@ def _add_wave(frozen: FrozenRun, date: str, tick: Tick) -> None:
             f"--date {date}: the last wave of {frozen.path} is of {dates[-1]}, and waves go "
             "forward in time; give a later date"
         )
-    _write(frozen, frozen.blueprint, blocks(frozen.blueprint, date), tick, kind="wave", date=date)
+    _write(
+        frozen, frozen.blueprint, blocks(frozen.blueprint, date), progress, kind="wave", date=date
+    )
 
 
 def _freeze_new(
-    loaded: LoadedStudy, blueprint: Blueprint, run: Path, date: str | None, tick: Tick
+    loaded: LoadedStudy, blueprint: Blueprint, run: Path, date: str | None, progress: Progress
 ) -> None:
     planned = blocks(blueprint, date)
     record = record_of(loaded, blueprint, planned)
@@ -249,7 +250,7 @@ def _freeze_new(
         (stage / STUDY).write_text(loaded.source, encoding="utf-8", newline="")
         (stage / ITEMS).write_text(to_jsonl(blueprint.items), encoding="utf-8", newline="")
         write_prompts(blueprint, stage)
-        write_calls(planned, blueprint, run, stage, spare, tick=tick)
+        write_calls(planned, blueprint, run, stage, spare, progress=progress)
         (stage / RECORD).write_bytes(record.to_json())
 
 
