@@ -1,6 +1,6 @@
 """Judges of known error rates against people: how often each interval holds the truth.
 
-    python -m calibration.label_worlds [TRIALS]      (in tests/) prints the table of the documentation
+    python -m calibration.label_worlds [TRIALS]      in tests/: the figures of the documentation
 
 An item's chance to be judged right is Beta distributed with mean TPR or TNR; `spread` 1 makes most
 items settled and a few a coin's toss, 10 makes them alike. Three of ten items are positive.
@@ -23,6 +23,8 @@ UNLABELLED = 500
 RATES = ((0.6, 0.6), (0.75, 0.95), (0.9, 0.9), (0.95, 0.99), (0.99, 0.99), (0.55, 0.5))
 APART = 1 - np.eye(2)
 Z = 1.959964
+LEAST = 0.93
+PAGE = 12
 
 
 @dataclass(frozen=True)
@@ -180,13 +182,28 @@ def measure(world, trials, seed):
 
 
 def main(trials):
-    """Print the least and the median coverage of every interval over all settings."""
-    found = [measure(world, trials, 1) for world in WORLDS]
+    """Print the least and the median coverage of every interval, as far as settings are done."""
+    chosen = [WORLDS[i] for i in stream(1, "which settings").permutation(len(WORLDS))]
+    found = []
+    for n, world in enumerate(chosen, 1):
+        found.append(measure(world, trials, 1))
+        if n % PAGE == 0:
+            summary(chosen, found, trials)
+
+
+def summary(chosen, found, trials):
+    """Print what is known so far."""
+    print(f"{len(found)} settings, {trials} trials each", flush=True)
     for name in dict.fromkeys(name for one in found for name in one):
         shares = sorted((one[name] / trials, i) for i, one in enumerate(found) if name in one)
         least, where = shares[0]
         middle = shares[len(shares) // 2][0]
-        print(f"{name:45} least {least:.3f}  median {middle:.3f}  least in {WORLDS[where]}")
+        low = sum(share < LEAST for share, _ in shares)
+        print(
+            f"{name:45} least {least:.3f}  median {middle:.3f}  below {LEAST}: {low} of "
+            f"{len(shares)}  least in {chosen[where]}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
