@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+FILE = click.Path(dir_okay=False, path_type=Path)
+"""A file that a command writes."""
 
 
 def lease_option(words: str) -> Callable[[F], F]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli.options import columns_option, examples
+from judgelaw.cli.options import FILE, columns_option, examples
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw."
 )
+@click.option(
+    "--report", "report_file", type=FILE, metavar="FILE", help="Write a page with the figures."
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 def command(
     *,
@@ -77,6 +81,7 @@ def command(
     date: str | None,
     columns: Mapping[str, str | None],
     seed: int,
+    report_file: Path | None,
     json_file: str | None,
 ) -> int:
     """Hold a judge against people: what it catches, what it misses, how often by chance.
@@ -100,6 +105,11 @@ def command(
         columns=columns,
         seed=seed,
     )
+    if report_file is not None:
+        from judgelaw.page import validation_page
+        from judgelaw.runs import write_page
+
+        write_page(report_file, validation_page(found, title=Path(source).name))
     if json_file is not None:
         write_json(found.to_json(), json_file)
     if json_file != "-":

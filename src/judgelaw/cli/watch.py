@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli.options import columns_option, examples
+from judgelaw.cli.options import FILE, columns_option, examples
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ _WIDTH = 20
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw."
 )
+@click.option(
+    "--report", "report_file", type=FILE, metavar="FILE", help="Write a page with the figures."
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 def command(
     *,
@@ -64,6 +68,7 @@ def command(
     columns: Mapping[str, str | None],
     permutations: int,
     seed: int,
+    report_file: Path | None,
     json_file: str | None,
 ) -> int:
     """Say whether a judge moved since the first date, how far, and on which items.
@@ -86,6 +91,13 @@ def command(
             seed=seed,
         )
         advance(1)
+    if report_file is not None:
+        from judgelaw.page import watch_page
+        from judgelaw.runs import write_page
+
+        write_page(
+            report_file, watch_page(found, title=", ".join(Path(one).name for one in sources))
+        )
     if json_file is not None:
         write_json(found.to_json(), json_file)
     if json_file != "-":

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
         validate_opinions as validate_opinions,
     )
     from judgelaw.labels.verdict_words import percent as percent
-    from judgelaw.labels.watching import Watch as Watch, watch_waves as watch_waves
+    from judgelaw.labels.watching import (
+        Look as Look,
+        Watch as Watch,
+        watch_waves as watch_waves,
+    )
     from judgelaw.labels.waves import (
         DatedCall as DatedCall,
         check_dates as check_dates,

@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING
 from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
+    from judgelaw.page.against_people import (
+        people_section as people_section,
+        validation_page as validation_page,
+        watch_page as watch_page,
+    )
     from judgelaw.page.ci_summary import (
         gate_junit as gate_junit,
         gate_markdown as gate_markdown,
