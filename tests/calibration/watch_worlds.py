@@ -28,21 +28,20 @@ def shifted(logit, _rng):
     return logit + 1.0
 
 
-def cooled(logit, _rng):
-    """The judge is asked at a lower temperature."""
-    return logit / 0.3
+def heated(logit, _rng):
+    """The judge is asked at three times the temperature."""
+    return logit / 3
 
 
 def flipped(logit, rng):
-    """Three settled items turn round."""
+    """Three items turn round."""
     moved = logit.copy()
-    settled = np.flatnonzero(abs(logit) > 2)
-    which = rng.choice(settled, size=3, replace=False)
+    which = rng.choice(ITEMS, size=3, replace=False)
     moved[which] = -moved[which]
     return moved
 
 
-MOVES = {"shift": shifted, "temperature": cooled, "three items": flipped}
+MOVES = {"shift": shifted, "temperature": heated, "three items": flipped}
 
 
 def wave(logit, rng, shock=0.0):
