@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from judgelaw.cli import program
+from servers.study import simulated_judge, write_study
 
 
 @pytest.fixture
@@ -191,3 +192,17 @@ def test_a_watch_of_one_judge_and_layer_with_labels(ask, tmp_path):
     found = json.loads(ask("watch", path, *words)[1])
     assert found["system"]["anchors"] == 40
     assert found["system"]["items"] == [20, 20]
+
+
+def test_a_study_is_asked_again_on_a_later_date(ask, tmp_path):
+    study = write_study(tmp_path, [simulated_judge()], items=8, repeats=2)
+    run = tmp_path / "run"
+    for date in ("2026-11-02", "2026-11-09"):
+        assert ask("run", study, "--out", run, "--date", date)[0] == 0
+    assert ask("verify", run)[0] == 0
+    code, out, _ = ask("watch", run, "--json", "-")
+    assert code == 0
+    assert [one["date"] for one in json.loads(out)["dates"]] == ["2026-11-09"]
+    code, _, err = ask("run", study, "--out", run, "--date", "2026-11-03")
+    assert code == 2
+    assert "waves go forward in time" in err
