@@ -136,7 +136,7 @@ class RunFolder:
         depth = self.frozen.study.depth.get(str(layer), 0)
         items = set(self.frozen.blueprint.members.get(str(layer), ()))
         for (name, judge), (source, _) in self.reused.items():
-            for reply in self.ledger.replies(source) if self.ledger and name == layer else ():
+            for reply in self._of_wave(source) if name == layer else ():
                 if reply.judge == judge and reply.repeat < depth and reply.item in items:
                     yield reply
 

@@ -101,7 +101,7 @@ def test_readers_take_the_latest_wave_unless_told(dated):
 def test_evidence_is_of_the_wave_that_is_read(dated):
     for date in (FIRST, SECOND):
         source = read_source(str(dated), Reading(date=date))
-        evidence = source.folder.evidence(source.tensors, "audit")
+        evidence = source.folder.evidence(source.tensors, "audit", {})
         seeds = evidence.replies["audit", "j"].seeds
         planned = {
             c.seed for c in open_run(dated).iter_calls() if (c.layer, c.date) == ("audit", date)
