@@ -23,8 +23,13 @@ def validation_page(v: "Validation", *, title: str) -> str:
     return page(title, v.sentence, _tables(v), _figures(v))
 
 
-def people_section(v: "Validation", *, prefix: str = "") -> Section:
-    """Return the part of a report that holds a judge against people."""
+def people_section(v: "Validation", *, number: int = 0) -> Section:
+    """Return the part of a report that holds a judge against the labels of its items.
+
+    Args:
+        v: what was found.
+        number: of the judge, where there are several.
+    """
     rows = tuple(
         (
             (visible(label),),
@@ -39,7 +44,9 @@ def people_section(v: "Validation", *, prefix: str = "") -> Section:
         *_figures(v),
         TableView(columns=("People say", *said, "Found"), rows=rows, name="confusion"),
     ]
-    return Section(id=f"{prefix}people", title="Against people", blocks=tuple(blocks))
+    who = f": {visible(v.judge or '')}" if number else ""
+    name = f"people-{number}" if number else "people"
+    return Section(id=name, title=f"Against the labels{who}", blocks=tuple(blocks))
 
 
 def watch_page(w: "Watch", *, title: str) -> str:

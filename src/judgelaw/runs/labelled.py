@@ -1,6 +1,7 @@
 """Anything that holds verdicts and labels, held against people."""
 
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from judgelaw.words import did_you_mean, listed
 
 if TYPE_CHECKING:
     from judgelaw.labels import How, Row, Validation
+    from judgelaw.page import Section, SectionMaker
     from judgelaw.tables import LabelledRows
     from judgelaw.tensor import VerdictTensor
 
@@ -75,6 +77,30 @@ def validate(
         certify=certify,
         seed=seed,
     )
+
+
+_MOST_CALLS = 500_000
+"""Calls of a judge beyond which a report leaves the labels to `judgelaw validate`."""
+
+
+def label_sections(tensors: "Mapping[str, VerdictTensor]") -> "list[SectionMaker]":
+    """Return what shows each judge against the gold of its items, where they have some.
+
+    A judge that never says any of the labels has nothing to be held against.
+    """
+    from judgelaw.page import people_section
+
+    labelled = {}
+    for judge, t in tensors.items():
+        said = {t.verdicts[c] for c in t.counts.sum(axis=(0, 1, 2)).nonzero()[0]}
+        if said & set(t.gold or ()) and t.counts.sum() <= _MOST_CALLS:
+            labelled[judge] = t
+
+    def section(judge: str, number: int) -> "Section":
+        return people_section(validate({judge: labelled[judge]}), number=number)
+
+    several = int(len(labelled) > 1)
+    return [partial(section, judge, n) for n, judge in enumerate(labelled, several)]
 
 
 def rows_of(

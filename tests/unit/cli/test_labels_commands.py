@@ -194,6 +194,16 @@ def test_a_watch_of_one_judge_and_layer_with_labels(ask, tmp_path):
     assert found["system"]["items"] == [20, 20]
 
 
+def test_a_report_holds_judges_against_their_gold(ask, tmp_path):
+    study = write_study(tmp_path, [simulated_judge()], items=8, repeats=3)
+    run = tmp_path / "run"
+    assert ask("run", study, "--out", run)[0] == 0
+    assert ask("report", run, "--draws", "50", "--permutations", "0")[0] == 0
+    page = (run / "report.html").read_text()
+    assert "Against the labels" in page
+    assert "Error of a majority vote by the number of calls" in page
+
+
 def test_a_study_is_asked_again_on_a_later_date(ask, tmp_path):
     study = write_study(tmp_path, [simulated_judge()], items=8, repeats=2)
     run = tmp_path / "run"
