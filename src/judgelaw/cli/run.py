@@ -67,8 +67,7 @@ def command(
     The same command resumes a run that was stopped, killed or cut off: what was answered is
     never asked again. Ctrl-C lets the replies under way arrive; a second one does not wait.
 
-    With --date the same study is asked again on later dates, one frozen wave for each; `judgelaw
-    watch RUN` says whether the judge moved.
+    With --date the study is asked as the wave of that date; `judgelaw watch RUN` compares waves.
 
     With --ledger the calls are frozen into a PostgreSQL database, where `judgelaw worker` on any
     number of machines asks them too; this command finishes when all are done, and brings a copy

@@ -137,11 +137,7 @@ def validate_opinions(
         certify: targets of the same names, to count the labels that would show them.
         seed: of the draws.
     """
-    if labels not in (None, "random", "chosen"):
-        raise InputError(
-            f"labels={labels!r}: say 'random' where the labelled items are a random subset of all, "
-            "'chosen' where somebody or something picked them"
-        )
+    _check_labels(labels)
     named = _positive(found, positive)
     asked = named if positive is not None else None
     overall = against(found, seed=seed)
@@ -165,6 +161,14 @@ def validate_opinions(
         notes=(*found.notes, *_notes(overall, raters)),
         sentence=sentence_of(found, named, overall, raters, strata),
     )
+
+
+def _check_labels(labels: str | None) -> None:
+    if labels not in (None, *METHODS):
+        raise InputError(
+            f"labels={labels!r}: say 'random' where the labelled items are a random subset of all, "
+            "'chosen' where somebody or something picked them"
+        )
 
 
 def _positive(found: Opinions, asked: str | None) -> str | None:

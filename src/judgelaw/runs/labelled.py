@@ -40,15 +40,14 @@ def validate(
             table needs an item, a verdict and a column of labels, blank where nobody labelled.
         human: that column; a table without it is held against its `gold`.
         positive: the class that `tpr` and the corrected rate speak of; by default the last of two.
-        labels: "random" where the labelled items are a random subset of all, "chosen" where they
-            were picked otherwise. Nothing is corrected until it is said.
+        labels: "random" for a random subset of all items, "chosen" for any other; not guessed.
         minimum: least recall, tpr, tnr, agreement or kappa, decided as pass, fail, inconclusive.
         certify: targets of the same names: how many labels would show them.
         judge: the judge to look at; needed where there are several.
         layer: the layer to look at; by default the main one.
         date: the date to look at; by default the latest.
         columns: names of the table's columns by contract name, `{"verdict": "winner"}`.
-        seed: of the draws behind kappa and the corrected rate.
+        seed: of the draws.
 
     >>> import judgelaw as jl
     >>> rows = [{"item": i, "verdict": v, "human": h} for i, (v, h) in enumerate(
@@ -59,14 +58,8 @@ def validate(
     """
     from judgelaw.labels import gather_opinions, validate_opinions
 
-    read = rows_of(x, human=human, columns=columns)
-    if read.human is None:
-        raise TableError(
-            f"{read.table} has no column {HUMAN!r} and no {'gold'!r}: name the column of people's "
-            "labels with human=... (--human COLUMN)"
-        )
-    read = of_date(read, date)
-    name, read = of_judge(read, judge, layer)
+    read = _with_labels(rows_of(x, human=human, columns=columns))
+    name, read = of_judge(of_date(read, date), judge, layer)
     return validate_opinions(
         gather_opinions(typed_rows(read), table=read.table),
         human=read.human or HUMAN,
@@ -77,6 +70,15 @@ def validate(
         certify=certify,
         seed=seed,
     )
+
+
+def _with_labels(read: "LabelledRows") -> "LabelledRows":
+    if read.human is None:
+        raise TableError(
+            f"{read.table} has no column {HUMAN!r} and no {'gold'!r}: name the column of people's "
+            "labels with human=... (--human COLUMN)"
+        )
+    return read
 
 
 _MOST_CALLS = 500_000
