@@ -5,6 +5,7 @@ from judgelaw.acquire.acquisition import (
     acquire as acquire,
     unread as unread,
 )
+from judgelaw.acquire.engine import TAKES_STOPPER as TAKES_STOPPER, Stopper as Stopper
 from judgelaw.acquire.outputs import (
     CALLS as CALLS,
     CALLS_COLUMNS as CALLS_COLUMNS,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.errors import InputError
+from judgelaw.frames import Result
 from judgelaw.labels.against import Against, against, by_prompt, by_stratum, confusion
 from judgelaw.labels.label_budget import LabelBudget
 from judgelaw.labels.opinions import Opinions
@@ -24,8 +25,8 @@ SCHEMA = "judgelaw.validation/1"
 _TWO = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class Validation:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Validation(Result):
     """A judge against people.
 
     Attributes:
@@ -60,6 +61,26 @@ class Validation:
     certify: tuple[LabelBudget, ...]
     notes: tuple[str, ...]
     sentence: str
+
+    schema = SCHEMA
+
+    def in_words(self) -> str:
+        """Give the answer."""
+        return self.sentence
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each figure: agreement, kappa, recall of each class, errors."""
+        found: dict[str, Estimate] = {"agreement": self.agreement, "kappa": self.kappa}
+        found |= {f"recall of {name}": e for name, e in self.recall.items()}
+        found |= self.overall.scores
+        if (errors := self.overall.errors) is not None:
+            found |= {"errors": errors.rate, "repeatable": errors.repeatable, "dice": errors.dice}
+        if self.pass_rate.corrected is not None:
+            found[f"rate of {self.pass_rate.of}, unlabelled"] = self.pass_rate.corrected
+        return [
+            {"figure": name, "estimate": e.estimate, "low": e.low, "high": e.high}
+            for name, e in found.items()
+        ]
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from judgelaw.frames import Result
 from judgelaw.labels.alarm import FALSE_ALARMS, LOOKS, PERMUTATIONS, look, step, threshold
 from judgelaw.labels.proportions import TAIL, Estimate, Floats, unknown
 from judgelaw.labels.system_change import SystemChange, system_change
@@ -68,8 +69,8 @@ class MovedItem:
     shift: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Watch:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Watch(Result):
     """A judge over dates.
 
     Attributes:
@@ -101,6 +102,28 @@ class Watch:
     tested: str
     notes: tuple[str, ...] = field(default=())
     sentence: str = ""
+
+    schema = SCHEMA
+
+    def in_words(self) -> str:
+        """Give the answer."""
+        return self.sentence
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each look."""
+        return [
+            {
+                "date": one.date,
+                "change": one.change.estimate,
+                "change_low": one.change.low,
+                "change_high": one.change.high,
+                "shift": one.shift.estimate,
+                "shift_low": one.shift.low,
+                "shift_high": one.shift.high,
+                "chart": max(one.chart),
+            }
+            for one in self.dates
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as JSON holds it; what does not exist is null."""
