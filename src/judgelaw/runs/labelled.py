@@ -50,18 +50,18 @@ def validate(
         seed: of the draws.
 
     >>> import judgelaw as jl
-    >>> rows = [{"item": i, "verdict": v, "human": h} for i, (v, h) in enumerate(
-    ...     [("pass", "pass")] * 30 + [("fail", "fail")] * 8 + [("pass", "fail")] * 2)]
-    >>> found = jl.validate(rows, positive="fail")
-    >>> found.tpr.estimate, found.labelled
-    (0.8, 40)
+    >>> said = [("pass", "pass")] * 30 + [("fail", "fail")] * 8 + [("pass", "fail")] * 2
+    >>> rows = [{"item": i, "verdict": v, "human": h} for i, (v, h) in enumerate(said)]
+    >>> jl.validate(rows, positive="fail").tpr.estimate
+    0.8
     """
     from judgelaw.labels import gather_opinions, validate_opinions
 
     read = _with_labels(rows_of(x, human=human, columns=columns))
     name, read = of_judge(of_date(read, date), judge, layer)
+    found = gather_opinions(typed_rows(read), table=read.table)
     return validate_opinions(
-        gather_opinions(typed_rows(read), table=read.table),
+        found,
         human=read.human or HUMAN,
         judge=name,
         positive=positive,
