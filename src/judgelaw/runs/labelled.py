@@ -49,19 +49,17 @@ def validate(
         columns: names of the table's columns by contract name, `{"verdict": "winner"}`.
         seed: of the draws.
 
-    >>> import judgelaw as jl
     >>> said = [("pass", "pass")] * 30 + [("fail", "fail")] * 8 + [("pass", "fail")] * 2
     >>> rows = [{"item": i, "verdict": v, "human": h} for i, (v, h) in enumerate(said)]
-    >>> jl.validate(rows, positive="fail").tpr.estimate
+    >>> validate(rows, positive="fail").tpr.estimate
     0.8
     """
     from judgelaw.labels import gather_opinions, validate_opinions
 
     read = _with_labels(rows_of(x, human=human, columns=columns))
     name, read = of_judge(of_date(read, date), judge, layer)
-    found = gather_opinions(typed_rows(read), table=read.table)
     return validate_opinions(
-        found,
+        gather_opinions(typed_rows(read), table=read.table),
         human=read.human or HUMAN,
         judge=name,
         positive=positive,

@@ -34,6 +34,8 @@ _NEED = Need(
         RATER: _RATERS,
         TEXT: _TEXTS,
     },
+    # `label` and `rater` are people's here, not the judge's.
+    further={"item": ("id", "example", "sample", "qid", "uid", "idx")},
 )
 
 
