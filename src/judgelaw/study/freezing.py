@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date as calendar_date
 from pathlib import Path
 
 from judgelaw.errors import InputError, IntegrityError, StudyChangedError, StudyError
@@ -68,6 +69,11 @@ def extend(
     with exclusive(run):
         recover(run)
         frozen = open_run(run)
+        if dates := frozen.record.dates:
+            raise InputError(
+                f"{run} is asked again on later dates, {dates[-1]} was the last, and all its waves "
+                "have one depth; start another run with --out for more repeats or prompts"
+            )
         study = _deeper(frozen, repeats, layer, prompts)
         target = _extended(frozen, study)
         added = tuple(_additions(frozen.blueprint, target))
@@ -147,22 +153,31 @@ def _additions(old: Blueprint, new: Blueprint) -> Iterator[Block]:
 
 
 def _write(
-    frozen: FrozenRun, target: Blueprint, added: tuple[Block, ...], progress: Progress
+    frozen: FrozenRun,
+    target: Blueprint,
+    added: tuple[Block, ...],
+    progress: Progress,
+    *,
+    kind: str = "extend",
+    date: str | None = None,
 ) -> None:
     record, calls = frozen.record, sum(block.count for block in added)
     if frozen.count + calls > CAPACITY:
         raise InputError(f"{frozen.count + calls} calls, seeds reach {CAPACITY}; ask for fewer")
     session = Session(
-        kind="extend",
+        kind=kind,
         calls=calls,
         depth=depth(target.study),
         seeds=namespaces(added, frozen.count),
+        date=date,
     )
+    waves = (*record.dates, date) if date is not None else (None,)
+    planned = tuple(block for wave in waves for block in blocks(target, wave))
     extended = replace(
         record,
         study=target.study.model_dump(mode="json", by_alias=True),
         prompts={template.id: template.sha256 for template in target.templates},
-        counts=counts(blocks(target), target),
+        counts=counts(planned, target),
         sessions=(*record.sessions, session),
     )
     with scratch(frozen.path) as spare, staged(frozen.path) as stage:
@@ -181,7 +196,9 @@ def _write(
         (stage / RECORD).write_bytes(extended.to_json())
 
 
-def freeze(loaded: LoadedStudy, run: Path | str, *, progress: Progress = unseen) -> FrozenRun:
+def freeze(
+    loaded: LoadedStudy, run: Path | str, *, date: str | None = None, progress: Progress = unseen
+) -> FrozenRun:
     """Write the manifest of a study into a run folder, or find that it is already there.
 
     The same study again changes nothing. A study that differs in what is frozen is refused with
@@ -191,25 +208,63 @@ def freeze(loaded: LoadedStudy, run: Path | str, *, progress: Progress = unseen)
     Args:
         loaded: the study.
         run: the run folder; it is made where it is missing.
+        date: ask everything as a wave of this date, YYYY-MM-DD; one that is there is not added
+            again.
         progress: opens what shows how far it is.
     """
     run = Path(run)
     blueprint = survey(loaded)
+    if date is not None:
+        check_date(date)
     with exclusive(run):
         recover(run)
         if (run / RECORD).exists():
             _resume(loaded, blueprint, run)
+            if date is not None:
+                _add_wave(open_run(run), date, progress)
         elif (run / "ledger.sqlite").exists():
             raise IntegrityError(
                 f"{run}: a ledger without a manifest; restore {RECORD} or use another folder"
             )
         else:
-            _freeze_new(loaded, blueprint, run, progress)
+            _freeze_new(loaded, blueprint, run, date, progress)
     return open_run(run)
 
 
-def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, progress: Progress) -> None:
-    planned = blocks(blueprint)
+def check_date(date: str) -> None:
+    """Refuse what is no date."""
+    try:
+        known = calendar_date.fromisoformat(date).isoformat()
+    except ValueError:
+        known = ""
+    if known != date:
+        raise InputError(f"--date {date}: no date; write it as YYYY-MM-DD, such as 2026-11-16")
+
+
+def _add_wave(frozen: FrozenRun, date: str, progress: Progress) -> None:
+    """Append the wave of a date, unless it is there: the same calls under names of their own."""
+    dates = frozen.record.dates
+    if date in dates:
+        return
+    if not dates:
+        raise InputError(
+            f"{frozen.path}: its calls have no date, so nobody could tell {date} from them; start "
+            "a dated run in another folder, --date from the first wave on and --out"
+        )
+    if date < dates[-1]:
+        raise InputError(
+            f"--date {date}: the last wave of {frozen.path} is of {dates[-1]}, and waves go "
+            "forward in time; give a later date"
+        )
+    _write(
+        frozen, frozen.blueprint, blocks(frozen.blueprint, date), progress, kind="wave", date=date
+    )
+
+
+def _freeze_new(
+    loaded: LoadedStudy, blueprint: Blueprint, run: Path, date: str | None, progress: Progress
+) -> None:
+    planned = blocks(blueprint, date)
     record = record_of(loaded, blueprint, planned)
     with scratch(run) as spare, staged(run) as stage:
         (stage / "inputs").mkdir()
@@ -228,7 +283,13 @@ def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block
     study, calls = blueprint.study, sum(block.count for block in planned)
     if calls > CAPACITY:
         raise StudyError(f"{loaded.path}: {calls} calls, seeds reach {CAPACITY}; plan fewer")
-    session = Session(kind="freeze", calls=calls, depth=depth(study), seeds=namespaces(planned, 0))
+    session = Session(
+        kind="freeze",
+        calls=calls,
+        depth=depth(study),
+        seeds=namespaces(planned, 0),
+        date=planned[0].date if planned else None,
+    )
     return RunRecord(
         study=study.model_dump(mode="json", by_alias=True),
         source_sha256=sha256_hex(loaded.source),
