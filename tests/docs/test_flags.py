@@ -74,6 +74,7 @@ FLAGS = {
         "--provider": f"{CLI}/test_study_commands.py"
         "::test_init_writes_a_study_that_passes_check_and_schema",
         "--model": f"{CLI}/test_study_commands.py::test_init_takes_the_model_as_it_is",
+        "--probes": f"{CLI}/test_study_commands.py::test_init_offers_probes",
         "--out": f"{CLI}/test_study_commands.py"
         "::test_init_writes_a_study_that_passes_check_and_schema",
     },

@@ -111,6 +111,14 @@ def test_init_takes_the_model_as_it_is(tmp_path, capsys):
     assert load_study(path).study.judges[0].model == model
 
 
+def test_init_offers_probes(tmp_path, capsys):
+    for name, wanted in (("plain", False), ("probed", True)):
+        path = tmp_path / f"{name}.yaml"
+        asked = ("--probes",) if wanted else ()
+        assert run(capsys, "init", "--provider", "embedded", *asked, "-o", str(path))[0] == 0
+        assert bool(load_study(path).study.probes) is wanted
+
+
 def test_init_overwrites_nothing_and_asks_only_on_a_terminal(tmp_path, capsys):
     path = tmp_path / "study.yaml"
     code, _, err = run(capsys, "init", "--out", str(path))
