@@ -15,10 +15,10 @@ _TWO = 2
 
 
 def percent(e: Estimate) -> str:
-    """Write a share in whole percent with its interval."""
-    if isnan(e.estimate):
-        return "an unknown share"
-    return f"{100 * e.estimate:.0f}% ({100 * e.low:.0f} to {100 * e.high:.0f})"
+    """Write a share in whole percent with its interval, as far as it lies between 0 and 100."""
+    low, high = 100 * max(e.low, 0.0), 100 * min(e.high, 1.0)
+    point = "no point" if isnan(e.estimate) else f"{100 * e.estimate:.0f}%"
+    return f"{point} ({low:.0f} to {high:.0f})"
 
 
 def sentence_of(
@@ -47,12 +47,12 @@ def _of_two(found: Opinions, positive: str, overall: Against) -> str:
     if isnan(yes.estimate) or isnan(no.estimate):
         known, e = (positive, yes) if isnan(no.estimate) else (other, no)
         rest = other if known == positive else positive
-        return f"Says {known!r} for {percent(e)} of it; nobody labelled an item {rest!r}"
+        return f"Says {known!r} where people do in {percent(e)}; nobody labelled an item {rest!r}"
     if positive.casefold() in _FAILING and other.casefold() in _PASSING:
         return f"Catches {percent(yes)} of failures, passes {percent(no)} of good answers"
     if positive.casefold() in _PASSING and other.casefold() in _FAILING:
         return f"Passes {percent(yes)} of good answers, catches {percent(no)} of failures"
-    return f"Says {positive!r} for {percent(yes)} of it and {other!r} for {percent(no)} of it"
+    return f"Says {positive!r} where people do in {percent(yes)}, {other!r} in {percent(no)}"
 
 
 def _of_several(overall: Against, people: People) -> str:

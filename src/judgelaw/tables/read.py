@@ -3,6 +3,7 @@
 # ruff: noqa: S608 - names and literals in the SQL below are our own, or quoted by `duck`
 import glob
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,12 +21,11 @@ from judgelaw.tables.census import (
     Census,
     check_cells,
     check_given,
-    choose_date,
     choose_judges,
     choose_pair,
     take_census,
 )
-from judgelaw.tables.columns import Calls, Layout, Mapped, Pair, lay_out
+from judgelaw.tables.columns import Calls, Layout, Mapped, Pair, lay_out, place_of
 from judgelaw.tables.engines import DuckCalls, Locator, _types, spark_calls
 from judgelaw.tables.files import FileSource, TextFile, locate, store_errors
 from judgelaw.tables.forgiving import Blank, check_blank, whole_table, without_blanks
@@ -33,6 +33,7 @@ from judgelaw.tables.in_memory import open_in_memory
 from judgelaw.tables.onepass import read_in_one_pass
 from judgelaw.tables.positions import check_positions, refuse, restored
 from judgelaw.tensor import VerdictTensor
+from judgelaw.words import did_you_mean, listed
 
 
 def open_calls(
@@ -303,7 +304,29 @@ def _of_date(calls: Calls, date: str | None) -> Calls:
         if date is not None:
             raise TableError(f"{calls.table} has no column 'date': leave date out")
         return calls
-    return calls.of_date(choose_date(calls, calls.dates(), date))
+    return calls.of_date(_choose_date(calls, date))
+
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(\D.*)?")
+
+
+def _choose_date(calls: Calls, asked: str | None) -> str | None:
+    """Pick the date that the caller named, else the latest; rows without one come before all."""
+    known = sorted({date or "" for date in calls.dates()})
+    named = [date for date in known if date]
+    if asked is not None and asked not in known:
+        near = did_you_mean(asked, named)
+        raise TableError(
+            f"{calls.table}: no date is called {asked!r}{near}: it has {listed(named)}"
+        )
+    strange = [date for date in named if not _DATE.fullmatch(date)]
+    if asked is None and len(known) > 1 and strange:
+        place = place_of(calls, {"date": strange[0]})
+        raise TableError(
+            f"{place}: {strange[0]!r} is no date, so nobody knows which is the latest: write dates "
+            "as YYYY-MM-DD, or name one, date=... (--date)"
+        )
+    return (known[-1] if asked is None else asked) or None
 
 
 def _read(

@@ -260,6 +260,16 @@ def test_case_is_no_difference(tmp_path):
     assert any("case" in note for note in said["notes"])
 
 
+def test_words_for_other_classes_stay_between_0_and_100(tmp_path):
+    rows = [("1", "yes", "yes"), ("2", "no", "no"), ("3", "yes", "no"), ("4", "yes", "")]
+    found = jl.validate(table(tmp_path / "t.csv", rows), labels="random")
+    assert found.sentence.startswith("Says 'yes' where people do in 100% (2 to 100), 'no' in 50%")
+    assert found.pass_rate.corrected.low < 0, "the figure itself is not cut"
+    from judgelaw.labels import percent
+
+    assert percent(found.pass_rate.corrected).endswith("(0 to 100)")
+
+
 def test_the_latest_date_is_read_unless_told(tmp_path):
     rows = [("2026-01-02", f"i{i}", "a", "ab"[i % 2]) for i in range(20)]
     rows += [("2026-01-09", f"i{i}", "ab"[i % 2], "ab"[i % 2]) for i in range(20)]
