@@ -1,5 +1,6 @@
 """What a study declares, and the manifest that freezes it before the first request."""
 
+from judgelaw.study.adopting import adopt as adopt
 from judgelaw.study.blueprint import (
     Block as Block,
     blocks as blocks,
@@ -8,7 +9,6 @@ from judgelaw.study.blueprint import (
 )
 from judgelaw.study.freezing import (
     Preview as Preview,
-    adopt as adopt,
     extend as extend,
     freeze as freeze,
     preview as preview,

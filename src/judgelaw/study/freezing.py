@@ -1,6 +1,6 @@
 """Freezing and extending a run, and a preview: every call is written down before it is asked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count as numbers
 from math import gcd
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from judgelaw.errors import InputError, IntegrityError, StudyChangedError, StudyError
 from judgelaw.steps import Progress, unseen
+from judgelaw.study.adopting import read_as_frozen
 from judgelaw.study.blueprint import Block, Blueprint, blocks, survey
 from judgelaw.study.items import to_jsonl
 from judgelaw.study.loading import LoadedStudy
@@ -43,10 +44,6 @@ from judgelaw.study.schedule import (
     write_prompts,
 )
 from judgelaw.wire import (
-    JsonParser,
-    JudgeSpec,
-    RegexParser,
-    parser_name,
     request,
     sha256_hex,
 )
@@ -255,7 +252,7 @@ def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block
 def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     """Accept the same study, record an amended one, refuse any other."""
     frozen = open_run(run)
-    blueprint = replace(blueprint, study=_read_as_frozen(blueprint.study, frozen.record))
+    blueprint = replace(blueprint, study=read_as_frozen(blueprint.study, frozen.record))
     found = [*differences(identity(frozen.blueprint), identity(blueprint))]
     known = [session.depth for session in frozen.record.sessions]
     wanted = depth(blueprint.study)
@@ -266,47 +263,6 @@ def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     changed = [*differences(free(frozen.study), free(blueprint.study))]
     if changed:
         _amend(loaded, blueprint, frozen, changed)
-
-
-def adopt(frozen: FrozenRun, readers: Mapping[str, JudgeSpec]) -> FrozenRun:
-    """Make other parsers the run's own: the calls table and the analysis take their verdicts.
-
-    The judges stay as they were frozen, and the verdicts of their parsers stay in the ledger.
-
-    Args:
-        frozen: the run.
-        readers: judges with the parser and the terminal rule to read by, by name.
-    """
-    record, rules = frozen.record, {"parser", "truncated"}
-    adopted = {
-        name: spec.model_dump(mode="json", by_alias=True, include=rules)
-        for name, spec in readers.items()
-    }
-    words = [f"judges.{n}: read by {parser_name(spec)}" for n, spec in readers.items()]
-    amendment = {"study": None, "changes": words}
-    changed = replace(
-        record,
-        readings={**record.readings, **adopted},
-        amendments=(*record.amendments, amendment),
-    )
-    with exclusive(frozen.path), staged(frozen.path) as stage:
-        (stage / RECORD).write_bytes(changed.to_json())
-    return open_run(frozen.path)
-
-
-def _read_as_frozen(study: Study, record: RunRecord) -> Study:
-    """Keep labels to the letter in a run that was frozen before they could be read otherwise."""
-    written = {judge["name"]: judge.get("parser") for judge in record.study["judges"]}
-
-    def kept(judge: JudgeSpec) -> JudgeSpec:
-        before, parser = written.get(judge.name), judge.parser
-        old = isinstance(before, dict) and "strict" not in before
-        if not old or not isinstance(parser, RegexParser | JsonParser):
-            return judge
-        strict = parser.model_copy(update={"strict": True})
-        return judge.model_copy(update={"parser": strict})
-
-    return study.model_copy(update={"judges": tuple(kept(judge) for judge in study.judges)})
 
 
 def _refusal(run: Path, loaded: LoadedStudy, blueprint: Blueprint, found: list[str]) -> str:
