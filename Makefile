@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CAN_RUN := $(VENV)/.can-run
 WORKERS ?= 2
-FAST := tests/architecture tests/exact tests/properties tests/unit/estimate tests/unit/worlds tests/unit/study tests/unit/test_tensor.py
+FAST := tests/architecture tests/exact tests/properties tests/unit/estimate tests/unit/worlds tests/unit/study
 
 .PHONY: setup test test-fast lint types imports pytest calibrate bench audit docs dist clean
 setup: $(READY)
@@ -21,12 +21,12 @@ $(CAN_RUN): pyproject.toml constraints.txt tools/setup.sh
 
 test: lint types imports docs pytest
 
-# Under a minute once set up: lint, and the tests that need no server, model, database or browser.
-# What it leaves out is in `make test`.
+# Under a minute once set up: lint, and tests that need no server, model, database or browser. What it
+# leaves out is in `make test`.
 test-fast: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -n $(WORKERS) -q $(FAST)
+	$(BIN)/pytest -n $(WORKERS) -q -m "not slow" --ignore tests/architecture/test_one_file.py $(FAST)
 
 lint: $(READY)
 	$(BIN)/ruff check .

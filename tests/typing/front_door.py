@@ -67,6 +67,14 @@ def runs(study: dict[str, object]) -> int:
     return run.status.completed
 
 
+def against_people(waves: list[str]) -> str:
+    validation = jl.validate("calls.csv", human="human", positive="pass", labels="random")
+    assert_type(validation, jl.Validation)
+    assert_type(validation.to_json(), dict[str, Any])
+    assert_type(jl.watch(waves), jl.Watch)
+    return repr(validation)
+
+
 def judge(call: jl.Call) -> jl.Reply | str:
     assert_type(call.text, str)
     assert_type(call.seed, int | None)
