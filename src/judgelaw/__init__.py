@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Refused as Refused,
         Reply as Reply,
     )
+    from judgelaw.labels import Validation as Validation, Watch as Watch
     from judgelaw.runs import (
         Plan as Plan,
         Run as Run,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
         gate as gate,
         plan as plan,
         report as report,
+        validate as validate,
+        watch as watch,
     )
     from judgelaw.tensor import VerdictTensor as VerdictTensor
     from judgelaw.uncertainty import Gate as Gate

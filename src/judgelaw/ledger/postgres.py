@@ -107,7 +107,7 @@ def _lacking(connection: "psycopg.Connection[Any]", tokens: float) -> Booking:
 
 
 _CHUNK = 20_000
-_TYPES = [*["text"] * 7, "int4", "int8", "int8", "bytea", "bytea", "text"]
+_TYPES = [*["text"] * 7, "int4", "int8", "int8", "bytea", "bytea", "text", "text"]
 
 
 @dataclass(frozen=True, kw_only=True)

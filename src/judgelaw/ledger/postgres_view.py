@@ -135,10 +135,23 @@ class PostgresView(LedgerView):
         try:
             enter(connection, self.run)
             require(connection, self.run, self.address)
+            _show_dates(connection, self.run)
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _show_dates(connection: "psycopg.Connection[Any]", run: str) -> None:
+    """Let calls of a schema of a version before there were dates have none."""
+    found = connection.execute(
+        "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('calls') AND attname = 'date'"
+    ).fetchone()
+    if found is None:
+        connection.execute(
+            "CREATE TEMPORARY VIEW calls AS SELECT *, NULL::text AS date "  # noqa: S608 - a checked name
+            f'FROM "{schema_of(run)}".calls'
+        )
 
 
 _COPY_SQL = statements("sqlite")

@@ -180,7 +180,7 @@ def reservation(row: Sequence[Any]) -> Reservation:
 def planned_call(row: Sequence[Any]) -> PlannedCall:
     """Make a call of the columns that the statements select, in their sequence."""
     call_id, judge, layer, item, stratum, prompt, order, repeat, seed, position, *rest = row
-    request, payload, judge_sha256, gold = rest
+    request, payload, judge_sha256, gold, date = rest
     return PlannedCall(
         call_id=call_id,
         judge=judge,
@@ -196,6 +196,7 @@ def planned_call(row: Sequence[Any]) -> PlannedCall:
         payload_sha256=payload.hex(),
         judge_sha256=judge_sha256.hex(),
         gold=gold,
+        date=date,
     )
 
 

@@ -107,10 +107,11 @@ def report_page(
     The title is by default the name of the study or of the table.
     """
     from judgelaw.page import build
+    from judgelaw.runs.labelled import label_sections
 
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"more": label_sections(calls.main())}
     if calls.folder is not None:
-        found = {
+        found |= {
             "completions": calls.folder.completions(analysis.main_layer),
             "configuration": calls.folder.configuration(),
             "integrity": calls.folder.checks(verified=check),

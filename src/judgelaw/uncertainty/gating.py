@@ -190,12 +190,7 @@ def check_limits(
         shift: from judge, probe and level to the shift of a probe; needed for its limits.
     """
     check_level(level)
-    if not limits:
-        raise InputError(
-            "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
-        )
-    if not tensors:
-        raise InputError("no judge: a gate needs the calls of one judge or more")
+    _refuse_nothing(tensors, limits)
     m = len(tensors) * len(limits)
     asked = _Asked(scope=scope, level=level, fail_level=1 - (1 - level) / m)
     decisions = []
@@ -216,6 +211,15 @@ def check_limits(
         level=level,
         fail_level=asked.fail_level,
     )
+
+
+def _refuse_nothing(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> None:
+    if not limits:
+        raise InputError(
+            "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
+        )
+    if not tensors:
+        raise InputError("no judge: a gate needs the calls of one judge or more")
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
