@@ -16,7 +16,7 @@ def commit_after_parse(patch) -> None:
     def eager(lane, sent, reply, answer):
         call = sent.reservation.call
         unread = _Unread(call_id=call.call_id, order=call.order, completion=answer.completion)
-        lane._reading.take(unread)
+        lane.reading.take(unread)
         answered(lane, sent, reply, answer)
 
     patch.setattr(Lane, "_answered", eager)
@@ -31,7 +31,7 @@ def mark_after_send(patch) -> None:
 
     async def late(lane, sent):
         failure = await send(lane, sent)
-        await mark(lane._ledger, sent.reservation)
+        await mark(lane.ledger, sent.reservation)
         return failure
 
     patch.setattr(SqliteLedger, "sending", nothing)

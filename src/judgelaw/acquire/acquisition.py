@@ -134,15 +134,11 @@ class Acquisition:
         if worst.reason is Reason.UNREADABLE:
             raise InputError(f"{words}. {done}: {_ANOTHER_PARSER}")
         remedy = worst.remedy or _REMEDIES.get(worst.reason)
-        message = f"{words}. {done}: {_resuming(remedy)}"
+        then = f"{remedy}, then the same command goes on" if remedy else "the same command resumes"
+        message = f"{words}. {done}: {then}"
         if worst.reason is Reason.INTERRUPTED:
             raise KeyboardInterrupt(message)
         raise _ERRORS[worst.reason](message)
-
-
-def _resuming(remedy: str | None) -> str:
-    """Say how a run goes on: by itself, or once something was corrected."""
-    return f"{remedy}, then the same command goes on" if remedy else "the same command resumes"
 
 
 def acquire(

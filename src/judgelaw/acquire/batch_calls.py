@@ -28,34 +28,26 @@ class CallUnderWay:
         return Entry(call_id=self.reservation.call.call_id, body=self.body)
 
 
+@dataclass(kw_only=True, eq=False)
 class BatchCalls:
     """The open calls of one judge in schedule order, and those that wait for another try."""
 
-    def __init__(
-        self,
-        *,
-        frozen: FrozenRun,
-        spec: JudgeSpec,
-        ledger: Ledger,
-        run_budget: RunBudget,
-        record: Callable[[Ending], None],
-        run_halt: Halt,
-        effects: Effects,
-        most_bytes: int,
-    ) -> None:
-        self._record = record
-        self._requests = Requests(frozen, spec)
-        self._name = spec.name
-        self._ledger = ledger
-        self._run_budget = run_budget
-        self._meter = Meter(spec)
-        self._run_halt = run_halt
-        self._effects = effects
-        self._most_bytes = most_bytes
+    frozen: FrozenRun
+    spec: JudgeSpec
+    ledger: Ledger
+    run_budget: RunBudget
+    record: Callable[[Ending], None]
+    run_halt: Halt
+    effects: Effects
+    most_bytes: int
+    lacking: bool = False
+    """Whether calls are put off until what is under way has settled."""
+
+    def __post_init__(self) -> None:
+        self._requests = Requests(self.frozen, self.spec)
+        self._meter = Meter(self.spec)
         self._after = -1
         self._later: list[tuple[float, CallUnderWay]] = []
-        self.lacking = False
-        """Whether calls are put off until what is under way has settled."""
         self._exhausted = False
 
     @property
@@ -72,8 +64,8 @@ class BatchCalls:
         """Reserve the calls of one batch, as far as size and budget reach."""
         ready = await self._due(chunk)
         if len(ready) < chunk:
-            fresh = await self._ledger.reserve(
-                self._name, after=self._after, limit=chunk - len(ready)
+            fresh = await self.ledger.reserve(
+                self.spec.name, after=self._after, limit=chunk - len(ready)
             )
             ready += self._next_tries(fresh)
         self._exhausted = not ready
@@ -82,7 +74,7 @@ class BatchCalls:
         size = 0
         for place, one in enumerate(ready):
             size += len(one.body)
-            if size > self._most_bytes or not await self._fits(one):
+            if size > self.most_bytes or not await self._fits(one):
                 self._put_off(ready[place:])
                 break
             self._after = max(self._after, one.reservation.call.position)
@@ -93,12 +85,12 @@ class BatchCalls:
         """Set aside again what calls of an earlier session may cost."""
         asked = tuple(map(self._asked, reservations))
         for one in asked:
-            self._run_budget.hold(one.cost)
+            self.run_budget.hold(one.cost)
         return asked
 
     def again(self, one: CallUnderWay, delay_s: float) -> None:
         """Let a call be tried again in a later batch."""
-        self._later.append((self._effects.monotonic() + delay_s, one))
+        self._later.append((self.effects.monotonic() + delay_s, one))
 
     def rewind(self, asked: Sequence[CallUnderWay]) -> None:
         """Reserve calls again that were not asked after all."""
@@ -110,13 +102,13 @@ class BatchCalls:
 
     def settle(self, one: CallUnderWay, spent: Cost | None, *, completed: bool) -> None:
         """Replace what was set aside for a call by what it took."""
-        self._run_budget.settle(one.cost, spent, completed=completed)
+        self.run_budget.settle(one.cost, spent, completed=completed)
 
     def answered(self, one: CallUnderWay, receipt: Receipt) -> bool:
         """Take what an answer cost from the budget; return whether the provider said enough."""
         spent = self._meter.learn(one.body, receipt)
         self.settle(one, spent, completed=True)
-        return spent is not None or not self._run_budget.needs_usage
+        return spent is not None or not self.run_budget.needs_usage
 
     def _next_tries(self, fresh: Sequence[Reservation]) -> list[CallUnderWay]:
         """Return calls of the schedule; those of an earlier session's batch may wait already."""
@@ -132,39 +124,39 @@ class BatchCalls:
 
     def _asked(self, reservation: Reservation) -> CallUnderWay:
         body = self._requests.body(reservation.call)
-        cost = self._meter.estimate(body) if self._run_budget.needs_usage else NOTHING
+        cost = self._meter.estimate(body) if self.run_budget.needs_usage else NOTHING
         return CallUnderWay(reservation=reservation, body=body, cost=cost)
 
     async def _due(self, chunk: int) -> list[CallUnderWay]:
         """Reserve the next attempts of calls that failed and have waited long enough."""
-        now = self._effects.monotonic()
+        now = self.effects.monotonic()
         due = [one for at, one in self._later if at <= now]
         self._later = [(at, one) for at, one in self._later if at > now]
         self._later += [(now, one) for one in due[chunk:]]
         return [
-            replace(one, reservation=await self._ledger.again(one.reservation), tried=one.tried + 1)
+            replace(one, reservation=await self.ledger.again(one.reservation), tried=one.tried + 1)
             for one in due[:chunk]
         ]
 
     def _put_off(self, rest: Sequence[CallUnderWay]) -> None:
         """Give back calls that do not fit now; they are the first to be reserved next time."""
         for one in rest:
-            self._record(Unsent(reservation=one.reservation, ended_at=self._effects.clock()))
+            self.record(Unsent(reservation=one.reservation, ended_at=self.effects.clock()))
             if one.tried > 1:
                 # Its next attempt follows the one that was just given back.
                 self.again(replace(one, tried=one.tried - 1), 0.0)
 
     async def _fits(self, one: CallUnderWay) -> bool:
         """Set the worst case of a call aside; stop the run where nothing can free more."""
-        lacks, under_way = self._run_budget.lacks(one.cost), self._run_budget.under_way
+        lacks, under_way = self.run_budget.lacks(one.cost), self.run_budget.under_way
         if lacks is None:
             cost = one.cost
-            booking = await self._ledger.book(one.reservation, tokens=cost.tokens, usd=cost.usd)
+            booking = await self.ledger.book(one.reservation, tokens=cost.tokens, usd=cost.usd)
             lacks, under_way = booking.lacks, booking.under_way
         if lacks is None:
-            self._run_budget.hold(one.cost)
+            self.run_budget.hold(one.cost)
             return True
         self.lacking = under_way > 0
         if not self.lacking:
-            exhausted(self._run_halt, lacks)
+            exhausted(self.run_halt, lacks)
         return False

@@ -125,46 +125,36 @@ class Sent:
     at: float
 
 
+@dataclass(kw_only=True, eq=False)
 class Lane:
     """The calls of one judge, in schedule order."""
 
-    def __init__(
-        self,
-        *,
-        frozen: FrozenRun,
-        spec: JudgeSpec,
-        judge: Judge,
-        ledger: Ledger,
-        rules: Rules,
-        limiter: Limiter,
-        run_budget: RunBudget,
-        backlog: Backlog,
-        reading: Reading,
-        run_halt: Halt,
-        effects: Effects,
-    ) -> None:
-        self._requests = Requests(frozen, spec)
-        self._spec = spec
-        self._judge = judge
-        self._ledger = ledger
-        self._rules = rules
-        self._limiter = limiter
-        self._run_budget = run_budget
-        self._meter = Meter(spec)
-        self._metered = run_budget.needs_usage or limiter.counts_tokens
-        self._backlog = backlog
-        self._reading = reading
-        self._run_halt = run_halt
-        self._effects = effects
+    frozen: FrozenRun
+    spec: JudgeSpec
+    judge: Judge
+    ledger: Ledger
+    rules: Rules
+    limiter: Limiter
+    run_budget: RunBudget
+    backlog: Backlog
+    reading: Reading
+    run_halt: Halt
+    effects: Effects
+
+    def __post_init__(self) -> None:
+        self._requests = Requests(self.frozen, self.spec)
+        self._meter = Meter(self.spec)
+        self._metered = self.run_budget.needs_usage or self.limiter.counts_tokens
         self._hopeless = 0
         self._answers = False
-        self._deadlines = Deadlines(rules.timeout_s)
-        self.halt = Halt(above=reading.halt)
-        self._feed = Feed(ledger, spec.name, width=rules.concurrency, halt=self.halt)
+        self._deadlines = Deadlines(self.rules.timeout_s)
+        self.halt = Halt(above=self.reading.halt)
+        width = self.rules.concurrency
+        self._feed = Feed(self.ledger, self.spec.name, width=width, halt=self.halt)
 
     async def run(self) -> None:
         """Send every open call of the judge, or as many as may be sent."""
-        workers = [self._guarded(self._work) for _ in range(self._rules.concurrency)]
+        workers = [self._guarded(self._work) for _ in range(self.rules.concurrency)]
         await asyncio.gather(self._guarded(self._feed.fill), *workers)
 
     def give_back(self) -> None:
@@ -177,15 +167,15 @@ class Lane:
         try:
             await work()
         except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
-            self._run_halt.fail(error)
+            self.run_halt.fail(error)
 
     async def _work(self) -> None:
         while (reservation := await self._feed.take()) is not None:
             await self._complete(reservation)
-            if self._backlog.full:
-                await self._ledger.flush()
-            if self._reading.full:
-                await self._reading.room()
+            if self.backlog.full:
+                await self.ledger.flush()
+            if self.reading.full:
+                await self.reading.room()
 
     async def _complete(self, reservation: Reservation) -> None:
         """Try one call until it is answered, its attempts are used up, or nothing may be sent."""
@@ -193,29 +183,29 @@ class Lane:
         tried = 0
         while (cost := await self._may_send(reservation, body)) is not None:
             tried += 1
-            await self._ledger.sending(reservation)
-            sent = Sent(reservation=reservation, body=body, cost=cost, at=self._effects.clock())
+            await self.ledger.sending(reservation)
+            sent = Sent(reservation=reservation, body=body, cost=cost, at=self.effects.clock())
             failure = await self._send(sent)
             if failure is None:
                 return
             delay = self._after(failure, sent, tried)
             if delay is None or not await self._sleep(delay):
                 return
-            reservation = await self._ledger.again(reservation)
+            reservation = await self.ledger.again(reservation)
         self._unsent(reservation)
 
     async def _may_send(self, reservation: Reservation, body: bytes) -> Cost | None:
         """Wait for budget, slot and pace; return what was set aside, None if nothing may leave."""
-        slots, monotonic = self._limiter.slots, self._effects.monotonic
+        slots, monotonic = self.limiter.slots, self.effects.monotonic
         while not self.halt.stopped:
             cost = self._meter.estimate(body) if self._metered else NOTHING
-            if (limit := self._run_budget.lacks(cost)) is not None:
-                if self._run_budget.under_way == 0:
-                    exhausted(self._run_halt, limit)
+            if (limit := self.run_budget.lacks(cost)) is not None:
+                if self.run_budget.under_way == 0:
+                    exhausted(self.run_halt, limit)
                     return None
-                await self.halt.unless_stopped(self._run_budget.settled.heard())
+                await self.halt.unless_stopped(self.run_budget.settled.heard())
             elif not slots.free:
-                await self.halt.unless_stopped(self._limiter.freed.heard())
+                await self.halt.unless_stopped(self.limiter.freed.heard())
             elif (pause := slots.wait(monotonic())) > 0:
                 await self._sleep(pause)
             else:
@@ -223,8 +213,8 @@ class Lane:
         return None
 
     async def _book(self, reservation: Reservation, cost: Cost) -> Cost | None:
-        self._run_budget.hold(cost)
-        delay = self._limiter.book(cost.tokens, self._effects.monotonic())
+        self.run_budget.hold(cost)
+        delay = self.limiter.book(cost.tokens, self.effects.monotonic())
         booking = await self._shared(reservation, cost)
         if booking is not None:
             delay = max(delay, booking.delay_s)
@@ -236,11 +226,11 @@ class Lane:
     async def _shared(self, reservation: Reservation, cost: Cost) -> Booking | None:
         """Ask the limits that other sessions share; None if nothing may leave."""
         while not self.halt.stopped:
-            booking = await self._ledger.book(reservation, tokens=cost.tokens, usd=cost.usd)
+            booking = await self.ledger.book(reservation, tokens=cost.tokens, usd=cost.usd)
             if booking.lacks is None:
                 return booking
             if booking.under_way == 0:
-                exhausted(self._run_halt, booking.lacks)
+                exhausted(self.run_halt, booking.lacks)
             else:  # what others have set aside may turn out to be less
                 await self._sleep(_SETTLING_S)
         return None
@@ -249,9 +239,9 @@ class Lane:
         """Touch the wire once; record an answer, return a failure."""
         try:
             call = sent.reservation.call
-            reply = await self._deadlines.keep(self._judge.ask(call, sent.body))
+            reply = await self._deadlines.keep(self.judge.ask(call, sent.body))
         except TimeoutError:
-            late = f"no reply in {self._rules.timeout_s:g} s"
+            late = f"no reply in {self.rules.timeout_s:g} s"
             reply = Failure(kind=FailureKind.TIMEOUT, detail=late)
         except asyncio.CancelledError:
             # Nobody waits any more, but the provider may have answered: say so.
@@ -261,7 +251,7 @@ class Lane:
             raise
         # No await from here to the record: a reply that was read is never lost to a cancellation.
         if isinstance(reply, Reply):
-            answer = self._judge.decode(reply)
+            answer = self.judge.decode(reply)
             if isinstance(answer, Answer):
                 self._answered(sent, reply, answer)
                 return None
@@ -270,27 +260,27 @@ class Lane:
         return reply
 
     def _answered(self, sent: Sent, reply: Reply, answer: Answer) -> None:
-        receipt = receipt_of(answer, self._spec)
+        receipt = receipt_of(answer, self.spec)
         spent = self._meter.learn(sent.body, receipt) if self._metered else NOTHING
-        now = self._effects.clock()
+        now = self.effects.clock()
         self._record(completed(reply, answer, receipt, sent.reservation, sent.at, now))
         self._hopeless = 0
         self._answers = True
-        self._limiter.slots.answered()
+        self.limiter.slots.answered()
         self._settle(sent.cost, spent, completed=True)
-        if spent is None and self._run_budget.needs_usage:
-            self._run_halt.fail(unmetered(self._spec))
+        if spent is None and self.run_budget.needs_usage:
+            self.run_halt.fail(unmetered(self.spec))
 
     def _after(self, failure: Failure, sent: Sent, tried: int) -> float | None:
         """Record a failure and do what follows; return the pause before the next attempt."""
         self._record_failure(failure, sent)
-        jitter = self._effects.jitter()
-        decision = decide(failure, tried=tried, policy=self._rules.retry, jitter=jitter)
-        said = f"judge {self._spec.name}: {failure.detail}"
+        jitter = self.effects.jitter()
+        decision = decide(failure, tried=tried, policy=self.rules.retry, jitter=jitter)
+        said = f"judge {self.spec.name}: {failure.detail}"
         match decision:
             case Again(delay_s=delay):
                 if failure.kind is FailureKind.THROTTLED:
-                    self._limiter.slots.throttled(self._effects.monotonic(), delay)
+                    self.limiter.slots.throttled(self.effects.monotonic(), delay)
                 return delay
             case LeaveOpen():
                 self._hopeless += 1
@@ -299,12 +289,12 @@ class Lane:
                     words = f"{self._hopeless} calls in a row used up their attempts; last, {said}"
                     self.halt.stop(Reason.POSTPONED, words)
             case _:
-                stop_for(decision, said, judge=self.halt, run=self._run_halt)
+                stop_for(decision, said, judge=self.halt, run=self.run_halt)
         return None
 
     def _record_failure(self, failure: Failure, sent: Sent) -> None:
-        _LOG.info("%s: an attempt failed, %s: %s", self._spec.name, failure.kind, failure.detail)
-        self._record(failed(failure, sent.reservation, sent.at, self._effects.clock()))
+        _LOG.info("%s: an attempt failed, %s: %s", self.spec.name, failure.kind, failure.detail)
+        self._record(failed(failure, sent.reservation, sent.at, self.effects.clock()))
 
     def _failures_allowed(self, kind: FailureKind) -> int:
         ever = self._answers or self._answered_before
@@ -313,19 +303,19 @@ class Lane:
     @cached_property
     def _answered_before(self) -> bool:
         """Whether an earlier session has answers; looked up only if this one has none."""
-        return self._ledger.totals(self._spec.name).completed > 0
+        return self.ledger.totals(self.spec.name).completed > 0
 
     async def _sleep(self, seconds: float) -> bool:
         """Sleep unless nothing may start any more; return whether to go on."""
-        return await self.halt.unless_stopped(self._effects.sleep(seconds))
+        return await self.halt.unless_stopped(self.effects.sleep(seconds))
 
     def _unsent(self, reservation: Reservation) -> None:
-        self._record(Unsent(reservation=reservation, ended_at=self._effects.clock()))
+        self._record(Unsent(reservation=reservation, ended_at=self.effects.clock()))
 
     def _record(self, ending: Ending) -> None:
-        self._backlog.add(ending)
-        self._ledger.record(ending)
+        self.backlog.add(ending)
+        self.ledger.record(ending)
 
     def _settle(self, held: Cost, spent: Cost | None, *, completed: bool) -> None:
-        self._run_budget.settle(held, spent, completed=completed)
-        self._limiter.done(estimated=held.tokens, used=None if spent is None else spent.tokens)
+        self.run_budget.settle(held, spent, completed=completed)
+        self.limiter.done(estimated=held.tokens, used=None if spent is None else spent.tokens)

@@ -6,6 +6,7 @@ Rules of pace are arithmetic on the time that is passed in; waiting is the lane'
 import asyncio
 from collections import deque
 from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from judgelaw.acquire.retry import ChangeSignal
@@ -46,15 +47,13 @@ def _size(ending: Ending) -> int:
 T = TypeVar("T")
 
 
+@dataclass(slots=True)
 class _Watch:
     """One piece of work under a deadline."""
 
-    __slots__ = ("at", "expired", "task")
-
-    def __init__(self, at: float, task: "asyncio.Task[Any]") -> None:
-        self.at = at
-        self.task: asyncio.Task[Any] | None = task
-        self.expired = False
+    at: float
+    task: "asyncio.Task[Any] | None"
+    expired: bool = False
 
 
 class Deadlines:

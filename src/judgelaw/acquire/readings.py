@@ -114,7 +114,10 @@ class Reading:
     def take(self, unread: _Unread) -> None:
         """Read a durable reply, now or as soon as its turn comes."""
         if not self._reader.foreign:
-            self._guarded(lambda: self._write(unread, *self._read([unread])))
+            try:
+                self._write(unread, *self._read([unread]))
+            except Exception as error:  # noqa: BLE001 - raised by the engine; it costs no reply
+                self._run_halt.fail(error)
         elif not self._patience.over:
             self._queue.append(unread)
             self._characters += unread.size
@@ -183,13 +186,6 @@ class Reading:
     def _stop_if_over(self) -> None:
         if self._patience.over:
             self.halt.stop(Reason.UNREADABLE, self._patience.words)
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        """Stop the run for a parser that raises; it costs no reply."""
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
-            self._run_halt.fail(error)
 
 
 class Readings:

@@ -303,7 +303,6 @@ def custom(*, world_file: Path, items: int | None, seed: int | None, json_file: 
       items: 20000               # N
       component: prompt          # the one to study
     """  # noqa: D301 - click reads the backspace as "do not rewrap"
-    from judgelaw.cli.simulate import read_world
     from judgelaw.replication import simulate_custom
 
     world, design = read_world(world_file, items=items, seed=seed)

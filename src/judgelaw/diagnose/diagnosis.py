@@ -21,7 +21,7 @@ from judgelaw.diagnose.drift import (
     time_drift,
 )
 from judgelaw.diagnose.family import Bundle, Test, settle
-from judgelaw.diagnose.finding import Finding
+from judgelaw.diagnose.finding import Finding, untestable
 from judgelaw.diagnose.independence import (
     cells_finding,
     cells_least,
@@ -269,12 +269,8 @@ def _ranking(
     try:
         matched = match(judges)
     except InputError as error:
-        return Finding(
-            name="ordering",
-            verdict="unknown",
-            headline=f"The judges cannot be ranked: {error}.",
-            advice="Ask all judges about the same items, prompts and orders.",
-        )
+        advice = "Ask all judges about the same items, prompts and orders."
+        return untestable("ordering", f"The judges cannot be ranked: {error}.", advice)
     first = next(iter(matched.tensors.values()))
     component = "total"
     if len(first.prompts) > 1 or len(first.orders) > 1:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, Floats
 from judgelaw.diagnose.family import UNTESTABLE, Test, by_chance, rate, severity
-from judgelaw.diagnose.finding import Finding, Resampled, Severity, resampled
+from judgelaw.diagnose.finding import Finding, Resampled, Severity, resampled, untestable
 from judgelaw.diagnose.shuffles import Group, MixedCells, Shuffled, Statistic
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Resampling
@@ -250,13 +250,8 @@ def drift_finding(
 def _without(kind: str, name: str, subject: str) -> Finding:
     need = "three repeats with known ranks" if kind == "rank" else "the times of calls (a run)"
     by = "repeat rank" if kind == "rank" else "elapsed time"
-    return Finding(
-        name=name,
-        verdict="unknown",
-        headline=f"Drift by {by} is not testable here.",
-        advice=f"It needs {need}.",
-        subject=subject,
-    )
+    said = f"Drift by {by} is not testable here."
+    return untestable(name, said, f"It needs {need}.", subject)
 
 
 _ADJACENT = (

@@ -41,6 +41,11 @@ class Finding:
     rows: tuple[tuple[Cell, ...], ...] = ()
 
 
+def untestable(name: str, headline: str, advice: str, subject: str = "") -> Finding:
+    """Return the finding of a diagnostic that these calls cannot answer."""
+    return Finding(name=name, verdict="unknown", headline=headline, advice=advice, subject=subject)
+
+
 Pair = tuple[float, float]
 Statistic = Callable[[Floats], Floats]
 

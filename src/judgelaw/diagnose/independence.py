@@ -28,7 +28,7 @@ from judgelaw.diagnose.family import (
     rate,
     severity,
 )
-from judgelaw.diagnose.finding import Finding, Severity
+from judgelaw.diagnose.finding import Finding, Severity, untestable
 from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic, log_arrangements
 from judgelaw.estimate import CENSUS, Decomposition, Estimand, decompose_as, weights_of
 from judgelaw.tensor import VerdictTensor
@@ -159,13 +159,8 @@ _CELLS_ADVICE: dict[Severity, str] = {
 
 
 def _unknown(reason: str, subject: str) -> Finding:
-    return Finding(
-        name="cell_dependence",
-        verdict="unknown",
-        headline="Dependence between cells is not testable here.",
-        advice=reason,
-        subject=subject,
-    )
+    said = "Dependence between cells is not testable here."
+    return untestable("cell_dependence", said, reason, subject)
 
 
 def _material(tensor: VerdictTensor, excess: float) -> bool:
@@ -250,13 +245,9 @@ def control_finding(
 
 def _untestable_control(test: Test, subject: str) -> Finding:
     why = f": {by_chance(test)}." if test.least <= 1 else "."
-    return Finding(
-        name="control",
-        verdict="unknown",
-        headline="Whether labels change anything is not testable here.",
-        advice=f"It needs two labels, and calls of one payload that disagree{why}",
-        subject=subject,
-    )
+    said = "Whether labels change anything is not testable here."
+    needs = f"It needs two labels, and calls of one payload that disagree{why}"
+    return untestable("control", said, needs, subject)
 
 
 _ACCUSED = (

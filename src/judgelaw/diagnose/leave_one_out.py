@@ -22,7 +22,7 @@ from judgelaw.diagnose.family import (
     permutation_p,
     rate,
 )
-from judgelaw.diagnose.finding import Finding, Severity
+from judgelaw.diagnose.finding import Finding, Severity, untestable
 from judgelaw.estimate import CENSUS, Estimand, decompose_as
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import item_interval
@@ -212,13 +212,8 @@ def drivers_finding(
 ) -> Finding:
     """Say whether one prompt or stratum makes the component what it is."""
     if found is None or not (found.prompts or found.items or found.strata):
-        return Finding(
-            name="drivers",
-            verdict="unknown",
-            headline="Nothing can be left out: the component needs two levels to remain.",
-            advice="It takes three prompts, or two items.",
-            subject=subject,
-        )
+        said = "Nothing can be left out: the component needs two levels to remain."
+        return untestable("drivers", said, "It takes three prompts, or two items.", subject)
     driving = [
         (part[0], test)
         for part, test in ((found.prompts, prompts), (found.strata, strata))

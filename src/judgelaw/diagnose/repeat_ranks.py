@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, PAIR, Floats, count_ranked
 from judgelaw.diagnose.family import Test, by_chance, rate, severity
-from judgelaw.diagnose.finding import Finding, Severity
+from judgelaw.diagnose.finding import Finding, Severity, untestable
 from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic
 from judgelaw.tensor import VerdictTensor
 
@@ -241,14 +241,12 @@ def exchange_finding(
 ) -> Finding:
     """Say whether one repeat rank is different, or repeats another."""
     if ranks is None:
-        return Finding(
-            name="exchangeable_repeats",
-            verdict="unknown",
-            headline="Whether repeats are exchangeable is not testable here: ranks are unknown, or "
-            "every cell is unanimous.",
-            advice="Keep the repeat rank of every call in the table.",
-            subject=subject,
+        said = (
+            "Whether repeats are exchangeable is not testable here: ranks are unknown, or every "
+            "cell is unanimous."
         )
+        advice = "Keep the repeat rank of every call in the table."
+        return untestable("exchangeable_repeats", said, advice, subject)
     found = severity(test)
     return Finding(
         name="exchangeable_repeats",

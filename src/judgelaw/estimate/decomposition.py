@@ -159,13 +159,7 @@ def decomposition(
 ) -> Decomposition[S]:
     """Build a decomposition from the five components by name."""
     return Decomposition(
-        call=corrected["call"],
-        prompt=corrected["prompt"],
-        order=corrected["order"],
-        interaction=corrected["interaction"],
-        total=corrected["total"],
-        plugin=dict(plugin),
-        design=design,
+        **{name: corrected[name] for name in COMPONENTS}, plugin=dict(plugin), design=design
     )
 
 

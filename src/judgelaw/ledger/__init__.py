@@ -12,7 +12,6 @@ from judgelaw.ledger.postgres_schema import (
 )
 from judgelaw.ledger.postgres_session import Terms as Terms
 from judgelaw.ledger.postgres_view import PostgresView as PostgresView, archive as archive
-from judgelaw.ledger.protocol import Ledger as Ledger
 from judgelaw.ledger.records import (
     Booking as Booking,
     Completed as Completed,
@@ -37,4 +36,5 @@ from judgelaw.ledger.sqlite_view import (
     lost as lost,
 )
 from judgelaw.ledger.view import LedgerView as LedgerView
+from judgelaw.ledger.writer import Ledger as Ledger
 from judgelaw.wire import Receipt as Receipt

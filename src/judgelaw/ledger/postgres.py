@@ -12,7 +12,6 @@ from judgelaw.ledger.migrations import statements
 from judgelaw.ledger.postgres_schema import Address, driver
 from judgelaw.ledger.postgres_session import Mark, Session, Terms, write_rows
 from judgelaw.ledger.postgres_view import PostgresView
-from judgelaw.ledger.protocol import Ledger
 from judgelaw.ledger.records import (
     UNLIMITED,
     Booking,
@@ -22,7 +21,7 @@ from judgelaw.ledger.records import (
     verdict_row,
 )
 from judgelaw.ledger.view import reservation
-from judgelaw.ledger.writer import GroupWriter, Work
+from judgelaw.ledger.writer import GroupWriter, Ledger, Work
 from judgelaw.study import Budget, PlannedCall, Study, Transport
 from judgelaw.wire import JudgeSpec, Verdict
 

@@ -8,8 +8,9 @@ connection, whether a commit whose answer never came took place.
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from judgelaw import __version__
@@ -236,7 +237,7 @@ class Session:
 
     def _reconnect(self) -> "psycopg.Connection[Any]":
         deadline = self._now() + self.terms.patience_s
-        for pause in _growing(_PAUSES_S):
+        for pause in chain(_PAUSES_S, repeat(_PAUSES_S[-1])):
             try:
                 return self._connect()
             except RunError:
@@ -273,9 +274,3 @@ def _settle(connection: "psycopg.Connection[Any]", session: int, *, lost: bool) 
     connection.execute(_SQL["let_go"], (session,))
     connection.execute(_SQL["let_batches_go"], (session,))
     connection.execute(_SQL["end_session"], (session, lost))
-
-
-def _growing(pauses: Sequence[float]) -> Iterator[float]:
-    yield from pauses
-    while True:
-        yield pauses[-1]

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
-from functools import partial
 from itertools import islice
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from judgelaw import __version__
 from judgelaw.errors import IntegrityError, JudgelawError, RunError
 from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks, RunLock, SentMarks
 from judgelaw.ledger.migrations import migrate, statements
-from judgelaw.ledger.protocol import Ledger
 from judgelaw.ledger.records import (
     UNLIMITED,
     Booking,
@@ -35,7 +34,7 @@ from judgelaw.ledger.records import (
 )
 from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, disk_fault, lost
 from judgelaw.ledger.view import reservation
-from judgelaw.ledger.writer import Commit, Explain, GroupWriter, Work
+from judgelaw.ledger.writer import Commit, Explain, GroupWriter, Ledger, Work
 from judgelaw.study import PlannedCall
 from judgelaw.wire import JudgeSpec, Verdict
 
@@ -183,7 +182,7 @@ class SqliteLedger(SqliteView, Ledger):
         """Write rows in transactions that are long enough to be fast and short enough to hold."""
         rows = iter(rows)
         while chunk := list(islice(rows, _CHUNK)):
-            self._writer.do_now(partial(_execute_many, _SQL[statement], chunk))
+            self._writer.do_now(methodcaller("executemany", _SQL[statement], chunk))
 
     def _begin(self, loss: Loss | None) -> int:
         migrate(self._connection, self.path)
@@ -320,9 +319,3 @@ def _explain(error: Exception) -> JudgelawError:
             "the file, then run the same command: it resumes"
         )
     return JudgelawError(f"the ledger's writer failed: {error!r}")
-
-
-def _execute_many(
-    sql: str, rows: Sequence[tuple[object, ...]], connection: sqlite3.Connection
-) -> None:
-    connection.executemany(sql, rows)

@@ -5,12 +5,16 @@ from judgelaw.replication.corpus import (
     comparable_corpus as comparable_corpus,
     find_corpus as find_corpus,
 )
-from judgelaw.replication.custom_study import (
+from judgelaw.replication.layouts import Layout as Layout, write_layouts as write_layouts
+from judgelaw.replication.open_studies import (
+    SAMPLED_PROMPTS as SAMPLED_PROMPTS,
     CustomRow as CustomRow,
     CustomStudy as CustomStudy,
+    SampledRow as SampledRow,
+    SampledStudy as SampledStudy,
     simulate_custom as simulate_custom,
+    simulate_sampled as simulate_sampled,
 )
-from judgelaw.replication.layouts import Layout as Layout, write_layouts as write_layouts
 from judgelaw.replication.panel_layouts import make_layouts as make_layouts
 from judgelaw.replication.panel_study import (
     PanelLaw as PanelLaw,
@@ -46,12 +50,6 @@ from judgelaw.replication.published_numbers import (
     published as published,
     stated as stated,
     tally as tally,
-)
-from judgelaw.replication.sampled_study import (
-    SAMPLED_PROMPTS as SAMPLED_PROMPTS,
-    SampledRow as SampledRow,
-    SampledStudy as SampledStudy,
-    simulate_sampled as simulate_sampled,
 )
 from judgelaw.replication.simulation_figure import (
     Mark as Mark,

@@ -69,16 +69,7 @@ def _simplex(laws: Floats, title: str) -> Spec:
     said = f"prompt {float(found.prompt.mean()):.2f}, call {float(found.call.mean()):.2f}"
     layers = [
         marks("point", rows, {"x": x, "y": y}, filled=True, size=70, color=drawing.CALL.light),
-        marks(
-            "point",
-            centre,
-            {"x": x, "y": y},
-            filled=True,
-            size=130,
-            opacity=1,
-            shape="diamond",
-            color=drawing.SECOND.light,
-        ),
+        _dots(centre, {"x": x, "y": y}, 130, shape="diamond", color=drawing.SECOND.light),
         marks(
             "text",
             [{"share": 0.5, "height": -1.4, "text": said}],
@@ -136,7 +127,7 @@ def _excess(prompt: float, call: float) -> Spec:
     layers = [
         marks("rule", rule, {"y": q("truth")}, strokeDash=[3, 3], color=drawing.FAINT.light),
         marks("line", rows, shared, strokeWidth=1.2),
-        marks("point", rows, {**shared, "shape": _series_shape()}, filled=True, size=55, opacity=1),
+        _dots(rows, {**shared, "shape": _series_shape()}, 55),
     ]
     return drawing.layer(layers, width=150, height=_HEIGHT, title="(b) excess 5 call / 12R")
 
@@ -280,14 +271,7 @@ def _at_depth(of: PaperData, R: int, letter: str) -> Spec:
         marks("rule", tau, {"x": q("tau")}, strokeDash=[4, 3], color=drawing.INK.light),
         marks("rule", links, link, color=drawing.FAINT.light, strokeWidth=2),
         marks("rule", rows, {**beside, "x": q("low"), "x2": {"field": "high"}}, strokeWidth=1.4),
-        marks(
-            "point",
-            rows,
-            {**beside, "x": x, "shape": _series_shape()},
-            filled=True,
-            size=60,
-            opacity=1,
-        ),
+        _dots(rows, {**beside, "x": x, "shape": _series_shape()}, 60),
         marks(
             "text",
             tau,
@@ -295,7 +279,7 @@ def _at_depth(of: PaperData, R: int, letter: str) -> Spec:
             align="left",
             dx=3,
         ),
-    ]  # fmt: skip - one layer an entry
+    ]
     height = 34 * len(names)
     return drawing.layer(layers, width=230, height=height, title=f"({letter}) R = {R}")
 
@@ -366,6 +350,10 @@ def repeat_gaps(of: PaperData) -> Spec | str:
     return drawing.chart({"concat": panels, "columns": 4, "spacing": 22})
 
 
+def _dots(rows: Sequence[Row], encoding: Spec, size: int, **look: str) -> Spec:
+    return marks("point", rows, encoding, filled=True, size=size, opacity=1, **look)
+
+
 def _point(R: int, series: str, value: float, band: tuple[float, float] | None) -> Row:
     low, high = band or (value, value)
     return {"repeats": R, "series": series, "value": value, "low": low, "high": high}
@@ -385,15 +373,8 @@ def _by_repeats(rows: Sequence[Row], title: str, heading: str, below: Sequence[S
         *below,
         drawing.zero("y"),
         marks("rule", rows, bars, strokeWidth=1.4),
-        marks(
-            "point",
-            rows,
-            {**beside, "y": y, "shape": _series_shape()},
-            filled=True,
-            size=55,
-            opacity=1,
-        ),
-    ]  # fmt: skip - one layer an entry
+        _dots(rows, {**beside, "y": y, "shape": _series_shape()}, 55),
+    ]
     return drawing.layer(layers, width=150, height=_HEIGHT, title=heading)
 
 

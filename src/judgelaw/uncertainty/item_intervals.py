@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from judgelaw.arrays import Floats
+from judgelaw.arrays import PAIR, Floats
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.streams import stream
 from judgelaw.uncertainty.intervals import (
@@ -101,9 +101,7 @@ def item_bands(
     v, groups = _checked(values, strata)
     of = statistic or (lambda means: means)
     estimate = np.atleast_1d(np.asarray(of(v.mean(axis=0)), dtype=float))
-    lone = [name for name, rows in groups.items() if len(rows) < 2]  # noqa: PLR2004 - to vary
-    if lone:
-        reason = lone_item(lone, len(v))
+    if (reason := _lone_item(groups, len(v))) is not None:
         empty = np.full(estimate.shape, np.nan)
         reasons = (reason,) * estimate.size
         return Bands(
@@ -130,9 +128,8 @@ def resampled_means(
         NotIdentifiedError: a stratum holds one item, which resampling cannot vary.
     """
     v, groups = _checked(values, strata)
-    lone = [name for name, rows in groups.items() if len(rows) < 2]  # noqa: PLR2004 - to vary
-    if lone:
-        raise NotIdentifiedError(lone_item(lone, len(v)))
+    if (reason := _lone_item(groups, len(v))) is not None:
+        raise NotIdentifiedError(reason)
     return _resample(v, groups, draws=draws, seed=seed)
 
 
@@ -272,8 +269,11 @@ def _no_band(estimate: float, column: Floats) -> str:
     )
 
 
-def lone_item(lone: Sequence[str | None], items: int) -> str:
-    """Say why strata of one item leave no band and no error."""
+def _lone_item(groups: dict[str | None, NDArray[np.intp]], items: int) -> str | None:
+    """Say why strata of one item leave no band and no error; None where no stratum is such."""
+    lone = [name for name, rows in groups.items() if len(rows) < PAIR]
+    if not lone:
+        return None
     if items == 1:
         return f"{items} item: resampling cannot vary it; a band needs two items or more"
     names = ", ".join(repr(name) for name in lone[:5])
@@ -304,8 +304,7 @@ def item_interval(
         raise InputError(f"values have shape {v.shape}; give one value for each item")
     groups = stratum_rows(strata, len(v))
     estimate, N = float(v.mean()), len(v)
-    lone = [name for name, rows in groups.items() if len(rows) < 2]  # noqa: PLR2004 - to vary
-    reason = lone_item(lone, N) if lone else None
+    reason = _lone_item(groups, N)
     if not np.isfinite(v).all():
         reason = "the quantity is nan for at least one item, so it has no mean and no error"
     if reason is None:

@@ -18,8 +18,8 @@ from judgelaw.replication import (
     simulate_sampled,
 )
 from judgelaw.replication.draws import DEPTH_ROWS, Design
+from judgelaw.replication.open_studies import _projections
 from judgelaw.replication.panel_study import _complete, _Estimates, _panel, _row
-from judgelaw.replication.sampled_study import _projections
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import call_interval, panel_interval, prompt_projection
