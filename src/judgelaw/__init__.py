@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, analyze
+    from judgelaw.decide import Advice
     from judgelaw.errors import (
         BudgetReachedError,
         DuplicateCallsError,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from judgelaw.estimate import Decomposition, decompose
-    from judgelaw.runs import Run, RunStatus, gate
+    from judgelaw.runs import Run, RunStatus, advise, gate
     from judgelaw.tensor import VerdictTensor
 
 _HOME = {
@@ -60,6 +61,8 @@ _HOME = {
     "analyze": "analysis",
     "Decomposition": "estimate",
     "decompose": "estimate",
+    "Advice": "decide",
+    "advise": "runs",
     "gate": "runs",
     "Run": "runs",
     "RunStatus": "runs",
@@ -99,6 +102,8 @@ __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estima
     "analyze",
     "Decomposition",
     "decompose",
+    "Advice",
+    "advise",
     "gate",
     "Run",
     "RunStatus",

@@ -1,5 +1,15 @@
-"""What to do next: how many calls a wanted precision costs, and when to stop looking."""
+"""What to do: which prompt to keep, how to ask, what a precision costs, when to stop looking."""
 
+from judgelaw.decide.advice import (
+    Advice,
+    Estimate,
+    ForecastRange,
+    JudgeAdvice,
+    ProtocolRow,
+    Target,
+    in_words,
+)
+from judgelaw.decide.advising import advise
 from judgelaw.decide.assurance import (
     MOST_ITEMS,
     MOST_REPEATS,
@@ -19,23 +29,39 @@ from judgelaw.decide.forecast import (
     workload,
 )
 from judgelaw.decide.looks import Look, SequentialPlan, look
+from judgelaw.decide.prompt_choice import PromptChoice, PromptRow, choose_prompts, shown_first
+from judgelaw.decide.protocols import Protocol, default_protocols
 
 __all__ = [
     "MOST_ITEMS",
     "MOST_REPEATS",
+    "Advice",
+    "Estimate",
     "Forecast",
+    "ForecastRange",
+    "JudgeAdvice",
     "Look",
     "Outlook",
     "Precision",
     "Price",
     "Promise",
+    "PromptChoice",
+    "PromptRow",
+    "Protocol",
+    "ProtocolRow",
     "SequentialPlan",
     "Sizes",
+    "Target",
     "Workload",
+    "advise",
+    "choose_prompts",
+    "default_protocols",
     "forecast_from_laws",
     "forecast_from_pilot",
+    "in_words",
     "look",
     "outlook_from_law",
     "outlook_from_pilot",
+    "shown_first",
     "workload",
 ]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         hand_over_study,
         page_shown,
     )
+    from judgelaw.runs.decisions import advise, advise_source, target_of
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.runs.source import Reading, Source, read_source
 else:
@@ -47,6 +48,11 @@ else:
                 "hand_over_study",
                 "page_shown",
             ),
+            "decisions": (
+                "advise",
+                "advise_source",
+                "target_of",
+            ),
             "run": (
                 "Run",
                 "RunStatus",
@@ -69,6 +75,8 @@ __all__ = [
     "Shown",
     "Source",
     "acquire_study",
+    "advise",
+    "advise_source",
     "analyze_shown",
     "analyze_source",
     "audit_study",
@@ -78,5 +86,6 @@ __all__ = [
     "page_shown",
     "read_source",
     "report_page",
+    "target_of",
     "write_page",
 ]

@@ -31,6 +31,7 @@ from judgelaw.uncertainty.forms import (
 from judgelaw.uncertainty.gating import Gate, Limit, LimitDecision, check_limits, limits_of
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import Interval, panel_interval, spread_of, t_quantile, welch
+from judgelaw.uncertainty.item_bounds import Draws, lower_bound, upper_bound, weigh
 from judgelaw.uncertainty.item_intervals import (
     BAND_DRAWS,
     Bands,
@@ -43,6 +44,7 @@ from judgelaw.uncertainty.item_intervals import (
 )
 from judgelaw.uncertainty.new_items import (
     NewItems,
+    draws_for,
     item_difference,
     new_item_bounds,
     signed_interval,
@@ -72,6 +74,7 @@ __all__ = [
     "Contrast",
     "DepthEstimates",
     "DeviationBound",
+    "Draws",
     "ErrorSplit",
     "Estimand",
     "Facet",
@@ -102,6 +105,7 @@ __all__ = [
     "declare",
     "depths_of",
     "deviation_bound",
+    "draws_for",
     "form_of",
     "infer",
     "item_bands",
@@ -110,6 +114,7 @@ __all__ = [
     "item_projections",
     "judge_difference",
     "limits_of",
+    "lower_bound",
     "nested",
     "new_item_bounds",
     "panel_interval",
@@ -123,6 +128,8 @@ __all__ = [
     "t_quantile",
     "true_call_covariance",
     "true_variance_parts",
+    "upper_bound",
     "variance_parts",
+    "weigh",
     "welch",
 ]
