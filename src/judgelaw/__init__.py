@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, analyze
-    from judgelaw.decide import Advice
+    from judgelaw.decide import Advice, Score
     from judgelaw.errors import (
         BudgetReachedError,
         DuplicateCallsError,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from judgelaw.estimate import Decomposition, decompose
-    from judgelaw.runs import Run, RunStatus, advise, gate
+    from judgelaw.runs import Run, RunStatus, advise, gate, score
     from judgelaw.tensor import VerdictTensor
 
 _HOME = {
@@ -63,6 +63,8 @@ _HOME = {
     "decompose": "estimate",
     "Advice": "decide",
     "advise": "runs",
+    "Score": "decide",
+    "score": "runs",
     "gate": "runs",
     "Run": "runs",
     "RunStatus": "runs",
@@ -104,6 +106,8 @@ __all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estima
     "decompose",
     "Advice",
     "advise",
+    "Score",
+    "score",
     "gate",
     "Run",
     "RunStatus",

@@ -31,6 +31,7 @@ COMMANDS = {
     "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
     "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
     "advise": "Say which prompt to keep, how to ask, and what a target costs.",
+    "score": "Score a benchmark: how sure it is, what moves it, which systems it tells apart.",
     "compare": "Put judges side by side on matched items.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
     "simulate": "Known-law studies: see the estimators against the truth.",

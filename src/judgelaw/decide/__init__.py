@@ -29,17 +29,28 @@ from judgelaw.decide.forecast import (
     workload,
 )
 from judgelaw.decide.looks import Look, SequentialPlan, look
-from judgelaw.decide.prompt_choice import PromptChoice, PromptRow, choose_prompts, shown_first
+from judgelaw.decide.prompt_choice import (
+    WORTH,
+    PromptChoice,
+    PromptRow,
+    choose_prompts,
+    shown_first,
+)
 from judgelaw.decide.protocols import Protocol, default_protocols
+from judgelaw.decide.score_parts import ScoreParts, ScoreProtocol
+from judgelaw.decide.scores import JudgeScore, Purchase, Score, ScoreDifference
+from judgelaw.decide.scoring import score_judge, score_systems
 
 __all__ = [
     "MOST_ITEMS",
     "MOST_REPEATS",
+    "WORTH",
     "Advice",
     "Estimate",
     "Forecast",
     "ForecastRange",
     "JudgeAdvice",
+    "JudgeScore",
     "Look",
     "Outlook",
     "Precision",
@@ -49,6 +60,11 @@ __all__ = [
     "PromptRow",
     "Protocol",
     "ProtocolRow",
+    "Purchase",
+    "Score",
+    "ScoreDifference",
+    "ScoreParts",
+    "ScoreProtocol",
     "SequentialPlan",
     "Sizes",
     "Target",
@@ -62,6 +78,8 @@ __all__ = [
     "look",
     "outlook_from_law",
     "outlook_from_pilot",
+    "score_judge",
+    "score_systems",
     "shown_first",
     "workload",
 ]

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
         hand_over_study,
         page_shown,
     )
-    from judgelaw.runs.decisions import advise, advise_source, target_of
+    from judgelaw.runs.decisions import (
+        advise,
+        advise_source,
+        score,
+        score_by,
+        score_source,
+        target_of,
+    )
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.runs.source import Reading, Source, read_source
 else:
@@ -51,6 +58,9 @@ else:
             "decisions": (
                 "advise",
                 "advise_source",
+                "score",
+                "score_by",
+                "score_source",
                 "target_of",
             ),
             "run": (
@@ -86,6 +96,9 @@ __all__ = [
     "page_shown",
     "read_source",
     "report_page",
+    "score",
+    "score_by",
+    "score_source",
     "target_of",
     "write_page",
 ]

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError
 from judgelaw.runs.answers import source_of
-from judgelaw.runs.source import Source
+from judgelaw.runs.source import UNNAMED, Reading, Source, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.decide import Advice, Protocol
+    from judgelaw.analysis import Key
+    from judgelaw.decide import Advice, Protocol, Score
     from judgelaw.estimate import Design
     from judgelaw.study import FrozenRun
+    from judgelaw.tensor import VerdictTensor
 
 
 Wanted = Mapping[str, float] | float | str | None
@@ -105,7 +108,7 @@ def target_of(given: Wanted) -> dict[str, float] | None:
         raise InputError(f"target {given!r}: write NAME=NUMBER, as in stability=0.9") from error
 
 
-def _with_gold(tensor: Any, gold: str) -> Any:
+def _with_gold(tensor: "VerdictTensor", gold: str) -> "VerdictTensor":
     if gold not in tensor.verdicts:
         raise InputError(f"gold {gold!r}: the verdicts are {', '.join(tensor.verdicts)}")
     return replace(tensor, gold=(gold,) * len(tensor.items))
@@ -133,3 +136,113 @@ def call_prices(frozen: "FrozenRun") -> dict[str, float]:
                 )
                 found[name] = spent / totals.completed
     return found
+
+
+def score(
+    x: Any,
+    by: str | None = None,
+    *,
+    protocol: Mapping[str, Any] | None = None,
+    values: Mapping[str, float] | None = None,
+    worth: float | None = None,
+    judge: str | Sequence[str] | None = None,
+    layer: str | None = None,
+    design: "Design | None" = None,
+) -> "Score":
+    """Return the benchmark score, what moves it, and which systems it tells apart.
+
+    Args:
+        x: a tensor, a mapping of tensors by judge, a run, a frame, or the path of a run or table.
+        by: the column that names the systems judged; each is scored on the items that all have.
+        protocol: another way to score, as far as it differs from these calls: `{"prompts": 1,
+            "orders": 1, "repeats": 1, "items": 500, "draw": "item"}`.
+        values: what verdicts are worth; by default right verdicts where there is gold, else wins
+            of candidate 1 (a tie counts half), numbers, or passes.
+        worth: the difference that is worth finding, 0.02 by default.
+        judge: these judges only.
+        layer: this layer only.
+        design: "census" or "sampled"; by default as the run declares it.
+
+    >>> import numpy as np, judgelaw as jl
+    >>> counts = np.random.default_rng(1).multinomial(4, [0.6, 0.3, 0.1, 0], size=(50, 3, 1))
+    >>> round(jl.score(jl.VerdictTensor.from_counts(counts)).judges["judge"].score.estimate, 2)
+    0.66
+    """
+    how: dict[str, Any] = {"protocol": protocol, "values": values, "worth": worth}
+    if by is None:
+        return score_source(source_of(x, judge=judge, layer=layer, design=design), **how)
+    place = getattr(x, "path", x)
+    judges = () if judge is None else (judge,) if isinstance(judge, str) else tuple(judge)
+    reading = Reading(judges=judges, layer=layer, design=design)
+    return score_by(str(place) if isinstance(place, str | PathLike) else x, by, reading, **how)
+
+
+def score_source(
+    calls: Source,
+    *,
+    protocol: Mapping[str, Any] | None = None,
+    values: Mapping[str, float] | None = None,
+    worth: float | None = None,
+) -> "Score":
+    """Score the judges of the main layer."""
+    from judgelaw.decide import WORTH, Score, score_judge
+
+    return Score(
+        judges={
+            name: score_judge(
+                tensor,
+                protocol=protocol,
+                values=values,
+                design=calls.design,
+                worth=WORTH if worth is None else worth,
+            )
+            for name, tensor in calls.main().items()
+        }
+    )
+
+
+def score_by(
+    x: Any,
+    by: str,
+    reading: Reading,
+    *,
+    protocol: Mapping[str, Any] | None = None,
+    values: Mapping[str, float] | None = None,
+    worth: float | None = None,
+) -> "Score":
+    """Score the systems that a column names, for every judge."""
+    from judgelaw.decide import WORTH, Score, score_systems
+
+    systems: dict[str, dict[str, VerdictTensor]] = {}
+    for (system, judge), tensor in _by_column(x, by, reading).items():
+        systems.setdefault(judge, {})[str(system)] = tensor
+    return Score(
+        judges={
+            judge: score_systems(
+                tensors,
+                protocol=protocol,
+                values=values,
+                design=reading.design or "census",
+                worth=WORTH if worth is None else worth,
+            )
+            for judge, tensors in systems.items()
+        }
+    )
+
+
+def _by_column(x: Any, by: str, reading: Reading) -> "Mapping[Key, VerdictTensor]":
+    """Read the calls apart by a column: it takes the place of the layer, which parts them too."""
+    from judgelaw.tables import read_tensors
+    from judgelaw.tensor import VerdictTensor
+
+    if isinstance(x, VerdictTensor | Mapping):
+        raise InputError(
+            f"by={by!r} names a column, and tensors have none: pass the table, or score each system"
+        )
+    if reading.layer is not None:
+        raise InputError(f"--layer and --by {by} cannot go together: write the layer's own table")
+    columns = {**reading.columns, "layer": by}
+    if isinstance(x, str):
+        return read_source(x, replace(reading, columns=columns)).tensors
+    read = read_tensors(x, columns=columns, judges=reading.judges or None)
+    return {(system, judge or UNNAMED): tensor for (system, judge), tensor in read.items()}
