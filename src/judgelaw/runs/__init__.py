@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from judgelaw.runs.answers import (
         REPORT,
         analyze_source,
+        baseline_of,
         check_source,
         gate,
         report_page,
@@ -40,6 +41,7 @@ else:
             "answers": (
                 "REPORT",
                 "analyze_source",
+                "baseline_of",
                 "check_source",
                 "gate",
                 "report_page",
@@ -90,6 +92,7 @@ __all__ = [
     "analyze_shown",
     "analyze_source",
     "audit_study",
+    "baseline_of",
     "check_source",
     "gate",
     "hand_over_study",

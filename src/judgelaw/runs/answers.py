@@ -12,7 +12,7 @@ from judgelaw.runs.source import UNNAMED, Reading, Source, of_tensors, read_sour
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Key
     from judgelaw.estimate import Design
-    from judgelaw.uncertainty import Gate, Limit, Scope
+    from judgelaw.uncertainty import Baseline, Gate, Limit, Scope
 
 
 Progress = Callable[[str, int, int], None]
@@ -78,6 +78,9 @@ def gate(
     layer: str | None = None,
     design: "Design | None" = None,
     order_weights: "Mapping[str, float] | None" = None,
+    baseline: Any = None,
+    margin: "Mapping[str, float] | float | None" = None,
+    match: "Mapping[str, str] | None" = None,
 ) -> "Gate":
     """Hold judges against limits: each is passed, failed, or not decided by these calls.
 
@@ -93,6 +96,11 @@ def gate(
         layer: this layer only.
         design: "census" or "sampled"; by default as the run declares it.
         order_weights: how often each order is used; by default as the run declares it.
+        baseline: earlier calls, like x: no judge may be worse by more than the margin. `limits` may
+            then be empty.
+        margin: how much worse it may be, 0.01 by default: in total disagreement, invalid outputs,
+            and right verdicts where both have gold; or by quantity, `{"call": 0.02}`.
+        match: new names of the baseline's prompts, by old name.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 6, 2))
@@ -105,7 +113,26 @@ def gate(
     if order_weights is not None:
         calls = replace(calls, order_weights=order_weights)
     asked = limits_of(limits or calls.gate)
-    return check_source(calls, asked, scope=items, level=level, strict=strict)
+    before = None
+    if baseline is not None:
+        earlier = source_of(baseline, layer=layer, design=design)
+        before = baseline_of(earlier, margin, match)
+    elif margin is not None or match is not None:
+        raise InputError("a margin, or matched prompts, need a baseline: pass baseline=")
+    return check_source(calls, asked, scope=items, level=level, strict=strict, baseline=before)
+
+
+def baseline_of(
+    earlier: Source,
+    margin: "Mapping[str, float] | float | None" = None,
+    match: "Mapping[str, str] | None" = None,
+) -> "Baseline":
+    """Return earlier calls as a baseline."""
+    from judgelaw.uncertainty import MARGIN, Baseline
+
+    return Baseline(
+        tensors=earlier.main(), margins=MARGIN if margin is None else margin, match=match
+    )
 
 
 def source_of(
@@ -147,6 +174,7 @@ def check_source(
     scope: "Scope",
     level: float,
     strict: bool = False,
+    baseline: "Baseline | None" = None,
 ) -> "Gate":
     """Check the judges of the main layer."""
     from judgelaw.analysis import coverage
@@ -162,6 +190,7 @@ def check_source(
         order_weights=calls.order_weights,
         coverage={**{judge: coverage(t) for judge, t in tensors.items()}, **calls.coverage},
         strict=strict,
+        baseline=baseline,
     )
 
 

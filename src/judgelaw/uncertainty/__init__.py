@@ -7,6 +7,7 @@ interval and the deviation bound speak of the same items asked again. `permutati
 whether there is an effect at all. What cannot be had is nan with a reason, or NotIdentifiedError.
 """
 
+from judgelaw.uncertainty.baseline_gate import MARGIN, Baseline
 from judgelaw.uncertainty.call_bounds import DeviationBound, deviation_bound
 from judgelaw.uncertainty.call_intervals import CallErrors, ErrorSplit, call_errors, call_interval
 from judgelaw.uncertainty.call_variance import (
@@ -66,10 +67,12 @@ from judgelaw.uncertainty.sampled_prompts import (
 
 __all__ = [
     "BAND_DRAWS",
+    "MARGIN",
     "MIN_PROMPTS",
     "MIN_REPEATS",
     "PERMUTATIONS",
     "Bands",
+    "Baseline",
     "CallErrors",
     "Contrast",
     "DepthEstimates",

@@ -9,7 +9,7 @@ the gate by chance in 1 - level of cases at most, however many there are.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import check_level
 from judgelaw.uncertainty.item_bounds import rate_bounds
 from judgelaw.uncertainty.sampled_prompts import Scope
+
+if TYPE_CHECKING:
+    from judgelaw.uncertainty.baseline_gate import Baseline
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 Side = Literal["max", "min"]
@@ -188,8 +191,9 @@ def check_limits(
     order_weights: Weights = None,
     coverage: Mapping[str, float] | None = None,
     strict: bool = False,
+    baseline: "Baseline | None" = None,
 ) -> Gate:
-    """Hold every judge against every limit, by one-sided bounds.
+    """Hold every judge against every limit, and against its baseline, by one-sided bounds.
 
     Args:
         tensors: the calls, by judge.
@@ -200,15 +204,22 @@ def check_limits(
         order_weights: as for `decompose`.
         coverage: share of the planned calls that are there, by judge; needed for its limit.
         strict: for new items, suppose one unseen item at the end of the range throughout.
+        baseline: earlier calls that no judge may be worse than by more than a margin.
     """
+    from judgelaw.uncertainty.baseline_gate import (  # noqa: PLC0415 - it decides by this file
+        check_versions,
+        match_versions,
+    )
+
     check_level(level)
-    if not limits:
+    versions = [] if baseline is None else match_versions(tensors, baseline)
+    if not limits and not versions:
         raise InputError(
             "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
         )
     if not tensors:
         raise InputError("no judge: a gate needs the calls of one judge or more")
-    m = len(tensors) * len(limits)
+    m = len(tensors) * len(limits) + sum(len(version.margins) for version in versions)
     asked = _Asked(scope=scope, level=level, fail_level=1 - (1 - level) / m)
     decisions = []
     for judge, tensor in tensors.items():
@@ -221,6 +232,9 @@ def check_limits(
             coverage=(coverage or {}).get(judge),
         )
         decisions += [_decided(judge, limit, bounds.of(limit), asked) for limit in limits]
+    decisions += check_versions(
+        versions, asked, design=design, order_weights=order_weights, strict=strict
+    )
     return Gate(
         verdict=overall(d.verdict for d in decisions),
         limits=tuple(decisions),
@@ -292,8 +306,7 @@ class _Judge:
             raise NotIdentifiedError(f"no bounds were prepared for {name}")
         p, q = self.asked.sides(side)
         lower, upper = inference.bounds(name, p, scope)[0], inference.bounds(name, q, scope)[1]
-        depth = self.tensor.depth[0]
-        note = _SHALLOW_NOTE.format(depth=depth) if depth < _SHALLOW and scope == "fixed" else None
+        note = _shallow(self.tensor.depth[0], scope)
         return _Bounded(
             estimate=inference.estimate(name),
             lower=lower,
@@ -337,6 +350,11 @@ class _Judge:
         return _Bounded(
             estimate=there, lower=there, upper=there, covers="nothing random: a count of calls"
         )
+
+
+def _shallow(depth: int, scope: Scope) -> str | None:
+    """Say that bounds of few repeats are wrong more often than they say, or None."""
+    return _SHALLOW_NOTE.format(depth=depth) if depth < _SHALLOW and scope == "fixed" else None
 
 
 def _decided(judge: str, limit: Limit, found: _Bounded, asked: _Asked) -> LimitDecision:
