@@ -1,6 +1,6 @@
 """One complete analysis of one calls table: tensors in, frozen values out."""
 
-from judgelaw.analysis.comparison import Comparison, Difference, compare
+from judgelaw.analysis.comparison import Comparison, Difference, by_prompt, compare
 from judgelaw.analysis.complete_analysis import (
     STAGES,
     TABLES,
@@ -50,6 +50,7 @@ __all__ = [
     "Settings",
     "Table",
     "analyze",
+    "by_prompt",
     "compare",
     "coverage",
     "draws_for",

@@ -1,7 +1,7 @@
 """Judges compared on matched items: paired differences of every component, and the ranking."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from judgelaw.analysis.components import inferences
 from judgelaw.analysis.values import Pair, pair_of
 from judgelaw.arrays import Floats
+from judgelaw.decide import accuracies, not_shown_worse
 from judgelaw.diagnose import Matched, RankStability, match, rank_stability
 from judgelaw.estimate import COMPONENTS
 from judgelaw.tensor import VerdictTensor
@@ -75,6 +76,9 @@ class Comparison:
         estimates, plugins: macroaverages by judge, then component.
         differences: every pair of judges, every component that the design has.
         rankings: by component.
+        keep: judges that are not shown to be worse than another, by accuracy where all have gold,
+            else by total disagreement; for new items.
+        kept_by: "accuracy" or "total".
     """
 
     judges: tuple[str, ...]
@@ -85,6 +89,8 @@ class Comparison:
     plugins: Mapping[str, Mapping[str, float]]
     differences: tuple[Difference, ...]
     rankings: Mapping[str, RankStability]
+    keep: tuple[str, ...] = ()
+    kept_by: str = "total"
 
 
 def compare(
@@ -106,6 +112,7 @@ def compare(
     found = {name: at_depth(t, asked) for name, t in matched.tensors.items()}
     first = next(iter(found.values()))
     present = [name for name in COMPONENTS if not np.isnan(first.found[name]).any()]
+    keep, kept_by = _kept(matched, found, seed)
     return Comparison(
         judges=tuple(found),
         items=len(matched.items),
@@ -127,7 +134,34 @@ def compare(
             )
             for c in present
         },
+        keep=keep,
+        kept_by=kept_by,
     )
+
+
+def _kept(
+    matched: Matched, found: Mapping[str, DepthEstimates], seed: int
+) -> tuple[tuple[str, ...], str]:
+    """Return the judges that are not shown to be worse than another, and by what."""
+    right = [accuracies(t) for t in matched.tensors.values()]
+    whole = [x.mean(axis=1) for x in right if x is not None and len(x) == len(matched.items)]
+    by_gold = len(whole) == len(found)
+    t = np.stack(whole if by_gold else [-s.found.total for s in found.values()], axis=1)
+    keep, _ = not_shown_worse(np.asarray(t, dtype=float), seed=seed)
+    names = tuple(name for name, kept in zip(found, keep, strict=True) if kept)
+    return names, "accuracy" if by_gold else "total"
+
+
+def by_prompt(tensors: Mapping[str, VerdictTensor]) -> dict[str, VerdictTensor]:
+    """Return every prompt as a judge of its own, so that prompts are compared as judges are."""
+    several = len(tensors) > 1
+    return {
+        f"{judge}: {prompt}" if several else prompt: replace(
+            tensor.select(prompts=[prompt]), prompts=("prompt",)
+        )
+        for judge, tensor in tensors.items()
+        for prompt in tensor.prompts
+    }
 
 
 def _differences(

@@ -25,6 +25,7 @@ _TIE = 1e-12
     epilog=examples(
         "judgelaw compare runs/monday runs/tuesday",
         "judgelaw compare calls.csv.gz --judge model-a --judge model-b",
+        "judgelaw compare calls.csv.gz --judge model-a --by prompt",
     )
 )
 @click.argument("sources", nargs=-1, required=True, metavar="A B...")
@@ -32,6 +33,13 @@ _TIE = 1e-12
 @resampling_options
 @click.option(
     "--prompt", "prompts", multiple=True, help="Compare on this prompt only; may be repeated."
+)
+@click.option(
+    "--by",
+    type=click.Choice(["judge", "prompt"]),
+    default="judge",
+    show_default=True,
+    help="Compare judges, or every prompt as a judge of its own.",
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 def command(
@@ -41,20 +49,24 @@ def command(
     draws: int | None,
     seed: int | None,
     prompts: tuple[str, ...],
+    by: str,
     json_file: str | None,
 ) -> None:
-    """Compare judges, or versions of one judge, on the items and cells that they share.
+    """Compare judges, versions of one judge, or prompts, on the items and cells that they share.
 
+    The first sentence says which to keep: those that no other is shown to be better than.
     Each of A, B, ... is a run or a table; a table with several judges may stand alone. Every
     difference is paired by item, at the depth that all judges have. The intervals hold together:
     they are adjusted for all differences printed.
     """
-    from judgelaw.analysis import compare, draws_for
+    from judgelaw.analysis import by_prompt, compare, draws_for
 
     read = [read_source(source, replace(reading, judges=())) for source in sources]
     named = _named(sources, read, reading.judges)
     if prompts:
         named = {name: t.select(prompts=prompts) for name, t in named.items()}
+    if by == "prompt":
+        named = by_prompt(named)
     comparison = compare(
         named,
         declared=_declared(sources, read),
@@ -132,7 +144,7 @@ def _show(c: "Comparison") -> None:
 
 def _sentences(c: "Comparison") -> Iterator[str]:
     """Say what is told apart; every claim rests on the intervals that are printed."""
-    yield f"Total disagreement, largest estimate first: {', '.join(c.rankings['total'].corrected)}."
+    yield _keep_sentence(c)
     settled = [d for d in c.differences if d.settled]
     here = [d for d in c.differences if d.settled_here and not d.settled]
     if settled:
@@ -150,6 +162,15 @@ def _sentences(c: "Comparison") -> Iterator[str]:
                 f"{ranking.in_words}"
                 + ("." if told else "; these calls do not tell which is right.")
             )
+
+
+def _keep_sentence(c: "Comparison") -> str:
+    """Say which to keep, and not which is the largest."""
+    by = "accuracy" if c.kept_by == "accuracy" else "total disagreement"
+    if len(c.keep) == 1:
+        return f"Keep {c.keep[0]}: by {by}, every other is shown to be worse on items like these."
+    rest = "" if len(c.keep) == len(c.judges) else "; the others are shown to be worse"
+    return f"By {by}, these cannot be told apart on items like these: {', '.join(c.keep)}{rest}."
 
 
 def _named_pairs(found: "Sequence[Difference]") -> str:

@@ -33,7 +33,9 @@ from judgelaw.decide.prompt_choice import (
     WORTH,
     PromptChoice,
     PromptRow,
+    accuracies,
     choose_prompts,
+    not_shown_worse,
     shown_first,
 )
 from judgelaw.decide.protocols import Protocol, default_protocols
@@ -69,6 +71,7 @@ __all__ = [
     "Sizes",
     "Target",
     "Workload",
+    "accuracies",
     "advise",
     "choose_prompts",
     "default_protocols",
@@ -76,6 +79,7 @@ __all__ = [
     "forecast_from_pilot",
     "in_words",
     "look",
+    "not_shown_worse",
     "outlook_from_law",
     "outlook_from_pilot",
     "score_judge",

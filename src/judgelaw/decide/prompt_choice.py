@@ -12,8 +12,9 @@ All figures are means over items, and unbiased. With `p_k` a prompt's law averag
 
 A prompt is kept if no other is shown to be better: with t_k the item mean (larger is better), if
 max_l (t_l - t_k) / se_kl is at most the 95% quantile of that maximum where all are alike, which is
-that of a normal law with the covariance of the paired items. So the best prompt is kept in 95 of
-100 studies or more, and the others as far as the items cannot tell them from it.
+that of a t law with N - 1 degrees of freedom and the covariance of the paired items. So the best
+prompt is kept in 95 of 100 studies or more, and the others as far as the items cannot tell them
+from it.
 """
 
 from collections.abc import Sequence
@@ -236,7 +237,10 @@ def not_shown_worse(
     covariance = np.atleast_2d(np.cov(t, rowvar=False)) / N
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
-    z = stream(seed, "prompts", K).standard_normal((draws, K)) @ root.T
+    rng = stream(seed, "prompts", K)
+    z = rng.standard_normal((draws, K)) @ root.T
+    # The covariance is estimated: as for a t quantile, which matters below 100 items.
+    z *= np.sqrt((N - 1) / rng.chisquare(N - 1, size=(draws, 1)))
     variance = np.diag(covariance)
     mean = t.mean(axis=0)
     keep = np.ones(K, dtype=bool)
