@@ -1,6 +1,6 @@
 """The complete analysis of one judge in one layer, and the warnings that go with it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.values import Components, ItemValues, JudgeAnalysis, PromptDistances
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
+from judgelaw.steps import Advance, within
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     MIN_PROMPTS,
@@ -44,7 +45,7 @@ def warnings(
     full: DepthEstimates,
     prefixes: Sequence[DepthEstimates],
     overall: ComponentsByDepth,
-    declared: Estimand,
+    estimand: Estimand,
 ) -> tuple[str, ...]:
     """Collect what these calls cannot say, and what was left out on the way."""
     return (
@@ -56,7 +57,7 @@ def warnings(
         *_bands(overall),
         *_few_items(overall),
         *_prefixes(full, prefixes),
-        *_sampled(full, declared),
+        *_sampled(full, estimand),
     )
 
 
@@ -119,16 +120,16 @@ def _prefixes(full: DepthEstimates, prefixes: Sequence[DepthEstimates]) -> Itera
             )
 
 
-def _sampled(full: DepthEstimates, declared: Estimand) -> Iterator[str]:
-    if declared.design == "sampled" and full.drawn is not None:
+def _sampled(full: DepthEstimates, estimand: Estimand) -> Iterator[str]:
+    if estimand.design == "sampled" and full.drawn is not None:
         yield (
             "prompts were drawn: intervals cover the drawing of prompts too, bands hold the drawn "
             "prompts fixed"
         )
 
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, the steps done, and all steps."""
+STEPS = 1000
+"""Of the bar of an analysis, for each of its stages and each permutation test."""
 
 _FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
 
@@ -137,10 +138,10 @@ _FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
 class Request:
     """What was asked of the analysis."""
 
-    declared: Estimand
+    estimand: Estimand
     how: Resampling
     permutations: int
-    progress: Progress | None = None
+    advance: Advance
 
 
 def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
@@ -149,8 +150,8 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     Raises:
         NotIdentifiedError: a cell holds a single call.
     """
-    full = at_depth(tensor, request.declared)
-    prefixes = tuple(nested(tensor, request.declared))
+    full = at_depth(tensor, request.estimand)
+    prefixes = tuple(nested(tensor, request.estimand))
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
@@ -169,18 +170,18 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         depths=depths,
         outcomes=seen,
         gold_match=gold_match(tensor),
-        permutation=_permutations(name, tensor, request),
+        permutation=_permutations(tensor, request),
         split=_splits(full),
         lead=overall.lead,
         strata=_strata(full, request.how.level),
         item_values=_item_values(full),
-        prompt_distances=_distances(tensor, request.declared),
+        prompt_distances=_distances(tensor, request.estimand),
         order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
         identity=tuple(
-            found for s in (*prefixes, full) if (found := identity(s, request.declared)) is not None
+            found for s in (*prefixes, full) if (found := identity(s, request.estimand)) is not None
         ),
         unanimous_cells=unanimous_cells(tensor),
         sentence=sentence(
@@ -190,7 +191,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
             leans=leans,
             invalid=seen.get(INVALID, 0) / calls,
         ),
-        warnings=warnings(tensor, full, prefixes, overall, request.declared),
+        warnings=warnings(tensor, full, prefixes, overall, request.estimand),
     )
 
 
@@ -207,30 +208,24 @@ def _all_depths(
     return overall, {depth: found[depth] for depth in sorted(found)}
 
 
-def _permutations(
-    name: str, tensor: VerdictTensor, request: Request
-) -> dict[str, PermutationTest | None]:
-    found: dict[str, PermutationTest | None] = {}
-    for facet, axis in _FACET_AXES:
-        found[facet] = None
-        if request.permutations and tensor.counts.shape[axis] > 1:
-            found[facet] = permutation_test(
-                tensor,
-                facet,
-                draws=request.permutations,
-                seed=request.how.seed,
-                order_weights=request.declared.order_weights,
-                progress=_step(f"{_label(name, tensor)}: permuting {facet}s", request.progress),
-            )
+def tests_of(tensor: VerdictTensor, permutations: int) -> list[Facet]:
+    """Return the facets whose levels are shuffled: those that have several."""
+    varied = [facet for facet, axis in _FACET_AXES if tensor.counts.shape[axis] > 1]
+    return varied if permutations else []
+
+
+def _permutations(tensor: VerdictTensor, request: Request) -> dict[str, PermutationTest | None]:
+    found: dict[str, PermutationTest | None] = {facet: None for facet, _ in _FACET_AXES}
+    for facet in tests_of(tensor, request.permutations):
+        found[facet] = permutation_test(
+            tensor,
+            facet,
+            draws=request.permutations,
+            seed=request.how.seed,
+            order_weights=request.estimand.order_weights,
+            progress=within(request.advance, share=STEPS, of=request.permutations),
+        )
     return found
-
-
-def _step(label: str, progress: Progress | None) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, of: progress(label, done, of)
-
-
-def _label(name: str, tensor: VerdictTensor) -> str:
-    return name if tensor.layer is None else f"{name} / {tensor.layer}"
 
 
 def _splits(full: DepthEstimates) -> dict[str, ErrorSplit]:
@@ -261,17 +256,17 @@ def _columns(found: Mapping[str, Floats]) -> Floats:
     return np.stack([found[name] for name in COMPONENTS], axis=-1)
 
 
-def _distances(tensor: VerdictTensor, declared: Estimand) -> PromptDistances | None:
+def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | None:
     if len(tensor.prompts) == 1:
         return None
-    q = weights_of("order", declared.order_weights, len(tensor.orders), tensor.orders)
+    q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
     squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
 
 
 def _projection(tensor: VerdictTensor, request: Request) -> Interval | None:
     """Return the interval that covers the drawing of prompts, where prompts were drawn."""
-    if request.declared.design != "sampled" or len(tensor.prompts) < MIN_PROMPTS:
+    if request.estimand.design != "sampled" or len(tensor.prompts) < MIN_PROMPTS:
         return None
-    found = prompt_projection(tensor, order_weights=request.declared.order_weights)
+    found = prompt_projection(tensor, order_weights=request.estimand.order_weights)
     return found.interval(level=request.how.level)

@@ -69,7 +69,7 @@ def command(
         named = by_prompt(named)
     comparison = compare(
         named,
-        declared=_declared(sources, read),
+        declared=_one_estimand(sources, read),
         draws=draws_for(named.values()) if draws is None else draws,
         seed=seed or 0,
     )
@@ -79,7 +79,7 @@ def command(
         _show(comparison)
 
 
-def _declared(paths: Sequence[str], read: Sequence[Source]) -> "Estimand":
+def _one_estimand(paths: Sequence[str], read: Sequence[Source]) -> "Estimand":
     from judgelaw.uncertainty import Estimand
 
     first = read[0]

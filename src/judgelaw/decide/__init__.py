@@ -1,89 +1,60 @@
-"""What to do: which prompt to keep, how to ask, what a precision costs, when to stop looking."""
+"""What to do next: how many calls a wanted precision costs, and when to stop looking."""
 
 from judgelaw.decide.advice import (
-    Advice,
-    Estimate,
-    ForecastRange,
-    JudgeAdvice,
-    ProtocolRow,
-    Target,
-    in_words,
+    Advice as Advice,
+    Estimate as Estimate,
+    ForecastRange as ForecastRange,
+    JudgeAdvice as JudgeAdvice,
+    ProtocolRow as ProtocolRow,
+    Target as Target,
+    in_words as in_words,
 )
-from judgelaw.decide.advising import advise
+from judgelaw.decide.advising import (
+    advise as advise,
+)
 from judgelaw.decide.assurance import (
-    MOST_ITEMS,
-    MOST_REPEATS,
-    Outlook,
-    Promise,
-    Sizes,
-    outlook_from_law,
-    outlook_from_pilot,
+    MOST_ITEMS as MOST_ITEMS,
+    MOST_REPEATS as MOST_REPEATS,
+    Outlook as Outlook,
+    Promise as Promise,
+    Sizes as Sizes,
+    outlook_from_law as outlook_from_law,
+    outlook_from_pilot as outlook_from_pilot,
 )
 from judgelaw.decide.forecast import (
-    Forecast,
-    Precision,
-    Price,
-    Workload,
-    forecast_from_laws,
-    forecast_from_pilot,
-    workload,
+    Forecast as Forecast,
+    Precision as Precision,
+    Price as Price,
+    Workload as Workload,
+    forecast_from_laws as forecast_from_laws,
+    forecast_from_pilot as forecast_from_pilot,
+    workload as workload,
 )
-from judgelaw.decide.looks import Look, SequentialPlan, look
+from judgelaw.decide.looks import Look as Look, SequentialPlan as SequentialPlan, look as look
 from judgelaw.decide.prompt_choice import (
-    WORTH,
-    PromptChoice,
-    PromptRow,
-    accuracies,
-    choose_prompts,
-    not_shown_worse,
-    shown_first,
+    WORTH as WORTH,
+    PromptChoice as PromptChoice,
+    PromptRow as PromptRow,
+    accuracies as accuracies,
+    choose_prompts as choose_prompts,
+    not_shown_worse as not_shown_worse,
+    shown_first as shown_first,
 )
-from judgelaw.decide.protocols import Protocol, default_protocols
-from judgelaw.decide.score_parts import ScoreParts, ScoreProtocol
-from judgelaw.decide.scores import JudgeScore, Purchase, Score, ScoreDifference
-from judgelaw.decide.scoring import score_judge, score_systems
-
-__all__ = [
-    "MOST_ITEMS",
-    "MOST_REPEATS",
-    "WORTH",
-    "Advice",
-    "Estimate",
-    "Forecast",
-    "ForecastRange",
-    "JudgeAdvice",
-    "JudgeScore",
-    "Look",
-    "Outlook",
-    "Precision",
-    "Price",
-    "Promise",
-    "PromptChoice",
-    "PromptRow",
-    "Protocol",
-    "ProtocolRow",
-    "Purchase",
-    "Score",
-    "ScoreDifference",
-    "ScoreParts",
-    "ScoreProtocol",
-    "SequentialPlan",
-    "Sizes",
-    "Target",
-    "Workload",
-    "accuracies",
-    "advise",
-    "choose_prompts",
-    "default_protocols",
-    "forecast_from_laws",
-    "forecast_from_pilot",
-    "in_words",
-    "look",
-    "not_shown_worse",
-    "outlook_from_law",
-    "outlook_from_pilot",
-    "score_judge",
-    "score_systems",
-    "shown_first",
-    "workload",
-]
+from judgelaw.decide.protocols import (
+    Protocol as Protocol,
+    default_protocols as default_protocols,
+)
+from judgelaw.decide.score_parts import (
+    ScoreParts as ScoreParts,
+    ScoreProtocol as ScoreProtocol,
+)
+from judgelaw.decide.scores import (
+    JudgeScore as JudgeScore,
+    Purchase as Purchase,
+    Score as Score,
+    ScoreDifference as ScoreDifference,
+)
+from judgelaw.decide.scoring import (
+    score_judge as score_judge,
+    score_systems as score_systems,
+)

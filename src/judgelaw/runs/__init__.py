@@ -6,102 +6,37 @@ from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
     from judgelaw.runs.answers import (
-        REPORT,
-        analyze_source,
-        baseline_of,
-        check_source,
-        gate,
-        report_page,
-        write_page,
+        REPORT as REPORT,
+        analyze_source as analyze_source,
+        baseline_of as baseline_of,
+        check_source as check_source,
+        gate as gate,
+        report_page as report_page,
+        write_page as write_page,
+        write_report as write_report,
     )
     from judgelaw.runs.auditing import (
-        ANALYSIS,
-        Audited,
-        Shown,
-        acquire_study,
-        analyze_shown,
-        audit_study,
-        hand_over_study,
-        page_shown,
+        ANALYSIS as ANALYSIS,
+        Audited as Audited,
+        Shown as Shown,
+        acquire_study as acquire_study,
+        audit_study as audit_study,
+        hand_over_study as hand_over_study,
     )
     from judgelaw.runs.decisions import (
-        advise,
-        advise_source,
-        score,
-        score_by,
-        score_source,
-        target_of,
+        advise as advise,
+        advise_source as advise_source,
+        score as score,
+        score_by as score_by,
+        score_source as score_source,
+        target_of as target_of,
     )
-    from judgelaw.runs.run import Run, RunStatus
-    from judgelaw.runs.source import Reading, Source, read_source
+    from judgelaw.runs.folder import RunFolder as RunFolder
+    from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
+    from judgelaw.runs.source import (
+        Reading as Reading,
+        Source as Source,
+        read_source as read_source,
+    )
 else:
-    __getattr__ = lazy(
-        __name__,
-        {
-            "answers": (
-                "REPORT",
-                "analyze_source",
-                "baseline_of",
-                "check_source",
-                "gate",
-                "report_page",
-                "write_page",
-            ),
-            "auditing": (
-                "ANALYSIS",
-                "Audited",
-                "Shown",
-                "acquire_study",
-                "analyze_shown",
-                "audit_study",
-                "hand_over_study",
-                "page_shown",
-            ),
-            "decisions": (
-                "advise",
-                "advise_source",
-                "score",
-                "score_by",
-                "score_source",
-                "target_of",
-            ),
-            "run": (
-                "Run",
-                "RunStatus",
-            ),
-            "source": (
-                "Reading",
-                "Source",
-                "read_source",
-            ),
-        },
-    )
-
-__all__ = [
-    "ANALYSIS",
-    "REPORT",
-    "Audited",
-    "Reading",
-    "Run",
-    "RunStatus",
-    "Shown",
-    "Source",
-    "acquire_study",
-    "advise",
-    "advise_source",
-    "analyze_shown",
-    "analyze_source",
-    "audit_study",
-    "baseline_of",
-    "check_source",
-    "gate",
-    "hand_over_study",
-    "page_shown",
-    "read_source",
-    "report_page",
-    "score",
-    "score_by",
-    "score_source",
-    "target_of",
-    "write_page",
-]
+    __getattr__, __dir__ = lazy(__name__)

@@ -1,6 +1,6 @@
 """What was read is analysed, held against limits, or written as a page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.source import UNNAMED, Reading, Source, of_tensors, read_source
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
+    from judgelaw.acquire.verify import Verification
     from judgelaw.analysis import Analysis, Key
     from judgelaw.estimate import Design
     from judgelaw.uncertainty import Baseline, Gate, Limit, Scope
-
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, the steps done, and all steps."""
 
 
 def analyze_source(
@@ -25,7 +23,7 @@ def analyze_source(
     draws: int | None = None,
     seed: int | None = None,
     permutations: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> "Analysis":
     """Analyse what was read.
 
@@ -33,7 +31,7 @@ def analyze_source(
     """
     from judgelaw.analysis import analyze
 
-    declared = calls.frozen and calls.frozen.study.analysis
+    declared = calls.folder and calls.folder.frozen.study.analysis
     if declared:
         draws = declared.draws if draws is None else draws
         seed = declared.seeds.get("analysis") if seed is None else seed
@@ -53,17 +51,14 @@ def analyze_source(
 
 def _of_run(calls: Source) -> dict[str, Any]:
     """Return what a run folder adds to the analysis of its calls; nothing for a table."""
-    if calls.frozen is None:
+    if calls.folder is None:
         return {}
-    from judgelaw.runs import folder
-
-    flags = folder.read_flags(calls.frozen)
     declared = {} if calls.threshold is None else {"threshold": calls.threshold}
     return {
         **declared,
-        "evidence": folder.read_evidence(calls.frozen, calls.tensors, flags),
-        "configurations": folder.read_configurations(calls.frozen),
-        "integrity": folder.read_integrity(calls.frozen, flags),
+        "evidence": calls.folder.evidence(calls.tensors, calls.main_layer),
+        "configurations": calls.folder.judge_configurations(),
+        "integrity": calls.folder.integrity(),
     }
 
 
@@ -96,10 +91,8 @@ def gate(
         layer: this layer only.
         design: "census" or "sampled"; by default as the run declares it.
         order_weights: how often each order is used; by default as the run declares it.
-        baseline: earlier calls, like x: no judge may be worse by more than the margin. `limits` may
-            then be empty.
-        margin: how much worse it may be, 0.01 by default: in total disagreement, invalid outputs,
-            and right verdicts where both have gold; or by quantity, `{"call": 0.02}`.
+        baseline: earlier calls, like x, that no judge may be worse than; `limits` may be empty.
+        margin: how much worse, 0.01 by default in total, invalid and gold; or `{"call": 0.02}`.
         match: new names of the baseline's prompts, by old name.
 
     >>> import numpy as np, judgelaw as jl
@@ -113,12 +106,10 @@ def gate(
     if order_weights is not None:
         calls = replace(calls, order_weights=order_weights)
     asked = limits_of(limits or calls.gate)
-    before = None
-    if baseline is not None:
-        earlier = source_of(baseline, layer=layer, design=design)
-        before = baseline_of(earlier, margin, match)
-    elif margin is not None or match is not None:
+    if baseline is None and not (margin is None and match is None):
         raise InputError("a margin, or matched prompts, need a baseline: pass baseline=")
+    earlier = None if baseline is None else source_of(baseline, layer=layer, design=design)
+    before = None if earlier is None else baseline_of(earlier, margin, match)
     return check_source(calls, asked, scope=items, level=level, strict=strict, baseline=before)
 
 
@@ -197,38 +188,62 @@ def check_source(
 REPORT = "report.html"
 """The page of a run, in its folder."""
 
-PageProgress = Callable[[int, int], None]
-"""Called with the parts that are drawn, and all parts."""
-
 
 def report_page(
     analysis: "Analysis",
     calls: Source,
     *,
-    title: str,
+    title: str | None = None,
     check: bool = False,
-    progress: PageProgress | None = None,
+    progress: Progress = unseen,
 ) -> str:
-    """Return the page of an analysis; a run adds completions, configuration and checks."""
+    """Return the page of an analysis; a run adds completions, configuration and checks.
+
+    The title is by default the name of the study or of the table.
+    """
     from judgelaw.page import build
 
-    if calls.run is None:
+    folder = calls.folder
+    title = title or calls.name
+    if folder is None:
         if check:
             raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
         return build(analysis, title=title, tensors=calls.tensors, progress=progress)
-    from judgelaw.acquire.verify import verify
-    from judgelaw.runs.folder import read_run
-
-    found = read_run(calls.run, analysis.main_layer, verified=verify(calls.run) if check else None)
     return build(
         analysis,
-        title=found.title,
+        title=title,
         tensors=calls.tensors,
-        completions=found.completions,
-        configuration=found.configuration,
-        integrity=found.integrity,
+        completions=folder.completions(analysis.main_layer),
+        configuration=folder.configuration(),
+        integrity=folder.checks(_verified(folder.path) if check else None),
         progress=progress,
     )
+
+
+def _verified(run: Path) -> "Verification":
+    from judgelaw.acquire.verify import verify
+
+    return verify(run)
+
+
+def write_report(
+    analysis: "Analysis",
+    calls: Source,
+    target: Path,
+    *,
+    title: str | None = None,
+    check: bool = False,
+    progress: Progress = unseen,
+    beside: Sequence[Path] = (),
+) -> Path:
+    """Write the page of an analysis; return where it is.
+
+    A file inside the run folder is entered in its SHA256SUMS, as are those written `beside` it.
+    """
+    write_page(target, report_page(analysis, calls, title=title, check=check, progress=progress))
+    if calls.folder is not None:
+        calls.folder.enter_sums([target, *beside])
+    return target
 
 
 def write_page(target: Path, page: str) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.decide import Advice, Protocol, Score
     from judgelaw.estimate import Design
-    from judgelaw.study import FrozenRun
+    from judgelaw.runs.folder import RunFolder
     from judgelaw.tensor import VerdictTensor
 
 
@@ -71,13 +71,12 @@ def advise_source(
     seed: int = 0,
 ) -> "Advice":
     """Advise on the judges of the main layer."""
-    from judgelaw.decide import Protocol
-    from judgelaw.decide import advise as decided
+    from judgelaw.decide import Protocol, advise as decided
 
     tensors = calls.main()
     if gold is not None:
         tensors = {name: _with_gold(t, gold) for name, t in tensors.items()}
-    prices = {} if calls.frozen is None else call_prices(calls.frozen)
+    prices = {} if calls.folder is None else call_prices(calls.folder)
     if price is not None:
         prices = dict.fromkeys(tensors, price)
     return decided(
@@ -114,27 +113,23 @@ def _with_gold(tensor: "VerdictTensor", gold: str) -> "VerdictTensor":
     return replace(tensor, gold=(gold,) * len(tensor.items))
 
 
-def call_prices(frozen: "FrozenRun") -> dict[str, float]:
+def call_prices(folder: "RunFolder") -> dict[str, float]:
     """Return what a call of each judge cost on average, as far as prices are declared."""
     from judgelaw.acquire import usd
-    from judgelaw.ledger import LEDGER_NAME, SqliteView
 
-    priced = {name: spec for name, spec in frozen.judges.items() if spec.price is not None}
-    ledger = frozen.path / LEDGER_NAME
-    if not priced or not ledger.is_file():
-        return {}
     found = {}
-    with SqliteView(ledger) as view:
-        for name, spec in priced.items():
-            totals = view.totals(name)
-            if totals.completed:
-                spent = usd(
-                    spec.price,
-                    tokens_in=totals.input_tokens,
-                    tokens_out=totals.output_tokens,
-                    cached=totals.cached_tokens,
-                )
-                found[name] = spent / totals.completed
+    for name, spec in folder.frozen.judges.items():
+        if spec.price is None or folder.ledger is None:
+            continue
+        totals = folder.ledger.totals(name)
+        if totals.completed:
+            spent = usd(
+                spec.price,
+                tokens_in=totals.input_tokens,
+                tokens_out=totals.output_tokens,
+                cached=totals.cached_tokens,
+            )
+            found[name] = spent / totals.completed
     return found
 
 

@@ -5,7 +5,7 @@ disagreement, more invalid outputs, or fewer right verdicts. A quantity passes i
 the worsening is below the margin, fails if its lower bound is above, and is inconclusive between.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -61,6 +61,46 @@ class Baseline:
             if not 0 <= check_number(f"margin {name}", margin) <= 1:
                 raise InputError(f"margin {name}={margin:g}: a margin lies between 0 and 1")
 
+    def beside(self, tensors: Mapping[str, VerdictTensor]) -> "list[Versions]":
+        """Put every judge beside its baseline.
+
+        A judge is matched by its name; one judge on each side are matched whatever their names.
+
+        Raises:
+            InputError: a judge, prompts or orders without a counterpart, or no common item.
+        """
+        found = []
+        for name, now in tensors.items():
+            before = self.tensors.get(name)
+            if before is None and len(tensors) == len(self.tensors) == 1:
+                (before,) = self.tensors.values()
+            if before is None:
+                raise InputError(
+                    f"the baseline has no judge {name!r}: there are {', '.join(self.tensors)}; "
+                    "choose judges with --judge"
+                )
+            found.append(self._matched(name, now, before))
+        return found
+
+    def _matched(self, name: str, now: VerdictTensor, before: VerdictTensor) -> "Versions":
+        refuse_positions(name, before)
+        before = _renamed(now, before, self.match or {})
+        known = set(before.items)
+        items = [item for item in now.items if item in known]
+        if not items:
+            raise InputError(
+                f"{name!r}: no item of the baseline was asked about now: match them by item id"
+            )
+        here = now.select(items=items)
+        there = before.select(items=items, prompts=now.prompts, orders=now.orders)
+        return Versions(
+            judge=name,
+            now=here,
+            before=there,
+            margins=_margins(self.margins, here, there),
+            lost=len(now.items) + len(before.items) - 2 * len(items),
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Versions:
@@ -79,45 +119,29 @@ class Versions:
     margins: Mapping[str, float]
     lost: int
 
-
-def match_versions(tensors: Mapping[str, VerdictTensor], baseline: Baseline) -> list[Versions]:
-    """Put every judge beside its baseline.
-
-    A judge is matched by its name; one judge on each side are matched whatever their names.
-
-    Raises:
-        InputError: a judge, prompts or orders without a counterpart, or no common item.
-    """
-    found = []
-    for name, now in tensors.items():
-        before = baseline.tensors.get(name)
-        if before is None and len(tensors) == len(baseline.tensors) == 1:
-            (before,) = baseline.tensors.values()
-        if before is None:
-            raise InputError(
-                f"the baseline has no judge {name!r}: there are {', '.join(baseline.tensors)}; "
-                "choose judges with --judge"
+    def decide(
+        self, asked: _Asked, *, design: Design, order_weights: Weights, strict: bool
+    ) -> list[LimitDecision]:
+        """Decide every margin."""
+        inferred: dict[str, Inference] = {}
+        if any(name in COMPONENTS for name in self.margins):
+            inferred = {
+                when: infer(t, design=design, order_weights=order_weights, strict=strict)
+                for when, t in (("now", self.now), ("before", self.before))
+            }
+        decisions = []
+        for name, margin in self.margins.items():
+            # Any quantity that has a maximum will do: only the value and the side decide.
+            limit = Limit(quantity="total", side="max", value=margin)
+            bounds = (
+                _component(name, self, asked, **inferred)
+                if name in COMPONENTS
+                else _rate(name, self, asked)
             )
-        for version in (now, before):
-            refuse_positions(name, version)
-        before = _renamed(now, before, baseline.match or {})
-        items = [item for item in now.items if item in set(before.items)]
-        if not items:
-            raise InputError(
-                f"{name!r}: no item of the baseline was asked about now: match them by item id"
-            )
-        here = now.select(items=items)
-        there = before.select(items=items, prompts=now.prompts, orders=now.orders)
-        found.append(
-            Versions(
-                judge=name,
-                now=here,
-                before=there,
-                margins=_margins(baseline.margins, here, there),
-                lost=len(now.items) + len(before.items) - 2 * len(items),
-            )
-        )
-    return found
+            decided = _decided(self.judge, limit, bounds, asked)
+            quantity = _WORSE.get(name, f"{name} above baseline")
+            decisions.append(replace(decided, quantity=quantity))
+        return decisions
 
 
 def _renamed(now: VerdictTensor, before: VerdictTensor, match: Mapping[str, str]) -> VerdictTensor:
@@ -154,41 +178,10 @@ def _margins(
     return dict.fromkeys(("total", INVALID, *(["gold"] if both else [])), float(given))
 
 
-def check_versions(
-    versions: Sequence[Versions],
-    asked: _Asked,
-    *,
-    design: Design = "census",
-    order_weights: Weights = None,
-    strict: bool = False,
-) -> list[LimitDecision]:
-    """Decide every margin of every judge."""
-    decisions = []
-    for version in versions:
-        pair: tuple[Inference, Inference] | None = None
-        if any(name in COMPONENTS for name in version.margins):
-            now, before = (
-                infer(t, design=design, order_weights=order_weights, strict=strict)
-                for t in (version.now, version.before)
-            )
-            pair = now, before
-        for name, margin in version.margins.items():
-            limit = Limit(quantity="total", side="max", value=margin)
-            if name in COMPONENTS and pair is not None:
-                bounds = _component(pair, name, version, asked)
-            else:
-                bounds = _rate(name, version, asked)
-            decided = _decided(version.judge, limit, bounds, asked)
-            quantity = _WORSE.get(name, f"{name} above baseline")
-            decisions.append(replace(decided, quantity=quantity))
-    return decisions
-
-
 def _component(
-    pair: tuple[Inference, Inference], name: str, version: Versions, asked: _Asked
+    name: str, version: Versions, asked: _Asked, *, now: Inference, before: Inference
 ) -> _Bounded:
     """Bound how much more of a component there is now."""
-    now, before = pair
     reason = now.refusal(name, asked.scope) or before.refusal(name, asked.scope)
     p, q = asked.sides("max")
     if asked.scope == "new":

@@ -32,6 +32,7 @@ Side = Literal["max", "min"]
 MAXIMA = (*COMPONENTS, INVALID)
 MINIMA = ("coverage", "gold")
 _ROUNDING = 1e-12
+_NO_LIMIT = "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
 _SHALLOW = 4
 _SHALLOW_NOTE = (
     "R = {depth}: below four repeats these bounds are wrong in up to 9 of 100 cases, not 5; "
@@ -206,35 +207,22 @@ def check_limits(
         strict: for new items, suppose one unseen item at the end of the range throughout.
         baseline: earlier calls that no judge may be worse than by more than a margin.
     """
-    from judgelaw.uncertainty.baseline_gate import (  # noqa: PLC0415 - it decides by this file
-        check_versions,
-        match_versions,
-    )
-
     check_level(level)
-    versions = [] if baseline is None else match_versions(tensors, baseline)
-    if not limits and not versions:
-        raise InputError(
-            "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
-        )
     if not tensors:
         raise InputError("no judge: a gate needs the calls of one judge or more")
+    versions = () if baseline is None else baseline.beside(tensors)
     m = len(tensors) * len(limits) + sum(len(version.margins) for version in versions)
+    if m == 0:
+        raise InputError(_NO_LIMIT)
     asked = _Asked(scope=scope, level=level, fail_level=1 - (1 - level) / m)
+    how: dict[str, Any] = {"design": design, "order_weights": order_weights, "strict": strict}
     decisions = []
     for judge, tensor in tensors.items():
-        refuse_positions(judge, tensor)
-        bounds = _Judge(
-            judge=judge,
-            tensor=tensor,
-            asked=asked,
-            inference=_inference(tensor, limits, design, order_weights, strict=strict),
-            coverage=(coverage or {}).get(judge),
+        decisions += _judged(judge, tensor, limits, asked, (coverage or {}).get(judge), **how)
+    for version in versions:
+        decisions += version.decide(
+            asked, design=design, order_weights=order_weights, strict=strict
         )
-        decisions += [_decided(judge, limit, bounds.of(limit), asked) for limit in limits]
-    decisions += check_versions(
-        versions, asked, design=design, order_weights=order_weights, strict=strict
-    )
     return Gate(
         verdict=overall(d.verdict for d in decisions),
         limits=tuple(decisions),
@@ -242,6 +230,26 @@ def check_limits(
         level=level,
         fail_level=asked.fail_level,
     )
+
+
+def _judged(
+    judge: str,
+    tensor: VerdictTensor,
+    limits: Sequence[Limit],
+    asked: _Asked,
+    coverage: float | None,
+    **how: Any,
+) -> list[LimitDecision]:
+    """Hold one judge against every limit."""
+    refuse_positions(judge, tensor)
+    bounds = _Judge(
+        judge=judge,
+        tensor=tensor,
+        asked=asked,
+        inference=_inference(tensor, limits, **how),
+        coverage=coverage,
+    )
+    return [_decided(judge, limit, bounds.of(limit), asked) for limit in limits]
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
