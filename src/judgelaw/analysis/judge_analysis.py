@@ -18,6 +18,7 @@ from judgelaw.analysis.outcomes import (
 from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.values import Components, ItemValues, JudgeAnalysis, PromptDistances
 from judgelaw.arrays import Floats
+from judgelaw.decide import choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
 from judgelaw.steps import Advance, within
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -178,6 +179,9 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         prompt_distances=_distances(tensor, request.estimand),
         order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
+        by_prompt=choose_prompts(
+            tensor, order_weights=request.estimand.order_weights, seed=request.how.seed
+        ).rows,
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
         identity=tuple(

@@ -1,9 +1,9 @@
 """The calls of a run or of a table, read as somebody asked."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -61,6 +61,11 @@ class Source:
     threshold: float | None = None
     gate: Mapping[str, float] = field(default_factory=dict)
     coverage: Mapping[str, float] = field(default_factory=dict)
+
+    def only_prompts(self, prompts: Sequence[str]) -> "Source":
+        """Return the calls of some prompts."""
+        chosen = {key: t.select(prompts=prompts) for key, t in self.tensors.items()}
+        return replace(self, tensors=chosen)
 
     @property
     def run(self) -> Path | None:
