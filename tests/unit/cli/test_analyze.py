@@ -329,7 +329,7 @@ def test_one_prompt_alone_and_a_row_for_each(table, tmp_path, capsys):
     )
     judge = json.loads(out)["judges"]["judge"]
     assert judge["prompts"] == 1
-    assert judge["components"]["prompt"]["estimate"] is None
+    assert judge["components"]["prompt"] is None
     (row,) = judge["by_prompt"]
     assert row["call"] == pytest.approx(rows[1]["call"])
     assert row["call"] == pytest.approx(judge["components"]["call"]["estimate"])
