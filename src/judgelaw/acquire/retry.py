@@ -102,7 +102,7 @@ class Halt:
         self.stop(Reason.BROKEN, str(error))
 
     def on_stop(self, listener: Callable[[], None]) -> None:
-        """Also tell `listener`."""
+        """Call `listener` too when the run or judge stops."""
         self._listeners.append(listener)
 
     def _set(self) -> None:
@@ -115,7 +115,7 @@ class Halt:
         """Wait until somebody calls."""
         await self._event.wait()
 
-    async def unless_called(self, waiting: Awaitable[Any]) -> bool:
+    async def unless_stopped(self, waiting: Awaitable[Any]) -> bool:
         """Wait for something, or for a call to stop; return whether to go on."""
         task = asyncio.ensure_future(waiting)
         call = asyncio.ensure_future(self._event.wait())

@@ -223,7 +223,7 @@ async def _wait(ledger: PostgresLedger, effects: Effects, say: Say) -> tuple[Sto
             if (words := _waiting(others)) != told:
                 say(words)
                 told = words
-            if not await halt.unless_called(effects.sleep(_LOOK_S)):
+            if not await halt.unless_stopped(effects.sleep(_LOOK_S)):
                 return (Stop(reason=Reason.INTERRUPTED, words=halt.words),)
             others = await ledger.others()
     return ()

@@ -59,7 +59,7 @@ class Context:
         return {judge: t for (layer, judge), t in self.tensors.items() if layer == self.main}
 
     def reference_of(self, judge: str) -> Key | None:
-        """Return the reference stream of a judge, None where there is none."""
+        """Return the reference stream of a judge, None if it has no such stream."""
         return next((key for key in self.of_role("reference") if key[1] == judge), None)
 
     def at(self, tensor: VerdictTensor) -> DepthEstimates:
@@ -77,7 +77,7 @@ def layer_name(layer: str | None) -> str:
 
 
 def ends(pair: Pair | None) -> tuple[Cell, Cell]:
-    """Return the ends of a band, None twice where there is none."""
+    """Return the two ends of a band, each None if there is no band."""
     return pair or (None, None)
 
 
@@ -252,7 +252,7 @@ def real_prompt_estimates(context: Context) -> TableOrReason:
 
 
 def matched_judges(context: Context) -> Matched | str:
-    """Put the judges of the main layer side by side, or say why that cannot be."""
+    """Match the judges of the main layer on common items, or return why that is not possible."""
     judges = context.judges()
     if len(judges) < PAIR:
         return "the main layer has one judge"

@@ -146,7 +146,7 @@ def command(provider: str | None, model: str | None, out: Path) -> None:
 
 
 def _asked(provider: str | None, model: str | None) -> tuple[str, str]:
-    """Ask on a terminal, and take the usual where nobody can answer."""
+    """Ask on a terminal; elsewhere take the usual model."""
     terminal = sys.stdin.isatty()
     if provider is None:
         if not terminal:

@@ -36,7 +36,7 @@ def lease_option(words: str) -> Callable[[F], F]:
 
 
 def say(words: str) -> None:
-    """Tell on stderr what happens."""
+    """Print on stderr what happens."""
     echo(words, err=True)
 
 

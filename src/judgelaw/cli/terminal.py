@@ -135,7 +135,7 @@ def progress(
 
 
 class _Lines:
-    """Progress where nobody looks at a terminal: a line now and then."""
+    """Progress where stderr is no terminal: a plain line every few seconds."""
 
     def __init__(self, what: str, total: int) -> None:
         self._what, self._total, self._last = what, total, 0.0

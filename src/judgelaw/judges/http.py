@@ -22,6 +22,7 @@ from judgelaw.wire import (
     Reply,
     check_secrets,
     decode,
+    has_secrets,
     headers_for,
     read_json,
     read_status,
@@ -170,6 +171,7 @@ class HttpJudge:
             "User-Agent": f"judgelaw/{__version__}",
             **_SENT[wire].headers,
         }
+        self._public = None if has_secrets(spec) else headers_for(spec, wire, self._fixed)
 
     async def __aenter__(self) -> Self:
         check_secrets(self._spec)
@@ -181,7 +183,7 @@ class HttpJudge:
     async def ask(self, call: PlannedCall, body: bytes) -> Reply | Failure:
         """Send the exact bytes once."""
         del call
-        headers, secrets = headers_for(self._spec, self._wire, self._fixed)
+        headers, secrets = self._public or headers_for(self._spec, self._wire, self._fixed)
         try:
             async with self._session.post(
                 self._url, data=body, headers=headers, allow_redirects=False
@@ -227,7 +229,7 @@ class HttpJudge:
 
 
 def _cause(error: BaseException) -> str:
-    """Say why nobody was reached, in the words of the system where it has some."""
+    """Return why the server was not reached, in the system's words if it has some."""
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.os_error.errno
         if number is not None and number in errno.errorcode:

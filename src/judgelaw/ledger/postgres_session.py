@@ -138,7 +138,7 @@ class Session:
 
     @property
     def valid(self) -> bool:
-        """Whether nobody can have taken this session's calls yet."""
+        """Whether no other session can have taken this session's calls yet."""
         return self._now() < self._valid_until
 
     def commit(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:

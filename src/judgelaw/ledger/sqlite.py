@@ -194,7 +194,7 @@ class SqliteLedger(SqliteView):
         return Reservation(attempt=attempt, number=reservation.number + 1, call=reservation.call)
 
     async def book(self, reservation: Reservation, *, tokens: float, usd: float) -> Booking:
-        """Let every request pass: nobody else works on this run."""
+        """Allow every request: no other session works on this run."""
         del reservation, tokens, usd
         return UNLIMITED
 
@@ -331,7 +331,7 @@ class SqliteLedger(SqliteView):
 
 
 def _roll_back(path: Path) -> None:
-    """Let SQLite undo what was left half done where there is no log yet, or none any more.
+    """Make SQLite undo an unfinished change if there is no log, or no longer one.
 
     Whoever only reads cannot do that, and would take the file for damaged.
     """
@@ -371,7 +371,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _ours(path: Path) -> Iterator[None]:
-    """Let no error of SQLite out of opening and closing a ledger."""
+    """Turn every error of SQLite, while a ledger opens or closes, into one of ours."""
     try:
         yield
     except sqlite3.OperationalError as error:

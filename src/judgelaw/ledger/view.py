@@ -168,7 +168,7 @@ class RowView(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
 
     @abstractmethod
     def _rows(self, name: str, *values: object) -> Iterator[Any]:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from judgelaw.acquire.verify import Verification
     from judgelaw.analysis import Key
     from judgelaw.diagnose import Cell, Evidence, ReplyFacts
     from judgelaw.page import Completions, Place
@@ -143,8 +142,8 @@ class RunFolder:
             ]
         return rows
 
-    def checks(self, verified: "Verification | None" = None) -> dict[str, str]:
-        """Return what acquisition left behind and what was verified, for the page, in words."""
+    def checks(self, *, verified: bool = False) -> dict[str, str]:
+        """Return what acquisition left behind, for the page, in words; verify the run if asked."""
         found: dict[str, str] = {}
         if t := self.totals:
             found = {
@@ -152,8 +151,11 @@ class RunFolder:
                 "Replies that may be paid for and lost": f"{t.at_risk:,}",
                 "Tokens read and written": f"{t.input_tokens:,} and {t.output_tokens:,}",
             }
-        for check in verified.checks if verified else ():
-            found[check.name] = f"{'ok' if check.ok else 'WRONG'}: {check.detail}"
+        if verified:
+            from judgelaw.acquire.verify import verify
+
+            for check in verify(self.path).checks:
+                found[check.name] = f"{'ok' if check.ok else 'WRONG'}: {check.detail}"
         return found
 
     def configuration(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The calls of a run or of a table, read as somebody asked."""
+"""The calls of a run or of a table, as they were asked for."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ def of_tensors(
     layer: str | None = None,
     design: "Design | None" = None,
 ) -> Source:
-    """Return tensors that are there already as a source, some judges of one layer if asked."""
+    """Return a source of tensors that are in memory already, all of them or some."""
     if not tensors:
         raise InputError("no calls: give a tensor, or a mapping of tensors by judge")
     chosen = _of_layer(tensors, layer)
@@ -131,7 +131,7 @@ def of_tensors(
 
 @contextmanager
 def _remedy() -> Iterator[None]:
-    """Name the options of the command line where a message speaks Python."""
+    """Add the option of the command line to a message that names an argument of Python."""
     try:
         yield
     except IncompleteDesignError as error:

@@ -70,7 +70,7 @@ class Shuffler:
 
     @classmethod
     def of(cls, n: Array, ranked: Array | None, facet: Facet) -> Self:
-        """Lay out ranked verdicts, or counts where there are none."""
+        """Arrange ranked verdicts for shuffling, or counts if there are no ranks."""
         C = n.shape[-1]
         codes = _expanded(n) if ranked is None else np.asarray(ranked, dtype=np.int64)
         codes = np.where(codes == ABSENT, C, codes)

@@ -60,7 +60,11 @@ from judgelaw.wire.reply import (
     read_status as read_status,
     said_in as said_in,
 )
-from judgelaw.wire.secrets import check_secrets as check_secrets, headers_for as headers_for
+from judgelaw.wire.secrets import (
+    check_secrets as check_secrets,
+    has_secrets as has_secrets,
+    headers_for as headers_for,
+)
 from judgelaw.wire.wires import (
     PROVIDERS as PROVIDERS,
     WIRES as WIRES,
