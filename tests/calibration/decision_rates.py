@@ -1,5 +1,7 @@
 """How often decisions are wrong, counted over simulated studies of judges with known laws."""
 
+from math import factorial, prod
+
 import numpy as np
 
 import judgelaw as jl
@@ -67,8 +69,6 @@ def true_stability(laws, m):
 
 
 def _ways(row):
-    from math import factorial, prod
-
     return factorial(sum(row)) // prod(factorial(c) for c in row)
 
 
@@ -79,9 +79,7 @@ def false_claims(*, world, items, studies, repeats=8, seed=0):
     false, claims of three may be true.
     """
     pool = judges.pool(world, 3, 1, seed=seed)
-    truth = {
-        (k, m): true_stability(pool.laws[:, k, 0], m) for k in range(3) for m in (1, 2, 3)
-    }
+    truth = {(k, m): true_stability(pool.laws[:, k, 0], m) for k in range(3) for m in (1, 2, 3)}
     target = max(truth[k, 1] for k in range(3)) + 1e-9
     listing = [Protocol(prompts=f"fixed:p{k + 1}", repeats=m) for k, m in truth]
     wrong = 0
@@ -117,10 +115,11 @@ def drawn_scores_covered(*, items, prompts, spread, studies, repeats=2, seed=0):
 
 
 def fixed_prompt_scores_covered(*, items, level, studies, seed=0):
-    """Return how many census intervals hold the mean of a world whose pass rate is near `level`."""
+    """Return how many intervals of fixed prompts hold the mean of a mostly settled world."""
     rng = stream(seed, "census scores", str(level))
-    right = rng.beta(8 * level, 8 * (1 - level), size=POOL)
-    right[rng.random(POOL) < 0.7] = (rng.random(POOL) < level)[rng.random(POOL) < 2][0]
+    right = (rng.random(POOL) < level).astype(float)
+    unsettled = rng.random(POOL) < 0.3
+    right[unsettled] = rng.beta(8 * level, 8 * (1 - level), size=POOL)[unsettled]
     truth, held = right.mean(), 0
     for study in range(studies):
         rng = stream(seed, "census study", items, str(level), study)

@@ -25,6 +25,7 @@ from typing import Any, Final, Literal
 from judgelaw.arrays import as_whole
 from judgelaw.errors import InputError
 from judgelaw.estimate import Array
+from judgelaw.uncertainty import t_quantile
 
 Draw = Literal["once", "item"]
 
@@ -235,28 +236,21 @@ def _effects(y: Array, v: Array) -> dict[str, Array]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class DrawnSpread:
-    """The error of a mean over sampled items and sampled prompts.
+def drawn_half_width(y: Array, p: float) -> float:
+    """Return half the interval of the mean of y (items, prompts), items and prompts both sampled.
 
-    V = var(item means)/N + var(prompt means)/s - MS_res/(N s), with Satterthwaite's degrees of
-    freedom; where V is not positive, the larger of its first two parts.
+    With v_i = var(item means)/N, v_p = var(prompt means)/s and e = MS_res/(N s), the variance is
+    estimated by v_i + v_p - e. Its parts have N - 1 and s - 1 degrees of freedom, so that each gets
+    a quantile of its own, at level p:
+
+        half^2 = t_{N-1}^2 v_i + t_{s-1}^2 max(0, v_p - e)
+
+    One t quantile with Satterthwaite's degrees of freedom covers .90 with three prompts: where the
+    prompt means happen to lie close, it takes the error of drawing them for known.
     """
-
-    variance: float
-    df: float
-
-
-def drawn_spread(y: Array) -> DrawnSpread:
-    """Return the error of the mean of y (items, prompts), both sampled; three prompts or more."""
     N, s = y.shape
     items, prompts = y.mean(axis=1), y.mean(axis=0)
     residual = y - items[:, None] - prompts + y.mean()
     v_i, v_p = float(items.var(ddof=1)) / N, float(prompts.var(ddof=1)) / s
-    both = float((residual**2).sum()) / ((N - 1) * (s - 1)) / (N * s)
-    V = v_i + v_p - both
-    if V <= 0:
-        V, df = max((v_i, N - 1.0), (v_p, s - 1.0))
-        return DrawnSpread(variance=V, df=df)
-    spread = v_i**2 / (N - 1) + v_p**2 / (s - 1) + both**2 / ((N - 1) * (s - 1))
-    return DrawnSpread(variance=V, df=V**2 / spread if spread > 0 else float(N - 1))
+    e = float((residual**2).sum()) / ((N - 1) * (s - 1)) / (N * s)
+    return sqrt(t_quantile(p, N - 1) ** 2 * v_i + t_quantile(p, s - 1) ** 2 * max(0.0, v_p - e))

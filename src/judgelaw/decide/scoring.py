@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import nan, sqrt
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from judgelaw.decide.score_parts import (
     ScoreParts,
     ScoreProtocol,
     cell_scores,
-    drawn_spread,
+    drawn_half_width,
     score_parts,
 )
 from judgelaw.decide.scores import (
@@ -36,7 +36,6 @@ from judgelaw.uncertainty import (
     Draws,
     draws_for,
     signed_interval,
-    t_quantile,
     upper_bound,
     weigh,
 )
@@ -214,8 +213,7 @@ def _interval(cells: CellScores, scale: Scale, design: Design) -> Estimate:
         return Estimate(estimate=estimate, low=nan, high=nan)
     p = (1 + _LEVEL) / 2
     if design == "sampled":
-        spread = drawn_spread(np.asarray(cells.y.mean(axis=2), dtype=float))
-        half = t_quantile(p, spread.df) * sqrt(spread.variance)
+        half = drawn_half_width(np.asarray(cells.y.mean(axis=2), dtype=float), p)
         return Estimate(estimate=estimate, low=estimate - half, high=estimate + half)
     drawn = weigh(x[:, None], draws=draws_for(N))
     up = Draws(sums=drawn.sums[0] - scale.low * (1 - drawn.last), last=drawn.last)
@@ -261,8 +259,8 @@ class _Apart:
             return found.low, found.high
         if len(y) < PAIR or cells.y.shape[1] < MIN_PROMPTS:
             return nan, nan
-        spread = drawn_spread(np.asarray(cells.y.mean(axis=2), dtype=float))
-        half = t_quantile((1 + self.level) / 2, spread.df) * sqrt(spread.variance)
+        by_prompt = np.asarray(cells.y.mean(axis=2), dtype=float)
+        half = drawn_half_width(by_prompt, (1 + self.level) / 2)
         return float(y.mean()) - half, float(y.mean()) + half
 
 

@@ -201,10 +201,11 @@ def report_page(
     The title is by default the name of the study or of the table.
     """
     from judgelaw.page import build
+    from judgelaw.runs.decisions import advise_source
 
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"advice": advise_source(calls)}
     if calls.folder is not None:
-        found = {
+        found |= {
             "completions": calls.folder.completions(analysis.main_layer),
             "configuration": calls.folder.configuration(),
             "integrity": calls.folder.checks(verified=check),
