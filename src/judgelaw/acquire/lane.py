@@ -247,7 +247,11 @@ class Lane:
     async def _send(self, sent: Sent) -> Failure | None:
         """Touch the wire once; record an answer, return a failure."""
         try:
-            reply = await self._ask(sent)
+            call = sent.reservation.call
+            reply = await self._deadlines.keep(self._judge.ask(call, sent.body))
+        except TimeoutError:
+            late = f"no reply in {self._rules.timeout_s:g} s"
+            reply = Failure(kind=FailureKind.TIMEOUT, detail=late)
         except asyncio.CancelledError:
             # Nobody waits any more, but the provider may have answered: say so.
             failure = Failure(kind=FailureKind.INTERRUPTED, detail="stopped before the reply came")
@@ -263,14 +267,6 @@ class Lane:
             reply = answer
         self._settle(sent.cost, sent.cost if reply.kind.at_risk else None, completed=False)
         return reply
-
-    async def _ask(self, sent: Sent) -> Reply | Failure:
-        try:
-            return await self._deadlines.keep(self._judge.ask(sent.reservation.call, sent.body))
-        except TimeoutError:
-            return Failure(
-                kind=FailureKind.TIMEOUT, detail=f"no reply in {self._rules.timeout_s:g} s"
-            )
 
     def _answered(self, sent: Sent, reply: Reply, answer: Answer) -> None:
         receipt = receipt_of(answer, self._spec)

@@ -84,7 +84,7 @@ class Deadlines:
         try:
             return await work
         except asyncio.CancelledError:
-            # Ours if time was up and nobody else has cancelled the task as well.
+            # The cancellation is ours if time was up and nobody else has cancelled the task.
             if watch.expired and task.uncancel() == 0:
                 raise TimeoutError from None
             raise

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -27,17 +27,9 @@ def failed(failure: Failure, reservation: Reservation, sent_at: float, now: floa
 
 def receipt_of(answer: Answer, spec: JudgeSpec) -> Receipt:
     """Return what the provider says of its reply."""
-    return Receipt(
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-        cached_tokens=answer.cached_tokens,
-        model=answer.model,
-        fingerprint=answer.fingerprint,
-        response_id=answer.response_id,
-        # A seed that was not sent cannot come back changed.
-        echoed_seed=answer.echoed_seed if spec.seed == "sent" else None,
-        replayed=answer.replayed,
-    )
+    if spec.seed == "sent" or answer.echoed_seed is None:
+        return answer
+    return replace(answer, echoed_seed=None)  # a seed that was not sent cannot come back changed
 
 
 def unmetered(spec: JudgeSpec) -> InputError:

@@ -124,7 +124,7 @@ def work_on(
         stops = _ask(frozen, place, observer or Silent(), partial(work, frozen, say=say), say)
         with place.view() as view:
             totals = view.totals()
-    # What other workers are still reading is theirs.
+    # Replies that other workers are still reading are left to them.
     stops = stops or unexplained(frozen, totals, 0)
     return Acquisition(path=Path(run), totals=totals, unread=0, stops=stops)
 

@@ -209,6 +209,7 @@ def _complete(
         spans={key: time_span(seconds) for key, seconds in known.evidence.seconds.items()},
         configurations=known.configurations,
         integrity=known.integrity,
+        reused=known.evidence.reused,
     )
     tables, left_out = make_tables(context)
     request.advance(STEPS)

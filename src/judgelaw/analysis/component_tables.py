@@ -32,6 +32,7 @@ class Context:
         spans: seconds between the first and the last call, by stream.
         configurations: fields of each judge's frozen configuration, by judge.
         integrity: checks that were made on the way here, with their results.
+        reused: streams that are declared to be calls of another stream, with that stream.
     """
 
     tensors: Mapping[Key, VerdictTensor]
@@ -45,6 +46,7 @@ class Context:
     spans: Mapping[Key, float] = field(default_factory=dict)
     configurations: Mapping[str, Mapping[str, Cell]] = field(default_factory=dict)
     integrity: Sequence[tuple[str, str]] = ()
+    reused: Mapping[Key, Key] = field(default_factory=dict)
 
     def of_role(self, *roles: str) -> dict[Key, JudgeAnalysis]:
         """Return the streams of layers with one of these roles."""

@@ -7,11 +7,11 @@ import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
 from judgelaw.analysis.outcomes import (
+    count_outcomes,
     gold_match,
     identity,
     order_direction,
     other_metrics,
-    outcomes,
     prompt_leans,
     unanimous_cells,
 )
@@ -156,7 +156,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
-    seen, calls = outcomes(tensor), int(tensor.counts.sum())
+    seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     low, high = tensor.depth
     n, k, o, _ = tensor.counts.shape
     return JudgeAnalysis(

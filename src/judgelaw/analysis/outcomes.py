@@ -174,7 +174,7 @@ def _share(noise: float, counted: float) -> float:
     return noise / counted if counted > 0 else nan
 
 
-def outcomes(tensor: VerdictTensor) -> dict[str, int]:
+def count_outcomes(tensor: VerdictTensor) -> dict[str, int]:
     """Count the calls by verdict."""
     sums = tensor.counts.sum(axis=(0, 1, 2))
     return {name: int(n) for name, n in zip(tensor.verdicts, sums, strict=True)}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from judgelaw import __version__
@@ -20,6 +21,7 @@ from judgelaw.wire import (
     FailureKind,
     JudgeSpec,
     Reply,
+    Secrets,
     check_secrets,
     decode,
     has_secrets,
@@ -171,7 +173,10 @@ class HttpJudge:
             "User-Agent": f"judgelaw/{__version__}",
             **_SENT[wire].headers,
         }
-        self._public = None if has_secrets(spec) else headers_for(spec, wire, self._fixed)
+        self._public: tuple[Mapping[str, str], Secrets] | None = None
+        if not has_secrets(spec):
+            headers, none = headers_for(spec, wire, self._fixed)
+            self._public = CIMultiDict(headers), none
 
     async def __aenter__(self) -> Self:
         check_secrets(self._spec)

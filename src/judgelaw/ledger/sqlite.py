@@ -357,7 +357,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
-            # Whoever does not read the answer goes on in the old mode without a word, and there
+            # The answer must be read: SQLite keeps the old mode without an error, and in that mode
             # a power loss may take back the last commit.
             raise sqlite3.OperationalError(f"its journal stays in mode {mode}")
         connection.execute("PRAGMA synchronous = FULL")

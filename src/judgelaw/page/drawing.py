@@ -11,10 +11,15 @@ whatever a label holds, nothing in a chart can run or fetch.
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import signal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,11 +269,62 @@ class Svg:
     height: float
 
 
+_drawers: "list[ProcessPoolExecutor]" = []
+"""Processes that draw, where some were started."""
+_DRAWERS = 2
+"""A chart is drawn for wide and for narrow windows, both at the same time."""
+
+
+@contextmanager
+def drawing_ahead() -> Iterator[None]:
+    """Draw in processes of their own within this context; they start at once.
+
+    The drawing engine takes half a second to start and keeps Python waiting while it draws. For
+    commands alone: a new process loads the main module, which in a user's script may do anything.
+    """
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only where it pays
+    from multiprocessing import get_context  # noqa: PLC0415 - same
+
+    ignored = (signal.SIGINT, signal.SIG_IGN)  # the command itself answers to Ctrl-C
+    pool = ProcessPoolExecutor(
+        _DRAWERS, get_context("spawn"), initializer=signal.signal, initargs=ignored
+    )
+    empty = chart(marks("point", [], {}))
+    for _ in range(_DRAWERS):
+        pool.submit(_drawn, empty)
+    _drawers.append(pool)
+    try:
+        yield
+    finally:
+        _drawers.remove(pool)
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
 def draw(chart: Spec, *, label: str) -> Svg:
     """Draw a chart for a page; `label` says in one line what it shows."""
+    return draw_all([chart], label=label)[0]
+
+
+def draw_all(charts: Sequence[Spec], *, label: str) -> list[Svg]:
+    """Draw several sizes of a chart, at the same time where processes wait for it."""
+    return [clean(markup, label=label) for markup in _all_drawn(charts)]
+
+
+def _all_drawn(charts: Sequence[Spec]) -> list[str]:
+    if _drawers:
+        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - as above
+
+        # A process that somebody ended is no reason to lose the page: it is drawn here.
+        with suppress(BrokenProcessPool):
+            return list(_drawers[-1].map(_drawn, charts))
+    return [_drawn(one) for one in charts]
+
+
+def _drawn(chart: Spec) -> str:
     import vl_convert as vlc  # noqa: PLC0415 - loads 30 MB, only where something is drawn
 
-    return clean(vlc.vegalite_to_svg(chart), label=label)
+    markup: str = vlc.vegalite_to_svg(chart)
+    return markup
 
 
 def clean(markup: str, *, label: str) -> Svg:

@@ -49,7 +49,7 @@ def to_csv(table: Table) -> str:
     """Write a header and every row; what is not available is empty, figures keep every digit."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_inert(column) for column in table.columns)
+    writer.writerow(inert(column) for column in table.columns)
     writer.writerows([_exact(cell) for cell in row] for row in table.rows)
     return out.getvalue()
 
@@ -169,10 +169,10 @@ def _or_null(cell: Cell) -> Any:
 def _exact(cell: Cell) -> str:
     if not _finite(cell):
         return ""
-    return repr(cell) if isinstance(cell, float) else _inert(str(cell))
+    return repr(cell) if isinstance(cell, float) else inert(str(cell))
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would run as a formula."""
     return f"'{text}" if text.startswith(_RUN) and not _NUMBER.fullmatch(text) else text
 

@@ -55,7 +55,7 @@ def _of_run(calls: Source) -> dict[str, Any]:
     declared = {} if calls.threshold is None else {"threshold": calls.threshold}
     return {
         **declared,
-        "evidence": calls.folder.evidence(calls.tensors, calls.main_layer),
+        "evidence": calls.folder.evidence(calls.tensors, calls.main_layer, calls.reused),
         "configurations": calls.folder.judge_configurations(),
         "integrity": calls.folder.integrity(),
     }

@@ -156,7 +156,7 @@ class DuckCalls:
             return _literal(ONLY if part == "order" else None)
         column = self.layout.columns[part]
         label = name(column) if self.types[column] == "VARCHAR" else f"{name(column)}::VARCHAR"
-        # Told apart from NULL it would split a cell in two, and one half would hide the other.
+        # An empty stratum that differs from NULL would split a cell in two, and hide one half.
         return f"nullif({label}, '')" if part == "stratum" else label
 
     def rank(self) -> str:
@@ -271,7 +271,7 @@ class LazyCalls:
             if self.layout.has(part)
         }
         if (stratum := labels.get("stratum")) is not None:
-            # An empty stratum is none: told apart from it, it would split a cell in two.
+            # An empty stratum counts as no stratum; otherwise it would split a cell in two.
             labels["stratum"] = nw.when(stratum != nw.lit("")).then(stratum)
         return self.frame.select(**labels, rank=self._rank())
 

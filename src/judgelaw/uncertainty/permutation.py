@@ -367,7 +367,7 @@ def _varying(counts: Counts, facet: Facet) -> NDArray[np.int64]:
     """
     axis = 2 if facet == "prompt" else 3
     levels, repeats = counts.shape[axis], int(counts[0, 0, 0, 0].sum())
-    # As they lie in memory: the facet that is shuffled comes after the other one.
+    # In the order of memory: the shuffled facet comes after the other one.
     n_xo = np.ascontiguousarray(np.moveaxis(counts, axis, 3), dtype=np.float64)
     n_x = np.einsum("diolc->dilc", n_xo)
     varying = levels * (repeats - 1) * _squares(n_x) + (levels - 1) * _squares(n_xo)
