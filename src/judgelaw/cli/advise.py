@@ -119,7 +119,7 @@ def _share(x: float) -> str:
 
 
 def _show_protocols(judge: "JudgeAdvice") -> None:
-    rows = sorted((r for r in judge.protocols if _adds(r, judge)), key=lambda r: r.calls)
+    rows = [row for _, row in judge.worth_showing()]
     with_gold = any(r.accuracy is not None for r in rows)
     with_cost = any(r.cost is not None for r in rows)
     least = min((r.stability.low for r in rows if not isnan(r.stability.low)), default=0.0)
@@ -133,17 +133,6 @@ def _show_protocols(judge: "JudgeAdvice") -> None:
         body.append([*cells, _bar(row.stability, least)])
     title = "Protocols by calls: stability is the same verdict again"
     show_table([*columns, f"{least:.2f}{'':{_WIDTH - 5}}1"], body, title=title)
-
-
-def _adds(row: "ProtocolRow", judge: "JudgeAdvice") -> bool:
-    """Whether a protocol does more than the one with a repeat less: a second vote may not."""
-    p = row.protocol
-    return not any(
-        other.protocol.ladder == p.ladder
-        and other.protocol.repeats == p.repeats - 1
-        and other.stability == row.stability
-        for other in judge.protocols
-    )
 
 
 def _name(row: "ProtocolRow") -> str:

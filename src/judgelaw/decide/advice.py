@@ -126,6 +126,19 @@ class JudgeAdvice:
     items: int
     notes: tuple[str, ...] = ()
 
+    def worth_showing(self) -> list[tuple[int, ProtocolRow]]:
+        """Return protocols by calls, with their places; not those where a repeat adds nothing.
+
+        With ties drawn, the second vote changes neither stability nor accuracy.
+        """
+        seen = {(r.protocol.ladder, r.protocol.repeats): r.stability for r in self.protocols}
+        shown = [
+            (at, row)
+            for at, row in enumerate(self.protocols)
+            if seen.get((row.protocol.ladder, row.protocol.repeats - 1)) != row.stability
+        ]
+        return sorted(shown, key=lambda pair: pair[1].calls)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values, None for what is nan."""
         return {

@@ -48,7 +48,7 @@ class StabilityPoint:
 def stability_points(advice: JudgeAdvice) -> list[StabilityPoint]:
     """Return every protocol that has an interval or a forecast worth drawing."""
     points = []
-    for row in advice.protocols:
+    for _, row in advice.worth_showing():
         s = row.stability
         known = isinstance(s, Estimate)
         if isnan(s.low) or (not known and (s.low, s.high) == (0.0, 1.0)):
@@ -159,8 +159,8 @@ def _prompt_row(row: PromptRow, where: tuple[str | int, ...]) -> tuple[Inline, .
 
 
 def _protocol_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:
-    ranked = sorted(enumerate(advice.protocols), key=lambda pair: pair[1].calls)
-    rows = tuple(_protocol_row(row, (*where, "protocols", at)) for at, row in ranked)
+    shown = advice.worth_showing()
+    rows = tuple(_protocol_row(row, (*where, "protocols", at)) for at, row in shown)
     columns = ("Prompts", "Orders", "Calls", "Stability", "95%, items like these", "Accuracy")
     return TableView(
         columns=columns, rows=rows, caption="Ways to ask, by calls of an item", name="protocols"

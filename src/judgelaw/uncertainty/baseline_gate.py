@@ -7,7 +7,6 @@ the worsening is below the margin, fails if its lower bound is above, and is inc
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import sqrt
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from judgelaw.uncertainty.gating import (
     refuse_positions,
 )
 from judgelaw.uncertainty.inference import Inference, infer
-from judgelaw.uncertainty.intervals import spread_of, t_quantile
+from judgelaw.uncertainty.intervals import shifted_upper, spread_of, wider
 from judgelaw.uncertainty.new_items import item_difference, signed_interval
 from judgelaw.words import listed
 
@@ -203,7 +202,8 @@ def _rate(name: str, version: Versions, asked: _Asked) -> _Bounded:
     """Bound how much more often outputs are invalid now, or how much less often right.
 
     New items: bounds of a signed mean over items. The items asked: the variance of independent
-    calls, unbiased or at smoothed laws, whichever is larger.
+    calls, unbiased or at smoothed laws, whichever is larger; it grows with a rare rate, so that the
+    ends are moved outwards.
     """
     now, before = (_shares(name, t, version.judge) for t in (version.now, version.before))
     sign = -1.0 if name == "gold" else 1.0
@@ -219,17 +219,15 @@ def _rate(name: str, version: Versions, asked: _Asked) -> _Bounded:
             covers=f"{low.covers}, on {_kept(version)}",
             reason=low.reason,
         )
-    spreads = [
-        spread_of((getattr(now, kind) + getattr(before, kind)) / len(y) ** 2)
-        for kind in ("seen", "supposed")
-    ]
-    variance = max(s.variance for s in spreads)
-    df = min((s.df for s in spreads if s.variance > 0), default=float(len(y)))
-    half = sqrt(variance)
+    N = len(y)
+    spread = wider(
+        spread_of((now.seen + before.seen) / N**2),
+        spread_of((now.supposed + before.supposed) / N**2),
+    )
     return _Bounded(
         estimate=estimate,
-        lower=estimate - t_quantile(p, df) * half,
-        upper=estimate + t_quantile(q, df) * half,
+        lower=-shifted_upper(-estimate, spread, p),
+        upper=shifted_upper(estimate, spread, q),
         covers=f"call sampling, with the items fixed, on {_kept(version)}",
     )
 
