@@ -181,17 +181,25 @@ class Advice:
             "judges": {name: judge.to_json() for name, judge in self.judges.items()},
         }
 
-    def to_frame(self, library: Library = "pandas") -> Any:
+    def in_words(self) -> str:
+        """Say what to do, judge by judge."""
+        return "\n".join(f"{name}: {judge.sentence}" for name, judge in self.judges.items())
+
+    def records(self) -> list[dict[str, Any]]:
         """Return one row for each judge and protocol."""
-        rows = [
+        return [
             {"judge": name, **_flat(row)}
             for name, judge in self.judges.items()
             for row in judge.protocols
         ]
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return one row for each judge and protocol, in a frame of the library named."""
+        rows = self.records()
         return frame_of({key: [row[key] for row in rows] for key in rows[0]}, library)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {judge.sentence}" for name, judge in self.judges.items())
+        return self.in_words()
 
     def _repr_html_(self) -> str:
         rows = [
@@ -200,7 +208,7 @@ class Advice:
             for row in judge.choice.rows
         ]
         head = ("judge", "prompt", "call noise", "invalid", "keep")
-        return table_html(repr(self), head, rows)
+        return table_html(self.in_words(), head, rows)
 
 
 def _flat(row: ProtocolRow) -> dict[str, Any]:

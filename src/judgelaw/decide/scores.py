@@ -159,31 +159,39 @@ class Score:
             "judges": {name: judge.to_json() for name, judge in self.judges.items()},
         }
 
-    def to_frame(self, library: Library = "pandas") -> Any:
-        """Return one row for each judge and system."""
-        rows = [
-            (name, system, e)
+    def in_words(self) -> str:
+        """Say what the score is, judge by judge."""
+        return "\n".join(f"{name}: {judge.sentence}" for name, judge in self.judges.items())
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each judge and system; the system is empty where there is none."""
+        return [
+            {
+                "judge": name,
+                "system": system,
+                "metric": judge.metric,
+                "score": e.estimate,
+                "low": e.low,
+                "high": e.high,
+            }
             for name, judge in self.judges.items()
             for system, e in (judge.systems or {"": judge.score}).items()
         ]
-        columns = {
-            "judge": [name for name, _, _ in rows],
-            "system": [system for _, system, _ in rows],
-            "score": [e.estimate for *_, e in rows],
-            "low": [e.low for *_, e in rows],
-            "high": [e.high for *_, e in rows],
-        }
-        return frame_of(columns, library)
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return one row for each judge and system, in a frame of the library named."""
+        rows = self.records()
+        return frame_of({key: [row[key] for row in rows] for key in rows[0]}, library)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {judge.sentence}" for name, judge in self.judges.items())
+        return self.in_words()
 
     def _repr_html_(self) -> str:
         rows = [
             [name, judge.metric, f"{judge.score.estimate:.4f}", f"{judge.se:.4f}"]
             for name, judge in self.judges.items()
         ]
-        return table_html(repr(self), ("judge", "metric", "score", "standard error"), rows)
+        return table_html(self.in_words(), ("judge", "metric", "score", "standard error"), rows)
 
 
 def ranking_sentence(groups: Sequence[Sequence[str]]) -> str:

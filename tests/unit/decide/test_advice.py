@@ -251,3 +251,13 @@ def test_frames_and_notebooks_get_every_protocol(tensor):
     frame = advice.to_frame("polars")
     assert len(frame) == len(one(advice).protocols)
     assert "j" in advice._repr_html_()
+
+
+def test_a_large_table_is_advised_on_in_seconds():
+    """1,750 items, 7 prompts, 8 repeats: three seconds of processor time at most, in one thread."""
+    from time import process_time
+
+    large = drawn(items=1_750, prompts=7, orders=1, repeats=8)
+    start = process_time()
+    jl.advise(large, 0.9)
+    assert process_time() - start < 3
