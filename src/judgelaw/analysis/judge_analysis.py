@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
+from judgelaw.analysis.facet_values import ItemValues, PromptDistances
 from judgelaw.analysis.outcomes import (
     count_outcomes,
     gold_match,
@@ -16,7 +17,7 @@ from judgelaw.analysis.outcomes import (
     unanimous_cells,
 )
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import Components, ItemValues, JudgeAnalysis, PromptDistances
+from judgelaw.analysis.values import Components, JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.decide import PromptRow, choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of

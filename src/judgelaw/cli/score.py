@@ -1,5 +1,6 @@
 """`judgelaw score`: the benchmark score, what moves it, and which systems it tells apart."""
 
+from dataclasses import replace
 from math import isnan, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,7 @@ def command(
     The score is the share of right verdicts where there is gold, else the win rate of candidate 1
     (a tie counts half), the mean of numeric verdicts, or the pass rate.
     """
-    from judgelaw.runs import score_by, score_source
+    from judgelaw.runs import apart_by, score_source, score_systems_of
 
     how: dict[str, Any] = {
         "protocol": {
@@ -96,7 +97,10 @@ def command(
     if by is None:
         found = score_source(read_source(source, reading), **how)
     else:
-        found = score_by(source, by, reading, **how)
+        if reading.layer is not None:
+            raise InputError(f"--layer and --by {by} cannot go together")
+        columns = {**reading.columns, **apart_by(by)}
+        found = score_systems_of(read_source(source, replace(reading, columns=columns)), **how)
     if json_file is not None:
         write_json(found.to_json(), json_file)
     if json_file != "-":

@@ -7,9 +7,8 @@ from typing import Any
 
 from judgelaw.decide.prompt_choice import FEW_ITEMS, PromptChoice, prompts_sentence
 from judgelaw.decide.protocols import Protocol
-from judgelaw.frames import Library, frame_of, table_html
+from judgelaw.frames import Result
 
-SCHEMA = "judgelaw.advice/1"
 LEVEL = 0.95
 
 
@@ -168,22 +167,29 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Advice:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Advice(Result):
     """What to do about every judge, by name."""
 
     judges: Mapping[str, JudgeAdvice]
 
+    schema = "judgelaw.advice/1"
+    brief = ("judge", "prompts", "orders", "repeats", "calls", "stability", "low", "high")
+
     def to_json(self) -> dict[str, Any]:
         """Return the `judgelaw.advice/1` document."""
         return {
-            "schema": SCHEMA,
+            "schema": self.schema,
             "judges": {name: judge.to_json() for name, judge in self.judges.items()},
         }
 
     def in_words(self) -> str:
         """Say what to do, judge by judge."""
-        return "\n".join(f"{name}: {judge.sentence}" for name, judge in self.judges.items())
+        several = len(self.judges) > 1
+        return "\n".join(
+            f"{name}: {judge.sentence}" if several else judge.sentence
+            for name, judge in self.judges.items()
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each judge and protocol."""
@@ -192,23 +198,6 @@ class Advice:
             for name, judge in self.judges.items()
             for row in judge.protocols
         ]
-
-    def to_frame(self, library: Library = "pandas") -> Any:
-        """Return one row for each judge and protocol, in a frame of the library named."""
-        rows = self.records()
-        return frame_of({key: [row[key] for row in rows] for key in rows[0]}, library)
-
-    def __repr__(self) -> str:
-        return self.in_words()
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [name, row.prompt, f"{row.call:.4f}", f"{row.invalid:.4f}", "yes" if row.keep else "no"]
-            for name, judge in self.judges.items()
-            for row in judge.choice.rows
-        ]
-        head = ("judge", "prompt", "call noise", "invalid", "keep")
-        return table_html(self.in_words(), head, rows)
 
 
 def _flat(row: ProtocolRow) -> dict[str, Any]:

@@ -9,11 +9,9 @@ from judgelaw.arrays import Floats
 from judgelaw.decide.advice import Estimate
 from judgelaw.decide.score_parts import FACETS, ScoreParts, ScoreProtocol
 from judgelaw.estimate import Design
-from judgelaw.frames import Library, frame_of, table_html
+from judgelaw.frames import Result
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import MIN_PROMPTS
-
-SCHEMA = "judgelaw.score/1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,22 +144,28 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Score:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Score(Result):
     """The scores of every judge, by name."""
 
     judges: Mapping[str, JudgeScore]
 
+    schema = "judgelaw.score/1"
+
     def to_json(self) -> dict[str, Any]:
         """Return the `judgelaw.score/1` document."""
         return {
-            "schema": SCHEMA,
+            "schema": self.schema,
             "judges": {name: judge.to_json() for name, judge in self.judges.items()},
         }
 
     def in_words(self) -> str:
         """Say what the score is, judge by judge."""
-        return "\n".join(f"{name}: {judge.sentence}" for name, judge in self.judges.items())
+        several = len(self.judges) > 1
+        return "\n".join(
+            f"{name}: {judge.sentence}" if several else judge.sentence
+            for name, judge in self.judges.items()
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each judge and system; the system is empty where there is none."""
@@ -177,21 +181,6 @@ class Score:
             for name, judge in self.judges.items()
             for system, e in (judge.systems or {"": judge.score}).items()
         ]
-
-    def to_frame(self, library: Library = "pandas") -> Any:
-        """Return one row for each judge and system, in a frame of the library named."""
-        rows = self.records()
-        return frame_of({key: [row[key] for row in rows] for key in rows[0]}, library)
-
-    def __repr__(self) -> str:
-        return self.in_words()
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [name, judge.metric, f"{judge.score.estimate:.4f}", f"{judge.se:.4f}"]
-            for name, judge in self.judges.items()
-        ]
-        return table_html(self.in_words(), ("judge", "metric", "score", "standard error"), rows)
 
 
 def ranking_sentence(groups: Sequence[Sequence[str]]) -> str:

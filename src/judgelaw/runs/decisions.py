@@ -2,17 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from judgelaw.errors import InputError
-from judgelaw.runs.answers import source_of
-from judgelaw.runs.source import UNNAMED, Reading, Source, read_source
+from judgelaw.runs.source import Source, Which, source_of
 
 if TYPE_CHECKING:
-    from judgelaw.analysis import Key
     from judgelaw.decide import Advice, Protocol, Score
-    from judgelaw.estimate import Design
     from judgelaw.runs.folder import RunFolder
     from judgelaw.tensor import VerdictTensor
 
@@ -28,15 +24,13 @@ def advise(
     protocols: "Sequence[Protocol | str] | None" = None,
     gold: str | None = None,
     price: float | None = None,
-    judge: str | Sequence[str] | None = None,
-    layer: str | None = None,
-    design: "Design | None" = None,
     seed: int = 0,
+    **which: Unpack[Which],
 ) -> "Advice":
     """Say which prompt to keep, how to ask, and what a target costs.
 
     Args:
-        x: a tensor, a mapping of tensors by judge, a run, a frame, or the path of a run or table.
+        x: as for `analyze`.
         target: the stability, or accuracy, that a protocol should be shown to have: 0.9, or
             `{"accuracy": 0.8}`.
         protocols: the ways to ask that are looked at, such as "drawn:3 both 2 random"; by default
@@ -44,10 +38,8 @@ def advise(
             repeats.
         gold: the right verdict of every item, where the calls name none.
         price: US dollars of a call; by default as the run declares it.
-        judge: these judges only.
-        layer: this layer only.
-        design: "census" or "sampled"; by default as the run declares it.
         seed: of every random stream.
+        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 2, 1))
@@ -55,9 +47,13 @@ def advise(
     >>> advice.judges["judge"].target.row is None
     True
     """
-    calls = source_of(x, judge=judge, layer=layer, design=design)
     return advise_source(
-        calls, target=target_of(target), protocols=protocols, gold=gold, price=price, seed=seed
+        source_of(x, **which),
+        target=target_of(target),
+        protocols=protocols,
+        gold=gold,
+        price=price,
+        seed=seed,
     )
 
 
@@ -140,23 +136,19 @@ def score(
     protocol: Mapping[str, Any] | None = None,
     values: Mapping[str, float] | None = None,
     worth: float | None = None,
-    judge: str | Sequence[str] | None = None,
-    layer: str | None = None,
-    design: "Design | None" = None,
+    **which: Unpack[Which],
 ) -> "Score":
     """Return the benchmark score, what moves it, and which systems it tells apart.
 
     Args:
-        x: a tensor, a mapping of tensors by judge, a run, a frame, or the path of a run or table.
+        x: as for `analyze`.
         by: the column that names the systems judged; each is scored on the items that all have.
         protocol: another way to score, as far as it differs from these calls: `{"prompts": 1,
             "orders": 1, "repeats": 1, "items": 500, "draw": "item"}`.
         values: what verdicts are worth; by default right verdicts where there is gold, else wins
             of candidate 1 (a tie counts half), numbers, or passes.
         worth: the difference that is worth finding, 0.02 by default.
-        judge: these judges only.
-        layer: this layer only.
-        design: "census" or "sampled"; by default as the run declares it.
+        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(4, [0.6, 0.3, 0.1, 0], size=(50, 3, 1))
@@ -165,11 +157,11 @@ def score(
     """
     how: dict[str, Any] = {"protocol": protocol, "values": values, "worth": worth}
     if by is None:
-        return score_source(source_of(x, judge=judge, layer=layer, design=design), **how)
-    place = getattr(x, "path", x)
-    judges = () if judge is None else (judge,) if isinstance(judge, str) else tuple(judge)
-    reading = Reading(judges=judges, layer=layer, design=design)
-    return score_by(str(place) if isinstance(place, str | PathLike) else x, by, reading, **how)
+        return score_source(source_of(x, **which), **how)
+    if which.get("layer") is not None:
+        raise InputError(f"layer and by={by!r} cannot go together: write the layer's own table")
+    which["columns"] = {**(which.get("columns") or {}), **apart_by(by)}
+    return score_systems_of(source_of(x, **which), **how)
 
 
 def score_source(
@@ -196,20 +188,23 @@ def score_source(
     )
 
 
-def score_by(
-    x: Any,
-    by: str,
-    reading: Reading,
+def apart_by(column: str) -> dict[str, str | None]:
+    """Name the column that parts the calls: it takes the place of the layer, which does so too."""
+    return {"layer": column}
+
+
+def score_systems_of(
+    calls: Source,
     *,
     protocol: Mapping[str, Any] | None = None,
     values: Mapping[str, float] | None = None,
     worth: float | None = None,
 ) -> "Score":
-    """Score the systems that a column names, for every judge."""
+    """Score the systems of calls that were read apart by system, for every judge."""
     from judgelaw.decide import WORTH, Score, score_systems
 
     systems: dict[str, dict[str, VerdictTensor]] = {}
-    for (system, judge), tensor in _by_column(x, by, reading).items():
+    for (system, judge), tensor in calls.tensors.items():
         systems.setdefault(judge, {})[str(system)] = tensor
     return Score(
         judges={
@@ -217,27 +212,9 @@ def score_by(
                 tensors,
                 protocol=protocol,
                 values=values,
-                design=reading.design or "census",
+                design=calls.design,
                 worth=WORTH if worth is None else worth,
             )
             for judge, tensors in systems.items()
         }
     )
-
-
-def _by_column(x: Any, by: str, reading: Reading) -> "Mapping[Key, VerdictTensor]":
-    """Read the calls apart by a column: it takes the place of the layer, which parts them too."""
-    from judgelaw.tables import read_tensors
-    from judgelaw.tensor import VerdictTensor
-
-    if isinstance(x, VerdictTensor | Mapping):
-        raise InputError(
-            f"by={by!r} names a column, and tensors have none: pass the table, or score each system"
-        )
-    if reading.layer is not None:
-        raise InputError(f"--layer and --by {by} cannot go together: write the layer's own table")
-    columns = {**reading.columns, "layer": by}
-    if isinstance(x, str):
-        return read_source(x, replace(reading, columns=columns)).tensors
-    read = read_tensors(x, columns=columns, judges=reading.judges or None)
-    return {(system, judge or UNNAMED): tensor for (system, judge), tensor in read.items()}

@@ -185,7 +185,7 @@ def test_a_column_that_is_not_there_is_named(tmp_path, tensor):
     path = table_of(tmp_path, {"a": 0.3, "b": 0.6}, items=5)
     with pytest.raises(TableError, match="model"):
         jl.score(path, by="model")
-    with pytest.raises(InputError, match="names a column"):
+    with pytest.raises(InputError, match="about reading a table"):
         jl.score(tensor, by="system")
     with pytest.raises(InputError, match="needs two or more"):
         jl.score(table_of(tmp_path, {"a": 0.3}, items=5), by="system")
