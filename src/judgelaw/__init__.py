@@ -30,6 +30,12 @@ if TYPE_CHECKING:
         decompose as decompose,
     )
     from judgelaw.first_release import *  # noqa: F403 - they keep importing, unlisted
+    from judgelaw.judges import (
+        Call as Call,
+        RateLimited as RateLimited,
+        Refused as Refused,
+        Reply as Reply,
+    )
     from judgelaw.runs import (
         Plan as Plan,
         Run as Run,

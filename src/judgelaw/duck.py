@@ -11,7 +11,7 @@ import ctypes
 import glob
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,15 @@ def private_connection(*, threads: int | None = None) -> Iterator[duckdb.DuckDBP
             yield con
         finally:
             con.close()
+
+
+def without_bar(con: duckdb.DuckDBPyConnection) -> None:
+    """Keep the progress bar of DuckDB off stdout, which belongs to data.
+
+    In a notebook without ipywidgets DuckDB has no bar, and takes no word about one.
+    """
+    with suppress(duckdb.InvalidInputException):
+        con.execute("SET enable_progress_bar = false")
 
 
 @contextmanager

@@ -101,6 +101,13 @@ def pilot(folder: Path) -> Iterator[After]:
 
 
 @contextmanager
+def probed(folder: Path) -> Iterator[After]:
+    """A study with two probes."""
+    write_study(folder, [simulated_judge()], name="probed", items=3, probes=["longer", "identity"])
+    yield nothing
+
+
+@contextmanager
 def nightly(folder: Path) -> Iterator[After]:
     """A finished run of a steady judge, the tests of examples/ci, and a log of Inspect."""
     law = {"candidate_1": 0.96, "candidate_2": 0.04}
@@ -193,6 +200,29 @@ def object_store(prefix: str, files: list[Path]) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
+def protocol(folder: Path) -> Iterator[After]:
+    """The paper's protocol, cut to a few items and repeats once `init` has written it."""
+
+    def after(command: Command) -> None:
+        if command.words[1] != "init":
+            return
+        text = (folder / "study.yaml").read_text()
+        for old, new in (
+            ("per_stratum: 10", "per_stratum: 2"),
+            ("draws: 20000", "draws: 200, permutations: 99"),
+            ("repeats: 16", "repeats: 8"),
+        ):
+            assert old in text
+            text = text.replace(old, new)
+        (folder / "study.yaml").write_text(text)
+        rows = (folder / "items.jsonl").read_text().splitlines(keepends=True)
+        few = [row for row in rows if re.search(r'-00[0-3]"', row)]
+        (folder / "items.jsonl").write_text("".join(few))
+
+    yield after
+
+
+@contextmanager
 def bare(_folder: Path) -> Iterator[After]:
     yield nothing
 
@@ -202,10 +232,12 @@ STORIES = {
     "quickstart": (quickstart, ("README.md", "docs/tutorial/quickstart.md")),
     "endpoint": (endpoint, ("docs/howto/endpoint.md",)),
     "budget": (pilot, ("docs/howto/budget.md",)),
+    "probes": (probed, ("docs/howto/probes.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
     "advise": (systems, ("docs/howto/advise.md",)),
     "import": (logs, ("docs/howto/import.md",)),
     "machines": (machines, ("docs/howto/machines.md",)),
+    "paper": (protocol, ("docs/howto/paper.md",)),
     "uncertainty": (bare, ("docs/explanation/uncertainty.md",)),
 }
 

@@ -25,6 +25,13 @@ KILL = "tests/crash/test_kill.py"
 IMPORT = "tests/unit/tables/importers/test_command.py"
 
 JUDGE = f"{HERE}::test_judge_reads_that_judge_only"
+NEWCOMER = (
+    "tests/unit/tables/test_forgiving.py::test_the_newcomers_log_is_answered_by_the_second_command"
+)
+FORGIVEN = (
+    "tests/unit/tables/importers/test_forgiving_import.py"
+    "::test_the_command_restores_positions_and_counts_blanks"
+)
 WHICH = f"{HERE}::test_layer_repeats_and_design_say_which_calls_and_what_they_are"
 INCOMPLETE = f"{HERE}::test_incomplete_items_are_dropped_on_demand"
 DRAWN = f"{HERE}::test_draws_seed_and_permutations_are_those_that_were_asked_for"
@@ -42,6 +49,8 @@ READS = {
     "--incomplete": INCOMPLETE,
     "--columns": f"{CLI}/test_analyze.py::test_columns_of_other_names_are_named",
     "--verdicts": f"{CLI}/test_analyze.py::test_the_alphabet_may_be_declared",
+    "--positions": NEWCOMER,
+    "--blank": NEWCOMER,
     "--engine": "tests/unit/tables/test_engines.py::test_the_command_line_counts_with_spark",
 }
 SIMULATED = {"--seed": SIZES, "--json": SIZES, "--items": SIZES}
@@ -60,6 +69,7 @@ FLAGS = {
     "completion": {},
     "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
     "init": {
+        "--study": f"{CLI}/test_study_commands.py::test_init_writes_the_papers_protocol",
         "--provider": f"{CLI}/test_study_commands.py"
         "::test_init_writes_a_study_that_passes_check_and_schema",
         "--model": f"{CLI}/test_study_commands.py::test_init_takes_the_model_as_it_is",
@@ -112,6 +122,8 @@ FLAGS = {
     "reparse": {
         "--parser": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
         "--truncated": f"{HERE}::test_another_terminal_rule_reads_what_was_cut",
+        "--adopt": f"{CLI}/test_reading_replies.py"
+        "::test_an_adopted_parser_is_the_runs_own_and_both_are_kept",
         "--judge": f"{CLI}/test_acquire.py::test_reparse_says_what_it_wants",
         "--out": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
         "--json": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
@@ -128,6 +140,8 @@ FLAGS = {
             NAMED,
         ),
         "--text": f"{HERE}::test_the_completion_may_stand_in_a_field_of_its_own",
+        "--positions": FORGIVEN,
+        "--blank": FORGIVEN,
         "--label": MAPPED,
         "--map-order": MAPPED,
         "--where": MAPPED,
@@ -231,7 +245,12 @@ FLAGS = {
         "--layer": f"{CLI}/test_paper.py::test_calls_are_recomputed_and_differences_shown",
         "--json": f"{CLI}/test_paper.py::test_json_carries_every_comparison",
         "--html": f"{CLI}/test_paper.py::test_every_comparison_stands_on_one_page",
+        "--out": f"{CLI}/test_paper.py::test_tables_and_figures_of_any_calls_go_to_a_folder",
     },
+    "release": dict.fromkeys(
+        ("--out", "--without-texts", "--times", "--completions", "--json"),
+        f"{CLI}/test_release.py::test_a_package_holds_what_was_asked_for",
+    ),
     "schema": {"--out": f"{CLI}/test_study_commands.py::test_schema_goes_to_a_file"},
 }
 

@@ -4,6 +4,7 @@ from judgelaw.acquire.acquisition import (
     Acquisition as Acquisition,
     acquire as acquire,
     unread as unread,
+    write_outputs as write_outputs,
 )
 from judgelaw.acquire.budget import (
     usd as usd,

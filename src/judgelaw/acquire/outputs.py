@@ -15,7 +15,7 @@ from judgelaw.errors import InputError, IntegrityError
 from judgelaw.ledger import LEDGER_NAME, Judged, LedgerView, RunLock, SqliteLedger, SqliteView
 from judgelaw.study import LABELS, FrozenRun, reading, write_sums
 from judgelaw.tables import write_calls
-from judgelaw.wire import JudgeSpec, ParserSpec, parser_name
+from judgelaw.wire import FORMS, JudgeSpec, ParserSpec, parser_name, parser_rule
 
 CALLS = "calls.parquet"
 TIMING = "timing.parquet"
@@ -79,7 +79,7 @@ def results(
         parsers: the parser version to take for each judge; by default the frozen ones.
     """
     if parsers is None:
-        parsers = {name: parser_name(spec) for name, spec in frozen.judges.items()}
+        parsers = {name: parser_name(spec) for name, spec in frozen.readers.items()}
     wanted = (j for j in view.judged() if j.verdict.parser == parsers[j.call.judge])
     controls = {layer.name for layer in frozen.study.streams if layer.role == "control"}
     if not controls:
@@ -176,12 +176,9 @@ class Reparse:
 def with_parser(spec: JudgeSpec, parser: Any) -> JudgeSpec:
     """Return a judge that reads with another parser, given as a study file would give it."""
     try:
-        chosen: Any = TypeAdapter(ParserSpec).validate_python(parser)
+        chosen: Any = TypeAdapter(ParserSpec).validate_python(parser_rule(parser))
     except ValidationError as error:
-        raise InputError(
-            f"{parser!r} is no parser: write first-line, or as in a study "
-            "{regex: ...}, {json: ...} or {score: ...}"
-        ) from error
+        raise InputError(f"{parser!r} is no parser: write {FORMS}") from error
     return spec.model_copy(update={"parser": chosen})
 
 
@@ -201,7 +198,7 @@ def reparse(frozen: FrozenRun, specs: dict[str, JudgeSpec]) -> tuple[Reparse, ..
                     raise InputError(f"{patience.words}: write a rule that does not backtrack")
         write_sums(frozen.path, [LEDGER_NAME])
         with SqliteView(frozen.path / LEDGER_NAME) as view:
-            return tuple(_compare(view, frozen.judges[name], spec) for name, spec in specs.items())
+            return tuple(_compare(view, frozen.readers[name], spec) for name, spec in specs.items())
 
 
 def _compare(view: LedgerView, old: JudgeSpec, new: JudgeSpec) -> Reparse:

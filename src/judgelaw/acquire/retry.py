@@ -144,6 +144,7 @@ PATIENCE_S = 3600.0
 """A provider that asks to wait longer than this is left alone until the run is resumed."""
 
 _UNREACHABLE = 3
+_NOBODY_THERE = (FailureKind.NO_CONNECTION, FailureKind.RAISED, FailureKind.CRASHED)
 _SILENT = 10
 _HOPELESS = 100
 
@@ -197,7 +198,7 @@ def failures_allowed(kind: FailureKind, *, answered: bool, ever: bool) -> int:
     """
     if answered:
         return _HOPELESS
-    if kind is FailureKind.NO_CONNECTION:
+    if kind in _NOBODY_THERE:
         return _UNREACHABLE
     return _HOPELESS if ever else _SILENT
 

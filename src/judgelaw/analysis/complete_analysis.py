@@ -8,6 +8,7 @@ import judgelaw
 from judgelaw.analysis import call_tables, component_tables, reference_tables
 from judgelaw.analysis.component_tables import Context, TableOrReason
 from judgelaw.analysis.judge_analysis import STEPS, Request, analyze_judge, tests_of
+from judgelaw.analysis.probe_answers import find_effects, without_probes
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
 from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_span
 from judgelaw.errors import InputError
@@ -42,7 +43,7 @@ def permutations_for(tensors: Iterable[VerdictTensor]) -> int:
     return found if found >= LEAST_PERMUTATIONS else 0
 
 
-ROLES = ("audit", "evaluation", "reference", "control")
+ROLES = ("audit", "evaluation", "reference", "control", "probe")
 _WORDS = {**{role: role for role in ROLES}, "null": "control"}
 _MAIN = ("audit", "evaluation")
 
@@ -73,7 +74,7 @@ def main_layer(roles: Mapping[str, str]) -> str:
         for layer, its in roles.items():
             if its == role:
                 return layer
-    return next(iter(roles))
+    return next((layer for layer, its in roles.items() if its != "probe"), next(iter(roles)))
 
 
 TABLES: dict[str, Callable[[Context], TableOrReason]] = {
@@ -152,6 +153,7 @@ def analyze(
     """
     if not tensors:
         raise InputError("no calls: an analysis needs the table of one judge or more")
+    everything, tensors = tensors, without_probes(tensors)
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
     draws = draws_for(tensors.values()) if draws is None else draws
     known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold)
@@ -163,7 +165,23 @@ def analyze(
             advance=advance,
         )
         found = _complete(tensors, roles, request, known)
+        found = _with_probes(found, everything, seed)
     return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
+
+
+def _with_probes(analysis: Analysis, tensors: Mapping[Key, VerdictTensor], seed: int) -> Analysis:
+    """Add what probes show to the judges of the main layer."""
+    effects = find_effects(tensors, analysis.main_layer, seed=seed)
+    if not effects:
+        return analysis
+    judges = {
+        name: replace(judge, probes=effects.get(name, {}))
+        for name, judge in analysis.judges.items()
+    }
+    layers = dict(analysis.layers)
+    if analysis.main_layer is not None:
+        layers[analysis.main_layer] = judges
+    return replace(analysis, judges=judges, layers=layers)
 
 
 def _steps(tensors: Mapping[Key, VerdictTensor], shuffles: int) -> int:
@@ -242,7 +260,7 @@ def _by_layer(found: Mapping[Key, JudgeAnalysis], roles: Mapping[str, str] | Non
     named = [layer for layer in layers if layer is not None]
     if not named:
         return _Layered(layers=layers, main=None, roles={})
-    known = infer_roles(named, roles)
+    known = {layer: role for layer, role in infer_roles(named, roles).items() if layer in layers}
     return _Layered(layers=layers, main=main_layer(known), roles=known)
 
 

@@ -16,7 +16,7 @@ from judgelaw.analysis.facet_values import (
     PromptLean,
 )
 from judgelaw.decide import PromptRow
-from judgelaw.diagnose import Cell, Finding
+from judgelaw.diagnose import Cell, Finding, ProbeEffect
 from judgelaw.estimate import Design
 from judgelaw.frames import Result, bars_svg
 from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
@@ -174,6 +174,7 @@ class JudgeAnalysis(Result):
         other_metrics: flip rate, kappa, ... on the same calls.
         identity: the live identity check at each depth with equal repeats.
         unanimous_cells: share of cells whose calls all agree; 1 is a near-deterministic judge.
+        probes: what changes of an answer do to the verdict; main layer only.
         sentence: the answer, in one plain sentence.
         warnings: what to know before quoting the numbers.
     """
@@ -204,6 +205,7 @@ class JudgeAnalysis(Result):
     unanimous_cells: float
     sentence: str
     warnings: tuple[str, ...]
+    probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
 
     schema = "judgelaw.judge/1"
     brief = ("component", *_BRIEF)

@@ -124,6 +124,20 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             show_default=True,
             help="What to do with items that lack two calls in a cell.",
         ),
+        *_meaning_options(),
+        click.option(
+            "--engine",
+            type=click.Choice(["duckdb", "spark"]),
+            default="duckdb",
+            show_default=True,
+            help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
+        ),
+    )
+
+
+def _meaning_options() -> tuple[Callable[[Any], Any], ...]:
+    """Return the options that say what the columns and words of a table mean."""
+    return (
         click.option(
             "--columns",
             multiple=True,
@@ -139,11 +153,18 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             help="The alphabet. [default: the usual four, or what the table holds]",
         ),
         click.option(
-            "--engine",
-            type=click.Choice(["duckdb", "spark"]),
-            default="duckdb",
+            "--positions",
+            metavar="A,B",
+            callback=_verdicts,
+            help="Verdicts are positions: the words for the answer shown first, shown second, and "
+            "for a tie if it has one. They become candidates by the order of each call.",
+        ),
+        click.option(
+            "--blank",
+            type=click.Choice(["error", "invalid", "drop"]),
+            default="error",
             show_default=True,
-            help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
+            help="What a verdict that is blank becomes.",
         ),
     )
 

@@ -339,7 +339,7 @@ class PostgresLedger(PostgresView):
     ) -> None:
         for name, spec in judges.items():
             sha256 = bytes.fromhex(spec.fingerprint)
-            connection.execute(_SQL["add_judge"], (name, spec.model, sha256))
+            connection.execute(_SQL["add_judge"], (name, spec.model or None, sha256))
             if connection.execute(_SQL["other_judge"], (name, sha256)).fetchone() != (False,):
                 raise self._changed(f"judge {name} has another configuration there")
 

@@ -79,6 +79,10 @@ class LedgerView(Protocol):
         """Yield every batch in the sequence of its preparation."""
         ...
 
+    def unreadable(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield `(judge, parser, beginning, count)` of replies without a label, most first."""
+        ...
+
     def flags(self) -> Iterator[tuple[str, str, str]]:
         """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
         ...

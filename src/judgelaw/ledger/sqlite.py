@@ -171,7 +171,9 @@ class SqliteLedger(SqliteView):
         known = self._writer.do_now(lambda c: c.execute(_SQL["manifest"]).fetchone())
         if known == (manifest,):
             return
-        names = [(n, spec.model, bytes.fromhex(spec.fingerprint)) for n, spec in judges.items()]
+        names = [
+            (n, spec.model or None, bytes.fromhex(spec.fingerprint)) for n, spec in judges.items()
+        ]
         self._write_many("add_judge", names)
         self._write_many("add_call", map(call_row, calls))
         # Last, so that a load that was cut short is taken up again.

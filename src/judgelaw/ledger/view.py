@@ -17,7 +17,7 @@ from judgelaw.ledger.records import (
     VerdictCount,
 )
 from judgelaw.study import PlannedCall
-from judgelaw.wire import Completion, Receipt, Verdict
+from judgelaw.wire import Completion, Receipt, Verdict, same_model
 
 
 class RowView(ABC):
@@ -50,15 +50,32 @@ class RowView(ABC):
 
     def flagged(self, judge: str | None = None) -> int:
         """Count the completed calls whose reply looks like another model's or an earlier one's."""
-        (count,) = self._one("count_flagged", judge)
+        ((count,),) = self._rows("count_flagged", judge, self._aliases())
         return int(count)
+
+    def _aliases(self) -> str:
+        """List the names that a judge's model was returned under, where they are one and its own.
+
+        A name that only extends the one asked for says which model answered, and nothing more. A
+        second name within a run is another matter.
+        """
+        names: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+        for judge, asked, returned in self._rows("returned_models"):
+            names[judge].add((asked, returned))
+        own = [
+            f"{judge}\x1f{returned}"
+            for judge, pairs in names.items()
+            for asked, returned in pairs
+            if len(pairs) == 1 and same_model(asked, returned)
+        ]
+        return "\x1e" + "\x1e".join(own) + "\x1e"
 
     def summaries(self) -> tuple[JudgeSummary, ...]:
         """Say how the calls of each judge ended."""
-        reasons, failures, flags, models, fingerprints = (
-            self._tally(name)
-            for name in ("finish_reasons", "failures", "flag_kinds", "models", "fingerprints")
+        reasons, failures, models, fingerprints = (
+            self._tally(name) for name in ("finish_reasons", "failures", "models", "fingerprints")
         )
+        flags = self._tally("flag_kinds", self._aliases())
         return tuple(
             JudgeSummary(
                 judge=judge,
@@ -80,6 +97,10 @@ class RowView(ABC):
             VerdictCount(judge=judge, parser=parser, verdict=verdict, reason=reason, count=count)
             for judge, parser, verdict, reason, count in self._rows("verdict_counts")
         )
+
+    def unreadable(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield `(judge, parser, beginning, count)` of replies without a label, most first."""
+        yield from self._rows("unreadable")
 
     def calls(self) -> Iterator[PlannedCall]:
         """Yield every call in schedule order."""
@@ -163,7 +184,7 @@ class RowView(ABC):
 
     def flags(self) -> Iterator[tuple[str, str, str]]:
         """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
-        yield from self._rows("flags")
+        yield from self._rows("flags", self._aliases())
 
     @abstractmethod
     def close(self) -> None:
@@ -183,9 +204,9 @@ class RowView(ABC):
         (row,) = self._rows(name, judge)
         return row  # type: ignore[no-any-return]  # database rows are untyped
 
-    def _tally(self, name: str) -> defaultdict[str, dict[str, int]]:
+    def _tally(self, name: str, *values: object) -> defaultdict[str, dict[str, int]]:
         tally: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for judge, key, count in self._rows(name):
+        for judge, key, count in self._rows(name, *values):
             tally[judge][key] = count
         return tally
 

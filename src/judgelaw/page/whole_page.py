@@ -37,6 +37,7 @@ from judgelaw.page.drawing import Spec, draw
 from judgelaw.page.explorer import Completions, explorer, openings, pack
 from judgelaw.page.laws import laws
 from judgelaw.page.layers import layers, metrics, repeats, strata
+from judgelaw.page.probed import probes
 from judgelaw.page.prompts_and_orders import order, prompts
 from judgelaw.page.table_forms import is_number, table_view
 from judgelaw.page.trust import alarms, diagnostics, drift
@@ -314,6 +315,7 @@ def _of_judge(
         partial(laws, judge, tensor, prefix=prefix),
         partial(order, judge, tensor, prefix=prefix),
         partial(prompts, judge, about.openings, prefix=prefix),
+        partial(probes, judge, prefix=prefix),
         partial(outcomes, judge, tensor, prefix=prefix),
         partial(strata, judge, prefix=prefix),
         partial(metrics, judge, prefix=prefix),

@@ -10,7 +10,7 @@ from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
-    from judgelaw.uncertainty import Baseline, Gate, Limit, Scope
+    from judgelaw.uncertainty import Baseline, Gate, Interval, Limit, Scope
 
 
 def analyze_source(
@@ -83,10 +83,14 @@ def check_source(
     baseline: "Baseline | None" = None,
 ) -> "Gate":
     """Check the judges of the main layer."""
-    from judgelaw.analysis import coverage
+    from judgelaw.analysis import coverage, probe_interval
     from judgelaw.uncertainty import check_limits
 
-    tensors = calls.main()
+    tensors, main = calls.main(), calls.main_layer
+
+    def shift(judge: str, probe: str, level: float) -> "Interval":
+        return probe_interval(calls.tensors, main, judge, probe, scope=scope, level=level)
+
     return check_limits(
         tensors,
         limits,
@@ -97,6 +101,7 @@ def check_source(
         coverage={**{judge: coverage(t) for judge, t in tensors.items()}, **calls.coverage},
         strict=strict,
         baseline=baseline,
+        shift=shift,
     )
 
 

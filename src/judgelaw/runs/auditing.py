@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.answers import REPORT, analyze_source, write_report
@@ -15,6 +15,7 @@ from judgelaw.steps import Progress, unseen
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.analysis import Analysis
+    from judgelaw.judges import JudgeFunction
     from judgelaw.study import FrozenRun, LoadedStudy, StudyLike
 
 RESULTS = "results"
@@ -52,11 +53,12 @@ class Audited:
 
 
 def audit_study(
-    study: "StudyLike", out: Path | None = None, *, shown: Shown | None = None
+    study: "StudyLike", out: Path | None = None, *, shown: Shown | None = None, judge: Any = None
 ) -> Audited:
     """Freeze, acquire, analyse and report; a study that was interrupted goes on.
 
-    Writes results/analysis.json, tables/ and report.html into the run folder.
+    Writes results/analysis.json, tables/ and report.html into the run folder. `judge` is the
+    function that answers for every `python` judge without `call:`, or functions by name.
 
     Raises:
         IncompleteRunError: calls are open; the same command resumes.
@@ -64,7 +66,7 @@ def audit_study(
     """
     shown = shown or Shown()
     _refuse_one_repeat(study, out)
-    acquired = acquire_study(study, out, shown=shown)
+    acquired = acquire_study(study, out, shown=shown, judge=judge)
     acquired.raise_if_open()
     shown.say(_done(acquired))
     return Audited(run=acquired.path, analysis=_analyse(acquired.path, shown.bar))
@@ -127,6 +129,7 @@ def acquire_study(
     lease_s: float = 60.0,
     cancel_batches: bool = False,
     accept_loss: bool = False,
+    judge: Any = None,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
@@ -136,6 +139,7 @@ def acquire_study(
     if ledger is None:
         from judgelaw.acquire import acquire
 
+        functions = _functions(study, judge)
         frozen = freeze_study(study, out, shown.bar)
         with shown.observer() as observer:
             return acquire(
@@ -143,6 +147,7 @@ def acquire_study(
                 observer=observer,
                 cancel_batches=cancel_batches,
                 accept_loss=accept_loss,
+                functions=functions,
             )
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
@@ -158,6 +163,16 @@ def acquire_study(
             say=shown.say,
             cancel_batches=cancel_batches,
         )
+
+
+def _functions(study: "StudyLike", judge: Any) -> "dict[str, JudgeFunction]":
+    """Return which function answers for which judge; what is wrong is said before the freezing."""
+    if judge is None:
+        return {}
+    from judgelaw.judges import functions_for
+    from judgelaw.study import load_study
+
+    return functions_for({each.name: each for each in load_study(study).study.judges}, judge)
 
 
 def hand_over_study(

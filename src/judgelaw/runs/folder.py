@@ -111,7 +111,29 @@ class RunFolder:
                 stream.add(reply, self.flags.get(reply.call_id, ()))
             if reply.layer == main:
                 kept.append(reply)
-        return {key: stream.facts() for key, stream in streams.items() if stream.rows}
+        models = {s.judge: s.models for s in self.ledger.summaries()} if self.ledger else {}
+        asked = {name: judge.model or None for name, judge in self.frozen.judges.items()}
+        return {
+            key: stream.facts(
+                asked=asked.get(key[1]),
+                models=models.get(key[1], {}),
+                unreadable=self._unreadable.get(key[1], {}),
+            )
+            for key, stream in streams.items()
+            if stream.rows
+        }
+
+    @cached_property
+    def _unreadable(self) -> dict[str, dict[str, int]]:
+        """Replies in which the frozen parser found no label, by judge and by how they begin."""
+        from judgelaw.wire import parser_name
+
+        parsers = {name: parser_name(judge) for name, judge in self.frozen.readers.items()}
+        found: dict[str, dict[str, int]] = {}
+        for judge, parser, form, count in self.ledger.unreadable() if self.ledger else ():
+            if parser == parsers.get(judge):
+                found.setdefault(judge, {})[form] = count
+        return found
 
     def completions(self, layer: str | None) -> "Completions":
         """Return the replies of the layer that a page shows, by judge and place."""
@@ -147,7 +169,7 @@ class RunFolder:
                 "stop": ", ".join(map(repr, judge.stop or ())),
                 "truncated": judge.truncated,
                 "seed": judge.seed,
-                "parser": parser_name(judge),
+                "parser": parser_name(self.frozen.readers[name]),
                 "sha256": judge.fingerprint,
             }
         return found
@@ -274,7 +296,9 @@ class _Stream:
         for kind in flags:
             self.flags[kind] += 1
 
-    def facts(self) -> "ReplyFacts":
+    def facts(
+        self, *, asked: str | None, models: Mapping[str, int], unreadable: Mapping[str, int]
+    ) -> "ReplyFacts":
         """Lay out one value for each reply, (cells, repeats)."""
         import numpy as np
 
@@ -288,7 +312,13 @@ class _Stream:
             grids.append(grid)
         response_ids, texts, seeds = grids
         return ReplyFacts(
-            response_ids=response_ids, texts=texts, seeds=seeds, flags=dict(self.flags)
+            response_ids=response_ids,
+            texts=texts,
+            seeds=seeds,
+            flags=dict(self.flags),
+            asked=asked,
+            models={name: count for name, count in models.items() if name != "not said"},
+            unreadable=unreadable,
         )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.estimate import Design
     from judgelaw.runs.folder import RunFolder
+    from judgelaw.study import Gate
     from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
     from judgelaw.uncertainty import Estimand
@@ -37,6 +38,8 @@ class Reading:
     incomplete: Literal["error", "drop"] = "error"
     columns: Mapping[str, str | None] = field(default_factory=dict)
     verdicts: Sequence[str] = ()
+    positions: Sequence[str] = ()
+    blank: Literal["error", "invalid", "drop"] = "error"
     engine: "Engine" = "duckdb"
 
 
@@ -55,6 +58,9 @@ class Which(TypedDict, total=False):
         columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None leaves
             an optional column out.
         verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+        positions: the words for the answer shown first, shown second, and perhaps for a tie,
+            `("A", "B")`: they become candidates by the order of each call.
+        blank: what a blank verdict becomes, "invalid", or "drop" for no call.
         engine: "spark" lets Spark read a path and count.
     """
 
@@ -66,6 +72,8 @@ class Which(TypedDict, total=False):
     incomplete: Literal["error", "drop"]
     columns: Mapping[str, str | None] | None
     verdicts: Sequence[str] | None
+    positions: Sequence[str] | None
+    blank: Literal["error", "invalid", "drop"]
     engine: "Engine"
 
 
@@ -137,6 +145,8 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
         judges=reading.judges or None,
         columns=reading.columns or None,
         verdicts=reading.verdicts or None,
+        positions=reading.positions or None,
+        blank=reading.blank,
         engine=reading.engine,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
@@ -287,10 +297,18 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
         order_weights=weights if unequal and study.task == "pairwise" else None,
         folder=folder,
         threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
-        gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
+        gate=_limits(study.gate),
         coverage=folder.coverage(),
         reused={key: source for key, source in folder.reused.items() if key in tensors},
     )
+
+
+def _limits(gate: "Gate | None") -> dict[str, float]:
+    """Return the limits that a study declares, by quantity; those of probes as `probe.NAME`."""
+    if gate is None:
+        return {}
+    limits: dict[str, float] = gate.model_dump(exclude_none=True, exclude={"probes"})
+    return {**limits, **{f"probe.{name}": limit for name, limit in gate.probes.items()}}
 
 
 def _with_reused(

@@ -1,8 +1,14 @@
 """What a study declares, and the manifest that freezes it before the first request."""
 
-from judgelaw.study.blueprint import Block as Block, blocks as blocks, survey as survey
+from judgelaw.study.blueprint import (
+    Block as Block,
+    blocks as blocks,
+    left_out as left_out,
+    survey as survey,
+)
 from judgelaw.study.freezing import (
     Preview as Preview,
+    adopt as adopt,
     extend as extend,
     freeze as freeze,
     preview as preview,
@@ -26,6 +32,7 @@ from judgelaw.study.manifest import (
 )
 from judgelaw.study.models import (
     Budget as Budget,
+    Gate as Gate,
     Layer as Layer,
     Study as Study,
     Transport as Transport,

@@ -1,7 +1,9 @@
 """Freezing and extending a run, and a preview: every call is written down before it is asked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count as numbers
+from math import gcd
 from pathlib import Path
 
 from judgelaw.errors import InputError, IntegrityError, StudyChangedError, StudyError
@@ -9,7 +11,15 @@ from judgelaw.steps import Progress, unseen
 from judgelaw.study.blueprint import Block, Blueprint, blocks, survey
 from judgelaw.study.items import to_jsonl
 from judgelaw.study.loading import LoadedStudy
-from judgelaw.study.manifest import ITEMS, STUDY, FrozenRun, PlannedCall, open_run
+from judgelaw.study.manifest import (
+    CHANGED,
+    ITEMS,
+    STUDY,
+    FrozenRun,
+    PlannedCall,
+    changed_jsonl,
+    open_run,
+)
 from judgelaw.study.models import Generator, Study
 from judgelaw.study.prompts import default_block, fields_of, generate
 from judgelaw.study.record import (
@@ -32,7 +42,15 @@ from judgelaw.study.schedule import (
     write_calls,
     write_prompts,
 )
-from judgelaw.wire import request, sha256_hex
+from judgelaw.wire import (
+    JsonParser,
+    JudgeSpec,
+    RegexParser,
+    parser_name,
+    request,
+    sha256_hex,
+)
+from judgelaw.words import probed_by
 
 
 def extend(
@@ -69,6 +87,8 @@ def _deeper(
     study = frozen.study
     reached: dict[str, int] = study.depth
     wanted = dict(reached)
+    if layer is not None and probed_by(layer):
+        raise InputError(f"layer {layer!r}, probes are as deep as their layer; extend that one")
     if layer is not None and layer not in reached:
         raise InputError(f"layer {layer!r}, must be one of {', '.join(reached)}; choose one")
     if repeats is not None and repeats > CAPACITY:
@@ -201,6 +221,9 @@ def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, progress: 
         (stage / "inputs").mkdir()
         (stage / STUDY).write_text(loaded.source, encoding="utf-8", newline="")
         (stage / ITEMS).write_text(to_jsonl(blueprint.items), encoding="utf-8", newline="")
+        if blueprint.study.probes:
+            text = changed_jsonl(blueprint.changed)
+            (stage / CHANGED).write_text(text, encoding="utf-8", newline="")
         write_prompts(blueprint, stage)
         write_calls(planned, blueprint, run, stage, spare, progress=progress)
         (stage / RECORD).write_bytes(record.to_json())
@@ -232,6 +255,7 @@ def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block
 def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     """Accept the same study, record an amended one, refuse any other."""
     frozen = open_run(run)
+    blueprint = replace(blueprint, study=_read_as_frozen(blueprint.study, frozen.record))
     found = [*differences(identity(frozen.blueprint), identity(blueprint))]
     known = [session.depth for session in frozen.record.sessions]
     wanted = depth(blueprint.study)
@@ -242,6 +266,47 @@ def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     changed = [*differences(free(frozen.study), free(blueprint.study))]
     if changed:
         _amend(loaded, blueprint, frozen, changed)
+
+
+def adopt(frozen: FrozenRun, readers: Mapping[str, JudgeSpec]) -> FrozenRun:
+    """Make other parsers the run's own: the calls table and the analysis take their verdicts.
+
+    The judges stay as they were frozen, and the verdicts of their parsers stay in the ledger.
+
+    Args:
+        frozen: the run.
+        readers: judges with the parser and the terminal rule to read by, by name.
+    """
+    record, rules = frozen.record, {"parser", "truncated"}
+    adopted = {
+        name: spec.model_dump(mode="json", by_alias=True, include=rules)
+        for name, spec in readers.items()
+    }
+    words = [f"judges.{n}: read by {parser_name(spec)}" for n, spec in readers.items()]
+    amendment = {"study": None, "changes": words}
+    changed = replace(
+        record,
+        readings={**record.readings, **adopted},
+        amendments=(*record.amendments, amendment),
+    )
+    with exclusive(frozen.path), staged(frozen.path) as stage:
+        (stage / RECORD).write_bytes(changed.to_json())
+    return open_run(frozen.path)
+
+
+def _read_as_frozen(study: Study, record: RunRecord) -> Study:
+    """Keep labels to the letter in a run that was frozen before they could be read otherwise."""
+    written = {judge["name"]: judge.get("parser") for judge in record.study["judges"]}
+
+    def kept(judge: JudgeSpec) -> JudgeSpec:
+        before, parser = written.get(judge.name), judge.parser
+        old = isinstance(before, dict) and "strict" not in before
+        if not old or not isinstance(parser, RegexParser | JsonParser):
+            return judge
+        strict = parser.model_copy(update={"strict": True})
+        return judge.model_copy(update={"parser": strict})
+
+    return study.model_copy(update={"judges": tuple(kept(judge) for judge in study.judges)})
 
 
 def _refusal(run: Path, loaded: LoadedStudy, blueprint: Blueprint, found: list[str]) -> str:
@@ -284,6 +349,7 @@ CHARACTERS_A_TOKEN = 4
 """A rule of thumb for English text, good enough to see a budget coming."""
 
 _LOOKED_AT = 25
+_SPREAD = 0.618
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,8 +369,8 @@ class Preview:
     input_tokens: int
 
 
-def preview(loaded: LoadedStudy) -> Preview:
-    """Read everything that a study names and render one request of every judge."""
+def preview(loaded: LoadedStudy, *, cells: int = 1) -> Preview:
+    """Read everything that a study names and render requests of every judge, of so many cells."""
     blueprint = survey(loaded)
     planned = blocks(blueprint)
     record = record_of(loaded, blueprint, planned)
@@ -316,31 +382,46 @@ def preview(loaded: LoadedStudy) -> Preview:
         judges={judge.name: judge for judge in blueprint.study.judges},
         count=record.calls,
         record=record,
+        changed=blueprint.changed,
     )
     return Preview(
         run=run,
         planned=planned,
-        examples=_examples(planned, blueprint.study.seed),
+        examples=_examples(planned, blueprint.study.seed, cells),
         input_tokens=sum(_characters(block) for block in planned) // CHARACTERS_A_TOKEN,
     )
 
 
-def _examples(planned: tuple[Block, ...], seed: int) -> tuple[tuple[PlannedCall, bytes], ...]:
-    found: dict[str, tuple[PlannedCall, bytes]] = {}
+def _examples(
+    planned: tuple[Block, ...], seed: int, count: int
+) -> tuple[tuple[PlannedCall, bytes], ...]:
+    """Return the first calls of so many cells of every judge, spread over its first block."""
+    found: dict[str, list[tuple[PlannedCall, bytes]]] = {}
     first = 0
     for block in planned:
         if block.judge.name not in found:
-            found[block.judge.name] = _first_call(
-                block, int(distinct_seeds(seed, first, first + 1)[0])
+            # A stride without a common factor visits every item, prompt and order alike.
+            stride = next(
+                n for n in numbers(int(_SPREAD * block.cells) + 1) if gcd(n, block.cells) == 1
             )
+            found[block.judge.name] = [
+                _call_of_cell(block, place * stride % block.cells, seed, first)
+                for place in range(min(count, block.cells))
+            ]
         first += block.count
-    return tuple(found.values())
+    return tuple(example for examples in found.values() for example in examples)
 
 
-def _first_call(block: Block, seed: int) -> tuple[PlannedCall, bytes]:
-    judge, item = block.judge, block.items[0]
-    prompt, order = block.prompts[0], block.orders[0]
-    text = payload(block.templates[0], item, order)
+def _call_of_cell(
+    block: Block, cell: int, study_seed: int, first: int
+) -> tuple[PlannedCall, bytes]:
+    judge = block.judge
+    rest, at_order = divmod(cell, len(block.orders))
+    at_item, at_prompt = divmod(rest, len(block.prompts))
+    item, prompt, order = block.items[at_item], block.prompts[at_prompt], block.orders[at_order]
+    ordinal = first + cell * len(block.repeats)
+    seed = int(distinct_seeds(study_seed, ordinal, ordinal + 1)[0])
+    text = payload(block.templates[at_prompt], item, order)
     body = request(judge, text, seed)
     name = call_id(
         judge, layer=block.layer.name, item=item.id, prompt=prompt, order=order, repeat=0

@@ -8,7 +8,8 @@ The frozen calls of a run, read back in schedule order without holding them.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from judgelaw.duck import one_file
+from judgelaw.duck import one_file, without_bar
 from judgelaw.errors import IntegrityError, RunError
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.items import Item, from_jsonl
@@ -63,11 +64,10 @@ class TableWriter:
         self._columns = columns
         self._connection = duckdb.connect(str(scratch / "rows.duckdb"))
         # One thread keeps the rows in sequence; the object columns hold text only.
-        # The progress bar would go to stdout, which belongs to data.
         self._connection.execute(
-            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0; "
-            "SET enable_progress_bar = false"
+            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0"
         )
+        without_bar(self._connection)
         declared = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
         self._connection.execute(f"CREATE TABLE rows ({declared})")
 
@@ -111,7 +111,8 @@ class TableWriter:
 def reading() -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a small connection for reading."""
     with duckdb.connect() as connection:
-        connection.execute("SET threads = 1; SET enable_progress_bar = false")
+        connection.execute("SET threads = 1")
+        without_bar(connection)
         yield connection
 
 
@@ -148,6 +149,7 @@ def hex_strings(digests: NDArray[np.uint8]) -> NDArray[np.object_]:
 STUDY = "study.yaml"
 MANIFEST = "manifest.parquet"
 ITEMS = "inputs/items.jsonl"
+CHANGED = "inputs/probes.jsonl"
 PROMPTS = "inputs/prompts.json"
 LABELS = "sealed/labels.parquet"
 
@@ -189,6 +191,7 @@ class FrozenRun:
         items, templates, judges: by id or name.
         count: logical calls.
         record: the whole of `manifest.json`.
+        changed: the items of probe layers as they are shown there, by layer and id.
     """
 
     path: Path
@@ -198,6 +201,7 @@ class FrozenRun:
     judges: Mapping[str, JudgeSpec]
     count: int
     record: RunRecord = field(repr=False)
+    changed: Mapping[tuple[str, str], Item] = field(default_factory=dict, repr=False)
 
     def iter_calls(
         self, after: int = -1, limit: int | None = None, judge: str | None = None
@@ -211,12 +215,28 @@ class FrozenRun:
             if left <= 0:
                 return
 
+    def item_of(self, call: PlannedCall) -> Item:
+        """Return the item of a call as it is shown in the call's layer."""
+        return self.changed.get((call.layer, call.item)) or self.items[call.item]
+
     def template_of(self, call: PlannedCall) -> Template:
         """Return the template that a call renders; all slots of a control layer render one."""
         layer = next(layer for layer in self.study.streams if layer.name == call.layer)
         if layer.role != "control":
             return self.templates[call.prompt]
         return self.templates[layer.prompt or next(iter(self.templates))]
+
+    @cached_property
+    def readers(self) -> dict[str, JudgeSpec]:
+        """The judges as their replies are read: as frozen, or by a parser adopted since."""
+        return {
+            name: JudgeSpec.model_validate(
+                {**judge.model_dump(mode="json", by_alias=True), **self.record.readings[name]}
+            )
+            if name in self.record.readings
+            else judge
+            for name, judge in self.judges.items()
+        }
 
     @property
     def blueprint(self) -> Blueprint:
@@ -226,6 +246,7 @@ class FrozenRun:
             items=tuple(self.items.values()),
             templates=tuple(self.templates.values()),
             members={name: tuple(ids) for name, ids in self.record.members.items()},
+            changed=self.changed,
         )
 
 
@@ -242,6 +263,7 @@ def open_run(run: Path | str) -> FrozenRun:
         study = Study.model_validate(record.study)
         items = {item.id: item for item in from_jsonl((run / ITEMS).read_text(encoding="utf-8"))}
         templates = from_json((run / PROMPTS).read_text(encoding="utf-8"))
+        changed = read_changed(run) if study.probes else {}
     except (OSError, ValueError, TypeError, ValidationError) as error:
         raise IntegrityError(
             f"{run}: frozen inputs cannot be read ({type(error).__name__}); restore the folder"
@@ -254,7 +276,28 @@ def open_run(run: Path | str) -> FrozenRun:
         judges={judge.name: judge for judge in study.judges},
         count=record.calls,
         record=record,
+        changed=changed,
     )
+
+
+def changed_jsonl(changed: Mapping[tuple[str, str], Item]) -> str:
+    """Write the items of probe layers, each with its layer: the texts are frozen, not the rule."""
+    lines = (
+        json.dumps({"layer": layer, **asdict(item)}, ensure_ascii=False)
+        for (layer, _), item in changed.items()
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_changed(run: Path) -> dict[tuple[str, str], Item]:
+    """Read the items of probe layers."""
+    found = {}
+    for line in (run / CHANGED).read_text(encoding="utf-8").split("\n"):
+        if line:
+            row = json.loads(line)
+            layer = row.pop("layer")
+            found[layer, row["id"]] = Item(**row)
+    return found
 
 
 def to_json(templates: tuple[Template, ...]) -> str:

@@ -11,7 +11,7 @@ is recorded as an amendment. Depth (repeats, and the prompts of a generator) gro
 import json
 import platform
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.models import Census, Generator, Study
 from judgelaw.wire import AMENDABLE
 
-FREE = ("name", "transport", "budget", "gate", "analysis")
+FREE = ("name", "transport", "budget", "gate", "analysis", "env_file")
 
 ABSENT = "(absent)"
 _SHOWN = 5
@@ -50,6 +50,7 @@ def identity(blueprint: Blueprint) -> dict[str, Any]:
             }
             for layer in study.streams
         },
+        "probes": {f"{key[0]} {key[1]}": item.sha256 for key, item in blueprint.changed.items()},
     }
 
 
@@ -159,6 +160,7 @@ class RunRecord:
         sessions: every writing of calls.
         amendments: what was changed since, in words.
         versions: of Python and the packages that froze the run.
+        readings: parsers that were adopted since, with their terminal rule, by judge.
     """
 
     study: dict[str, Any]
@@ -171,6 +173,7 @@ class RunRecord:
     sessions: tuple[Session, ...]
     amendments: tuple[dict[str, Any], ...]
     versions: dict[str, str]
+    readings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:

@@ -8,6 +8,7 @@ has bit j set. Counts are then population counts, the ranked verdicts are the bi
 is there twice shows exactly: `n`, the number of rows, differs from the bits of `presence`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -27,13 +28,33 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "item": ("item_id", "example_id", "instance_id", "question_id", "sample_id"),
     "stratum": ("stratum_id", "strata", "subset", "category"),
     "prompt": ("prompt_id", "prompt_name", "template", "template_id", "wrapper", "wrapper_id"),
-    "order": ("order_id", "answer_order", "display_order", "presentation_order"),
+    "order": (
+        "order_id",
+        "answer_order",
+        "display_order",
+        "presentation_order",
+        "candidate_order",
+        "option_order",
+        "ordering",
+        "swapped",
+        "is_swapped",
+        "flipped",
+    ),
     "repeat": ("repeat_rank", "repeat_id", "repeat_index", "repetition", "replicate"),
     "verdict": ("outcome", "parsed_verdict", "decision", "winner", "judgment", "judgement"),
     "gold": ("gold_label", "gold_verdict", "reference_verdict"),
 }
 """Names read without a mapping where the contract's own name is absent; the first column of the
 paper's released layout that differs is `repeat_rank`. Case does not matter."""
+
+FURTHER: Mapping[str, tuple[str, ...]] = {
+    "judge": ("rater", "grader", "evaluator", "annotator"),
+    "item": ("id", "example", "question", "instance", "sample", "qid", "uid", "idx"),
+    "prompt": ("variant", "prompt_variant", "prompt_version", "rubric"),
+    "repeat": ("trial", "run", "run_id", "iteration", "iter", "rep", "attempt", "try"),
+    "verdict": ("label", "choice", "preference", "preferred", "answer", "prediction", "result"),
+}
+"""Names that are taken for what every table needs, where nothing better is there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +111,8 @@ def _guess(part: str, present: Sequence[str], table: str) -> str | None:
     """Find a column by the contract's name, else by one of its aliases."""
     if part in present:
         return part
-    for names in ((part,), ALIASES[part]):
-        found = [column for column in present if column.strip().casefold() in names]
+    for names in ((part,), ALIASES[part], FURTHER.get(part, ())):
+        found = [column for column in present if folded(column) in names]
         if len(found) > 1:
             raise TableError(
                 f"{table}: {' and '.join(map(repr, found))} could each be the {part}: "
@@ -100,6 +121,11 @@ def _guess(part: str, present: Sequence[str], table: str) -> str | None:
         if found:
             return found[0]
     return None
+
+
+def folded(column: str) -> str:
+    """Return a column's name in lower case, `Item ID` and `item-id` as `item_id`."""
+    return re.sub(r"[\s.-]+", "_", column.strip().casefold())
 
 
 def _missing(missing: Sequence[str], present: Sequence[str], table: str) -> str:

@@ -23,7 +23,6 @@ from judgelaw.uncertainty.gating import (
     _Bounded,
     _decided,
     _shallow,
-    refuse_positions,
 )
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import shifted_upper, spread_of, wider
@@ -82,7 +81,6 @@ class Baseline:
         return found
 
     def _matched(self, name: str, now: VerdictTensor, before: VerdictTensor) -> "Versions":
-        refuse_positions(name, before)
         before = _renamed(now, before, self.match or {})
         known = set(before.items)
         items = [item for item in now.items if item in known]

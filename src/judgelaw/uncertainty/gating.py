@@ -6,7 +6,7 @@ at 1 - (1 - level) / m for m limits and judges together: so a judge that keeps a
 the gate by chance in 1 - level of cases at most, however many there are.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +18,7 @@ from judgelaw.estimate import COMPONENTS, Design, Weights
 from judgelaw.frames import Result
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.inference import Inference, infer
-from judgelaw.uncertainty.intervals import check_level
+from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import rate_bounds
 from judgelaw.uncertainty.sampled_prompts import Scope
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 Side = Literal["max", "min"]
+
+Shift = Callable[[str, str, float], Interval]
+"""From a judge, the name of a probe and a level to the shift of the probe."""
 
 MAXIMA = (*COMPONENTS, INVALID)
 MINIMA = ("coverage", "gold")
@@ -49,7 +52,7 @@ class Limit:
 
     def __post_init__(self) -> None:
         allowed = MAXIMA if self.side == "max" else MINIMA
-        if self.quantity not in allowed:
+        if self.quantity not in allowed and not (self.side == "max" and self.probe):
             other = "min" if self.side == "max" else "max"
             hint = f"; --{other} {self.quantity}=... is there" if self._elsewhere else ""
             raise InputError(
@@ -59,6 +62,12 @@ class Limit:
             raise InputError(
                 f"--{self.side} {self.quantity}={self.value:g}: a limit lies between 0 and 1"
             )
+
+    @property
+    def probe(self) -> str | None:
+        """The probe whose shift is limited, as in `probe.injection`; None for anything else."""
+        first, _, name = self.quantity.partition(".")
+        return name if first == "probe" and name else None
 
     @property
     def _elsewhere(self) -> bool:
@@ -170,6 +179,7 @@ def check_limits(
     coverage: Mapping[str, float] | None = None,
     strict: bool = False,
     baseline: "Baseline | None" = None,
+    shift: "Shift | None" = None,
 ) -> Gate:
     """Hold every judge against every limit, and against its baseline, by one-sided bounds.
 
@@ -183,6 +193,7 @@ def check_limits(
         coverage: share of the planned calls that are there, by judge; needed for its limit.
         strict: for new items, suppose one unseen item at the end of the range throughout.
         baseline: earlier calls that no judge may be worse than by more than a margin.
+        shift: from judge, probe and level to the shift of a probe; needed for its limits.
     """
     check_level(level)
     if not tensors:
@@ -195,11 +206,17 @@ def check_limits(
     how: dict[str, Any] = {"design": design, "order_weights": order_weights, "strict": strict}
     decisions = []
     for judge, tensor in tensors.items():
-        decisions += _judged(judge, tensor, limits, asked, (coverage or {}).get(judge), **how)
-    for version in versions:
-        decisions += version.decide(
-            asked, design=design, order_weights=order_weights, strict=strict
+        bounds = _Judge(
+            judge=judge,
+            tensor=tensor,
+            asked=asked,
+            inference=_inference(tensor, limits, **how),
+            coverage=(coverage or {}).get(judge),
+            shift=shift,
         )
+        decisions += bounds.decide(limits)
+    for version in versions:
+        decisions += version.decide(asked, **how)
     return Gate(
         verdict=overall(d.verdict for d in decisions),
         limits=tuple(decisions),
@@ -209,47 +226,10 @@ def check_limits(
     )
 
 
-def _judged(
-    judge: str,
-    tensor: VerdictTensor,
-    limits: Sequence[Limit],
-    asked: _Asked,
-    coverage: float | None,
-    **how: Any,
-) -> list[LimitDecision]:
-    """Hold one judge against every limit."""
-    refuse_positions(judge, tensor)
-    bounds = _Judge(
-        judge=judge,
-        tensor=tensor,
-        asked=asked,
-        inference=_inference(tensor, limits, **how),
-        coverage=coverage,
-    )
-    return [_decided(judge, limit, bounds.of(limit), asked) for limit in limits]
-
-
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of several limits together."""
     found = set(verdicts)
     return "fail" if "fail" in found else "inconclusive" if "inconclusive" in found else "pass"
-
-
-def refuse_positions(judge: str, tensor: VerdictTensor) -> None:
-    """Refuse verdicts that may name positions where answers were shown in several orders.
-
-    Raises:
-        InputError: A and B that nobody declared, with two orders or more. If A is the answer shown
-            first, a judge that always takes the first answer would look steady.
-    """
-    if tensor.letters:
-        raise InputError(
-            f"{judge}: the verdicts are the letters {', '.join(tensor.verdicts)}, and answers were "
-            "shown in several orders: if A means the answer shown first, no gate can be held "
-            "against them. Turn positions into candidates first (`judgelaw import --from csv`); "
-            f"where A and B name the answers themselves, say so: --verdicts "
-            f"{','.join(tensor.verdicts)}"
-        )
 
 
 def _inference(
@@ -274,11 +254,18 @@ class _Judge:
     asked: _Asked
     inference: Inference | None
     coverage: float | None
+    shift: "Shift | None" = None
+
+    def decide(self, limits: Sequence[Limit]) -> list[LimitDecision]:
+        """Hold the judge against every limit."""
+        return [_decided(self.judge, limit, self.of(limit), self.asked) for limit in limits]
 
     def of(self, limit: Limit) -> _Bounded:
         """Return the estimate and the bounds that decide a limit."""
         if limit.quantity == "coverage":
             return self._coverage()
+        if limit.probe is not None:
+            return self._probe(limit.probe)
         if limit.quantity == INVALID:
             return self._rate(_invalid(self.tensor), limit.side)
         if limit.quantity == "gold":
@@ -323,6 +310,20 @@ class _Judge:
             lower=rate_bounds(shares, p)[0],
             upper=rate_bounds(shares, q)[1],
             covers="new items like these, call sampling included",
+        )
+
+    def _probe(self, probe: str) -> _Bounded:
+        """Bound how far a probe moves the score, in either direction."""
+        if self.shift is None:
+            raise NotIdentifiedError(f"no calls of a probe {probe!r}: leave its limit out")
+        p, q = self.asked.sides("max")
+        failing, passing = (self.shift(self.judge, probe, 2 * x - 1) for x in (p, q))
+        return _Bounded(
+            estimate=abs(passing.estimate),
+            lower=max(failing.low, -failing.high),
+            upper=max(passing.high, -passing.low),
+            covers=passing.covers,
+            reason=passing.reason,
         )
 
     def _coverage(self) -> _Bounded:

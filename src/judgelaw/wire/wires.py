@@ -126,8 +126,9 @@ def frame(judge: JudgeSpec) -> Frame:
     prompt: Callable[[str], str] = str
     if wire.rendered and judge.template is not None:
         prompt = ChatRenderer(judge.template, judge.system, judge.name)
+    named = dumps({"model": judge.model})[:-1] + before
     return Frame(
-        before=dumps({"model": judge.model})[:-1] + before,
+        before=named if judge.model else "{" + before.removeprefix(","),
         after=after + listed,
         prompt=prompt,
         sends_seed=judge.seed == "sent",

@@ -230,7 +230,7 @@ class ManifestChecks:
             yield self.streams.check("streams", "evaluation and reference share no id and no seed")
 
     def _identity(self, call: PlannedCall, block: Block, place: int) -> None:
-        item = self.frozen.items.get(call.item)
+        item = self.frozen.item_of(call) if call.item in self.frozen.items else None
         named = call_id(
             block.judge,
             layer=call.layer,

@@ -211,7 +211,7 @@ class CompletionChecks:
         with ExitStack() as stack:
             self._readers = {
                 name: stack.enter_context(Reader(spec, seconds=_SECONDS))
-                for name, spec in self.frozen.judges.items()
+                for name, spec in self.frozen.readers.items()
             }
             count = self._look(advance)
         waiting = f"; {self.unread} replies wait to be read, by the next run" if self.unread else ""
@@ -249,7 +249,7 @@ class CompletionChecks:
             self.bodies.add(f"call {done.call.call_id}: its reply names another model or id")
 
     def _verdict(self, done: StoredCompletion, stored: dict[str, Verdict]) -> None:
-        spec = self.frozen.judges[done.call.judge]
+        spec = self.frozen.readers[done.call.judge]
         frozen_name = parser_name(spec)
         mine = stored.get(frozen_name)
         if not stored:

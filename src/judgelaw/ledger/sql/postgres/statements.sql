@@ -348,7 +348,8 @@ WHERE $1::text IS NULL OR c.judge = $1
 SELECT count(DISTINCT f.call)
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
-WHERE $1::text IS NULL OR c.judge = $1
+WHERE ($1::text IS NULL OR c.judge = $1)
+    AND NOT (f.kind = 'model' AND strpos($2::text, chr(30) || c.judge || chr(31) || f.detail || chr(30)) > 0)
 
 -- name: judge_calls
 SELECT
@@ -384,10 +385,28 @@ JOIN calls AS c ON c.id = a.call
 WHERE a.state IN ('failed', 'refused', 'orphaned')
 GROUP BY 1, 2
 
+-- name: unreadable
+SELECT c.judge, v.parser, substr(trim(r.text), 1, 120), count(*)
+FROM verdicts AS v
+JOIN completions AS r ON r.call = v.call
+JOIN calls AS c ON c.id = v.call
+WHERE v.reason IN ('no label', 'unknown label')
+GROUP BY 1, 2, 3
+ORDER BY 4 DESC, 3
+
+-- name: returned_models
+SELECT c.judge, j.model, r.model
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+JOIN judges AS j ON j.name = c.judge
+WHERE r.model IS NOT NULL AND j.model IS NOT NULL
+GROUP BY 1, 2, 3
+
 -- name: flag_kinds
 SELECT c.judge, f.kind, count(*)
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
+WHERE NOT (f.kind = 'model' AND strpos($1::text, chr(30) || c.judge || chr(31) || f.detail || chr(30)) > 0)
 GROUP BY 1, 2
 
 -- name: models
@@ -483,6 +502,7 @@ ORDER BY c.position
 SELECT c.call_id, f.kind, f.detail
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
+WHERE NOT (f.kind = 'model' AND strpos($1::text, chr(30) || c.judge || chr(31) || f.detail || chr(30)) > 0)
 ORDER BY c.position, f.kind COLLATE "C"
 
 -- name: loose_ends
