@@ -154,6 +154,13 @@ class _Asked:
     level: float
     fail_level: float
 
+    @classmethod
+    def for_limits(cls, m: int, *, scope: Scope, level: float) -> "_Asked":
+        """Share the error of failing among all limits."""
+        if m == 0:
+            raise InputError(_NO_LIMIT)
+        return cls(scope=scope, level=level, fail_level=1 - (1 - level) / m)
+
     def sides(self, side: Side) -> tuple[float, float]:
         """Return the levels of the lower and of the upper bound."""
         passing, failing = self.level, self.fail_level
@@ -199,20 +206,14 @@ def check_limits(
     if not tensors:
         raise InputError("no judge: a gate needs the calls of one judge or more")
     versions = () if baseline is None else baseline.beside(tensors)
-    m = len(tensors) * len(limits) + sum(len(version.margins) for version in versions)
-    if m == 0:
-        raise InputError(_NO_LIMIT)
-    asked = _Asked(scope=scope, level=level, fail_level=1 - (1 - level) / m)
+    margins = sum(len(version.margins) for version in versions)
+    asked = _Asked.for_limits(len(tensors) * len(limits) + margins, scope=scope, level=level)
     how: dict[str, Any] = {"design": design, "order_weights": order_weights, "strict": strict}
     decisions = []
     for judge, tensor in tensors.items():
+        there, found = (coverage or {}).get(judge), _inference(tensor, limits, **how)
         bounds = _Judge(
-            judge=judge,
-            tensor=tensor,
-            asked=asked,
-            inference=_inference(tensor, limits, **how),
-            coverage=(coverage or {}).get(judge),
-            shift=shift,
+            judge=judge, tensor=tensor, asked=asked, inference=found, coverage=there, shift=shift
         )
         decisions += bounds.decide(limits)
     for version in versions:
