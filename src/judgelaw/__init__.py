@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Refused as Refused,
         Reply as Reply,
     )
+    from judgelaw.labels import Validation as Validation, Watch as Watch
     from judgelaw.runs import (
         Plan as Plan,
         Run as Run,
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
         plan as plan,
         report as report,
         score as score,
+        validate as validate,
+        watch as watch,
     )
     from judgelaw.tensor import VerdictTensor as VerdictTensor
     from judgelaw.uncertainty import Gate as Gate

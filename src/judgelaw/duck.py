@@ -1,7 +1,5 @@
 """The edge to DuckDB: connections, quoting, errors turned into ours, numbers brought home.
 
-Numbers out of an Arrow stream, batch by batch.
-
 DuckDB hands out a result in pieces only through the Arrow C stream interface, and NumPy does not
 read that. Columns of numbers without nulls need five fields of one struct, which is less than
 pyarrow, a hundred megabytes that nothing else here asks for.

@@ -38,6 +38,7 @@ DRAWN = f"{HERE}::test_draws_seed_and_permutations_are_those_that_were_asked_for
 MOVED = f"{HERE}::test_draws_and_seed_move_the_bands_of_a_comparison_and_nothing_else"
 NAMED = f"{HERE}::test_fields_of_a_log_are_named_one_by_one"
 MAPPED = f"{IMPORT}::test_fields_labels_orders_and_choices_come_from_options"
+LABELS = f"{CLI}/test_labels_commands.py"
 SIZES = f"{HERE}::test_sizes_and_seeds_of_simulations_are_those_that_were_asked_for"
 PAPER = f"{HERE}::test_the_paper_shows_what_agrees_too_and_takes_a_seed"
 
@@ -49,6 +50,7 @@ READS = {
     "--incomplete": INCOMPLETE,
     "--columns": f"{CLI}/test_analyze.py::test_columns_of_other_names_are_named",
     "--verdicts": f"{CLI}/test_analyze.py::test_the_alphabet_may_be_declared",
+    "--date": f"{HERE}::test_the_date_that_is_read_is_the_one_that_was_asked_for",
     "--positions": NEWCOMER,
     "--blank": NEWCOMER,
     "--engine": "tests/unit/tables/test_engines.py::test_the_command_line_counts_with_spark",
@@ -101,6 +103,7 @@ FLAGS = {
         "--cancel-batches": f"{HERE}::test_cancelled_batches_are_not_submitted",
         "--accept-loss": f"{KILL}::test_a_lost_log_stops_the_next_run_until_somebody_accepts_it",
         "--lease": f"{HERE}::test_the_lease_reaches_the_session",
+        "--date": f"{LABELS}::test_a_study_is_asked_again_on_a_later_date",
     },
     "worker": {
         "--ledger": f"{FOLDER}::test_freeze_then_work_then_finish",
@@ -179,7 +182,11 @@ FLAGS = {
         "--json": f"{DECIDE}::test_the_json_goes_to_a_file",
     },
     "score": {
-        **dict.fromkeys(READS, f"{DECIDE}::test_flags_say_which_calls_are_read"),
+        **READS,
+        **dict.fromkeys(
+            ("--judge", "--layer", "--incomplete", "--columns", "--verdicts", "--engine"),
+            f"{DECIDE}::test_flags_say_which_calls_are_read",
+        ),
         "--design": f"{DECIDE}::test_the_design_of_a_score_widens_it",
         **dict.fromkeys(
             (
@@ -217,6 +224,31 @@ FLAGS = {
         "--junit": f"{CLI}/test_gate.py::test_junit_tells_failed_from_undecided",
         "--summary": f"{CLI}/test_gate.py::test_the_summary_is_added_to_and_escaped",
         "--json": f"{CLI}/test_gate.py::test_json_has_verdict_and_limits",
+    },
+    "validate": {
+        "--human": f"{LABELS}::test_from_file_to_sentence_in_one_command",
+        "--positive": f"{LABELS}::test_from_file_to_sentence_in_one_command",
+        "--columns": f"{LABELS}::test_from_file_to_sentence_in_one_command",
+        "--labels": f"{LABELS}::test_json_to_stdout_is_json_alone",
+        "--seed": f"{LABELS}::test_json_to_stdout_is_json_alone",
+        "--json": f"{LABELS}::test_json_to_stdout_is_json_alone",
+        "--min": f"{LABELS}::test_exit_codes_of_limits",
+        "--certify": f"{LABELS}::test_labels_that_would_show_a_target",
+        "--judge": f"{LABELS}::test_one_judge_layer_and_date_of_several",
+        "--layer": f"{LABELS}::test_one_judge_layer_and_date_of_several",
+        "--date": f"{LABELS}::test_one_judge_layer_and_date_of_several",
+        "--report": f"{LABELS}::test_pages_have_figures",
+    },
+    "watch": {
+        **dict.fromkeys(
+            ("--looks", "--positive", "--seed", "--permutations", "--columns", "--json"),
+            f"{LABELS}::test_what_a_watch_is_told",
+        ),
+        **dict.fromkeys(
+            ("--judge", "--layer", "--human"),
+            f"{LABELS}::test_a_watch_of_one_judge_and_layer_with_labels",
+        ),
+        "--report": f"{LABELS}::test_pages_have_figures",
     },
     "simulate point": {
         **SIMULATED,

@@ -145,7 +145,7 @@ def analyze(
         roles: role of each layer, where its name does not say it.
         evidence: times of calls and what a run knows of its replies, for the diagnostics.
         configurations: fields of each judge's frozen configuration, by judge.
-        integrity: checks made on the way here, with their results, for the integrity table.
+        integrity: checks made on the way here, with their results.
         progress: opens what shows how far it is.
 
     Raises:
@@ -155,17 +155,15 @@ def analyze(
         raise InputError("no calls: an analysis needs the table of one judge or more")
     everything, tensors = tensors, without_probes(tensors)
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
-    draws = draws_for(tensors.values()) if draws is None else draws
     known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold)
     with progress("analysing", _steps(tensors, shuffles)) as advance:
         request = Request(
             estimand=Estimand(design=design, order_weights=order_weights),
-            how=Resampling(draws=draws, seed=seed, level=level),
+            how=Resampling(draws=draws or draws_for(tensors.values()), seed=seed, level=level),
             permutations=shuffles,
             advance=advance,
         )
-        found = _complete(tensors, roles, request, known)
-        found = _with_probes(found, everything, seed)
+        found = _with_probes(_complete(tensors, roles, request, known), everything, seed)
     return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
 
 

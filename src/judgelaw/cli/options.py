@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+FILE = click.Path(dir_okay=False, path_type=Path)
+"""A file that a command writes."""
 
 
 def lease_option(words: str) -> Callable[[F], F]:
@@ -138,14 +140,7 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
 def _meaning_options() -> tuple[Callable[[Any], Any], ...]:
     """Return the options that say what the columns and words of a table mean."""
     return (
-        click.option(
-            "--columns",
-            multiple=True,
-            metavar="PART=NAME",
-            callback=_columns,
-            help="The table's own name of a column, as in verdict=winner; PART= leaves an "
-            "optional column out. May be repeated.",
-        ),
+        columns_option,
         click.option(
             "--verdicts",
             metavar="A,B,...",
@@ -166,7 +161,22 @@ def _meaning_options() -> tuple[Callable[[Any], Any], ...]:
             show_default=True,
             help="What a verdict that is blank becomes.",
         ),
+        click.option(
+            "--date", metavar="DATE", help="Read the calls of this date. [default: the latest]"
+        ),
     )
+
+
+def columns_option(command: F) -> F:
+    """Add the option that names the columns of a table."""
+    return click.option(
+        "--columns",
+        multiple=True,
+        metavar="PART=NAME",
+        callback=_columns,
+        help="The table's own name of a column, as in verdict=winner; PART= leaves an "
+        "optional column out. May be repeated.",
+    )(command)
 
 
 def _columns(

@@ -42,6 +42,8 @@ GROUPS = {
         "score": "Score a benchmark: how sure it is, what moves it, which systems it tells apart.",
         "compare": "Put judges side by side on matched items.",
         "gate": "Pass or fail a judge against limits, for a CI job.",
+        "validate": "Hold a judge against people's labels: what it catches, misses, and by chance.",
+        "watch": "Say whether a judge moved since the first date; an alarm for a scheduled job.",
     },
     "Tables": {
         "import": "Turn logs of other tools into a calls table, and say what it can tell.",

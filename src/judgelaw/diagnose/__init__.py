@@ -31,7 +31,7 @@ from judgelaw.diagnose.leave_one_out import (
     drivers as drivers,
     drivers_finding as drivers_finding,
 )
-from judgelaw.diagnose.probe_effects import (
+from judgelaw.diagnose.probing import (
     Changed as Changed,
     ProbeEffect as ProbeEffect,
     probe_effects as probe_effects,

@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, PAIR, Floats, count_ranked
-from judgelaw.diagnose.family import NOTICE, PROBLEM, Bundle, Test, permutation_p, rate, severity
+from judgelaw.diagnose.family import (
+    NOTICE,
+    PROBLEM,
+    Bundle,
+    Test,
+    in_blocks,
+    permutation_p,
+    rate,
+    severity,
+)
 from judgelaw.diagnose.finding import Cell, Finding, Severity
 from judgelaw.diagnose.shuffles import log_arrangements
 from judgelaw.tensor import VerdictTensor
@@ -224,11 +233,9 @@ class Overlap:
         a, b = (z[::step] for z in self.mixed)
 
         def draw(size: int) -> Floats:
-            at_once = max(1, _CODES_AT_ONCE // a.size)
-            sizes = [min(at_once, size - start) for start in range(0, size, at_once)]
             parts = [
                 (rng.permuted(np.broadcast_to(a, (k, *a.shape)), axis=-1) == b).sum(axis=(1, 2))
-                for k in sizes
+                for k in in_blocks(size, a.size, _CODES_AT_ONCE)
             ]
             return np.concatenate(parts).astype(float)
 

@@ -19,30 +19,19 @@ from judgelaw.ledger.records import (
 from judgelaw.study import PlannedCall
 from judgelaw.wire import Completion, Receipt, Verdict, same_model
 
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
+_CALL_TOTALS = ("planned", "completed", *_TOKENS, "unmetered")
+_ATTEMPT_TOTALS = ("in_flight", "failed", "orphaned", "refused", "unsent", "at_risk")
 
-class RowView(ABC):
-    """Every reading of a ledger, on top of the rows of named statements."""
+
+class LedgerView(ABC):
+    """What anybody can read from a ledger at any time. Every total is a count of rows."""
 
     def totals(self, judge: str | None = None) -> Totals:
         """Count the run, or one judge of it."""
-        planned, completed, tokens_in, tokens_out, cached, unmetered = self._one(
-            "count_calls", judge
-        )
-        in_flight, failed, orphaned, refused, unsent, at_risk = self._one("count_attempts", judge)
-        return Totals(
-            planned=planned,
-            completed=completed,
-            in_flight=in_flight,
-            failed=failed,
-            orphaned=orphaned,
-            refused=refused,
-            unsent=unsent,
-            input_tokens=tokens_in,
-            output_tokens=tokens_out,
-            cached_tokens=cached,
-            unmetered=unmetered,
-            at_risk=at_risk,
-        )
+        calls = zip(_CALL_TOTALS, self._one("count_calls", judge), strict=True)
+        attempts = zip(_ATTEMPT_TOTALS, self._one("count_attempts", judge), strict=True)
+        return Totals(**dict(calls), **dict(attempts))
 
     def manifest(self) -> str | None:
         """Return the hash of the manifest whose calls were all taken in; None before the first."""
@@ -108,22 +97,7 @@ class RowView(ABC):
 
     def attempts(self) -> Iterator[StoredAttempt]:
         """Yield every attempt in the sequence of reservation."""
-        for row in self._rows("attempts"):
-            attempt, call_id, number, session, state, reserved, sent, ended, *rest = row
-            status, kind, detail = rest
-            yield StoredAttempt(
-                attempt=attempt,
-                call_id=call_id,
-                number=number,
-                session=session,
-                state=state,
-                reserved_at=reserved,
-                sent_at=sent,
-                ended_at=ended,
-                status=status,
-                kind=kind,
-                detail=detail,
-            )
+        return map(StoredAttempt._make, self._rows("attempts"))
 
     def completions(self) -> Iterator[StoredCompletion]:
         """Yield every completed call in schedule order."""
@@ -167,20 +141,7 @@ class RowView(ABC):
 
     def batches(self) -> Iterator[StoredBatch]:
         """Yield every batch in the sequence of its preparation."""
-        for row in self._rows("batches"):
-            batch, uid, judge, state, provider_id, prepared, submitted, ended, detail, calls = row
-            yield StoredBatch(
-                batch=batch,
-                uid=uid,
-                judge=judge,
-                state=state,
-                provider_id=provider_id,
-                prepared_at=prepared,
-                submitted_at=submitted,
-                ended_at=ended,
-                detail=detail,
-                calls=calls,
-            )
+        return map(StoredBatch._make, self._rows("batches"))
 
     def flags(self) -> Iterator[tuple[str, str, str]]:
         """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
@@ -219,7 +180,7 @@ def reservation(row: Sequence[Any]) -> Reservation:
 def planned_call(row: Sequence[Any]) -> PlannedCall:
     """Make a call of the columns that the statements select, in their sequence."""
     call_id, judge, layer, item, stratum, prompt, order, repeat, seed, position, *rest = row
-    request, payload, judge_sha256, gold = rest
+    request, payload, judge_sha256, gold, date = rest
     return PlannedCall(
         call_id=call_id,
         judge=judge,
@@ -235,6 +196,7 @@ def planned_call(row: Sequence[Any]) -> PlannedCall:
         payload_sha256=payload.hex(),
         judge_sha256=judge_sha256.hex(),
         gold=gold,
+        date=date,
     )
 
 

@@ -121,6 +121,7 @@ def build(
     completions: Completions | None = None,
     configuration: Mapping[str, Any] | None = None,
     integrity: Mapping[str, Any] | None = None,
+    more: Sequence[SectionMaker] = (),
     progress: Progress = unseen,
 ) -> str:
     """Return the report as one HTML file that needs no network, no server and no JavaScript.
@@ -133,6 +134,7 @@ def build(
         completions: raw replies of the main layer, by judge and (item, prompt, order, repeat).
         configuration: what was frozen, by part (a judge, the study) and nested key.
         integrity: what was verified, in words, by check.
+        more: sections about other questions, behind those of the judges.
         progress: opens what shows how far the drawing is.
     """
     document = compose(
@@ -143,6 +145,7 @@ def build(
         completions=completions,
         frozen=configuration,
         verified=integrity,
+        more=more,
         progress=progress,
     )
     return render(document)
@@ -157,6 +160,7 @@ def compose(
     completions: Completions | None = None,
     frozen: Mapping[str, Any] | None = None,
     verified: Mapping[str, Any] | None = None,
+    more: Sequence[SectionMaker] = (),
     progress: Progress = unseen,
 ) -> Document:
     """Return everything that the report shows, as a value."""
@@ -167,6 +171,7 @@ def compose(
     parts: list[SectionMaker] = [
         *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
         *_of_judges(judges, main, settings, frozen, advice),
+        *more,
         partial(layers, source),
         partial(invalid_section, source),
         partial(drift, source),

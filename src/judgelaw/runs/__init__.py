@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         report as report,
         report_target as report_target,
     )
+    from judgelaw.runs.labelled import validate as validate
     from judgelaw.runs.package_checks import (
         is_package as is_package,
         verify_foreign as verify_foreign,
@@ -62,5 +63,6 @@ if TYPE_CHECKING:
         read_source as read_source,
         source_of as source_of,
     )
+    from judgelaw.runs.watched import watch as watch
 else:
     __getattr__, __dir__ = lazy(__name__)

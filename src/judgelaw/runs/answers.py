@@ -123,8 +123,12 @@ def report_page(
     """
     from judgelaw.page import build
     from judgelaw.runs.decisions import advise_source
+    from judgelaw.runs.labelled import label_sections
 
-    found: dict[str, Any] = {"advice": advise_source(calls)}
+    found: dict[str, Any] = {
+        "advice": advise_source(calls),
+        "more": label_sections(calls.main()),
+    }
     if calls.folder is not None:
         found |= {
             "completions": calls.folder.completions(analysis.main_layer),

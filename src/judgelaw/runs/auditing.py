@@ -127,20 +127,22 @@ def acquire_study(
     shown: Shown,
     ledger: str | None = None,
     lease_s: float = 60.0,
+    date: str | None = None,
     cancel_batches: bool = False,
     accept_loss: bool = False,
     judge: Any = None,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
-    With `ledger` the calls are shared with workers. The caller decides what open calls mean, with
+    With `ledger` the calls are shared with workers. With `date` the study is asked as the wave of
+    that date, beside the waves that are there. The caller decides what open calls mean, with
     `raise_if_open`.
     """
     if ledger is None:
         from judgelaw.acquire import acquire
 
         functions = _functions(study, judge)
-        frozen = freeze_study(study, out, shown.bar)
+        frozen = freeze_study(study, out, shown.bar, date)
         with shown.observer() as observer:
             return acquire(
                 frozen,
@@ -153,7 +155,7 @@ def acquire_study(
     from judgelaw.ledger import read_address
 
     address = read_address(ledger)
-    frozen = freeze_study(study, out, shown.bar)
+    frozen = freeze_study(study, out, shown.bar, date)
     with shown.observer() as observer:
         return acquire_shared(
             frozen,
@@ -176,22 +178,24 @@ def _functions(study: "StudyLike", judge: Any) -> "dict[str, JudgeFunction]":
 
 
 def hand_over_study(
-    study: "StudyLike", out: Path | None, ledger: str, bar: Progress
+    study: "StudyLike", out: Path | None, ledger: str, bar: Progress, date: str | None = None
 ) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
 
     address = read_address(ledger)
-    return acquire_shared(freeze_study(study, out, bar), address, ask=False)
+    return acquire_shared(freeze_study(study, out, bar, date), address, ask=False)
 
 
-def freeze_study(study: "StudyLike", out: Path | None, bar: Progress) -> "FrozenRun":
-    """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
+def freeze_study(
+    study: "StudyLike", out: Path | None, bar: Progress, date: str | None = None
+) -> "FrozenRun":
+    """Freeze a study, or the wave of a date, into its run folder: `runs/NAME` unless told."""
     from judgelaw.study import freeze, load_study
 
     loaded = load_study(study)
-    return freeze(loaded, run_folder(loaded, out), progress=bar)
+    return freeze(loaded, run_folder(loaded, out), date=date, progress=bar)
 
 
 def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:

@@ -39,7 +39,7 @@ def advise(
         gold: the right verdict of every item, where the calls name none.
         price: US dollars of a call; by default as the run declares it.
         seed: of every random stream.
-        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 2, 1))
@@ -148,7 +148,7 @@ def score(
         values: what verdicts are worth; by default right verdicts where there is gold, else wins
             of candidate 1 (a tie counts half), numbers, or passes.
         worth: the difference that is worth finding, 0.02 by default.
-        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(4, [0.6, 0.3, 0.1, 0], size=(50, 3, 1))

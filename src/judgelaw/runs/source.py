@@ -41,6 +41,7 @@ class Reading:
     positions: Sequence[str] = ()
     blank: Literal["error", "invalid", "drop"] = "error"
     engine: "Engine" = "duckdb"
+    date: str | None = None
 
 
 class Which(TypedDict, total=False):
@@ -62,6 +63,7 @@ class Which(TypedDict, total=False):
             `("A", "B")`: they become candidates by the order of each call.
         blank: what a blank verdict becomes, "invalid", or "drop" for no call.
         engine: "spark" lets Spark read a path and count.
+        date: this date only, where a table or run has several; by default the latest.
     """
 
     judge: str | Iterable[str] | None
@@ -75,6 +77,7 @@ class Which(TypedDict, total=False):
     positions: Sequence[str] | None
     blank: Literal["error", "invalid", "drop"]
     engine: "Engine"
+    date: str | None
 
 
 _OPTIONS = tuple(Which.__annotations__)
@@ -148,6 +151,7 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
         positions=reading.positions or None,
         blank=reading.blank,
         engine=reading.engine,
+        date=reading.date,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
     run = _run_folder(x)
@@ -231,10 +235,10 @@ def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Sour
     """Return tensors that are there already as a source, as far as they are asked for."""
     if not tensors:
         raise InputError("no calls: give a tensor, or a mapping of tensors by judge")
-    if reading.columns or reading.verdicts:
+    if reading.columns or reading.verdicts or reading.positions or reading.blank != "error":
         raise InputError(
-            "columns and verdicts are about reading a table, and a tensor was read already: pass "
-            "them to VerdictTensor.from_table"
+            "columns, verdicts, positions and blank are about reading a table, and a tensor was "
+            "read already: pass them to VerdictTensor.from_table"
         )
     chosen = _of_layer(tensors, reading.layer)
     there = sorted({judge for _, judge in chosen})
@@ -277,7 +281,7 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
     """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
     from judgelaw.runs.folder import RunFolder
 
-    folder = RunFolder(run)
+    folder = RunFolder(run, reading.date)
     study = folder.frozen.study
     tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
     drawn = getattr(study.prompts, "policy", None) == "generator"

@@ -7,11 +7,9 @@ from judgelaw.study.blueprint import (
     survey as survey,
 )
 from judgelaw.study.freezing import (
-    Preview as Preview,
     adopt as adopt,
     extend as extend,
     freeze as freeze,
-    preview as preview,
 )
 from judgelaw.study.items import Item as Item
 from judgelaw.study.loading import (
@@ -38,6 +36,7 @@ from judgelaw.study.models import (
     Transport as Transport,
     study_schema as study_schema,
 )
+from judgelaw.study.previewing import Preview as Preview, preview as preview
 from judgelaw.study.prompts import Template as Template, instruction_blocks as instruction_blocks
 from judgelaw.study.record import RECORD as RECORD
 from judgelaw.study.requests import (

@@ -50,6 +50,7 @@ class Block:
         prompts: what the manifest calls the prompts: template ids, or slots in a control layer.
         templates: what is rendered for each of them.
         repeats: the repeat ranks.
+        date: of the wave, None where the study is asked once.
     """
 
     judge: JudgeSpec
@@ -59,6 +60,7 @@ class Block:
     templates: tuple[Template, ...]
     orders: tuple[str, ...]
     repeats: range
+    date: str | None = None
 
     @property
     def cells(self) -> int:
@@ -215,15 +217,15 @@ def _check_reuse(
         raise loaded.error(("layers", place, "reuse", "layer"), text)
 
 
-def blocks(blueprint: Blueprint) -> tuple[Block, ...]:
-    """Return the blocks of calls, layer by layer, judge by judge."""
+def blocks(blueprint: Blueprint, date: str | None = None) -> tuple[Block, ...]:
+    """Return the blocks of calls of one wave, layer by layer, judge by judge."""
     study = blueprint.study
     shown = {
         layer.name: tuple(blueprint.item(layer.name, i) for i in blueprint.members[layer.name])
         for layer in study.streams
     }
     return tuple(
-        _block(blueprint, layer, judge, shown[layer.name])
+        replace(_block(blueprint, layer, judge, shown[layer.name]), date=date)
         for layer in study.streams
         for judge in study.judges_of(layer)
         if shown[layer.name]

@@ -1,9 +1,8 @@
-"""Freezing and extending a run, and a preview: every call is written down before it is asked."""
+"""Freezing and extending a run: every call is written down before it is asked."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import count as numbers
-from math import gcd
+from dataclasses import replace
+from datetime import date as calendar_date
 from pathlib import Path
 
 from judgelaw.errors import InputError, IntegrityError, StudyChangedError, StudyError
@@ -16,7 +15,6 @@ from judgelaw.study.manifest import (
     ITEMS,
     STUDY,
     FrozenRun,
-    PlannedCall,
     changed_jsonl,
     open_run,
 )
@@ -32,12 +30,10 @@ from judgelaw.study.record import (
     identity,
     versions,
 )
-from judgelaw.study.requests import call_id, payload
 from judgelaw.study.run_files import exclusive, recover, scratch, staged
 from judgelaw.study.schedule import (
     CAPACITY,
     counts,
-    distinct_seeds,
     namespaces,
     write_calls,
     write_prompts,
@@ -47,7 +43,6 @@ from judgelaw.wire import (
     JudgeSpec,
     RegexParser,
     parser_name,
-    request,
     sha256_hex,
 )
 from judgelaw.words import probed_by
@@ -74,6 +69,11 @@ def extend(
     with exclusive(run):
         recover(run)
         frozen = open_run(run)
+        if dates := frozen.record.dates:
+            raise InputError(
+                f"{run} is asked again on later dates, {dates[-1]} was the last, and all its waves "
+                "have one depth; start another run with --out for more repeats or prompts"
+            )
         study = _deeper(frozen, repeats, layer, prompts)
         target = _extended(frozen, study)
         added = tuple(_additions(frozen.blueprint, target))
@@ -153,22 +153,31 @@ def _additions(old: Blueprint, new: Blueprint) -> Iterator[Block]:
 
 
 def _write(
-    frozen: FrozenRun, target: Blueprint, added: tuple[Block, ...], progress: Progress
+    frozen: FrozenRun,
+    target: Blueprint,
+    added: tuple[Block, ...],
+    progress: Progress,
+    *,
+    kind: str = "extend",
+    date: str | None = None,
 ) -> None:
     record, calls = frozen.record, sum(block.count for block in added)
     if frozen.count + calls > CAPACITY:
         raise InputError(f"{frozen.count + calls} calls, seeds reach {CAPACITY}; ask for fewer")
     session = Session(
-        kind="extend",
+        kind=kind,
         calls=calls,
         depth=depth(target.study),
         seeds=namespaces(added, frozen.count),
+        date=date,
     )
+    waves = (*record.dates, date) if date is not None else (None,)
+    planned = tuple(block for wave in waves for block in blocks(target, wave))
     extended = replace(
         record,
         study=target.study.model_dump(mode="json", by_alias=True),
         prompts={template.id: template.sha256 for template in target.templates},
-        counts=counts(blocks(target), target),
+        counts=counts(planned, target),
         sessions=(*record.sessions, session),
     )
     with scratch(frozen.path) as spare, staged(frozen.path) as stage:
@@ -187,7 +196,9 @@ def _write(
         (stage / RECORD).write_bytes(extended.to_json())
 
 
-def freeze(loaded: LoadedStudy, run: Path | str, *, progress: Progress = unseen) -> FrozenRun:
+def freeze(
+    loaded: LoadedStudy, run: Path | str, *, date: str | None = None, progress: Progress = unseen
+) -> FrozenRun:
     """Write the manifest of a study into a run folder, or find that it is already there.
 
     The same study again changes nothing. A study that differs in what is frozen is refused with
@@ -197,25 +208,63 @@ def freeze(loaded: LoadedStudy, run: Path | str, *, progress: Progress = unseen)
     Args:
         loaded: the study.
         run: the run folder; it is made where it is missing.
+        date: ask everything as a wave of this date, YYYY-MM-DD; one that is there is not added
+            again.
         progress: opens what shows how far it is.
     """
     run = Path(run)
     blueprint = survey(loaded)
+    if date is not None:
+        check_date(date)
     with exclusive(run):
         recover(run)
         if (run / RECORD).exists():
             _resume(loaded, blueprint, run)
+            if date is not None:
+                _add_wave(open_run(run), date, progress)
         elif (run / "ledger.sqlite").exists():
             raise IntegrityError(
                 f"{run}: a ledger without a manifest; restore {RECORD} or use another folder"
             )
         else:
-            _freeze_new(loaded, blueprint, run, progress)
+            _freeze_new(loaded, blueprint, run, date, progress)
     return open_run(run)
 
 
-def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, progress: Progress) -> None:
-    planned = blocks(blueprint)
+def check_date(date: str) -> None:
+    """Refuse what is no date."""
+    try:
+        known = calendar_date.fromisoformat(date).isoformat()
+    except ValueError:
+        known = ""
+    if known != date:
+        raise InputError(f"--date {date}: no date; write it as YYYY-MM-DD, such as 2026-11-16")
+
+
+def _add_wave(frozen: FrozenRun, date: str, progress: Progress) -> None:
+    """Append the wave of a date, unless it is there: the same calls under names of their own."""
+    dates = frozen.record.dates
+    if date in dates:
+        return
+    if not dates:
+        raise InputError(
+            f"{frozen.path}: its calls have no date, so nobody could tell {date} from them; start "
+            "a dated run in another folder, --date from the first wave on and --out"
+        )
+    if date < dates[-1]:
+        raise InputError(
+            f"--date {date}: the last wave of {frozen.path} is of {dates[-1]}, and waves go "
+            "forward in time; give a later date"
+        )
+    _write(
+        frozen, frozen.blueprint, blocks(frozen.blueprint, date), progress, kind="wave", date=date
+    )
+
+
+def _freeze_new(
+    loaded: LoadedStudy, blueprint: Blueprint, run: Path, date: str | None, progress: Progress
+) -> None:
+    planned = blocks(blueprint, date)
     record = record_of(loaded, blueprint, planned)
     with scratch(run) as spare, staged(run) as stage:
         (stage / "inputs").mkdir()
@@ -234,7 +283,13 @@ def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block
     study, calls = blueprint.study, sum(block.count for block in planned)
     if calls > CAPACITY:
         raise StudyError(f"{loaded.path}: {calls} calls, seeds reach {CAPACITY}; plan fewer")
-    session = Session(kind="freeze", calls=calls, depth=depth(study), seeds=namespaces(planned, 0))
+    session = Session(
+        kind="freeze",
+        calls=calls,
+        depth=depth(study),
+        seeds=namespaces(planned, 0),
+        date=planned[0].date if planned else None,
+    )
     return RunRecord(
         study=study.model_dump(mode="json", by_alias=True),
         source_sha256=sha256_hex(loaded.source),
@@ -343,116 +398,3 @@ def _amend(
             amendments=(*record.amendments, {"study": name, "changes": changed}),
         )
         (stage / RECORD).write_bytes(amended.to_json())
-
-
-CHARACTERS_A_TOKEN = 4
-"""A rule of thumb for English text, good enough to see a budget coming."""
-
-_LOOKED_AT = 25
-_SPREAD = 0.618
-
-
-@dataclass(frozen=True, kw_only=True)
-class Preview:
-    """A study as it would be frozen.
-
-    Attributes:
-        run: what freezing would give; its folder holds nothing.
-        planned: the blocks of calls.
-        examples: the first call of every judge, with its request.
-        input_tokens: about how many tokens all requests hold, from a few items of every block.
-    """
-
-    run: FrozenRun
-    planned: tuple[Block, ...]
-    examples: tuple[tuple[PlannedCall, bytes], ...]
-    input_tokens: int
-
-
-def preview(loaded: LoadedStudy, *, cells: int = 1) -> Preview:
-    """Read everything that a study names and render requests of every judge, of so many cells."""
-    blueprint = survey(loaded)
-    planned = blocks(blueprint)
-    record = record_of(loaded, blueprint, planned)
-    run = FrozenRun(
-        path=loaded.folder,
-        study=blueprint.study,
-        items={item.id: item for item in blueprint.items},
-        templates={template.id: template for template in blueprint.templates},
-        judges={judge.name: judge for judge in blueprint.study.judges},
-        count=record.calls,
-        record=record,
-        changed=blueprint.changed,
-    )
-    return Preview(
-        run=run,
-        planned=planned,
-        examples=_examples(planned, blueprint.study.seed, cells),
-        input_tokens=sum(_characters(block) for block in planned) // CHARACTERS_A_TOKEN,
-    )
-
-
-def _examples(
-    planned: tuple[Block, ...], seed: int, count: int
-) -> tuple[tuple[PlannedCall, bytes], ...]:
-    """Return the first calls of so many cells of every judge, spread over its first block."""
-    found: dict[str, list[tuple[PlannedCall, bytes]]] = {}
-    first = 0
-    for block in planned:
-        if block.judge.name not in found:
-            # A stride without a common factor visits every item, prompt and order alike.
-            stride = next(
-                n for n in numbers(int(_SPREAD * block.cells) + 1) if gcd(n, block.cells) == 1
-            )
-            found[block.judge.name] = [
-                _call_of_cell(block, place * stride % block.cells, seed, first)
-                for place in range(min(count, block.cells))
-            ]
-        first += block.count
-    return tuple(example for examples in found.values() for example in examples)
-
-
-def _call_of_cell(
-    block: Block, cell: int, study_seed: int, first: int
-) -> tuple[PlannedCall, bytes]:
-    judge = block.judge
-    rest, at_order = divmod(cell, len(block.orders))
-    at_item, at_prompt = divmod(rest, len(block.prompts))
-    item, prompt, order = block.items[at_item], block.prompts[at_prompt], block.orders[at_order]
-    ordinal = first + cell * len(block.repeats)
-    seed = int(distinct_seeds(study_seed, ordinal, ordinal + 1)[0])
-    text = payload(block.templates[at_prompt], item, order)
-    body = request(judge, text, seed)
-    name = call_id(
-        judge, layer=block.layer.name, item=item.id, prompt=prompt, order=order, repeat=0
-    )
-    call = PlannedCall(
-        call_id=name,
-        judge=judge.name,
-        layer=block.layer.name,
-        item=item.id,
-        stratum=item.stratum,
-        prompt=prompt,
-        order=order,
-        repeat=0,
-        seed=None if judge.seed == "none" else seed,
-        position=0,
-        request_sha256=sha256_hex(body),
-        payload_sha256=sha256_hex(text),
-        judge_sha256=judge.fingerprint,
-        gold=item.gold,
-    )
-    return call, body
-
-
-def _characters(block: Block) -> int:
-    """Estimate the characters of all payloads of a block from a few evenly spaced items."""
-    step = max(1, len(block.items) // _LOOKED_AT)
-    looked_at = block.items[::step]
-    total = sum(
-        len(payload(template, item, order))
-        for item in looked_at
-        for template in block.templates
-        for order in block.orders
-    )
-    return total * len(block.repeats) * len(block.items) // len(looked_at)

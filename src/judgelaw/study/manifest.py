@@ -47,13 +47,14 @@ COLUMNS = {
     "judge_sha256": "VARCHAR",
     "gold": "VARCHAR",
 }
+DATED = {**COLUMNS, "date": "VARCHAR"}
+"""The columns of a run that is asked again on later dates."""
 NO_SEED = 0
 """Stands for an absent seed in a block; no call has this seed."""
 
 PAGE = 20_480
 
 _FORMAT = f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {PAGE})"
-_QUOTED = ", ".join(f'"{name}"' for name in COLUMNS)
 
 
 class TableWriter:
@@ -94,7 +95,7 @@ class TableWriter:
 
     def add_file(self, path: Path) -> None:
         """Append the rows of a file as they are."""
-        chosen = ", ".join(f'"{name}"' for name in self._columns)
+        chosen = _selected(self._connection, path, self._columns)
         self._connection.execute(
             f"INSERT INTO rows SELECT {chosen} FROM {one_file(path)}"  # noqa: S608 - column names are ours
         )
@@ -105,6 +106,16 @@ class TableWriter:
         order = f' ORDER BY "{sort}"' if sort else ""
         query = f"COPY (SELECT * FROM rows{order}) TO $path {_FORMAT}"  # noqa: S608 - the column name is ours
         self._connection.execute(query, {"path": str(path)})
+
+
+def _selected(connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, str]) -> str:
+    """Write the columns for a query; those that a file does not have are empty."""
+    scan = f"SELECT * FROM {one_file(path)} LIMIT 0"  # noqa: S608 - the path is quoted
+    there = {column[0] for column in connection.execute(scan).description or ()}
+    return ", ".join(
+        f'"{name}"' if name in there else f'NULL::{kind} AS "{name}"'
+        for name, kind in columns.items()
+    )
 
 
 @contextmanager
@@ -119,11 +130,11 @@ def reading() -> Iterator[duckdb.DuckDBPyConnection]:
 def pages(path: Path, *, after: int, judge: str | None = None) -> Iterator[list[tuple[Any, ...]]]:
     """Yield rows behind a position, in sequence, one row group at a time."""
     condition = "" if judge is None else " AND judge = $judge"
-    query = (
-        f"SELECT {_QUOTED} FROM {one_file(path)} "  # noqa: S608 - column names are ours
-        f"WHERE position > $after AND position <= $until{condition} ORDER BY position"
-    )
     with reading() as connection:
+        query = (
+            f"SELECT {_selected(connection, path, DATED)} FROM {one_file(path)} "  # noqa: S608 - column names are ours
+            f"WHERE position > $after AND position <= $until{condition} ORDER BY position"
+        )
         last = connection.execute(
             f"SELECT max(position) FROM {one_file(path)}"  # noqa: S608 - the path is quoted
         ).fetchall()[0][0]
@@ -176,6 +187,7 @@ class PlannedCall:
     payload_sha256: str
     judge_sha256: str
     gold: str | None
+    date: str | None = None
 
 
 _FIELDS = tuple(PlannedCall.__dataclass_fields__)

@@ -130,19 +130,21 @@ _PACKAGES = ("judgelaw", "duckdb", "jinja2", "numpy", "pydantic")
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """One writing of calls: the first freeze, or an extension.
+    """One writing of calls: the first freeze, an extension, or the wave of a later date.
 
     Attributes:
-        kind: `freeze` or `extend`.
+        kind: `freeze`, `extend` or `wave`.
         calls: how many it added.
         depth: repeats by layer, and prompts of a generator, from then on.
         seeds: the range of seed ordinals of each judge and layer: its namespace.
+        date: of the wave; None where the study is asked once.
     """
 
     kind: str
     calls: int
     depth: dict[str, Any]
     seeds: tuple[dict[str, Any], ...]
+    date: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,9 +182,18 @@ class RunRecord:
         """Logical calls of all sessions."""
         return sum(session.calls for session in self.sessions)
 
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """The dates of all waves, the earliest first; none where the study is asked once."""
+        return tuple(session.date for session in self.sessions if session.date is not None)
+
     def to_json(self) -> bytes:
-        """Write the record."""
-        text = json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, indent=1)
+        """Write the record; sessions without a date do not mention it."""
+        values = asdict(self)
+        for session in values["sessions"]:
+            if session["date"] is None:
+                del session["date"]
+        text = json.dumps({"schema": SCHEMA, **values}, ensure_ascii=False, indent=1)
         return (text + "\n").encode()
 
 

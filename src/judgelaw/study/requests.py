@@ -97,12 +97,24 @@ class Digests:
 
 
 def call_id(
-    judge: JudgeSpec, *, layer: str, item: str, prompt: str, order: str, repeat: int
+    judge: JudgeSpec,
+    *,
+    layer: str,
+    item: str,
+    prompt: str,
+    order: str,
+    repeat: int,
+    date: str | None = None,
 ) -> str:
     """Name a call by what it is: 32 hexadecimal digits of a SHA-256."""
-    digest = _identity(judge.fingerprint, layer, item, prompt, order)
+    digest = _identity(judge.fingerprint, layer, item, prompt, order, *_dated(date))
     digest.update(b"%d" % repeat)
     return digest.digest()[:ID_BYTES].hex()
+
+
+def _dated(date: str | None) -> tuple[str, ...]:
+    """Return what a date adds to the name of a call: nothing where there is none."""
+    return () if date is None else (date,)
 
 
 def _identity(*parts: str) -> "hashlib._Hash":
@@ -156,7 +168,7 @@ def _digest_item(
                 rendered[key] = _render(template, item, order, shape)
             shown, head = rendered[key]
             payloads += shown
-            cell = _identity(judge, layer, item.id, prompt, order)
+            cell = _identity(judge, layer, item.id, prompt, order, *_dated(block.date))
             for rank in ranks:
                 name = cell.copy()
                 name.update(rank)

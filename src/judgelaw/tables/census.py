@@ -1,6 +1,7 @@
 """The first look at a table: who judged, in which alphabet, and what is wrong with it."""
 
 # ruff: noqa: S608 - names and literals in the SQL below are our own, or quoted by `duck`
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -357,6 +358,26 @@ def _unknown(table: str, part: str, value: str, known: Iterable[str | None]) -> 
 
 
 _KEYS = ("layer", "judge", "item", "prompt", "order")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(\D.*)?")
+
+
+def choose_date(calls: Calls, there: Iterable[str | None], asked: str | None) -> str | None:
+    """Pick the date that the caller named, else the latest; rows without one come before all."""
+    known = sorted({date or "" for date in there})
+    if asked is not None and asked not in known:
+        named = [date for date in known if date]
+        raise TableError(_unknown(calls.table, "date", asked, named))
+    if asked is None and len(known) > 1:
+        for date in known:
+            if date and not _DATE.fullmatch(date):
+                place = place_of(calls, {"date": date})
+                raise TableError(
+                    f"{place}: {date!r} is no date, so nobody knows which is the latest: write "
+                    "dates as YYYY-MM-DD, or name one, date=... (--date)"
+                )
+    return (known[-1] if asked is None else asked) or None
+
+
 _NAMED_AT_MOST = 3
 _ROWS_OF_A_CELL = 100_000
 _SPARSE = 8

@@ -20,6 +20,7 @@ from judgelaw.tables.census import (
     Census,
     check_cells,
     check_given,
+    choose_date,
     choose_judges,
     choose_pair,
     take_census,
@@ -190,6 +191,7 @@ def read_tensor(
     blank: Blank = "error",
     incomplete: Literal["error", "drop"] = "error",
     engine: Engine = "duckdb",
+    date: str | None = None,
 ) -> VerdictTensor:
     """Read the calls of one judge and layer.
 
@@ -209,6 +211,7 @@ def read_tensor(
         blank: what a blank verdict becomes: `"invalid"`, or `"drop"` for no call.
         incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
         engine: `"spark"` lets Spark read a path and count; only the counts come home.
+        date: the date to read, where the table has such a column; by default the latest.
 
     Raises:
         TableError: the table breaks the contract; the message names the row and the remedy.
@@ -217,7 +220,7 @@ def read_tensor(
     """
     _check_arguments(repeats, incomplete)
     meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
-    with _opened(source, columns, meaning, engine) as (con, calls, census):
+    with _opened(source, columns, meaning, engine, date) as (con, calls, census):
         pair = choose_pair(census, judge, layer)
         tensor = _read(con, calls, census, [pair], repeats=repeats, meaning=meaning)[pair]
     return tensor.complete(incomplete)
@@ -234,6 +237,7 @@ def read_tensors(
     incomplete: Literal["error", "drop"] = "error",
     judges: Iterable[str] | None = None,
     engine: Engine = "duckdb",
+    date: str | None = None,
 ) -> dict[Pair, VerdictTensor]:
     """Read every judge and layer of a table, or those of the named judges, by (layer, judge).
 
@@ -242,7 +246,7 @@ def read_tensors(
     """
     _check_arguments(repeats, incomplete)
     meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
-    with _opened(source, columns, meaning, engine) as (con, calls, census):
+    with _opened(source, columns, meaning, engine, date) as (con, calls, census):
         pairs = choose_judges(census, judges)
         tensors = _read(con, calls, census, pairs, repeats=repeats, meaning=meaning)
     return {pair: tensor.complete(incomplete) for pair, tensor in tensors.items()}
@@ -274,6 +278,7 @@ def _opened(
     columns: Mapping[str, str | None] | None,
     meaning: Meaning,
     engine: Engine,
+    date: str | None,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls, Census]]:
     given, positions = meaning.checked()
     with (
@@ -285,10 +290,20 @@ def _opened(
             calls: Calls = jobs.enter_context(spark_calls(source, columns))
         else:
             calls = open_calls(con, source, columns, folder=Path(folder))
+        calls = _of_date(calls, date)
         calls, notes = without_blanks(calls, meaning.blank)
         census = take_census(calls, given, positions)
         alphabet = replace(census.alphabet, notes=(*census.alphabet.notes, *notes))
         yield con, calls, replace(census, alphabet=alphabet)
+
+
+def _of_date(calls: Calls, date: str | None) -> Calls:
+    """Keep the calls of one date, the latest unless told, where a table has dates."""
+    if not calls.layout.has("date"):
+        if date is not None:
+            raise TableError(f"{calls.table} has no column 'date': leave date out")
+        return calls
+    return calls.of_date(choose_date(calls, calls.dates(), date))
 
 
 def _read(

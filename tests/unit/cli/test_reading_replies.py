@@ -7,9 +7,11 @@ import pytest
 from judgelaw.acquire import acquire
 from judgelaw.acquire.verify import verify
 from judgelaw.cli import main
+from judgelaw.errors import StudyError
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 from judgelaw.runs import Run, audit_study
 from judgelaw.study import freeze, load_study, open_run
+from judgelaw.wire import parser_name
 from servers.study import frozen_study, write_study
 
 JUDGE = {"name": "fn", "provider": "python", "seed": "sent"}
@@ -121,3 +123,30 @@ def test_one_grammar_reads_alike_in_a_study_and_in_another_reading(judgelaw, tmp
     judgelaw("reparse", run, "--parser", rule, "--adopt")
     there = Run(run).tensors()["audit", "fn"].counts
     assert (Run(audited.run).tensors()["audit", "fn"].counts == there).all()
+
+
+def test_labels_that_are_one_without_case_and_marks_are_refused_with_their_line(tmp_path):
+    parser = {"regex": "(.+)", "labels": {"a": "A", "[A]": "B"}}
+    study = write_study(tmp_path, [{**JUDGE, "parser": parser}])
+    with pytest.raises(StudyError, match=r"study.yaml:\d+: .*are one label where case and marks"):
+        load_study(study)
+    strict = write_study(tmp_path, [{**JUDGE, "parser": {**parser, "strict": True}}])
+    assert load_study(strict).study.judges[0].parser.strict
+
+
+def test_a_run_that_was_frozen_before_labels_were_forgiven_goes_on_to_the_letter(tmp_path):
+    """Its record knows of no `strict`: the same study resumes it, and reads as it did."""
+    judge = {**JUDGE, "parser": {"regex": r"verdict is (\w)"}}
+    study = write_study(tmp_path, [judge])
+    strict = {**JUDGE, "parser": {"regex": r"verdict is (\w)", "strict": True}}
+    frozen = freeze(load_study(write_study(tmp_path, [strict])), tmp_path / "run")
+    name = parser_name(frozen.judges["fn"])
+    record = json.loads((frozen.path / "manifest.json").read_text())
+    del record["study"]["judges"][0]["parser"]["strict"]
+    (frozen.path / "manifest.json").write_text(json.dumps(record))
+    again = freeze(load_study(write_study(tmp_path, [judge])), frozen.path)
+    assert study.exists()
+    assert again.judges["fn"].parser.strict
+    assert parser_name(again.judges["fn"]) == name
+    acquire(again, functions={"fn": lambda _: "verdict is a"}).raise_if_open()
+    assert Run(frozen.path).status.invalid == 16, "a is not A, to the letter"

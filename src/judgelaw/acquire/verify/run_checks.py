@@ -19,6 +19,7 @@ from judgelaw.acquire.outputs import (
     calls_row,
     results,
     timing_rows,
+    with_date,
 )
 from judgelaw.acquire.verify.frozen_checks import (
     Check,
@@ -146,12 +147,12 @@ def _awaits_session(frozen: FrozenRun, view: SqliteView) -> bool:
     """Whether calls may be missing from the ledger's end: the next session takes them in.
 
     The ledger names the manifest that it took in last: none where that was cut short, another one
-    where `extend` added calls since.
+    where `extend` or a wave of a later date added calls since.
     """
     taken_in = view.manifest()
     if taken_in is None:
         return True
-    extended = frozen.record.sessions[-1].kind == "extend"
+    extended = frozen.record.sessions[-1].kind != "freeze"
     return extended and taken_in != file_sha256(frozen.path / MANIFEST)
 
 
@@ -304,8 +305,9 @@ _FETCH = 10_000
 def check_tables(frozen: FrozenRun, view: LedgerView) -> Iterator[Check]:
     """Derive both tables again and compare every row."""
     calls = map(calls_row, results(frozen, view))
-    yield _same(frozen.path / CALLS, CALLS_COLUMNS, calls, "calls")
-    yield _same(frozen.path / TIMING, TIMING_COLUMNS, timing_rows(frozen, view), "timing")
+    timing = timing_rows(frozen, view)
+    yield _same(frozen.path / CALLS, with_date(CALLS_COLUMNS, frozen), calls, "calls")
+    yield _same(frozen.path / TIMING, with_date(TIMING_COLUMNS, frozen), timing, "timing")
 
 
 def _same(

@@ -101,13 +101,14 @@ CREATE TEMPORARY TABLE incoming (
     position       bigint,
     request_sha256 bytea,
     payload_sha256 bytea,
-    gold           text
+    gold           text,
+    date           text
 ) ON COMMIT DROP
 
 -- name: copy_calls
 COPY incoming (
     call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
-    request_sha256, payload_sha256, gold
+    request_sha256, payload_sha256, gold, date
 ) FROM STDIN (FORMAT BINARY)
 
 -- name: foreign_calls
@@ -116,20 +117,20 @@ FROM incoming AS i
 JOIN calls AS c ON c.call_id = i.call_id OR (c.judge = i.judge AND c.position = i.position)
 WHERE (
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, c.gold, c.date
 ) IS DISTINCT FROM (
     i.call_id, i.judge, i.layer, i.item, i.stratum, i.prompt, i."order", i.repeat, i.seed,
-    i.position, i.request_sha256, i.payload_sha256, i.gold
+    i.position, i.request_sha256, i.payload_sha256, i.gold, i.date
 )
 
 -- name: add_calls
 INSERT INTO calls (
     call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
-    request_sha256, payload_sha256, gold
+    request_sha256, payload_sha256, gold, date
 )
 SELECT
     i.call_id, i.judge, i.layer, i.item, i.stratum, i.prompt, i."order", i.repeat, i.seed,
-    i.position, i.request_sha256, i.payload_sha256, i.gold
+    i.position, i.request_sha256, i.payload_sha256, i.gold, i.date
 FROM incoming AS i
 ORDER BY i.position
 ON CONFLICT (call_id) DO NOTHING
@@ -257,7 +258,7 @@ started AS (
 SELECT
     s.id, s.number,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM started AS s
 JOIN calls AS c ON c.id = s.call
 JOIN judges AS j ON j.name = c.judge
@@ -432,7 +433,7 @@ ORDER BY c.judge COLLATE "C", v.parser COLLATE "C", v.verdict COLLATE "C", v.rea
 -- name: calls
 SELECT
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM calls AS c
 JOIN judges AS j ON j.name = c.judge
 ORDER BY c.position, c.call_id COLLATE "C"
@@ -453,7 +454,7 @@ SELECT
     r.content_filtered, r.input_tokens, r.output_tokens, r.cached_tokens, r.model, r.fingerprint,
     r.response_id, r.echoed_seed, r.replayed,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM completions AS r
 JOIN calls AS c ON c.id = r.call
 JOIN judges AS j ON j.name = c.judge
@@ -462,7 +463,7 @@ ORDER BY c.judge COLLATE "C", c.position
 -- name: replies
 SELECT
     c.call_id, c.layer, c.judge, c.item, c.prompt, c."order", c.repeat, c.seed, r.response_id,
-    r.text, r.refusal, r.content_filtered
+    r.text, r.refusal, r.content_filtered, c.date
 FROM completions AS r
 JOIN calls AS c ON c.id = r.call
 WHERE $1::text IS NULL OR c.layer = $1
@@ -481,14 +482,14 @@ SELECT
     (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
     r.sent_at, r.ended_at, r.finish_reason, r.input_tokens, r.output_tokens, r.cached_tokens,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM verdicts AS v
 JOIN completions AS r ON r.call = v.call
 JOIN calls AS c ON c.id = v.call
 JOIN judges AS j ON j.name = c.judge
 ORDER BY
-    c.judge COLLATE "C", c.layer COLLATE "C", c.item COLLATE "C", c."order" COLLATE "C", c.repeat,
-    c.prompt COLLATE "C", v.parser COLLATE "C"
+    c.judge COLLATE "C", c.layer COLLATE "C", c.date COLLATE "C" NULLS FIRST, c.item COLLATE "C",
+    c."order" COLLATE "C", c.repeat, c.prompt COLLATE "C", v.parser COLLATE "C"
 
 -- name: unjudged
 SELECT c.call_id, c."order", r.text, r.finish_reason, r.refusal, r.content_filtered
@@ -617,7 +618,7 @@ RETURNING b.id, b.uid, b.provider_id, b.submitted_at
 SELECT
     a.id, a.number,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM attempts AS a
 JOIN calls AS c ON c.id = a.call
 JOIN judges AS j ON j.name = c.judge

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from judgelaw.diagnose.probe_effects import changes, shifts
+from judgelaw.diagnose.paired_calls import changes, shifts
 from support.enumeration import expectation, fractions, outcomes
 
 SCORES = fractions([1, 0, "1/2"])

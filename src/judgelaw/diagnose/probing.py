@@ -12,20 +12,27 @@ about the answer as it was, cell by cell (item x prompt x order):
 Both are unbiased: E change = |P_0 - P_1|^2 / 2, zero where the laws are the same. Score: 1 for the
 changed candidate, 1/2 for a tie, 0 otherwise; the score itself for a scale.
 
-The test shuffles calls within each cell between "as it was" and "changed". If the change does
-nothing they are exchangeable, so the test is exact, whatever the dice. Two statistics are tested
-for each probe, |mean shift| and mean change, and all of a judge together by Holm.
+Two statistics are tested for each probe, |mean shift| and mean change, and all of a judge together
+by Holm.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.diagnose.family import holm, permutation_ps
+from judgelaw.diagnose.family import holm
+from judgelaw.diagnose.paired_calls import (
+    Counts,
+    Pair,
+    changes,
+    mean_scores,
+    p_values,
+    shifts,
+    sides_of_items,
+)
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
@@ -43,8 +50,6 @@ LEVEL = 0.05
 DRAWS = 999
 _POWER = 1.96 + 0.84
 """Times the standard error: a shift of this size is found four times in five."""
-_CHUNK = 1 << 22
-"""Calls shuffled at a time: 32 MB."""
 _LISTED = 5
 _REPEATS = 2
 
@@ -54,8 +59,6 @@ _NO_SIDE = no_interval(
     covers="nothing",
     reason="no verdict is known to favour the changed answer, so a shift has no direction",
 )
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -142,7 +145,7 @@ def probe_effects(
         for name, sides in probes.items()
     }
     tests = {
-        name: _p_values(sides, draws, stream(seed, "probe", name)) for name, sides in pairs.items()
+        name: p_values(sides, draws, stream(seed, "probe", name)) for name, sides in pairs.items()
     }
     together = iter(holm([p for ps in tests.values() for p in ps]))
     return tuple(
@@ -151,18 +154,7 @@ def probe_effects(
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Pair:
-    """Counts (items, cells, verdicts) without and with the change; cells are prompts x orders."""
-
-    items: tuple[str, ...]
-    before: Counts
-    after: Counts
-    scores: Floats
-    shape: tuple[int, int]
-
-
-def _pair(baseline: VerdictTensor, changed: Changed, probe: str) -> _Pair:
+def _pair(baseline: VerdictTensor, changed: Changed, probe: str) -> Pair:
     calls = changed.calls
     for axis in ("prompts", "orders", "verdicts"):
         ours, theirs = getattr(baseline, axis), getattr(calls, axis)
@@ -179,7 +171,7 @@ def _pair(baseline: VerdictTensor, changed: Changed, probe: str) -> _Pair:
                 f"{words}: a cell holds one call, so dice and change cannot be told apart; "
                 "acquire two repeats or more"
             )
-    return _Pair(
+    return Pair(
         items=calls.items,
         before=base.counts.reshape(N, K * O, C),
         after=calls.counts.reshape(N, K * O, C),
@@ -188,135 +180,7 @@ def _pair(baseline: VerdictTensor, changed: Changed, probe: str) -> _Pair:
     )
 
 
-def shifts(before: Counts, after: Counts, scores: Floats) -> Floats:
-    """Return the shift of every cell, (..., cells)."""
-    return _means(after, scores) - _means(before, scores)
-
-
-def changes(before: Counts, after: Counts) -> Floats:
-    """Return the change of law of every cell, (..., cells): distinct calls only."""
-    laws = [n / n.sum(axis=-1, keepdims=True) for n in (before, after)]
-    agreements = [_agreement(n) for n in (before, after)]
-    return np.asarray(sum(agreements) / 2 - (laws[0] * laws[1]).sum(axis=-1))
-
-
-def _agreement(n: Counts) -> Floats:
-    R = n.sum(axis=-1)
-    return np.asarray((n * (n - 1)).sum(axis=-1) / (R * (R - 1)))
-
-
-def _means(n: Counts, scores: Floats) -> Floats:
-    return np.asarray((n @ scores) / n.sum(axis=-1))
-
-
-def _p_values(pairs: Sequence[_Pair], draws: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Return p values of |mean shift| and of mean change.
-
-    Calls are shuffled within cells between the baseline and each changed side; a call of the
-    baseline serves every side, so the sides are shuffled together with it.
-    """
-    groups = _groups(pairs)
-    if not groups:  # every cell is unanimous, so no shuffle could tell anything
-        return 1.0, 1.0
-    observed = _statistics(groups, [group.codes[None] for group in groups])[0]
-    at_once = max(1, _CHUNK // max(1, sum(group.codes.size for group in groups)))
-
-    def draw(size: int, wanted: Sequence[int]) -> list[Floats]:
-        parts = [
-            _statistics(
-                groups, [group.shuffled(rng, min(at_once, size - done)) for group in groups]
-            )
-            for done in range(0, size, at_once)
-        ]
-        return [np.concatenate([part[:, i] for part in parts]) for i in wanted]
-
-    shift, change = permutation_ps(observed.tolist(), draw, draws)
-    return shift, change
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Group:
-    """Cells with the same numbers of calls: verdict codes (cells, calls), baseline first.
-
-    Attributes:
-        codes: of all calls of a cell.
-        ends: where the calls of the baseline and of each side end.
-        weight: of a cell and side in the mean over items.
-        scores: by side, of each verdict.
-    """
-
-    codes: NDArray[np.int8]
-    ends: tuple[int, ...]
-    weight: float
-    scores: tuple[Floats, ...]
-
-    def shuffled(self, rng: np.random.Generator, draws: int) -> NDArray[np.int8]:
-        """Return codes of independent shuffles within every cell, (draws, cells, calls)."""
-        return rng.permuted(np.broadcast_to(self.codes, (draws, *self.codes.shape)), axis=-1)
-
-
-def _groups(pairs: Sequence[_Pair]) -> list[_Group]:
-    """Lay out the cells of all items by the numbers of calls that they hold."""
-    items = _sides_of_items(pairs)
-    places: dict[tuple[int, ...], list[list[int]]] = {}
-    for members in items.values():
-        sides = tuple(side for side, _ in members)
-        places.setdefault(sides, []).append([at for _, at in members])
-    return [
-        group
-        for sides, rows in places.items()
-        for group in _by_depth(pairs, sides, np.array(rows), len(items))
-    ]
-
-
-def _by_depth(
-    pairs: Sequence[_Pair], sides: tuple[int, ...], at: NDArray[np.intp], items: int
-) -> Iterator[_Group]:
-    """Yield the groups of items whose answers were changed on the same sides."""
-    counts = [pairs[sides[0]].before[at[:, 0]]]
-    counts += [pairs[side].after[at[:, j]] for j, side in enumerate(sides)]
-    cells, C = counts[0].shape[1:]
-    together = np.stack(counts, axis=2).reshape(-1, len(counts), C)
-    depths = together.sum(axis=-1)
-    # Where all calls agree, no shuffle changes anything, and shift and change are zero.
-    mixed = (together.sum(axis=1) > 0).sum(axis=-1) > 1
-    for depth in np.unique(depths[mixed], axis=0):
-        chosen = together[mixed & (depths == depth).all(axis=1)]
-        verdicts = np.tile(np.arange(C, dtype=np.int8), len(chosen) * len(counts))
-        yield _Group(
-            codes=np.repeat(verdicts, chosen.ravel()).reshape(len(chosen), -1),
-            ends=tuple(np.cumsum(depth).tolist()),
-            weight=1 / (items * cells * len(sides)),
-            scores=tuple(pairs[side].scores for side in sides),
-        )
-
-
-def _sides_of_items(pairs: Sequence[_Pair]) -> dict[str, list[tuple[int, int]]]:
-    """Return, for every item, the sides that were changed and its place in each."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for side, pair in enumerate(pairs):
-        for at, item in enumerate(pair.items):
-            found.setdefault(item, []).append((side, at))
-    return found
-
-
-def _statistics(groups: Sequence[_Group], drawn: Sequence[NDArray[np.int8]]) -> Floats:
-    """Return |mean shift| and mean change of every draw, (draws, 2)."""
-    shift = change = np.zeros(len(drawn[0]))
-    for group, codes in zip(groups, drawn, strict=True):
-        C = len(group.scores[0])
-        starts = (0, *group.ends[:-1])
-        n = [
-            np.stack([(codes[..., a:b] == c).sum(axis=-1) for c in range(C)], axis=-1)
-            for a, b in zip(starts, group.ends, strict=True)
-        ]
-        for side, scores in enumerate(group.scores):
-            shift = shift + shifts(n[0], n[side + 1], scores).sum(axis=-1) * group.weight
-            change = change + changes(n[0], n[side + 1]).sum(axis=-1) * group.weight
-    return np.stack([np.abs(shift), change], axis=-1)
-
-
-def _effect(probe: str, pairs: Sequence[_Pair], baseline: VerdictTensor, p: float) -> ProbeEffect:
+def _effect(probe: str, pairs: Sequence[Pair], baseline: VerdictTensor, p: float) -> ProbeEffect:
     cells = [shifts(pair.before, pair.after, pair.scores) for pair in pairs]
     items = _item_means(pairs, cells)
     shift = np.array(list(items.values()))
@@ -344,15 +208,15 @@ def _effect(probe: str, pairs: Sequence[_Pair], baseline: VerdictTensor, p: floa
     )
 
 
-def _item_means(pairs: Sequence[_Pair], cells: Sequence[Floats]) -> dict[str, float]:
+def _item_means(pairs: Sequence[Pair], cells: Sequence[Floats]) -> dict[str, float]:
     """Return the mean of every item over its cells and its changed sides."""
     return {
         item: float(np.mean([cells[side][at].mean() for side, at in members]))
-        for item, members in _sides_of_items(pairs).items()
+        for item, members in sides_of_items(pairs).items()
     }
 
 
-def _item_variances(pairs: Sequence[_Pair]) -> Floats:
+def _item_variances(pairs: Sequence[Pair]) -> Floats:
     """Return the variance of every item's shift by its calls.
 
     The calls of the baseline serve all sides of an item, so their scores are added first. Where
@@ -362,7 +226,7 @@ def _item_variances(pairs: Sequence[_Pair]) -> Floats:
     before = [_laws(pair.before) for pair in pairs]
     after = [_laws(pair.after) for pair in pairs]
     found = []
-    for members in _sides_of_items(pairs).values():
+    for members in sides_of_items(pairs).values():
         share = 1 / len(members)
         side, at = members[0]
         scores = np.sum([pairs[side].scores for side, _ in members], axis=0) * share
@@ -382,7 +246,7 @@ def _laws(n: Counts) -> Floats:
 def _variances(n: Counts, laws: Floats, scores: Floats) -> Floats:
     """Return the variance of an item's mean score, unbiased and at smoothed laws."""
     R = n.sum(axis=-1)
-    plain = (n @ scores**2 / R - _means(n, scores) ** 2) / (R - 1)
+    plain = (n @ scores**2 / R - mean_scores(n, scores) ** 2) / (R - 1)
     smooth = (laws @ scores**2 - (laws @ scores) ** 2) / R
     return np.array([plain.sum(), smooth.sum()]) / len(n) ** 2
 
@@ -428,7 +292,7 @@ def _moved(shift: Floats, variances: Floats) -> int:
 
 
 def _by_prompt(
-    pairs: Sequence[_Pair], cells: Sequence[Floats], prompts: Sequence[str]
+    pairs: Sequence[Pair], cells: Sequence[Floats], prompts: Sequence[str]
 ) -> tuple[Where, ...]:
     if len(prompts) == 1:
         return ()
