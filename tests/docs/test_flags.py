@@ -173,7 +173,11 @@ FLAGS = {
         "::test_a_run_becomes_a_page_with_its_replies_and_its_configuration",
     },
     "advise": {
-        **dict.fromkeys(READS, f"{DECIDE}::test_flags_say_which_calls_are_read"),
+        **READS,
+        **dict.fromkeys(
+            ("--judge", "--layer", "--incomplete", "--columns", "--verdicts", "--engine"),
+            f"{DECIDE}::test_flags_say_which_calls_are_read",
+        ),
         **dict.fromkeys(("--repeats", "--design"), f"{DECIDE}::test_repeats_and_design_of_advice"),
         **dict.fromkeys(
             ("--target", "--protocol", "--gold", "--price", "--seed"),
