@@ -247,10 +247,19 @@ def _target_sentence(target: Target) -> str:
     wanted = f"a {target.quantity} of {target.value:g}"
     if target.row is None:
         return f"No protocol looked at is shown to reach {wanted}: ask more often, or more items."
-    return (
+    said = (
         f"The cheapest way that is shown to reach {wanted} is {in_words(target.row)} "
-        f"(at least {target.lower:.3f})."
+        f"(at least {target.lower:.3f})"
     )
+    if target.row.protocol.orders == "consistent":
+        said += "; it is steady because it rules a tie wherever the orders disagree"
+    right = target.row.accuracy
+    if right is not None and target.quantity != "accuracy" and not isnan(right.low):
+        said += (
+            f"; its verdict is right on {100 * right.estimate:.0f} of 100 items "
+            f"({100 * right.low:.0f} to {100 * right.high:.0f})"
+        )
+    return f"{said}."
 
 
 def in_words(row: ProtocolRow) -> str:

@@ -246,6 +246,14 @@ def test_every_figure_in_the_sentence_is_one_of_the_intervals(tensor):
     assert shown in found.sentence
 
 
+def test_a_target_that_ties_reach_says_so_and_how_often_it_is_right(tensor):
+    """Ruling ties is steady: stability alone would recommend a judge that decides nothing."""
+    both = ["fixed:p1 consistent 1 tie"]
+    found = one(jl.advise(tensor, 0.1, protocols=both, gold="candidate_1"))
+    assert "rules a tie wherever the orders disagree; its verdict is right on" in found.sentence
+    assert "right on" not in one(jl.advise(tensor, 0.1, protocols=both)).sentence
+
+
 def test_frames_and_notebooks_get_every_protocol(tensor):
     advice = jl.advise(tensor)
     frame = advice.to_frame("polars")
