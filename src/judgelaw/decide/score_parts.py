@@ -245,8 +245,8 @@ def drawn_half_width(y: Array, p: float) -> float:
 
         half^2 = t_{N-1}^2 v_i + t_{s-1}^2 max(0, v_p - e)
 
-    One t quantile with Satterthwaite's degrees of freedom covers .90 with three prompts: where the
-    prompt means happen to lie close, it takes the error of drawing them for known.
+    One t quantile with Satterthwaite's degrees of freedom covers .90 to .97 with three prompts:
+    where their means happen to lie close, it takes the error of drawing them for known.
     """
     N, s = y.shape
     items, prompts = y.mean(axis=1), y.mean(axis=0)
