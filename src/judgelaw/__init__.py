@@ -20,6 +20,10 @@ if TYPE_CHECKING:
         Analysis as Analysis,
         Comparison as Comparison,
     )
+    from judgelaw.decide import (
+        Advice as Advice,
+        Score as Score,
+    )
     from judgelaw.errors import JudgelawError as JudgelawError
     from judgelaw.estimate import (
         Decomposition as Decomposition,
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from judgelaw.runs import (
         Plan as Plan,
         Run as Run,
+        advise as advise,
         analyze as analyze,
         audit as audit,
         audit_async as audit_async,
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
         gate as gate,
         plan as plan,
         report as report,
+        score as score,
         validate as validate,
         watch as watch,
     )

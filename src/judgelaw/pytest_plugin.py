@@ -14,7 +14,7 @@ Every pytest run on the machine loads this file, so it imports nothing but pytes
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 
 OnInconclusive = Literal["xfail", "fail", "pass"]
 _NONE: Mapping[str, float] = {}
+_SAME: Mapping[str, str] = {}
 _MARKER = (
-    "judgelaw(source, max={}, min={}, new_items=False, strict=False, level=0.95, "
+    "judgelaw(source, max={}, min={}, baseline=None, margin=0.01, match={}, new_items=False, "
+    "strict=False, level=0.95, "
     "on_inconclusive='xfail', judge=None, layer=None, repeats=None, design=None, "
     "incomplete='error', positions=None, blank='error'): "
     "fail where a judge breaks a limit on call, prompt, order, interaction, total, invalid, "
-    "coverage or gold; without limits, those of the run's study."
+    "coverage or gold, or is worse than its baseline by more than the margin; without limits, "
+    "those of the run's study."
 )
 
 
@@ -44,12 +47,16 @@ class Audit:
     """The calls of a run or a table, ready to be held against limits."""
 
     source: "Source"
+    read: "Callable[[str | Path], Source]"
 
     def require(
         self,
         *,
         max: Mapping[str, float] = _NONE,  # noqa: A002 - as in the marker and the command
         min: Mapping[str, float] = _NONE,  # noqa: A002 - same
+        baseline: str | Path | None = None,
+        margin: Mapping[str, float] | float | None = None,
+        match: Mapping[str, str] = _SAME,
         new_items: bool = False,
         strict: bool = False,
         level: float = 0.95,
@@ -60,6 +67,9 @@ class Audit:
         Args:
             max: largest values by quantity; without any limit, those of the run's study hold.
             min: least values, for `coverage` and `gold`.
+            baseline: run or table of earlier calls that no judge may be worse than.
+            margin: how much worse it may be, 0.01 by default, or by quantity.
+            match: new names of the baseline's prompts, by old name.
             new_items: decide for new items like these, not for these very items.
             strict: for new items, suppose one unseen item at the end of its range throughout.
             level: confidence of each bound that decides a pass; those that decide a failure are
@@ -67,16 +77,20 @@ class Audit:
             on_inconclusive: what an undecided limit does: "xfail", "fail" or "pass".
         """
         from judgelaw.page import limit_sentence  # noqa: PLC0415 - NumPy, when it is needed
-        from judgelaw.runs import check_source  # noqa: PLC0415 - same
+        from judgelaw.runs import baseline_of, check_source  # noqa: PLC0415 - same
 
         with _our_errors():
             _check_choice(on_inconclusive)
+            before = None
+            if baseline is not None:
+                before = baseline_of(self.read(baseline), margin, match)
             report = check_source(
                 self.source,
                 self._limits(max, min),
                 scope="new" if new_items else "fixed",
                 level=level,
                 strict=strict,
+                baseline=before,
             )
         counted = {"fail"} | ({"inconclusive"} if on_inconclusive == "fail" else set())
         if broken := [limit_sentence(d) for d in report.limits if d.verdict in counted]:
@@ -118,6 +132,9 @@ class _Marked:
     _: KW_ONLY
     max: Mapping[str, float] = field(default_factory=dict)
     min: Mapping[str, float] = field(default_factory=dict)
+    baseline: str | Path | None = None
+    margin: Mapping[str, float] | float | None = None
+    match: Mapping[str, str] = field(default_factory=dict)
     new_items: bool = False
     strict: bool = False
     level: float = 0.95
@@ -167,6 +184,9 @@ def pytest_runtest_call(item: pytest.Item) -> None:
         ).require(
             max=asked.max,
             min=asked.min,
+            baseline=asked.baseline,
+            margin=asked.margin,
+            match=asked.match,
             new_items=asked.new_items,
             strict=asked.strict,
             level=asked.level,
@@ -188,21 +208,24 @@ def _read(
 ) -> Audit:
     from judgelaw.runs import Reading, read_source  # noqa: PLC0415 - DuckDB, when it is needed
 
-    place = str(source)
+    reading = Reading(
+        judges=() if judge is None else (judge,),
+        layer=layer,
+        repeats=repeats,
+        design=design,
+        incomplete=incomplete,
+        positions=tuple(positions or ()),
+        blank=blank,
+    )
+
+    def read(source: str | Path, how: Reading) -> "Source":
+        place = str(source)
+        return read_source(place if "://" in place else str(root / place), how)
+
+    # Every judge of a baseline: each is found by its name, or is the only one.
+    every = replace(reading, judges=())
     with _our_errors():
-        found = read_source(
-            place if "://" in place else str(root / place),
-            Reading(
-                judges=() if judge is None else (judge,),
-                layer=layer,
-                repeats=repeats,
-                design=design,
-                incomplete=incomplete,
-                positions=tuple(positions or ()),
-                blank=blank,
-            ),
-        )
-    return Audit(source=found)
+        return Audit(source=read(source, reading), read=lambda place: read(place, every))
 
 
 def _check_choice(on_inconclusive: str) -> None:

@@ -113,10 +113,27 @@ def nightly(folder: Path) -> Iterator[After]:
     law = {"candidate_1": 0.96, "candidate_2": 0.04}
     write_study(folder, [simulated_judge(law={"verdicts": law})], items=40, repeats=8)
     assert program._run(["run", "study.yaml", "--out", "runs/nightly"]) == 0
+    shutil.copytree("runs/nightly", "runs/last-week")
     shutil.copy(ROOT / "examples" / "ci" / "test_judge.py", folder)
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "logs").mkdir()
     shutil.copy(FIXTURES / "inspect-crossed.eval", folder / "logs" / "crossed.eval")
+    yield nothing
+
+
+@contextmanager
+def systems(folder: Path) -> Iterator[After]:
+    """The example table, and one with two systems."""
+    (folder / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "calls.csv.gz", folder / "examples")
+    rows = [
+        f"j,q{i},plain,{r},{system},{'pass' if (i + r) % every else 'fail'}"
+        for system, every in (("old", 2), ("new", 5))
+        for i in range(30)
+        for r in range(3)
+    ]
+    header = "judge,item,prompt,repeat,system,verdict"
+    (folder / "systems.csv").write_text("\n".join([header, *rows]) + "\n")
     yield nothing
 
 
@@ -242,6 +259,7 @@ STORIES = {
     "budget": (pilot, ("docs/howto/budget.md",)),
     "probes": (probed, ("docs/howto/probes.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
+    "advise": (systems, ("docs/howto/advise.md",)),
     "people": (people, ("docs/howto/people.md",)),
     "dates": (dates, ("docs/howto/dates.md",)),
     "import": (logs, ("docs/howto/import.md",)),

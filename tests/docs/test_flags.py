@@ -20,6 +20,7 @@ from support.pages import PAGES, ROOT
 HERE = "tests/docs/test_flag_effects.py"
 CLI = "tests/unit/cli"
 FOLDER = "tests/postgres/test_run_folder.py::TestCommands"
+DECIDE = f"{CLI}/test_decide_commands.py"
 KILL = "tests/crash/test_kill.py"
 IMPORT = "tests/unit/tables/importers/test_command.py"
 
@@ -160,6 +161,7 @@ FLAGS = {
         **dict.fromkeys(("--draws", "--seed", "--permutations"), DRAWN),
         "--json": f"{CLI}/test_analyze.py::test_json_to_stdout_is_json_alone",
         "--tables": f"{CLI}/test_analyze.py::test_json_and_tables_go_to_files",
+        "--prompt": f"{CLI}/test_analyze.py::test_one_prompt_alone_and_a_row_for_each",
     },
     "report": {
         **READS,
@@ -171,14 +173,52 @@ FLAGS = {
         "--verify": f"{CLI}/test_report.py"
         "::test_a_run_becomes_a_page_with_its_replies_and_its_configuration",
     },
+    "advise": {
+        **READS,
+        **dict.fromkeys(
+            ("--judge", "--layer", "--incomplete", "--columns", "--verdicts", "--engine"),
+            f"{DECIDE}::test_flags_say_which_calls_are_read",
+        ),
+        **dict.fromkeys(("--repeats", "--design"), f"{DECIDE}::test_repeats_and_design_of_advice"),
+        **dict.fromkeys(
+            ("--target", "--protocol", "--gold", "--price", "--seed"),
+            f"{DECIDE}::test_targets_protocols_gold_price_and_seed",
+        ),
+        "--json": f"{DECIDE}::test_the_json_goes_to_a_file",
+    },
+    "score": {
+        **READS,
+        **dict.fromkeys(
+            ("--judge", "--layer", "--incomplete", "--columns", "--verdicts", "--engine"),
+            f"{DECIDE}::test_flags_say_which_calls_are_read",
+        ),
+        "--design": f"{DECIDE}::test_the_design_of_a_score_widens_it",
+        **dict.fromkeys(
+            (
+                *("--prompts", "--orders", "--repeats", "--items", "--draw"),
+                *("--value", "--difference"),
+            ),
+            f"{DECIDE}::test_protocols_values_and_differences_of_a_score",
+        ),
+        **dict.fromkeys(
+            ("--by", "--json"),
+            "tests/unit/decide/test_score.py"
+            "::test_a_frame_and_the_command_line_give_the_same_systems",
+        ),
+    },
     "compare": {
         **READS,
         **dict.fromkeys(("--draws", "--seed"), MOVED),
         "--prompt": f"{HERE}::test_prompts_of_a_comparison_are_chosen",
+        "--by": f"{CLI}/test_compare.py::test_prompts_are_compared_as_judges_are",
         "--json": f"{CLI}/test_compare.py::test_one_judge_in_two_tables_is_named_by_its_source",
     },
     "gate": {
         **READS,
+        **dict.fromkeys(
+            ("--baseline", "--margin", "--match"),
+            "tests/unit/uncertainty/test_baseline.py::test_the_command_line_holds_a_baseline",
+        ),
         "--max": f"{CLI}/test_gate.py::test_exit_codes",
         "--min": f"{CLI}/test_gate.py::test_exit_codes",
         "--fixed": f"{CLI}/test_gate.py::test_new_items_are_another_question",

@@ -3,6 +3,7 @@
 from judgelaw.analysis.comparison import (
     Comparison as Comparison,
     Difference as Difference,
+    by_prompt as by_prompt,
     compare as compare,
 )
 from judgelaw.analysis.complete_analysis import (

@@ -1,7 +1,7 @@
 """Judges compared on matched items: paired differences of every component, and the ranking."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import nan
 from typing import Any
@@ -12,6 +12,7 @@ from judgelaw.analysis.components import inferences
 from judgelaw.analysis.facet_values import Pair
 from judgelaw.analysis.values import pair_of
 from judgelaw.arrays import Floats
+from judgelaw.decide import accuracies, not_shown_worse
 from judgelaw.diagnose import Matched, RankStability, match, rank_stability
 from judgelaw.estimate import CENSUS, COMPONENTS
 from judgelaw.frames import Result
@@ -80,6 +81,9 @@ class Comparison(Result):
         estimates, plugins: macroaverages by judge, then component.
         differences: every pair of judges, every component that the design has.
         rankings: by component.
+        keep: judges that are not shown to be worse than another, by accuracy where all have gold,
+            else by total disagreement; for new items.
+        kept_by: "accuracy" or "total".
     """
 
     judges: tuple[str, ...]
@@ -90,6 +94,8 @@ class Comparison(Result):
     plugins: Mapping[str, Mapping[str, float]]
     differences: tuple[Difference, ...]
     rankings: Mapping[str, RankStability]
+    keep: tuple[str, ...] = ()
+    kept_by: str = "total"
 
     schema = "judgelaw.comparison/1"
     brief = ("a", "b", "component", "estimate", "low", "high", "call_low", "call_high", "plugin")
@@ -139,6 +145,7 @@ def compare(
     found = {name: at_depth(t, declared) for name, t in matched.tensors.items()}
     first = next(iter(found.values()))
     present = [name for name in COMPONENTS if not np.isnan(first.found[name]).any()]
+    keep, kept_by = _kept(matched, found, seed)
     return Comparison(
         judges=tuple(found),
         items=len(matched.items),
@@ -153,7 +160,34 @@ def compare(
             c: rank_stability(matched, c, draws=draws, seed=seed, estimand=declared)
             for c in present
         },
+        keep=keep,
+        kept_by=kept_by,
     )
+
+
+def _kept(
+    matched: Matched, found: Mapping[str, DepthEstimates], seed: int
+) -> tuple[tuple[str, ...], str]:
+    """Return the judges that are not shown to be worse than another, and by what."""
+    right = [accuracies(t) for t in matched.tensors.values()]
+    whole = [x.mean(axis=1) for x in right if x is not None and len(x) == len(matched.items)]
+    by_gold = len(whole) == len(found)
+    t = np.stack(whole if by_gold else [-s.found.total for s in found.values()], axis=1)
+    keep, _ = not_shown_worse(np.asarray(t, dtype=float), seed=seed)
+    names = tuple(name for name, kept in zip(found, keep, strict=True) if kept)
+    return names, "accuracy" if by_gold else "total"
+
+
+def by_prompt(tensors: Mapping[str, VerdictTensor]) -> dict[str, VerdictTensor]:
+    """Return every prompt as a judge of its own, so that prompts are compared as judges are."""
+    several = len(tensors) > 1
+    return {
+        f"{judge}: {prompt}" if several else prompt: replace(
+            tensor.select(prompts=[prompt]), prompts=("prompt",)
+        )
+        for judge, tensor in tensors.items()
+        for prompt in tensor.prompts
+    }
 
 
 def _differences(
@@ -202,7 +236,7 @@ def _leaves_out_zero(pair: Pair | None) -> bool:
 
 def _sentences(c: Comparison) -> Iterator[str]:
     """Say what is told apart; every claim rests on the intervals that are printed."""
-    yield f"Total disagreement, largest estimate first: {', '.join(c.rankings['total'].corrected)}."
+    yield _keep_sentence(c)
     settled = [d for d in c.differences if d.settled]
     here = [d for d in c.differences if d.settled_here and not d.settled]
     if settled:
@@ -220,6 +254,15 @@ def _sentences(c: Comparison) -> Iterator[str]:
                 f"{ranking.in_words}"
                 + ("." if told else "; these calls do not tell which is right.")
             )
+
+
+def _keep_sentence(c: Comparison) -> str:
+    """Say which to keep, and not which is the largest."""
+    by = "accuracy" if c.kept_by == "accuracy" else "total disagreement"
+    if len(c.keep) == 1:
+        return f"Keep {c.keep[0]}: by {by}, every other is shown to be worse on items like these."
+    rest = "" if len(c.keep) == len(c.judges) else "; the others are shown to be worse"
+    return f"By {by}, these cannot be told apart on items like these: {', '.join(c.keep)}{rest}."
 
 
 def _named_pairs(found: Sequence[Difference]) -> str:

@@ -89,6 +89,7 @@ TABLES: dict[str, Callable[[Context], TableOrReason]] = {
     "cross_prompt": component_tables.cross_prompt,
     "components": component_tables.components,
     "strata": component_tables.strata,
+    "by_prompt": component_tables.by_prompt,
     "outcomes": call_tables.outcomes,
     "layers": call_tables.layers,
     "study_design": call_tables.study_design,

@@ -182,6 +182,27 @@ def strata(context: Context) -> TableOrReason:
     )
 
 
+def by_prompt(context: Context) -> TableOrReason:
+    """Return what every prompt of every stream is like."""
+    columns = ("call", "invalid", "lean", "accuracy", "distance")
+    return Table(
+        name="by_prompt",
+        title="Every prompt: noise, invalid outputs, lean in points of 100, accuracy, distance",
+        columns=("layer", "judge", "prompt", *columns, "keep"),
+        rows=tuple(
+            (
+                layer_name(layer),
+                judge,
+                row.prompt,
+                *(known(getattr(row, name)) for name in columns),
+                "yes" if row.keep else "no",
+            )
+            for (layer, judge), found in context.found.items()
+            for row in found.by_prompt
+        ),
+    )
+
+
 def _evaluations(context: Context) -> dict[str, JudgeAnalysis]:
     found = {key[1]: value for key, value in context.of_role("evaluation").items()}
     if found:

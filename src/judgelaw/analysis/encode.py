@@ -69,6 +69,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "prompt_distances": j.prompt_distances and asdict(j.prompt_distances),
         "order_direction": j.order_direction and asdict(j.order_direction),
         "prompt_leans": [{**asdict(x), "shown": x.shown} for x in j.prompt_leans],
+        "by_prompt": [asdict(row) for row in j.by_prompt],
         "projection": j.projection and asdict(j.projection),
         "other_metrics": {m.name: asdict(m) for m in j.other_metrics},
         "identity": [asdict(i) for i in j.identity],

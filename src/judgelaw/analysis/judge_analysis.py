@@ -19,6 +19,7 @@ from judgelaw.analysis.outcomes import (
 from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.values import Components, JudgeAnalysis
 from judgelaw.arrays import Floats
+from judgelaw.decide import PromptRow, choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
 from judgelaw.steps import Advance, within
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -179,6 +180,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         prompt_distances=_distances(tensor, request.estimand),
         order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
+        by_prompt=_prompt_rows(tensor, request),
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
         identity=tuple(
@@ -263,6 +265,11 @@ def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | N
     q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
     squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
+
+
+def _prompt_rows(tensor: VerdictTensor, request: Request) -> tuple[PromptRow, ...]:
+    weights = request.estimand.order_weights
+    return choose_prompts(tensor, order_weights=weights, seed=request.how.seed).rows
 
 
 def _projection(tensor: VerdictTensor, request: Request) -> Interval | None:

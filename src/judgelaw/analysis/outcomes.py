@@ -14,6 +14,7 @@ import numpy as np
 from judgelaw.analysis.facet_values import OrderDirection, PromptLean
 from judgelaw.analysis.values import Identity, OtherMetric, pair_of
 from judgelaw.arrays import Floats
+from judgelaw.decide import shown_first
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     DepthEstimates,
@@ -174,9 +175,6 @@ def _share(noise: float, counted: float) -> float:
     return noise / counted if counted > 0 else nan
 
 
-_CANDIDATES = ("candidate_1", "candidate_2")
-
-
 def count_outcomes(tensor: VerdictTensor) -> dict[str, int]:
     """Count the calls by verdict."""
     sums = tensor.counts.sum(axis=(0, 1, 2))
@@ -209,7 +207,7 @@ def position_choices(tensor: VerdictTensor) -> Floats | None:
 
     Averaged over prompts and equally over AB and BA, so that the better answer favours neither.
     """
-    shown = _shown_first(tensor)
+    shown = shown_first(tensor)
     if shown is None:
         return None
     (ab, ba), (one, two) = shown
@@ -219,15 +217,6 @@ def position_choices(tensor: VerdictTensor) -> Floats | None:
     return np.stack([first, second], axis=-1)
 
 
-def _shown_first(tensor: VerdictTensor) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return where AB and BA are among the orders, and candidates 1 and 2 among the verdicts."""
-    names = [name.lower() for name in tensor.orders]
-    if sorted(names) != ["ab", "ba"] or not set(_CANDIDATES) <= set(tensor.verdicts):
-        return None
-    one, two = (tensor.verdicts.index(name) for name in _CANDIDATES)
-    return (names.index("ab"), names.index("ba")), (one, two)
-
-
 def prompt_leans(tensor: VerdictTensor, level: float) -> tuple[PromptLean, ...]:
     """Return how far each prompt leans to the answer shown first, on the items that were asked.
 
@@ -235,7 +224,7 @@ def prompt_leans(tensor: VerdictTensor, level: float) -> tuple[PromptLean, ...]:
     first. Its variance is that of independent calls, at smoothed laws where cells are settled. The
     intervals hold for all prompts together (Bonferroni).
     """
-    shown = _shown_first(tensor)
+    shown = shown_first(tensor)
     if shown is None:
         return ()
     (ab, ba), (one, two) = shown

@@ -15,6 +15,7 @@ from judgelaw.analysis.facet_values import (
     PromptDistances,
     PromptLean,
 )
+from judgelaw.decide import PromptRow
 from judgelaw.diagnose import Cell, Finding, ProbeEffect
 from judgelaw.estimate import Design
 from judgelaw.frames import Result, bars_svg
@@ -167,6 +168,8 @@ class JudgeAnalysis(Result):
         prompt_distances: None with one prompt.
         order_direction: None where positions are not known.
         prompt_leans: the same for every prompt, on the items asked; empty where not known.
+        by_prompt: noise, invalid outputs, lean, accuracy and distance of every prompt, and whether
+            it is to be kept.
         projection: prompt component with the error of drawing prompts; sampled designs only.
         other_metrics: flip rate, kappa, ... on the same calls.
         identity: the live identity check at each depth with equal repeats.
@@ -195,6 +198,7 @@ class JudgeAnalysis(Result):
     prompt_distances: PromptDistances | None
     order_direction: OrderDirection | None
     prompt_leans: tuple[PromptLean, ...]
+    by_prompt: tuple[PromptRow, ...]
     projection: Interval | None
     other_metrics: tuple[OtherMetric, ...]
     identity: tuple[Identity, ...]

@@ -42,12 +42,16 @@ _ASSUMED = {
         "judgelaw analyze calls.csv.gz",
         "judgelaw analyze runs/my-study --json analysis.json --tables tables/",
         "judgelaw analyze calls.parquet --judge my-judge --repeats 4 --incomplete drop",
+        "judgelaw analyze calls.csv.gz --prompt plain",
     )
 )
 @click.argument("source", metavar="RUN|TABLE")
 @source_options
 @resampling_options
 @permutations_option
+@click.option(
+    "--prompt", "prompts", multiple=True, help="Analyse this prompt only; may be repeated."
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(
     "--tables",
@@ -63,6 +67,7 @@ def command(
     draws: int | None,
     seed: int | None,
     permutations: int | None,
+    prompts: tuple[str, ...],
     json_file: str | None,
     tables_folder: Path | None,
 ) -> None:
@@ -72,6 +77,8 @@ def command(
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
     """
     calls = read_source(source, reading)
+    if prompts:
+        calls = calls.only_prompts(prompts)
     analysis = analyze_source(
         calls, draws=draws, seed=seed, permutations=permutations, progress=progress
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "judgelaw compare runs/monday runs/tuesday",
         "judgelaw compare calls.csv.gz --judge model-a --judge model-b",
+        "judgelaw compare calls.csv.gz --judge model-a --by prompt",
     )
 )
 @click.argument("sources", nargs=-1, required=True, metavar="A B...")
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 @resampling_options
 @click.option(
     "--prompt", "prompts", multiple=True, help="Compare on this prompt only; may be repeated."
+)
+@click.option(
+    "--by",
+    type=click.Choice(["judge", "prompt"]),
+    default="judge",
+    show_default=True,
+    help="Compare judges, or every prompt as a judge of its own.",
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 def command(
@@ -33,22 +41,25 @@ def command(
     draws: int | None,
     seed: int | None,
     prompts: tuple[str, ...],
+    by: str,
     json_file: str | None,
 ) -> None:
-    """Compare judges, or versions of one judge, on the items and cells that they share.
+    """Compare judges, versions of one judge, or prompts, on the items and cells that they share.
 
+    The first sentence says which to keep: those that no other is shown to be better than.
     Each of A, B, ... is a run or a table; a table with several judges may stand alone. Every
     difference is paired by item, at the depth that all judges have. The intervals hold together:
     they are adjusted for all differences printed.
     """
-    from judgelaw.analysis import compare, draws_for
+    from judgelaw.analysis import by_prompt, compare, draws_for
 
     read = [read_source(source, replace(reading, judges=())) for source in sources]
     chosen = compared(sources, read, judges=reading.judges, prompts=prompts or None)
+    named = by_prompt(chosen.tensors) if by == "prompt" else chosen.tensors
     comparison = compare(
-        chosen.tensors,
+        named,
         declared=chosen.estimand,
-        draws=draws_for(chosen.tensors.values()) if draws is None else draws,
+        draws=draws_for(named.values()) if draws is None else draws,
         seed=seed or 0,
     )
     if json_file is not None:

@@ -1,6 +1,7 @@
 """`judgelaw gate`: pass or fail a judge against limits, for a CI job."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +12,7 @@ from judgelaw.cli.terminal import say, show_table, write_json
 from judgelaw.runs import Reading, Source, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.uncertainty import Gate, Limit, Scope
+    from judgelaw.uncertainty import Baseline, Gate, Limit, Scope
 
 
 PASSED, FAILED, INCONCLUSIVE = 0, 1, 7
@@ -22,6 +23,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     epilog=examples(
         "judgelaw gate runs/nightly --max prompt=0.02 --max order=0.05 --max invalid=0.01",
         "judgelaw gate calls.csv --max prompt=0.02 --new-items --junit gate.xml --summary gate.md",
+        "judgelaw gate runs/today --baseline runs/last-week --margin 0.01",
     )
 )
 @click.argument("source", metavar="RUN|TABLE")
@@ -38,6 +40,26 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     multiple=True,
     metavar="NAME=X",
     help="Least coverage (planned calls that are there) or gold (right verdicts); may be repeated.",
+)
+@click.option(
+    "--baseline",
+    metavar="RUN|TABLE",
+    help="Earlier calls on the same items: no judge may be worse by more than the margin.",
+)
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="[NAME=]X",
+    help="How much worse than the baseline: in total, invalid and gold, or in the quantity named; "
+    "may be repeated.  [default: 0.01]",
+)
+@click.option(
+    "--match",
+    "matches",
+    multiple=True,
+    metavar="prompt=OLD:NEW",
+    help="A prompt of the baseline has another name now; may be repeated.",
 )
 @click.option(
     "--fixed",
@@ -76,6 +98,9 @@ def command(
     source: str,
     maxima: tuple[str, ...],
     minima: tuple[str, ...],
+    baseline: str | None,
+    margins: tuple[str, ...],
+    matches: tuple[str, ...],
     scope: "Scope",
     on_inconclusive: Literal["fail", "pass"] | None,
     level: float,
@@ -88,15 +113,18 @@ def command(
     """Hold every judge of the main layer against limits.
 
     A limit passes if the one-sided upper bound is below it, fails if the lower bound is above it,
-    and is inconclusive in between. All limits must pass, so each is passed at the level itself; a
-    judge that keeps all of them fails by chance in 5 of 100 cases at most, however many they are.
+    and is inconclusive in between. With --baseline, how much worse a judge is than it was must be
+    below the margin, on the items that both have. All limits must pass, so each is passed at the
+    level itself; a judge that keeps all of them fails by chance in 5 of 100 cases at most, however
+    many they are.
     Exit codes: 0 passed, 1 failed, 7 inconclusive.
     """
     from judgelaw.runs import check_source
 
     calls = read_source(source, reading)
     limits = limits_of(calls, maxima, minima)
-    report = check_source(calls, limits, scope=scope, level=level, strict=strict)
+    before = _baseline(baseline, reading, margins, matches)
+    report = check_source(calls, limits, scope=scope, level=level, strict=strict, baseline=before)
     _write(report, junit_file, summary_file, json_file, on_inconclusive)
     if json_file != "-":
         _show(report)
@@ -126,6 +154,47 @@ def _limit(side: Literal["max", "min"], text: str) -> "Limit":
     if not equals:
         raise click.BadParameter(f"{text!r}: write NAME=NUMBER, such as prompt=0.02")
     return Limit(quantity=name.strip(), side=side, value=value)
+
+
+def _baseline(
+    source: str | None, reading: Reading, margins: Sequence[str], matches: Sequence[str]
+) -> "Baseline | None":
+    """Read what the judges are held against, None where nothing is."""
+    from judgelaw.runs import baseline_of
+
+    if source is None:
+        if margins or matches:
+            raise click.UsageError("--margin and --match need --baseline RUN|TABLE")
+        return None
+    return baseline_of(
+        read_source(source, replace(reading, judges=())), _margin(margins), _matched(matches)
+    )
+
+
+def _margin(given: Sequence[str]) -> dict[str, float] | float | None:
+    """Return one margin for the usual quantities, or margins by name."""
+    named = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            named[name.strip()] = float(number)
+        except ValueError as error:
+            raise click.BadParameter(
+                f"{text!r}: write a number, or NAME=NUMBER such as call=0.02"
+            ) from error
+    if "" in named and len(given) > 1:
+        raise click.BadParameter("one margin without a name stands alone: name each of several")
+    return named.get("", named or None)
+
+
+def _matched(given: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for text in given:
+        old, colon, new = text.removeprefix("prompt=").partition(":")
+        if not text.startswith("prompt=") or not colon or not old or not new:
+            raise click.BadParameter(f"{text!r}: write prompt=OLD:NEW")
+        found[old] = new
+    return found
 
 
 def _write(

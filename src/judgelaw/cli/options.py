@@ -76,15 +76,35 @@ def examples(*lines: str) -> str:
 
 def source_options(command: F) -> F:
     """Add the options that say which calls to read; the command gets them as one `reading`."""
+    return _gathering(command, (*_source_options(), _repeats_option()))
 
+
+def source_options_at_full_depth(command: F) -> F:
+    """Add the same options but for `--repeats`, which means something else to the command."""
+    return _gathering(command, _source_options())
+
+
+def _gathering(command: F, options: tuple[Callable[[Any], Any], ...]) -> F:
     @wraps(command)
-    def gathered(**options: Any) -> Any:
-        chosen = {one.name: options.pop(one.name) for one in fields(Reading)}
-        return command(reading=Reading(**chosen), **options)
+    def gathered(**given: Any) -> Any:
+        names = [one.name for one in fields(Reading) if one.name in read]
+        chosen = {name: given.pop(name) for name in names}
+        return command(reading=Reading(**chosen), **given)
 
-    for option in reversed(_source_options()):
+    for option in reversed(options):
         gathered = option(gathered)
+    added = gathered.__click_params__[-len(options) :]  # type: ignore[attr-defined]  # click's own
+    read = {param.name for param in added}
     return cast("F", gathered)
+
+
+def _repeats_option() -> Callable[[Any], Any]:
+    return click.option(
+        "--repeats",
+        type=click.IntRange(min=2),
+        metavar="R",
+        help="Read the frozen prefix of repeat ranks below R.",
+    )
 
 
 def _source_options() -> tuple[Callable[[Any], Any], ...]:
@@ -93,12 +113,6 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             "--judge", "judges", multiple=True, help="Read this judge only; may be repeated."
         ),
         click.option("--layer", help="Read this layer only."),
-        click.option(
-            "--repeats",
-            type=click.IntRange(min=2),
-            metavar="R",
-            help="Read the frozen prefix of repeat ranks below R.",
-        ),
         click.option(
             "--design",
             type=click.Choice(["census", "sampled"]),

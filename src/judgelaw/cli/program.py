@@ -38,6 +38,8 @@ GROUPS = {
     "Answer": {
         "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
         "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
+        "advise": "Say which prompt to keep, how to ask, and what a target costs.",
+        "score": "Score a benchmark: how sure it is, what moves it, which systems it tells apart.",
         "compare": "Put judges side by side on matched items.",
         "gate": "Pass or fail a judge against limits, for a CI job.",
         "validate": "Hold a judge against people's labels: what it catches, misses, and by chance.",

@@ -1,5 +1,17 @@
 """What to do next: how many calls a wanted precision costs, and when to stop looking."""
 
+from judgelaw.decide.advice import (
+    Advice as Advice,
+    Estimate as Estimate,
+    ForecastRange as ForecastRange,
+    JudgeAdvice as JudgeAdvice,
+    ProtocolRow as ProtocolRow,
+    Target as Target,
+    in_words as in_words,
+)
+from judgelaw.decide.advising import (
+    advise as advise,
+)
 from judgelaw.decide.assurance import (
     MOST_ITEMS as MOST_ITEMS,
     MOST_REPEATS as MOST_REPEATS,
@@ -19,3 +31,30 @@ from judgelaw.decide.forecast import (
     workload as workload,
 )
 from judgelaw.decide.looks import Look as Look, SequentialPlan as SequentialPlan, look as look
+from judgelaw.decide.prompt_choice import (
+    WORTH as WORTH,
+    PromptChoice as PromptChoice,
+    PromptRow as PromptRow,
+    accuracies as accuracies,
+    choose_prompts as choose_prompts,
+    not_shown_worse as not_shown_worse,
+    shown_first as shown_first,
+)
+from judgelaw.decide.protocols import (
+    Protocol as Protocol,
+    default_protocols as default_protocols,
+)
+from judgelaw.decide.score_parts import (
+    ScoreParts as ScoreParts,
+    ScoreProtocol as ScoreProtocol,
+)
+from judgelaw.decide.scores import (
+    JudgeScore as JudgeScore,
+    Purchase as Purchase,
+    Score as Score,
+    ScoreDifference as ScoreDifference,
+)
+from judgelaw.decide.scoring import (
+    score_judge as score_judge,
+    score_systems as score_systems,
+)

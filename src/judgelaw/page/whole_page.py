@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 import judgelaw
 from judgelaw.analysis import Analysis, Key, Settings, Table
+from judgelaw.decide import Advice
 from judgelaw.errors import InputError
 from judgelaw.page import drawing
 from judgelaw.page.answer import About, Judge, answer, comparison, negative
@@ -41,6 +42,7 @@ from judgelaw.page.prompts_and_orders import order, prompts
 from judgelaw.page.table_forms import is_number, table_view
 from judgelaw.page.trust import alarms, diagnostics, drift
 from judgelaw.page.verdicts import invalid_section, outcomes
+from judgelaw.page.what_to_do import ADVICE, what_to_do
 from judgelaw.steps import Progress, unseen
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import visible
@@ -115,6 +117,7 @@ def build(
     *,
     title: str,
     tensors: Mapping[Key, VerdictTensor],
+    advice: Advice | None = None,
     completions: Completions | None = None,
     configuration: Mapping[str, Any] | None = None,
     integrity: Mapping[str, Any] | None = None,
@@ -127,6 +130,7 @@ def build(
         analysis: what is reported.
         title: what was audited.
         tensors: the calls behind the analysis, by (layer or None, judge).
+        advice: what to do about the judges; without it the page says nothing about that.
         completions: raw replies of the main layer, by judge and (item, prompt, order, repeat).
         configuration: what was frozen, by part (a judge, the study) and nested key.
         integrity: what was verified, in words, by check.
@@ -137,6 +141,7 @@ def build(
         analysis,
         title=title,
         tensors=tensors,
+        advice=advice,
         completions=completions,
         frozen=configuration,
         verified=integrity,
@@ -151,6 +156,7 @@ def compose(
     *,
     title: str,
     tensors: Mapping[Key, VerdictTensor],
+    advice: Advice | None = None,
     completions: Completions | None = None,
     frozen: Mapping[str, Any] | None = None,
     verified: Mapping[str, Any] | None = None,
@@ -164,7 +170,7 @@ def compose(
     settings = source.at(lambda a: a.settings)
     parts: list[SectionMaker] = [
         *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
-        *_of_judges(judges, main, settings, frozen),
+        *_of_judges(judges, main, settings, frozen, advice),
         *more,
         partial(layers, source),
         partial(invalid_section, source),
@@ -182,10 +188,16 @@ def compose(
         ledes=tuple(_ledes(judges)),
         facts=_size(judges),
         sections=tuple(_made(parts, progress)),
-        payload=pack(analysis.to_json()),
+        payload=pack(_payload(analysis, advice)),
         version=analysis.settings.version,
         alarms=alarms(source),
     )
+
+
+def _payload(analysis: Analysis, advice: Advice | None) -> dict[str, Any]:
+    """Return the figures of the page as they can be read again: the analysis, with the advice."""
+    found = analysis.to_json()
+    return found if advice is None else {**found, ADVICE: advice.to_json()}
 
 
 def _made(parts: Sequence[SectionMaker], progress: Progress) -> Iterator[Section]:
@@ -256,6 +268,7 @@ def _of_judges(
     tensors: Mapping[str, VerdictTensor],
     settings: Part[Settings],
     frozen: Mapping[str, Any] | None,
+    advice: Advice | None,
 ) -> list[SectionMaker]:
     several = len(judges) > 1
     first_negative = next((name for name, judge in judges.items() if negative(judge.value)), None)
@@ -272,7 +285,7 @@ def _of_judges(
             parts.append(partial(_opening, prefix, name, judge))
         parts += [
             partial(_nested, part, several=several)
-            for part in _of_judge(judge, tensors[name], about, prefix)
+            for part in _of_judge(judge, tensors[name], about, prefix, _advised(name, advice))
         ]
     return parts
 
@@ -287,9 +300,22 @@ def _nested(part: SectionMaker, *, several: bool) -> Section | None:
     return None if section is None else replace(section, nested=several)
 
 
-def _of_judge(judge: Judge, tensor: VerdictTensor, about: About, prefix: str) -> list[SectionMaker]:
+def _advised(name: str, advice: Advice | None) -> list[partial[Section]]:
+    if advice is None or name not in advice.judges:
+        return []
+    return [partial(what_to_do, name, advice.judges[name])]
+
+
+def _of_judge(
+    judge: Judge,
+    tensor: VerdictTensor,
+    about: About,
+    prefix: str,
+    advised: Sequence[partial[Section]],
+) -> list[SectionMaker]:
     return [
         partial(answer, judge, about, prefix=prefix),
+        *(partial(part, prefix=prefix) for part in advised),
         partial(depth, judge, prefix=prefix),
         partial(laws, judge, tensor, prefix=prefix),
         partial(order, judge, tensor, prefix=prefix),

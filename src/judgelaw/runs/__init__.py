@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from judgelaw.runs.answers import (
         REPORT as REPORT,
         analyze_source as analyze_source,
+        baseline_of as baseline_of,
         check_source as check_source,
         report_page as report_page,
         write_page as write_page,
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
         acquire_study as acquire_study,
         audit_study as audit_study,
         hand_over_study as hand_over_study,
+    )
+    from judgelaw.runs.decisions import (
+        advise as advise,
+        advise_source as advise_source,
+        apart_by as apart_by,
+        score as score,
+        score_source as score_source,
+        score_systems_of as score_systems_of,
+        target_of as target_of,
     )
     from judgelaw.runs.folder import RunFolder as RunFolder
     from judgelaw.runs.from_python import audit as audit, audit_async as audit_async

@@ -1,6 +1,6 @@
 """From calls that were read to an answer: an analysis, a gate, or a page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
-    from judgelaw.uncertainty import Gate, Interval, Limit, Scope
+    from judgelaw.uncertainty import Baseline, Gate, Interval, Limit, Scope
 
 
 def analyze_source(
@@ -60,6 +60,19 @@ def _of_run(calls: Source) -> dict[str, Any]:
     }
 
 
+def baseline_of(
+    earlier: Source,
+    margin: "Mapping[str, float] | float | None" = None,
+    match: "Mapping[str, str] | None" = None,
+) -> "Baseline":
+    """Return earlier calls as a baseline."""
+    from judgelaw.uncertainty import MARGIN, Baseline
+
+    return Baseline(
+        tensors=earlier.main(), margins=MARGIN if margin is None else margin, match=match
+    )
+
+
 def check_source(
     calls: Source,
     limits: "Sequence[Limit]",
@@ -67,6 +80,7 @@ def check_source(
     scope: "Scope",
     level: float,
     strict: bool = False,
+    baseline: "Baseline | None" = None,
 ) -> "Gate":
     """Check the judges of the main layer."""
     from judgelaw.analysis import coverage, probe_interval
@@ -86,6 +100,7 @@ def check_source(
         order_weights=calls.order_weights,
         coverage={**{judge: coverage(t) for judge, t in tensors.items()}, **calls.coverage},
         strict=strict,
+        baseline=baseline,
         shift=shift,
     )
 
@@ -107,9 +122,13 @@ def report_page(
     The title is by default the name of the study or of the table.
     """
     from judgelaw.page import build
+    from judgelaw.runs.decisions import advise_source
     from judgelaw.runs.labelled import label_sections
 
-    found: dict[str, Any] = {"more": label_sections(calls.main())}
+    found: dict[str, Any] = {
+        "advice": advise_source(calls),
+        "more": label_sections(calls.main()),
+    }
     if calls.folder is not None:
         found |= {
             "completions": calls.folder.completions(analysis.main_layer),

@@ -8,10 +8,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from judgelaw.errors import InputError
-from judgelaw.runs.answers import REPORT, analyze_source, check_source, write_report
+from judgelaw.runs.answers import (
+    REPORT,
+    analyze_source,
+    baseline_of,
+    check_source,
+    write_report,
+)
 from judgelaw.runs.source import Source, Which, compared, source_of
 from judgelaw.steps import Progress, unseen
 
@@ -69,6 +75,9 @@ def gate(
     items: "Scope" = "fixed",
     level: float = 0.95,
     strict: bool = False,
+    baseline: Any = None,
+    margin: Mapping[str, float] | float | None = None,
+    match: Mapping[str, str] | None = None,
     **which: Unpack[Which],
 ) -> "Gate":
     """Hold judges against limits: each is passed, failed, or not decided by these calls.
@@ -82,6 +91,9 @@ def gate(
         level: confidence of each bound that decides a pass; all limits must pass. Those that decide
             a failure are at 1 - (1 - level) / m for m limits and judges together.
         strict: for new items, suppose one unseen item at the end of its range throughout.
+        baseline: earlier calls, like x, that no judge may be worse than; limits may be left out.
+        margin: how much worse, 0.01 by default in total, invalid and gold; or `{"call": 0.02}`.
+        match: new names of the baseline's prompts, by old name.
         which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
@@ -93,12 +105,20 @@ def gate(
 
     calls = source_of(x, **which)
     asked = limits_of(limits or calls.gate)
-    return check_source(calls, asked, scope=items, level=level, strict=strict)
+    before = None
+    if baseline is not None:
+        # Every judge of the baseline: each is found by its name, or is the only one.
+        which.pop("judge", None)
+        before = baseline_of(source_of(baseline, **which), margin, match)
+    elif margin is not None or match is not None:
+        raise InputError("a margin, or matched prompts, need a baseline: pass baseline=")
+    return check_source(calls, asked, scope=items, level=level, strict=strict, baseline=before)
 
 
 def compare(
     *xs: Any,
     prompts: Iterable[str] | None = None,
+    by: Literal["judge", "prompt"] = "judge",
     draws: int | None = None,
     seed: int = 0,
     level: float = 0.95,
@@ -109,6 +129,7 @@ def compare(
     Args:
         xs: each as for `analyze`; one alone may hold several judges.
         prompts: compare on these prompts only.
+        by: "prompt" compares every prompt as a judge of its own.
         draws: item resamples of the bands.
         seed: of every random choice.
         level: coverage of bands and intervals.
@@ -123,7 +144,7 @@ def compare(
     >>> jl.compare({"a": a, "b": b}, draws=200).judges
     ('a', 'b')
     """
-    from judgelaw.analysis import compare as compare_tensors, draws_for
+    from judgelaw.analysis import by_prompt, compare as compare_tensors, draws_for
 
     if not xs:
         raise InputError("nothing to compare: give two runs, tables or tensors, or one of several")
@@ -132,10 +153,11 @@ def compare(
     names = [fspath(x) if isinstance(x, str | PathLike) else f"{i + 1}" for i, x in enumerate(xs)]
     judges = (judges,) if isinstance(judges, str) else tuple(judges or ())
     chosen = compared(names, read, judges=judges, prompts=prompts)
+    named = by_prompt(chosen.tensors) if by == "prompt" else chosen.tensors
     return compare_tensors(
-        chosen.tensors,
+        named,
         declared=chosen.estimand,
-        draws=draws_for(chosen.tensors.values()) if draws is None else draws,
+        draws=draws_for(named.values()) if draws is None else draws,
         seed=seed,
         level=level,
     )

@@ -111,6 +111,11 @@ class Source:
     coverage: Mapping[str, float] = field(default_factory=dict)
     reused: "Mapping[Key, Key]" = field(default_factory=dict)
 
+    def only_prompts(self, prompts: Sequence[str]) -> "Source":
+        """Return the calls of some prompts."""
+        chosen = {key: t.select(prompts=prompts) for key, t in self.tensors.items()}
+        return replace(self, tensors=chosen)
+
     @property
     def run(self) -> Path | None:
         """Where the run folder is, None for a table."""

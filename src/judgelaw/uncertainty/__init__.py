@@ -8,6 +8,10 @@ whether there is an effect at all. What cannot be had is nan with a reason, or N
 """
 
 from judgelaw.estimate import Estimand as Estimand
+from judgelaw.uncertainty.baseline_gate import (
+    MARGIN as MARGIN,
+    Baseline as Baseline,
+)
 from judgelaw.uncertainty.call_bounds import (
     DeviationBound as DeviationBound,
     deviation_bound as deviation_bound,
@@ -66,6 +70,12 @@ from judgelaw.uncertainty.intervals import (
     t_quantile as t_quantile,
     welch as welch,
 )
+from judgelaw.uncertainty.item_bounds import (
+    Draws as Draws,
+    lower_bound as lower_bound,
+    upper_bound as upper_bound,
+    weigh as weigh,
+)
 from judgelaw.uncertainty.item_intervals import (
     BAND_DRAWS as BAND_DRAWS,
     Bands as Bands,
@@ -78,6 +88,7 @@ from judgelaw.uncertainty.item_intervals import (
 )
 from judgelaw.uncertainty.new_items import (
     NewItems as NewItems,
+    draws_for as draws_for,
     item_difference as item_difference,
     new_item_bounds as new_item_bounds,
     signed_interval as signed_interval,

@@ -8,7 +8,7 @@ the gate by chance in 1 - level of cases at most, however many there are.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import rate_bounds
 from judgelaw.uncertainty.sampled_prompts import Scope
 
+if TYPE_CHECKING:
+    from judgelaw.uncertainty.baseline_gate import Baseline
+
 Verdict = Literal["pass", "fail", "inconclusive"]
 Side = Literal["max", "min"]
 
@@ -31,6 +34,7 @@ Shift = Callable[[str, str, float], Interval]
 MAXIMA = (*COMPONENTS, INVALID)
 MINIMA = ("coverage", "gold")
 _ROUNDING = 1e-12
+_NO_LIMIT = "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
 _SHALLOW = 4
 _SHALLOW_NOTE = (
     "R = {depth}: below four repeats these bounds are wrong in up to 9 of 100 cases, not 5; "
@@ -150,6 +154,13 @@ class _Asked:
     level: float
     fail_level: float
 
+    @classmethod
+    def for_limits(cls, m: int, *, scope: Scope, level: float) -> "_Asked":
+        """Share the error of failing among all limits."""
+        if m == 0:
+            raise InputError(_NO_LIMIT)
+        return cls(scope=scope, level=level, fail_level=1 - (1 - level) / m)
+
     def sides(self, side: Side) -> tuple[float, float]:
         """Return the levels of the lower and of the upper bound."""
         passing, failing = self.level, self.fail_level
@@ -174,9 +185,10 @@ def check_limits(
     order_weights: Weights = None,
     coverage: Mapping[str, float] | None = None,
     strict: bool = False,
+    baseline: "Baseline | None" = None,
     shift: "Shift | None" = None,
 ) -> Gate:
-    """Hold every judge against every limit, by one-sided bounds.
+    """Hold every judge against every limit, and against its baseline, by one-sided bounds.
 
     Args:
         tensors: the calls, by judge.
@@ -187,23 +199,25 @@ def check_limits(
         order_weights: as for `decompose`.
         coverage: share of the planned calls that are there, by judge; needed for its limit.
         strict: for new items, suppose one unseen item at the end of the range throughout.
+        baseline: earlier calls that no judge may be worse than by more than a margin.
         shift: from judge, probe and level to the shift of a probe; needed for its limits.
     """
     check_level(level)
-    _refuse_nothing(tensors, limits)
-    m = len(tensors) * len(limits)
-    asked = _Asked(scope=scope, level=level, fail_level=1 - (1 - level) / m)
+    if not tensors:
+        raise InputError("no judge: a gate needs the calls of one judge or more")
+    versions = () if baseline is None else baseline.beside(tensors)
+    margins = sum(len(version.margins) for version in versions)
+    asked = _Asked.for_limits(len(tensors) * len(limits) + margins, scope=scope, level=level)
+    how: dict[str, Any] = {"design": design, "order_weights": order_weights, "strict": strict}
     decisions = []
     for judge, tensor in tensors.items():
+        there, found = (coverage or {}).get(judge), _inference(tensor, limits, **how)
         bounds = _Judge(
-            judge=judge,
-            tensor=tensor,
-            asked=asked,
-            inference=_inference(tensor, limits, design, order_weights, strict=strict),
-            coverage=(coverage or {}).get(judge),
-            shift=shift,
+            judge=judge, tensor=tensor, asked=asked, inference=found, coverage=there, shift=shift
         )
-        decisions += [_decided(judge, limit, bounds.of(limit), asked) for limit in limits]
+        decisions += bounds.decide(limits)
+    for version in versions:
+        decisions += version.decide(asked, **how)
     return Gate(
         verdict=overall(d.verdict for d in decisions),
         limits=tuple(decisions),
@@ -211,15 +225,6 @@ def check_limits(
         level=level,
         fail_level=asked.fail_level,
     )
-
-
-def _refuse_nothing(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> None:
-    if not limits:
-        raise InputError(
-            "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
-        )
-    if not tensors:
-        raise InputError("no judge: a gate needs the calls of one judge or more")
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
@@ -252,6 +257,10 @@ class _Judge:
     coverage: float | None
     shift: "Shift | None" = None
 
+    def decide(self, limits: Sequence[Limit]) -> list[LimitDecision]:
+        """Hold the judge against every limit."""
+        return [_decided(self.judge, limit, self.of(limit), self.asked) for limit in limits]
+
     def of(self, limit: Limit) -> _Bounded:
         """Return the estimate and the bounds that decide a limit."""
         if limit.quantity == "coverage":
@@ -270,8 +279,7 @@ class _Judge:
             raise NotIdentifiedError(f"no bounds were prepared for {name}")
         p, q = self.asked.sides(side)
         lower, upper = inference.bounds(name, p, scope)[0], inference.bounds(name, q, scope)[1]
-        depth = self.tensor.depth[0]
-        note = _SHALLOW_NOTE.format(depth=depth) if depth < _SHALLOW and scope == "fixed" else None
+        note = _shallow(self.tensor.depth[0], scope)
         return _Bounded(
             estimate=inference.estimate(name),
             lower=lower,
@@ -329,6 +337,11 @@ class _Judge:
         return _Bounded(
             estimate=there, lower=there, upper=there, covers="nothing random: a count of calls"
         )
+
+
+def _shallow(depth: int, scope: Scope) -> str | None:
+    """Say that bounds of few repeats are wrong more often than they say, or None."""
+    return _SHALLOW_NOTE.format(depth=depth) if depth < _SHALLOW and scope == "fixed" else None
 
 
 def _decided(judge: str, limit: Limit, found: _Bounded, asked: _Asked) -> LimitDecision:

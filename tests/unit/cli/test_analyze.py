@@ -332,3 +332,25 @@ def test_what_settled_judges_leave_open_is_said(tmp_path, capsys):
 def test_open_judges_leave_nothing_untested(table, capsys):
     _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
     assert "Not testable here" not in out
+
+
+def test_one_prompt_alone_and_a_row_for_each(table, tmp_path, capsys):
+    quick = ("--permutations", 0, "--draws", 100)
+    _, out, _ = run(capsys, "analyze", table, *quick, "--json", "-")
+    rows = json.loads(out)["judges"]["judge"]["by_prompt"]
+    assert [row["prompt"] for row in rows] == ["p1", "p2", "p3"]
+    folder = tmp_path / "tables"
+    _, out, _ = run(
+        capsys, "analyze", table, *quick, "--prompt", "p2", "--json", "-", "--tables", folder
+    )
+    judge = json.loads(out)["judges"]["judge"]
+    assert judge["prompts"] == 1
+    assert judge["components"]["prompt"] is None
+    (row,) = judge["by_prompt"]
+    assert row["call"] == pytest.approx(rows[1]["call"])
+    assert row["call"] == pytest.approx(judge["components"]["call"]["estimate"])
+    assert row["distance"] is None
+    assert "p2" in (folder / "by_prompt.csv").read_text()
+    code, _, err = run(capsys, "analyze", table, *quick, "--prompt", "p9")
+    assert code == 2
+    assert "no prompt is called 'p9'" in err

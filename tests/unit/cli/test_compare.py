@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_judges_of_one_table(tmp_path, capsys):
     table = write(tmp_path / "t.csv", A, B)
     code, out, _ = run(capsys, "compare", table, "--draws", 200)
     assert code == 0
-    assert out.splitlines()[0].startswith("Total disagreement, largest estimate first:")
+    assert out.startswith("By total disagreement, these cannot be told apart on items like these:")
     assert "a - b" in out
     assert "10 matched items, R = 4" in out
     assert "items that another judge lacks were left out: a 2" in out
@@ -105,3 +106,25 @@ def test_an_ordering_that_correction_changes_is_said(tmp_path, capsys):
     assert (
         "By prompt the plug-in ranks noisy > shifted, the corrected estimate shifted > noisy" in out
     )
+
+
+def test_prompts_are_compared_as_judges_are(tmp_path, capsys):
+    table = write(tmp_path / "t.csv", A)
+    code, out, _ = run(capsys, "compare", table, "--by", "prompt", "--draws", 200, "--json", "-")
+    document = json.loads(out)
+    assert code == 0
+    assert document["judges"] == list(A.prompts)
+    assert set(document["keep"]) <= set(A.prompts)
+    assert document["kept_by"] == "total"
+    pairs = {(d["a"], d["b"]) for d in document["differences"]}
+    assert len(pairs) == len(A.prompts) * (len(A.prompts) - 1) // 2
+
+
+def test_a_judge_that_is_clearly_worse_is_not_kept(tmp_path, capsys):
+    steady = drawn(world=World.from_effects(base=(0.97, 0.01, 0.01, 0.01)), items=30, repeats=4)
+    noisy = drawn(world=World.from_effects(base=(0.4, 0.3, 0.2, 0.1)), items=30, repeats=4, seed=2)
+    table = write(
+        tmp_path / "t.csv", replace(steady, judge="steady"), replace(noisy, judge="noisy")
+    )
+    _, out, _ = run(capsys, "compare", table, "--draws", 200)
+    assert out.startswith("Keep steady: by total disagreement, every other is shown to be worse")

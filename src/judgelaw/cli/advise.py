@@ -1,0 +1,172 @@
+"""`judgelaw advise`: which prompt to keep, how to ask, what a target costs."""
+
+from math import isnan
+from typing import TYPE_CHECKING
+
+import click
+
+from judgelaw.cli.options import examples, source_options
+from judgelaw.cli.terminal import echo, say, show_table, write_json
+from judgelaw.runs import Reading, read_source
+
+if TYPE_CHECKING:
+    from judgelaw.decide import Advice, Estimate, ForecastRange, JudgeAdvice, ProtocolRow
+
+
+_WIDTH = 40
+"""Characters of the figure, from the least stability shown to 1."""
+
+
+@click.command(
+    epilog=examples(
+        "judgelaw advise runs/my-study --target stability=0.9",
+        "judgelaw advise calls.csv.gz --gold candidate_1 --json advice.json",
+        "judgelaw advise calls.csv --protocol 'drawn:3 both 2 random' --price 0.002",
+    )
+)
+@click.argument("source", metavar="RUN|TABLE")
+@click.option(
+    "--target",
+    metavar="NAME=X",
+    help="Find the cheapest protocol that is shown to have this stability (or accuracy).",
+)
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    metavar="'PROMPTS ORDERS REPEATS RULE'",
+    help="Look at this protocol: fixed:NAME, drawn:NUMBER or all; one, both or consistent; repeats "
+    "of a cell; random, tie or priority. May be repeated. [default: a list of usual ones]",
+)
+@click.option("--gold", metavar="VERDICT", help="The right verdict of every item.")
+@click.option(
+    "--price",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Dollars of a call. [default: as the run declares and used]",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every draw.")
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
+@source_options
+def command(
+    *,
+    source: str,
+    target: str | None,
+    protocols: tuple[str, ...],
+    gold: str | None,
+    price: float | None,
+    seed: int,
+    json_file: str | None,
+    reading: Reading,
+) -> None:
+    """Say what to do about a judge: which prompt to keep, and how to ask.
+
+    A protocol is a way to ask about an item: which prompts, which orders, how many repeats, and who
+    wins a tied vote. Its stability is the chance that the whole of it, run again, gives the same
+    verdict. All figures are for items like these, with 95% intervals.
+    """
+    from judgelaw.runs import advise_source, target_of
+
+    wanted = target_of(target)
+    advice = advise_source(
+        read_source(source, reading),
+        target=wanted,
+        protocols=protocols or None,
+        gold=gold,
+        price=price,
+        seed=seed,
+    )
+    if json_file is not None:
+        write_json(advice.to_json(), json_file)
+    if json_file != "-":
+        show(advice)
+
+
+def show(advice: "Advice") -> None:
+    """Print the advice on every judge: sentences, prompts, protocols, what to know."""
+    for name, judge in advice.judges.items():
+        say(f"{name}: {judge.sentence}" if len(advice.judges) > 1 else judge.sentence)
+        echo()
+        _show_prompts(judge)
+        echo()
+        _show_protocols(judge)
+        for note in judge.notes:
+            say(f"  ! {note}")
+        echo()
+
+
+def _show_prompts(judge: "JudgeAdvice") -> None:
+    rows = judge.choice.rows
+    optional = {
+        "accuracy": [_share(r.accuracy) for r in rows],
+        "lean": ["-" if isnan(r.lean) else f"{r.lean:+.1f}" for r in rows],
+        "distance": [_share(r.distance) for r in rows],
+    }
+    shown = {name: cells for name, cells in optional.items() if set(cells) != {"-"}}
+    body = [
+        [r.prompt, f"{r.call:.4f}", f"{r.invalid:.4f}"]
+        + [cells[at] for cells in shown.values()]
+        + ["yes" if r.keep else "no"]
+        for at, r in enumerate(rows)
+    ]
+    columns = ["prompt", "call noise", "invalid", *shown, "keep"]
+    lean = "; lean is to the answer shown first, in points of 100" if "lean" in shown else ""
+    show_table(columns, body, title=f"Prompts, {judge.items:,} items{lean}")
+
+
+def _share(x: float) -> str:
+    return "-" if isnan(x) else f"{x:.4f}"
+
+
+def _show_protocols(judge: "JudgeAdvice") -> None:
+    rows = [row for _, row in judge.worth_showing()]
+    with_gold = any(r.accuracy is not None for r in rows)
+    with_cost = any(r.cost is not None for r in rows)
+    least = min((r.stability.low for r in rows if not isnan(r.stability.low)), default=0.0)
+    columns = ["protocol", "calls", "stability", "95%, items like these"]
+    columns += ["accuracy"] * with_gold + ["USD an item"] * with_cost
+    body = []
+    for row in rows:
+        cells = [_name(row), str(row.calls), *_stability(row.stability)]
+        cells += [_accuracy(row.accuracy)] * with_gold
+        cells += ["-" if row.cost is None else f"{row.cost:.4f}"] * with_cost
+        body.append([*cells, _bar(row.stability, least)])
+    title = "Protocols by calls: stability is the same verdict again"
+    show_table([*columns, f"{least:.2f}{'':{_WIDTH - 5}}1"], body, title=title)
+
+
+def _name(row: "ProtocolRow") -> str:
+    p = row.protocol
+    return f"{p.prompts} {p.orders} {p.repeats} {p.rule}"
+
+
+def _stability(s: "Estimate | ForecastRange") -> list[str]:
+    from judgelaw.decide import Estimate
+
+    if isinstance(s, Estimate):
+        interval = "-" if isnan(s.low) else f"[{s.low:.4f}, {s.high:.4f}]"
+        return [f"{s.estimate:.4f}", interval]
+    return ["forecast", f"{s.low:.2f} to {s.high:.2f}"]
+
+
+def _accuracy(a: "Estimate | None") -> str:
+    return "-" if a is None else f"{a.estimate:.4f}"
+
+
+def _bar(s: "Estimate | ForecastRange", least: float) -> str:
+    """Draw an interval between the least value shown and 1, its point marked; a forecast dotted."""
+    from judgelaw.decide import Estimate
+
+    if isnan(s.low) or least >= 1:
+        return ""
+
+    def at(value: float) -> int:
+        return min(max(round((value - least) / (1 - least) * (_WIDTH - 1)), 0), _WIDTH - 1)
+
+    known = isinstance(s, Estimate)
+    line = [" "] * _WIDTH
+    for place in range(at(s.low), at(s.high) + 1):
+        line[place] = "-" if known else "."
+    if isinstance(s, Estimate):
+        line[at(s.estimate)] = "o"
+    return "".join(line).rstrip()

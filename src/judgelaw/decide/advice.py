@@ -1,0 +1,301 @@
+"""What the owner of a judge should do, as values and in words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite, isnan, nan
+from typing import Any
+
+from judgelaw.decide.prompt_choice import FEW_ITEMS, PromptChoice, prompts_sentence
+from judgelaw.decide.protocols import Protocol
+from judgelaw.frames import Result
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A mean over items, with its 95% interval for items like these; nan where there is none."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return plain values, None for what is nan."""
+        return {name: x if isfinite(x) else None for name, x in asdict(self).items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastRange:
+    """Where the stability of a protocol may lie that the calls do not reach: no point is known."""
+
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, list[float]]:
+        """Return the range."""
+        return {"forecast": [self.low, self.high]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolRow:
+    """What one protocol costs and comes to.
+
+    Attributes:
+        protocol: which.
+        calls: of one item.
+        stability: chance of the same verdict when the whole protocol is run again.
+        accuracy: share of right final verdicts; None without gold, or where R < m.
+        cost: US dollars of an item; None where no price is declared.
+    """
+
+    protocol: Protocol
+    calls: int
+    stability: Estimate | ForecastRange
+    accuracy: Estimate | None
+    cost: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        p = self.protocol
+        return {
+            "prompts": p.prompts,
+            "orders": p.orders,
+            "repeats": p.repeats,
+            "calls": self.calls,
+            "rule": p.rule,
+            "stability": self.stability.to_json(),
+            "accuracy": None if self.accuracy is None else self.accuracy.to_json(),
+            "cost": self.cost,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Whether a protocol is shown to meet a target, and the cheapest that is.
+
+    Protocols that differ in their repeats alone are tested from the dearest down, each by its lower
+    bound, until one does not reach the target; the last that did is claimed. The bounds share the
+    error between these ladders, so that in 95 of 100 studies no claim is wrong.
+
+    Attributes:
+        quantity, value: what is wanted.
+        row: the cheapest protocol that is shown to meet it; None where none is.
+        lower: its lower bound; nan where there is none.
+        ladders: how many ladders were walked.
+        level: chance that no claim is wrong.
+    """
+
+    quantity: str
+    value: float
+    row: ProtocolRow | None
+    lower: float
+    ladders: int
+    level: float = LEVEL
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            self.quantity: self.value,
+            "met": self.row is not None,
+            "protocol": None if self.row is None else self.row.to_json(),
+            "lower": None if isnan(self.lower) else self.lower,
+            "ladders": self.ladders,
+            "level": self.level,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeAdvice:
+    """What to do about one judge.
+
+    Attributes:
+        sentence: what a newcomer reads first; all of it rests on the intervals here.
+        choice: the prompts, and which of them to keep.
+        protocols: what every protocol costs and comes to.
+        target: the cheapest protocol that is shown to meet a target; None where none was asked.
+        items: how many items this rests on.
+        notes: what to know before acting on it.
+    """
+
+    sentence: str
+    choice: PromptChoice
+    protocols: tuple[ProtocolRow, ...]
+    target: Target | None
+    items: int
+    notes: tuple[str, ...] = ()
+
+    def worth_showing(self) -> list[tuple[int, ProtocolRow]]:
+        """Return protocols by calls, with their places; not those where a repeat adds nothing.
+
+        With ties drawn, the second vote changes neither stability nor accuracy.
+        """
+        seen = {(r.protocol.ladder, r.protocol.repeats): r.stability for r in self.protocols}
+        shown = [
+            (at, row)
+            for at, row in enumerate(self.protocols)
+            if seen.get((row.protocol.ladder, row.protocol.repeats - 1)) != row.stability
+        ]
+        return sorted(shown, key=lambda pair: pair[1].calls)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values, None for what is nan."""
+        return {
+            "sentence": self.sentence,
+            "prompts": [_plain(asdict(row)) for row in self.choice.rows],
+            "best": _plain(
+                {
+                    "prompt": self.choice.best,
+                    "by": self.choice.merit,
+                    "estimate": self.choice.value,
+                    "low": self.choice.low,
+                    "high": self.choice.high,
+                    "optimism": self.choice.optimism,
+                    "more_items": self.choice.more_items,
+                }
+            ),
+            "protocols": [row.to_json() for row in self.protocols],
+            "target": None if self.target is None else self.target.to_json(),
+            "items": self.items,
+            "notes": list(self.notes),
+        }
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(x, float) and not isfinite(x) else x for name, x in values.items()
+    }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Advice(Result):
+    """What to do about every judge, by name."""
+
+    judges: Mapping[str, JudgeAdvice]
+
+    schema = "judgelaw.advice/1"
+    brief = ("judge", "prompts", "orders", "repeats", "calls", "stability", "low", "high")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the `judgelaw.advice/1` document."""
+        return {
+            "schema": self.schema,
+            "judges": {name: judge.to_json() for name, judge in self.judges.items()},
+        }
+
+    def in_words(self) -> str:
+        """Say what to do, judge by judge."""
+        several = len(self.judges) > 1
+        return "\n".join(
+            f"{name}: {judge.sentence}" if several else judge.sentence
+            for name, judge in self.judges.items()
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each judge and protocol."""
+        return [
+            {"judge": name, **_flat(row)}
+            for name, judge in self.judges.items()
+            for row in judge.protocols
+        ]
+
+
+def _flat(row: ProtocolRow) -> dict[str, Any]:
+    p, s, a = row.protocol, row.stability, row.accuracy
+    known = isinstance(s, Estimate)
+    return {
+        "prompts": p.prompts,
+        "orders": p.orders,
+        "repeats": p.repeats,
+        "rule": p.rule,
+        "calls": row.calls,
+        "stability": s.estimate if isinstance(s, Estimate) else nan,
+        "low": s.low,
+        "high": s.high,
+        "forecast": not known,
+        "accuracy": nan if a is None else a.estimate,
+    }
+
+
+def advice_sentences(
+    choice: PromptChoice, rows: Sequence[ProtocolRow], target: Target | None
+) -> Iterator[str]:
+    """Say what to do, first things first; nothing that an interval does not carry."""
+    yield prompts_sentence(choice)
+    known = [row for row in rows if isinstance(row.stability, Estimate) and row.stability.low > 0]
+    if known:
+        yield _stability_sentence(known)
+    if target is not None:
+        yield _target_sentence(target)
+
+
+def _stability_sentence(rows: Sequence[ProtocolRow]) -> str:
+    """Set the plainest protocol beside the dearest; neither is chosen by how well it did."""
+    first = next((r for r in rows if r.protocol.drawn == 1), rows[0])
+    last = max(rows, key=lambda r: (r.calls, r.protocol.orders != "one"))
+    said = f"Run again, {in_words(first)} gives the same verdict on {_of_hundred(first)}"
+    return said + ("." if last is first else f"; {in_words(last)} on {_of_hundred(last)}.")
+
+
+def _of_hundred(row: ProtocolRow) -> str:
+    s = row.stability
+    point = f"{100 * s.estimate:.0f} of 100 items" if isinstance(s, Estimate) else "some items"
+    return f"{point} ({100 * s.low:.0f} to {100 * s.high:.0f})"
+
+
+def _target_sentence(target: Target) -> str:
+    wanted = f"a {target.quantity} of {target.value:g}"
+    if target.row is None:
+        return f"No protocol looked at is shown to reach {wanted}: ask more often, or more items."
+    said = (
+        f"The cheapest way that is shown to reach {wanted} is {in_words(target.row)} "
+        f"(at least {target.lower:.3f})"
+    )
+    if target.row.protocol.orders == "consistent":
+        said += "; it is steady because it rules a tie wherever the orders disagree"
+    right = target.row.accuracy
+    if right is not None and target.quantity != "accuracy" and not isnan(right.low):
+        said += (
+            f"; its verdict is right on {100 * right.estimate:.0f} of 100 items "
+            f"({100 * right.low:.0f} to {100 * right.high:.0f})"
+        )
+    return f"{said}."
+
+
+def in_words(row: ProtocolRow) -> str:
+    """Describe a protocol: how many calls, of what."""
+    p = row.protocol
+    if p.fixed is not None:
+        prompts = f"under prompt {p.fixed}"
+    elif p.drawn == 1:
+        prompts = "under a prompt drawn each time"
+    else:
+        prompts = "over all prompts" if p.drawn is None else f"over {p.drawn} prompts drawn"
+    orders = {"one": "", "both": ", both orders", "consistent": ", both orders or a tie"}[p.orders]
+    calls = "one call" if row.calls == 1 else f"the vote of {row.calls} calls"
+    return f"{calls} {prompts}{orders}"
+
+
+def advice_notes(
+    choice: PromptChoice, rows: Sequence[ProtocolRow], *, repeats: int, sampled: bool
+) -> Iterator[str]:
+    """Say what to know before acting on the advice."""
+    if choice.items == 1:
+        yield "One item says nothing about other items: there are no intervals."
+    elif choice.items < FEW_ITEMS and len(choice.rows) > 1:
+        yield (
+            f"{choice.items} items: below {FEW_ITEMS}, the prompts to keep are a rough guide; "
+            "ask about more items."
+        )
+    if any(isinstance(row.stability, ForecastRange) for row in rows):
+        yield (
+            f"Where a range is called a forecast, {repeats} repeats are too few to run the vote "
+            "twice: acquire twice as many repeats as it has votes."
+        )
+    if choice.merit == "noise":
+        yield "There is no gold: a judge may be steady and wrong, and stability does not show it."
+    if sampled:
+        yield (
+            "Prompts were drawn from a generator: protocols that draw them have no interval here, "
+            "since it would have to cover the drawing."
+        )

@@ -1,0 +1,249 @@
+"""Advice worked out: protocols with their bounds, and the walk to a target."""
+
+from collections.abc import Mapping, Sequence
+from math import isnan, nan
+
+import numpy as np
+
+from judgelaw.arrays import PAIR, Floats, check_number
+from judgelaw.decide.advice import (
+    LEVEL,
+    Advice,
+    Estimate,
+    ForecastRange,
+    JudgeAdvice,
+    ProtocolRow,
+    Target,
+    advice_notes,
+    advice_sentences,
+)
+from judgelaw.decide.prompt_choice import choose_prompts, gold_codes, right_of
+from judgelaw.decide.protocols import (
+    Outcome,
+    Protocol,
+    check_protocols,
+    default_protocols,
+    outcomes_of,
+    single_cell,
+)
+from judgelaw.decide.vote_forecast import MixingLaws, mixing_laws
+from judgelaw.errors import InputError
+from judgelaw.estimate import Design, Weights, check_depth, counts_of
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import Draws, draws_for, lower_bound, upper_bound, weigh
+from judgelaw.words import listed
+
+QUANTITIES = ("stability", "accuracy")
+_SIDE = 0.975
+
+
+def advise(
+    tensors: Mapping[str, VerdictTensor],
+    *,
+    target: Mapping[str, float] | None = None,
+    protocols: Sequence[Protocol] | None = None,
+    design: Design = "census",
+    order_weights: Weights = None,
+    price: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Advice:
+    """Say what to do about every judge: which prompt to keep, how to ask, what a target costs.
+
+    Args:
+        tensors: the calls, by judge.
+        target: least stability or accuracy that a protocol should have: `{"stability": 0.9}`.
+        protocols: the protocols to look at; by default `default_protocols`.
+        design: "sampled" where prompts were drawn from a generator.
+        order_weights: how often each order is used, for the noise of prompts.
+        price: US dollars of a call, by judge.
+        seed: of every random stream.
+
+    Raises:
+        NotIdentifiedError: a cell holds one call.
+    """
+    wanted = check_target(target)
+    return Advice(
+        judges={
+            name: _judge(
+                tensor,
+                wanted=wanted,
+                protocols=protocols,
+                design=design,
+                order_weights=order_weights,
+                price=(price or {}).get(name),
+                seed=seed,
+            )
+            for name, tensor in tensors.items()
+        }
+    )
+
+
+def check_target(target: Mapping[str, float] | None) -> tuple[str, float] | None:
+    """Return the one quantity that is wanted, and its least value."""
+    if target is None:
+        return None
+    if len(target) != 1 or next(iter(target)) not in QUANTITIES:
+        raise InputError(
+            f"target {dict(target)!r}: name one of {listed(QUANTITIES)}, as in stability=0.9"
+        )
+    ((quantity, value),) = target.items()
+    if not 0 < check_number(f"target {quantity}", value) < 1:
+        raise InputError(f"target {quantity}={value:g}: a share lies between 0 and 1")
+    return quantity, float(value)
+
+
+def _judge(
+    tensor: VerdictTensor,
+    *,
+    wanted: tuple[str, float] | None,
+    protocols: Sequence[Protocol] | None,
+    design: Design,
+    order_weights: Weights,
+    price: float | None,
+    seed: int,
+) -> JudgeAdvice:
+    n, names = counts_of(tensor)
+    check_depth(n, n.sum(axis=-1), minimum=PAIR, names=names)
+    if protocols is None:
+        protocols = default_protocols(tensor, design=design)
+    check_protocols(protocols, tensor, design)
+    choice = choose_prompts(tensor, order_weights=order_weights, seed=seed)
+    found = outcomes_of(tensor, protocols, design=design, seed=seed)
+    bounds = _Bounds(tensor, found, design, seed)
+    rows = tuple(bounds.row(at, price) for at in range(len(found)))
+    target = None if wanted is None else _walk(rows, bounds, *wanted)
+    if target is not None and target.quantity == "accuracy" and tensor.gold is None:
+        raise InputError("target accuracy: there are no gold verdicts; ask for stability")
+    return JudgeAdvice(
+        sentence=" ".join(advice_sentences(choice, rows, target)),
+        choice=choice,
+        protocols=rows,
+        target=target,
+        items=len(tensor.items),
+        notes=tuple(
+            advice_notes(choice, rows, repeats=tensor.depth[0], sampled=design == "sampled")
+        ),
+    )
+
+
+class _Bounds:
+    """Item values of every protocol, and their bounds for items like these, from the same draws."""
+
+    def __init__(
+        self, tensor: VerdictTensor, found: Sequence[Outcome], design: Design, seed: int
+    ) -> None:
+        self._tensor, self._found = tensor, found
+        gold = gold_codes(tensor)
+        N = len(tensor.items)
+        # A prompt of a generator is drawn too: bounds over items alone would be too narrow.
+        self._moves = {
+            at: np.asarray(1 - o.same, dtype=float)
+            for at, o in enumerate(found)
+            if o.same is not None
+        }
+        self._unsure = {
+            at for at, o in enumerate(found) if design == "sampled" and o.protocol.drawn is not None
+        }
+        self._right = {
+            at: np.asarray(right, dtype=float)
+            for at, o in enumerate(found)
+            if o.law is not None and (right := right_of(o.law, gold)) is not None
+        }
+        together = gold is None or len(gold[0]) == N
+        columns: list[tuple[str, int, Floats]] = [("same", at, x) for at, x in self._moves.items()]
+        others = [("right", at, x) for at, x in self._right.items()]
+        groups = [columns + others] if together else [columns, others]
+        self._drawn: dict[tuple[str, int], Draws] = {}
+        for group in groups:
+            self._drawn |= _weighed(group, seed)
+        self._mixing: dict[str, MixingLaws | None] = {}
+
+    def bounds(self, quantity: str, at: int, p: float) -> tuple[float, float]:
+        """Return lower and upper bounds of a protocol, each at level p; nan where none are."""
+        kind = "same" if quantity == "stability" else "right"
+        drawn = self._drawn.get((kind, at))
+        if drawn is None or at in self._unsure:
+            return nan, nan
+        if kind == "right":
+            return -_mirrored(drawn).quantile(p, 0.0), drawn.quantile(p, 1.0)
+        x = self._moves[at]
+        top = 1 - 1 / max(len(self._tensor.verdicts), 2)
+        return (
+            1 - upper_bound(x, drawn, p, top=top, careful=True),
+            1 - lower_bound(x, drawn, p),
+        )
+
+    def row(self, at: int, price: float | None) -> ProtocolRow:
+        """Return what is known of a protocol."""
+        p = self._found[at].protocol
+        calls = p.calls(len(self._tensor.prompts), len(self._tensor.orders))
+        accuracy = None
+        if at in self._right:
+            accuracy = self._estimate("accuracy", at, float(self._right[at].mean()))
+        stability: Estimate | ForecastRange
+        if at in self._moves:
+            stability = self._estimate("stability", at, 1 - float(self._moves[at].mean()))
+        else:
+            stability = self._forecast(p)
+        return ProtocolRow(
+            protocol=p,
+            calls=calls,
+            stability=stability,
+            accuracy=accuracy,
+            cost=None if price is None else price * calls,
+        )
+
+    def _estimate(self, quantity: str, at: int, estimate: float) -> Estimate:
+        low, high = self.bounds(quantity, at, _SIDE)
+        return Estimate(estimate=estimate, low=low, high=high)
+
+    def _forecast(self, p: Protocol) -> ForecastRange:
+        """Return what the calls allow: anything, where several cells vote or a tie is ruled."""
+        name = p.fixed
+        if name is None or not single_cell(p) or p.rule != "random":
+            return ForecastRange(low=0.0, high=1.0)
+        if name not in self._mixing:
+            k = self._tensor.prompts.index(name)
+            self._mixing[name] = mixing_laws(self._tensor.counts[:, k, 0])
+        laws = self._mixing[name]
+        low, high = (0.0, 1.0) if laws is None else laws.stability(p.repeats)
+        return ForecastRange(low=low, high=high)
+
+
+def _weighed(columns: Sequence[tuple[str, int, Floats]], seed: int) -> dict[tuple[str, int], Draws]:
+    """Weigh the values of items, all from the same draws; nothing where there is one item."""
+    if not columns or len(columns[0][2]) < PAIR:
+        return {}
+    values = np.stack([x for _, _, x in columns], axis=1)
+    drawn = weigh(values, draws=draws_for(len(values)), seed=seed)
+    return {
+        (kind, at): Draws(sums=drawn.sums[c], last=drawn.last)
+        for c, (kind, at, _) in enumerate(columns)
+    }
+
+
+def _mirrored(drawn: Draws) -> Draws:
+    return Draws(sums=-drawn.sums, last=drawn.last)
+
+
+def _walk(rows: Sequence[ProtocolRow], bounds: _Bounds, quantity: str, value: float) -> Target:
+    """Test every ladder from its dearest protocol down; claim the cheapest of the last that met."""
+    ladders: dict[tuple[str, str, str], list[int]] = {}
+    for at, row in enumerate(rows):
+        if not isnan(bounds.bounds(quantity, at, _SIDE)[0]):
+            ladders.setdefault(row.protocol.ladder, []).append(at)
+    p = 1 - (1 - LEVEL) / max(len(ladders), 1)
+    claimed: list[tuple[int, float, int]] = []
+    for ladder in ladders.values():
+        last: tuple[int, float, int] | None = None
+        for at in sorted(ladder, key=lambda at: -rows[at].calls):
+            lower, _ = bounds.bounds(quantity, at, p)
+            if lower < value:
+                break
+            last = (rows[at].calls, -lower, at)
+        if last is not None:
+            claimed.append(last)
+    if not claimed:
+        return Target(quantity=quantity, value=value, row=None, lower=nan, ladders=len(ladders))
+    _, minus, at = min(claimed)
+    return Target(quantity=quantity, value=value, row=rows[at], lower=-minus, ladders=len(ladders))

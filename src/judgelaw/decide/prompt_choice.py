@@ -1,0 +1,324 @@
+"""Which prompt to keep: what each is like, and which are not shown to be worse than the best.
+
+All figures are means over items, and unbiased. With `p_k` a prompt's law averaged over orders and
+`d_k` its self-pair excess:
+
+    call       sum_o q_o (1 - a_ko): how often two calls of one cell differ
+    distance   |p_k - pbar|^2 - [(1 - w_k)^2 d_k + sum_{l != k} w_l^2 d_l], pbar the mean over
+               prompts; weighted by w they sum to the prompt component, in every sample
+    lean       1/2 [(p_AB(c1) - p_AB(c2)) - (p_BA(c1) - p_BA(c2))], positive to the answer shown
+               first (AB shows candidate 1 first)
+    accuracy   share of right verdicts
+
+A prompt is kept if no other is shown to be better: with t_k the item mean (larger is better), if
+max_l (t_l - t_k) / se_kl is at most the 95% quantile of that maximum where all are alike, which is
+that of a t law with N - 1 degrees of freedom and the covariance of the paired items. So the best
+prompt is kept in 95 of 100 studies or more, and the others as far as the items cannot tell them
+from it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, isnan, nan
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgelaw.arrays import Floats, is_exact
+from judgelaw.estimate import Array, Weights, of_counts, weights_of
+from judgelaw.streams import stream
+from judgelaw.tensor import INVALID, VerdictTensor
+
+Merit = Literal["accuracy", "noise"]
+
+DRAWS = 20_000
+WORTH = 0.02
+"""The difference that is worth telling apart: two verdicts of a hundred."""
+FEW_ITEMS = 100
+_POWER = 2.8
+"""1.96 + 0.84: a two-sided test at 5% that finds a difference in 80 of 100 studies."""
+_FOLDS = 5
+_LEVEL = 0.95
+_ROUNDING = 1e-12
+_CANDIDATES = ("candidate_1", "candidate_2")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptRow:
+    """What one prompt is like, on average over items.
+
+    Attributes:
+        prompt: its name.
+        call: how often two of its calls of one cell differ.
+        invalid: share of invalid outputs.
+        lean: to the answer shown first (positive) or second, in points of 100; nan where orders
+            are not AB and BA.
+        accuracy: share of right verdicts; nan without gold.
+        distance: squared distance of its law from the mean law of all prompts; nan for one prompt.
+        keep: whether no other prompt is shown to be better.
+    """
+
+    prompt: str
+    call: float
+    invalid: float
+    lean: float
+    accuracy: float
+    distance: float
+    keep: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptChoice:
+    """All prompts of a judge, and which of them to keep.
+
+    Attributes:
+        merit: "accuracy" where there is gold, else "noise" (call noise, less is better).
+        rows: every prompt.
+        best: the prompt that did best on these items.
+        value: its accuracy or call noise.
+        low, high: interval that holds for all prompts together, so for the best one too; nan with
+            one item.
+        optimism: how much better the best one looks than it is, by cross-fitting; nan with too few
+            items.
+        items: number of items that decided.
+        more_items: items to add so that a difference of two points would be told from nothing;
+            0 where these items do, nan where it is not known.
+    """
+
+    merit: Merit
+    rows: tuple[PromptRow, ...]
+    best: str
+    value: float
+    low: float
+    high: float
+    optimism: float
+    items: int
+    more_items: float
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The prompts to keep."""
+        return tuple(row.prompt for row in self.rows if row.keep)
+
+
+def choose_prompts(
+    tensor: VerdictTensor, *, order_weights: Weights = None, seed: int = 0
+) -> PromptChoice:
+    """Describe every prompt, and say which are not shown to be worse than the best."""
+    n = tensor.counts
+    q = weights_of("order", order_weights, len(tensor.orders), tensor.orders)
+    noise = call_noise(n, q)
+    right = accuracies(tensor)
+    merit: Merit = "noise" if right is None else "accuracy"
+    t = -noise if right is None else right
+    keep, critical = not_shown_worse(t, seed=seed)
+    invalid, lean = _invalid(tensor), leans(tensor)
+    means = {
+        "call": noise.mean(axis=0),
+        "invalid": invalid,
+        "lean": np.full(len(keep), nan) if lean is None else 100 * lean.mean(axis=0),
+        "accuracy": np.full(len(keep), nan) if right is None else right.mean(axis=0),
+        "distance": np.full(len(keep), nan) if len(keep) == 1 else distances(n, q).mean(axis=0),
+    }
+    rows = tuple(
+        PromptRow(prompt=name, keep=bool(keep[k]), **{key: float(x[k]) for key, x in means.items()})
+        for k, name in enumerate(tensor.prompts)
+    )
+    best = int(t.mean(axis=0).argmax())
+    sign = -1.0 if right is None else 1.0
+    low, high = sorted(sign * (t[:, best].mean() + e * critical[best]) for e in (-1, 1))
+    return PromptChoice(
+        merit=merit,
+        rows=rows,
+        best=tensor.prompts[best],
+        value=sign * float(t[:, best].mean()),
+        low=float(low),
+        high=float(high),
+        optimism=_optimism(t, seed),
+        items=len(t),
+        more_items=_more_items(t, keep, best),
+    )
+
+
+def call_noise(n: Array, q: Array) -> Array:
+    """Return how often two calls of a cell differ, (items, prompts), averaged over orders."""
+    cells = of_counts(np.moveaxis(n, 0, -1), 2)
+    R = np.moveaxis(n.sum(axis=-1), 0, -1)
+    return np.asarray(np.tensordot(q, cells.d * R, axes=(0, 1)).T)
+
+
+def distances(n: Array, q: Array) -> Array:
+    """Return the squared distance of every prompt from the consensus of all, (items, prompts)."""
+    K = n.shape[1]
+    w = weights_of("prompt", None, K, exact=is_exact(n))
+    cells = of_counts(np.moveaxis(n, 0, -1), 2)
+    p = np.tensordot(q, cells.p, axes=(0, 1))
+    d = np.tensordot(q**2, cells.d, axes=(0, 1))
+    apart = ((p - np.tensordot(w, p, axes=(0, 0))) ** 2).sum(axis=1)
+    of_all = np.tensordot(w**2, d, axes=(0, 0))
+    return np.asarray((apart - ((1 - 2 * w)[:, None] * d + of_all)).T)
+
+
+def _invalid(tensor: VerdictTensor) -> Floats:
+    """Return the share of invalid outputs of every prompt, all items and orders alike."""
+    if INVALID not in tensor.verdicts:
+        return np.zeros(len(tensor.prompts))
+    share = tensor.counts[..., tensor.verdicts.index(INVALID)] / tensor.repeats
+    return np.asarray(share.mean(axis=(0, 2)))
+
+
+def leans(tensor: VerdictTensor) -> Floats | None:
+    """Return how far every item and prompt leans to the answer shown first; None if unknown."""
+    shown = shown_first(tensor)
+    if shown is None:
+        return None
+    (ab, ba), (one, two) = shown
+    p = tensor.counts / tensor.repeats[..., None]
+    toward = p[..., one] - p[..., two]
+    return np.asarray((toward[:, :, ab] - toward[:, :, ba]) / 2)
+
+
+def shown_first(tensor: VerdictTensor) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Return where AB and BA are among the orders, and candidates 1 and 2 among the verdicts."""
+    names = [name.lower() for name in tensor.orders]
+    if sorted(names) != ["ab", "ba"] or not set(_CANDIDATES) <= set(tensor.verdicts):
+        return None
+    one, two = (tensor.verdicts.index(name) for name in _CANDIDATES)
+    return (names.index("ab"), names.index("ba")), (one, two)
+
+
+def gold_codes(tensor: VerdictTensor) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Return the items that have a gold verdict, and its place in the alphabet; None without.
+
+    A gold verdict that no call may give, `invalid` among them, has no place: -1.
+    """
+    rows = [i for i, gold in enumerate(tensor.gold or ()) if gold is not None]
+    if not rows or tensor.gold is None:
+        return None
+    code = {name: c for c, name in enumerate(tensor.verdicts) if name != INVALID}
+    return np.array(rows), np.array([code.get(str(tensor.gold[i]), -1) for i in rows])
+
+
+def accuracies(tensor: VerdictTensor) -> Floats | None:
+    """Return the share of right verdicts of every item with gold and prompt; None without gold."""
+    p = (tensor.counts / tensor.repeats[..., None]).mean(axis=2)
+    return right_of(p, gold_codes(tensor))
+
+
+def right_of(laws: Floats, gold: tuple[NDArray[np.intp], NDArray[np.intp]] | None) -> Floats | None:
+    """Return the mass that laws (items, ..., verdicts) give to the gold verdict of each item."""
+    if gold is None:
+        return None
+    rows, codes = gold
+    found = laws[rows]
+    at = np.maximum(codes, 0).reshape(-1, *[1] * (found.ndim - 1))
+    mass = np.take_along_axis(found, at, axis=-1)[..., 0]
+    return np.asarray(np.where((codes >= 0).reshape(-1, *[1] * (mass.ndim - 1)), mass, 0.0))
+
+
+def not_shown_worse(
+    t: Floats, *, level: float = _LEVEL, draws: int = DRAWS, seed: int = 0
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Return which columns are not shown to have a smaller mean than another, and half widths.
+
+    Args:
+        t: values of items (items, K), paired; larger is better.
+        level: chance with which the best is among those kept.
+        draws: random draws behind the critical values.
+        seed: of their named stream.
+
+    Returns:
+        keep, and half widths of intervals of all K means that hold together.
+    """
+    N, K = t.shape
+    if N == 1:
+        return np.ones(K, dtype=bool), np.full(K, nan)
+    covariance = np.atleast_2d(np.cov(t, rowvar=False)) / N
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    rng = stream(seed, "prompts", K)
+    z = rng.standard_normal((draws, K)) @ root.T
+    # The covariance is estimated: as for a t quantile, which matters below 100 items.
+    z *= np.sqrt((N - 1) / rng.chisquare(N - 1, size=(draws, 1)))
+    variance = np.diag(covariance)
+    mean = t.mean(axis=0)
+    keep = np.ones(K, dtype=bool)
+    for k in range(K):
+        se = np.sqrt(np.maximum(variance + variance[k] - 2 * covariance[k], 0))
+        apart = np.flatnonzero(se > _ROUNDING)
+        if len(apart) == 0:
+            continue
+        worst = ((mean[apart] - mean[k]) / se[apart]).max()
+        alike = ((z[:, apart] - z[:, [k]]) / se[apart]).max(axis=1)
+        keep[k] = worst <= np.quantile(alike, level)
+    own = np.sqrt(variance)
+    varied = own > _ROUNDING
+    if not varied.any():
+        return keep, np.full(K, nan)
+    largest = np.abs(z[:, varied] / own[varied]).max(axis=1)
+    return keep, np.where(varied, np.quantile(largest, level) * own, nan)
+
+
+def _optimism(t: Floats, seed: int) -> float:
+    """Return how much better the best column looks than on items that did not choose it."""
+    N, K = t.shape
+    if K == 1 or N < 2 * _FOLDS:
+        return 0.0 if K == 1 else nan
+    folds = stream(seed, "folds").permutation(N) % _FOLDS
+    honest = np.empty(N)
+    for fold in range(_FOLDS):
+        here = folds == fold
+        honest[here] = t[here, int(t[~here].mean(axis=0).argmax())]
+    return float(t.mean(axis=0).max() - honest.mean())
+
+
+def _more_items(t: Floats, keep: NDArray[np.bool_], best: int) -> float:
+    """Return the items to add until a difference of WORTH would be found, 0 where it would be."""
+    others = [k for k in np.flatnonzero(keep) if k != best]
+    if not others or len(t) == 1:
+        return nan
+    spread = max(float((t[:, best] - t[:, k]).std(ddof=1)) for k in others)
+    return float(max(0, ceil((_POWER * spread / WORTH) ** 2) - len(t)))
+
+
+def prompts_sentence(choice: PromptChoice) -> str:
+    """Say which prompt to keep, as far as the items tell."""
+    if len(choice.rows) == 1:
+        return f"There is one prompt, {choice.best}: nothing to choose."
+    by = "by accuracy" if choice.merit == "accuracy" else "by noise (there is no gold)"
+    kept = choice.kept
+    if kept == (choice.best,):
+        done = _figure(choice)
+        return f"Keep prompt {choice.best}: {by}, every other is shown to be worse{done}."
+    out = len(choice.rows) - len(kept)
+    rest = f" The other {out} are shown to be worse." if out else ""
+    if out == 1:
+        rest = " The other one is shown to be worse."
+    return f"Prompts {_names(kept)} cannot be told apart {by}{_remedy(choice)}.{rest}"
+
+
+def _figure(choice: PromptChoice) -> str:
+    if isnan(choice.low):
+        return ""
+    what = "right" if choice.merit == "accuracy" else "differing from the next call"
+    return (
+        f" ({100 * choice.value:.1f} of 100 {what}, {100 * choice.low:.1f} to "
+        f"{100 * choice.high:.1f})"
+    )
+
+
+def _remedy(choice: PromptChoice) -> str:
+    points = f"{100 * WORTH:g} points"
+    if isnan(choice.more_items):
+        return ""
+    if choice.more_items == 0:
+        return f": a difference of {points} would most likely have shown"
+    return f"; to see a difference of {points}, ask about {choice.more_items:,.0f} more items"
+
+
+def _names(names: Sequence[str]) -> str:
+    some = 6
+    if len(names) > some:
+        return f"{', '.join(names[:some])} and {len(names) - some} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"

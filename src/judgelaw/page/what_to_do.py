@@ -1,0 +1,200 @@
+"""What to do: which prompt to keep, and stability against calls, with the figure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+
+from judgelaw.decide import Estimate, JudgeAdvice, PromptRow, ProtocolRow, in_words
+from judgelaw.page import drawing
+from judgelaw.page.document import (
+    Block,
+    Inline,
+    Section,
+    TableView,
+    count,
+    decimal,
+    figure,
+    note,
+    paragraph,
+    path,
+)
+from judgelaw.page.drawing import Spec, n, q
+from judgelaw.words import visible
+
+ADVICE = "advice"
+"""Where the JSON in the page holds the advice, beside the analysis."""
+
+_KINDS = (
+    ("one prompt, fixed", drawing.CALL),
+    ("one prompt, drawn", drawing.PROMPT),
+    ("several prompts, drawn", drawing.ORDER),
+    ("all prompts", drawing.INTERACTION),
+)
+_ORDERS = {"one": "one", "both": "both", "consistent": "both, else a tie"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StabilityPoint:
+    """One protocol in the figure."""
+
+    calls: int
+    low: float
+    high: float
+    estimate: float | None
+    kind: int
+    label: str
+
+
+def stability_points(advice: JudgeAdvice) -> list[StabilityPoint]:
+    """Return every protocol that has an interval or a forecast worth drawing."""
+    points = []
+    for _, row in advice.worth_showing():
+        s = row.stability
+        known = isinstance(s, Estimate)
+        if isnan(s.low) or (not known and (s.low, s.high) == (0.0, 1.0)):
+            continue
+        said = f"{s.estimate:.3f}, " if isinstance(s, Estimate) else "forecast, "
+        points.append(
+            StabilityPoint(
+                calls=row.calls,
+                low=s.low,
+                high=s.high,
+                estimate=s.estimate if isinstance(s, Estimate) else None,
+                kind=_kind(row),
+                label=f"{visible(in_words(row))}: {said}{s.low:.3f} to {s.high:.3f}",
+            )
+        )
+    return points
+
+
+def _kind(row: ProtocolRow) -> int:
+    p = row.protocol
+    if p.fixed is not None:
+        return 0
+    if p.drawn is None:
+        return 3
+    return 1 if p.drawn == 1 else 2
+
+
+def stability_figure(points: Sequence[StabilityPoint], *, width: int) -> Spec:
+    """Draw stability against calls of an item, with intervals; forecasts have no point."""
+    most = max(p.calls for p in points)
+    axis = {
+        "title": "calls of an item",
+        "values": sorted({p.calls for p in points}),
+        "grid": False,
+        "format": "d",
+    }
+    scale = {"type": "log", "base": 2, "nice": False, "padding": 16, "domain": [1, max(2, most)]}
+    x = q("calls", scale=scale, axis=axis)
+    y = {"zero": False, "domainMax": 1}
+    rows = [
+        {
+            "calls": p.calls * (1 + 0.03 * (p.kind - 1)),  # side by side, so that none is hidden
+            "low": p.low,
+            "high": p.high,
+            "estimate": p.estimate,
+            "colour": _KINDS[p.kind][1].light,
+            "label": p.label,
+        }
+        for p in points
+    ]
+    seen = [row for row in rows if row["estimate"] is not None]
+    ends = {"x": x, "y": q("low", scale=y, title="same verdict again"), "y2": {"field": "high"}}
+    dot = {"x": x, "y": q("estimate"), "color": drawing.painted(), "description": n("label")}
+    layers = [
+        drawing.band({**ends, "color": drawing.painted()}, rows, strokeWidth=4),
+        drawing.marks("point", seen, dot, filled=True, size=42, opacity=1),
+    ]
+    return drawing.chart(drawing.layer(layers, width=width - 60, height=220))
+
+
+def what_to_do(name: str, advice: JudgeAdvice, *, prefix: str = "") -> Section:
+    """Return the advice on one judge: sentences, figure, prompts, protocols, notes."""
+    where = (ADVICE, "judges", name)
+    points = stability_points(advice)
+    blocks: list[Block] = [paragraph(visible(advice.sentence))]
+    if points:
+        used = sorted({p.kind for p in points})
+        blocks.append(
+            figure(
+                "stability",
+                lambda width: stability_figure(points, width=width),
+                label="Stability of protocols against calls of an item",
+                caption=(
+                    "Stability: how often the same final verdict comes out when the whole protocol "
+                    "is run again, with 95% intervals for items like these. A band without a dot "
+                    "is a forecast."
+                ),
+                key=tuple((f"swatch r-{_KINDS[k][1].role}", _KINDS[k][0]) for k in used),
+            )
+        )
+    blocks += [
+        _prompt_table(advice, where),
+        _protocol_table(advice, where),
+        *(note(visible(text)) for text in advice.notes),
+    ]
+    return Section(id=f"{prefix}advice", title="What to do", blocks=tuple(blocks))
+
+
+def _prompt_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:
+    rows = tuple(
+        _prompt_row(row, (*where, "prompts", at)) for at, row in enumerate(advice.choice.rows)
+    )
+    columns = ("Prompt", "Noise", "Invalid", "Lean, of 100", "Accuracy", "Distance", "Keep")
+    return TableView(
+        columns=columns,
+        rows=rows,
+        caption="Keep: no other prompt is shown to be better, on items like these",
+        name="by_prompt",
+    )
+
+
+def _prompt_row(row: PromptRow, where: tuple[str | int, ...]) -> tuple[Inline, ...]:
+    figures: list[Inline] = [
+        (decimal(getattr(row, key), 1 if key == "lean" else 4, where=path(*where, key)),)
+        for key in ("call", "invalid", "lean", "accuracy", "distance")
+    ]
+    return ((visible(row.prompt),), *figures, ("yes" if row.keep else "no",))
+
+
+def _protocol_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:
+    shown = advice.worth_showing()
+    rows = tuple(_protocol_row(row, (*where, "protocols", at)) for at, row in shown)
+    columns = ("Prompts", "Orders", "Calls", "Stability", "95%, items like these", "Accuracy")
+    return TableView(
+        columns=columns, rows=rows, caption="Ways to ask, by calls of an item", name="protocols"
+    )
+
+
+def _protocol_row(row: ProtocolRow, where: tuple[str | int, ...]) -> tuple[Inline, ...]:
+    p, s, a = row.protocol, row.stability, row.accuracy
+    within = path(*where, "stability")
+    if isinstance(s, Estimate):
+        point: Inline = (decimal(s.estimate, where=f"{within}.estimate"),)
+        interval: Inline = (
+            decimal(s.low, where=f"{within}.low"),
+            " to ",
+            decimal(s.high, where=f"{within}.high"),
+        )
+        if isnan(s.low):
+            interval = ("not known",)
+    else:
+        point = ("forecast",)
+        interval = (
+            decimal(s.low, 2, where=f"{within}.forecast[0]"),
+            " to ",
+            decimal(s.high, 2, where=f"{within}.forecast[1]"),
+        )
+    accuracy = decimal(
+        None if a is None else a.estimate,
+        where=None if a is None else path(*where, "accuracy", "estimate"),
+    )
+    return (
+        (visible(p.prompts),),
+        (_ORDERS[p.orders],),
+        (count(row.calls, where=path(*where, "calls")),),
+        point,
+        interval,
+        (accuracy,),
+    )

@@ -1,0 +1,275 @@
+"""Before and after: whether a judge is worse than its baseline by more than a margin.
+
+Both were asked about the same items; items that one of them lacks are left out. "Worse" is more
+disagreement, more invalid outputs, or fewer right verdicts. A quantity passes if the upper bound of
+the worsening is below the margin, fails if its lower bound is above, and is inconclusive between.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judgelaw.arrays import Floats, check_number
+from judgelaw.errors import InputError
+from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.uncertainty.call_variance import smoothed_laws
+from judgelaw.uncertainty.contrasts import judge_difference
+from judgelaw.uncertainty.gating import (
+    Limit,
+    LimitDecision,
+    _Asked,
+    _Bounded,
+    _decided,
+    _shallow,
+)
+from judgelaw.uncertainty.inference import Inference, infer
+from judgelaw.uncertainty.intervals import shifted_upper, spread_of, wider
+from judgelaw.uncertainty.new_items import item_difference, signed_interval
+from judgelaw.words import listed
+
+MARGIN = 0.01
+COMPARED = (*COMPONENTS, INVALID, "gold")
+_WORSE = {"gold": "gold below baseline"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline:
+    """What a judge is held against.
+
+    Attributes:
+        tensors: the earlier calls, by judge.
+        margins: how much worse each quantity may be; one number for the usual ones (total, invalid
+            outputs, and right verdicts where both have gold).
+        match: new names of the baseline's prompts, by old name.
+    """
+
+    tensors: Mapping[str, VerdictTensor]
+    margins: Mapping[str, float] | float = MARGIN
+    match: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        given = self.margins if isinstance(self.margins, Mapping) else {"total": self.margins}
+        for name, margin in given.items():
+            if name not in COMPARED:
+                raise InputError(
+                    f"no margin for {name!r}: a baseline is compared by {listed(COMPARED)}"
+                )
+            if not 0 <= check_number(f"margin {name}", margin) <= 1:
+                raise InputError(f"margin {name}={margin:g}: a margin lies between 0 and 1")
+
+    def beside(self, tensors: Mapping[str, VerdictTensor]) -> "list[Versions]":
+        """Put every judge beside its baseline.
+
+        A judge is matched by its name; one judge on each side are matched whatever their names.
+
+        Raises:
+            InputError: a judge, prompts or orders without a counterpart, or no common item.
+        """
+        found = []
+        for name, now in tensors.items():
+            before = self.tensors.get(name)
+            if before is None and len(tensors) == len(self.tensors) == 1:
+                (before,) = self.tensors.values()
+            if before is None:
+                raise InputError(
+                    f"the baseline has no judge {name!r}: there are {', '.join(self.tensors)}; "
+                    "choose judges with --judge"
+                )
+            found.append(self._matched(name, now, before))
+        return found
+
+    def _matched(self, name: str, now: VerdictTensor, before: VerdictTensor) -> "Versions":
+        before = _renamed(now, before, self.match or {})
+        known = set(before.items)
+        items = [item for item in now.items if item in known]
+        if not items:
+            raise InputError(
+                f"{name!r}: no item of the baseline was asked about now: match them by item id"
+            )
+        here = now.select(items=items)
+        there = before.select(items=items, prompts=now.prompts, orders=now.orders)
+        return Versions(
+            judge=name,
+            now=here,
+            before=there,
+            margins=_margins(self.margins, here, there),
+            lost=len(now.items) + len(before.items) - 2 * len(items),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Versions:
+    """A judge before and after, on the same items and cells.
+
+    Attributes:
+        judge: its name now.
+        now, before: the calls.
+        margins: how much worse each quantity may be.
+        lost: items that one of the two lacks.
+    """
+
+    judge: str
+    now: VerdictTensor
+    before: VerdictTensor
+    margins: Mapping[str, float]
+    lost: int
+
+    def decide(
+        self, asked: _Asked, *, design: Design, order_weights: Weights, strict: bool
+    ) -> list[LimitDecision]:
+        """Decide every margin."""
+        inferred: dict[str, Inference] = {}
+        if any(name in COMPONENTS for name in self.margins):
+            inferred = {
+                when: infer(t, design=design, order_weights=order_weights, strict=strict)
+                for when, t in (("now", self.now), ("before", self.before))
+            }
+        decisions = []
+        for name, margin in self.margins.items():
+            # Any quantity that has a maximum will do: only the value and the side decide.
+            limit = Limit(quantity="total", side="max", value=margin)
+            bounds = (
+                _component(name, self, asked, **inferred)
+                if name in COMPONENTS
+                else _rate(name, self, asked)
+            )
+            decided = _decided(self.judge, limit, bounds, asked)
+            quantity = _WORSE.get(name, f"{name} above baseline")
+            decisions.append(replace(decided, quantity=quantity))
+        return decisions
+
+
+def _renamed(now: VerdictTensor, before: VerdictTensor, match: Mapping[str, str]) -> VerdictTensor:
+    """Give the baseline's prompts the names they have now; single prompts are matched as such."""
+    for old, new in match.items():
+        if old not in before.prompts or new not in now.prompts:
+            raise InputError(
+                f"--match prompt={old}:{new}: the baseline has {listed(before.prompts)}, and now "
+                f"there are {listed(now.prompts)}"
+            )
+    prompts = tuple(match.get(name, name) for name in before.prompts)
+    if len(now.prompts) == len(prompts) == 1:
+        prompts = now.prompts
+    if set(prompts) != set(now.prompts) or len(set(prompts)) != len(prompts):
+        raise InputError(
+            f"the baseline was asked with prompts {listed(before.prompts)}, now with "
+            f"{listed(now.prompts)}: match them by --match prompt=OLD:NEW, or choose one on each "
+            "side"
+        )
+    if set(before.orders) != set(now.orders):
+        raise InputError(
+            f"the baseline was asked in orders {listed(before.orders)}, now in "
+            f"{listed(now.orders)}: a comparison needs the same"
+        )
+    return replace(before, prompts=prompts)
+
+
+def _margins(
+    given: Mapping[str, float] | float, now: VerdictTensor, before: VerdictTensor
+) -> dict[str, float]:
+    if isinstance(given, Mapping):
+        return {name: float(x) for name, x in given.items()}
+    both = all(any(g is not None for g in t.gold or ()) for t in (now, before))
+    return dict.fromkeys(("total", INVALID, *(["gold"] if both else [])), float(given))
+
+
+def _component(
+    name: str, version: Versions, asked: _Asked, *, now: Inference, before: Inference
+) -> _Bounded:
+    """Bound how much more of a component there is now."""
+    reason = now.refusal(name, asked.scope) or before.refusal(name, asked.scope)
+    p, q = asked.sides("max")
+    if asked.scope == "new":
+        low, high = (item_difference(now.items, before.items, name, p=x) for x in (p, q))
+    else:
+        low, high = (judge_difference(now.calls, before.calls, name, p=x) for x in (p, q))
+        depth = min(version.now.depth[0], version.before.depth[0])
+        reason = reason or _shallow(depth, asked.scope)
+    return _Bounded(
+        estimate=low.estimate,
+        lower=low.low,
+        upper=high.high,
+        covers=f"{low.covers}, on {_kept(version)}",
+        reason=reason,
+    )
+
+
+def _rate(name: str, version: Versions, asked: _Asked) -> _Bounded:
+    """Bound how much more often outputs are invalid now, or how much less often right.
+
+    New items: bounds of a signed mean over items. The items asked: the variance of independent
+    calls, unbiased or at smoothed laws, whichever is larger; it grows with a rare rate, so that the
+    ends are moved outwards.
+    """
+    now, before = (_shares(name, t, version.judge) for t in (version.now, version.before))
+    sign = -1.0 if name == "gold" else 1.0
+    y = sign * (now.share - before.share)
+    p, q = asked.sides("max")
+    estimate = float(y.mean())
+    if asked.scope == "new":
+        low, high = (signed_interval(y, level=2 * x - 1) for x in (p, q))
+        return _Bounded(
+            estimate=estimate,
+            lower=low.low,
+            upper=high.high,
+            covers=f"{low.covers}, on {_kept(version)}",
+            reason=low.reason,
+        )
+    N = len(y)
+    spread = wider(
+        spread_of((now.seen + before.seen) / N**2),
+        spread_of((now.supposed + before.supposed) / N**2),
+    )
+    return _Bounded(
+        estimate=estimate,
+        lower=-shifted_upper(-estimate, spread, p),
+        upper=shifted_upper(estimate, spread, q),
+        covers=f"call sampling, with the items fixed, on {_kept(version)}",
+    )
+
+
+def _kept(version: Versions) -> str:
+    lost = f" ({version.lost} that one of the two lacks left out)" if version.lost else ""
+    return f"{len(version.now.items)} matched items{lost}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Shares:
+    """Share of calls that count, of every item; its variance, unbiased and at smoothed laws."""
+
+    share: Floats
+    seen: Floats
+    supposed: Floats
+
+
+def _shares(name: str, tensor: VerdictTensor, judge: str) -> _Shares:
+    N, K, O, C = tensor.counts.shape
+    counts = _counted(name, tensor, judge)
+    R = tensor.repeats
+    laws = smoothed_laws(tensor.counts.reshape(N, K * O, C)).reshape(N, K, O, C)
+    p = (tensor.counts * counts[:, None, None]).sum(axis=-1) / R
+    smooth = (laws * counts[:, None, None]).sum(axis=-1)
+    cells = (K * O) ** 2
+    return _Shares(
+        share=p.mean(axis=(1, 2)),
+        seen=(p * (1 - p) / (R - 1)).sum(axis=(1, 2)) / cells,
+        supposed=(smooth * (1 - smooth) / R).sum(axis=(1, 2)) / cells,
+    )
+
+
+def _counted(name: str, tensor: VerdictTensor, judge: str) -> Floats:
+    """Return which verdicts count, (items, verdicts)."""
+    N, C = len(tensor.items), len(tensor.verdicts)
+    if name == INVALID:
+        which = np.array([v == INVALID for v in tensor.verdicts], dtype=float)
+        return np.broadcast_to(which, (N, C))
+    gold = tensor.gold or (None,) * N
+    if any(g is None for g in gold):
+        raise InputError(
+            f"{judge!r}: a margin of gold needs a gold verdict for every matched item, now and in "
+            "the baseline"
+        )
+    right = [[v == g and v != INVALID for v in tensor.verdicts] for g in gold]
+    return np.array(right, dtype=float)

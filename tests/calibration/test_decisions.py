@@ -1,0 +1,108 @@
+"""How often decisions are wrong: prompts kept, targets claimed, scores covered, baselines passed.
+
+Each campaign runs short in the fast suite, where only a gross failure shows, and long in the slow
+one. A rate is judged by what a binomial count allows. The worlds are those of real judges: most
+items settled, a few that flip, effects of prompts that all items share or that are their own.
+"""
+
+import pytest
+
+from calibration.decision_rates import (
+    best_is_kept,
+    drawn_scores_covered,
+    false_claims,
+    fixed_prompt_scores_covered,
+    null_set_holds,
+    worse_judges_passed,
+)
+from support.coverage import plausible
+
+SEED = 20261116
+ALIKE, CLOSE, APART = (0.0, 0.0, 0.0, 0.0), (0.1, 0.08, 0.0, -0.3), (0.3, 0.0, 0.0, 0.0)
+
+
+def at_least(rate, count, studies):
+    assert plausible(count, studies, rate, 1.0), f"{count} of {studies}, at least {rate} wanted"
+
+
+def at_most(rate, count, studies):
+    assert plausible(count, studies, 0.0, rate), f"{count} of {studies}, at most {rate} wanted"
+
+
+def test_the_best_prompt_is_kept_in_a_short_campaign():
+    for merit in ("accuracy", "noise"):
+        kept = best_is_kept(effects=CLOSE, items=50, merit=merit, studies=30, seed=SEED)
+        at_least(0.93, kept, 30)
+
+
+def test_few_targets_are_claimed_falsely_in_a_short_campaign():
+    at_most(0.06, false_claims(world="95% settled", items=50, studies=15, seed=SEED), 15)
+
+
+def test_drawn_scores_are_covered_in_a_short_campaign():
+    held = drawn_scores_covered(items=50, prompts=4, spread=0.5, studies=100, seed=SEED)
+    assert plausible(held, 100, 0.92, 0.98)
+
+
+@pytest.mark.parametrize("scope", ["fixed", "new"])
+def test_few_worse_judges_pass_in_a_short_campaign(scope):
+    how = {"world": "95% settled", "scope": scope, "quantity": "total", "items": 50}
+    at_most(0.06, worse_judges_passed(**how, studies=15, seed=SEED), 15)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("items", [50, 200])
+@pytest.mark.parametrize("merit", ["accuracy", "noise"])
+@pytest.mark.parametrize("effects", [ALIKE, CLOSE, APART])
+def test_the_best_prompt_is_kept(effects, merit, items):
+    kept = best_is_kept(effects=effects, items=items, merit=merit, studies=600, seed=SEED)
+    at_least(0.93, kept, 600)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("items", [50, 200])
+def test_of_six_prompts_alike_each_is_kept(items):
+    at_least(0.93, null_set_holds(items=items, studies=600, seed=SEED), 600)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("items", [20, 50, 200])
+@pytest.mark.parametrize("world", ["heavy tails", "95% settled", "rare noise", "open, effects"])
+def test_few_targets_are_claimed_falsely(world, items):
+    at_most(0.06, false_claims(world=world, items=items, studies=300, seed=SEED), 300)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("items", [50, 200])
+@pytest.mark.parametrize("prompts", [3, 5, 8])
+@pytest.mark.parametrize("spread", [0.0, 0.3, 1.0])
+def test_scores_with_drawn_prompts_are_covered(spread, prompts, items):
+    held = drawn_scores_covered(
+        items=items, prompts=prompts, spread=spread, studies=2_000, seed=SEED
+    )
+    assert plausible(held, 2_000, 0.92, 0.98), held
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("items", [20, 50, 200])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.98])
+def test_scores_with_fixed_prompts_are_covered(level, items):
+    at_least(
+        0.94, fixed_prompt_scores_covered(items=items, level=level, studies=400, seed=SEED), 400
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("items", [30, 100])
+@pytest.mark.parametrize("quantity", ["total", "gold"])
+@pytest.mark.parametrize("scope", ["fixed", "new"])
+@pytest.mark.parametrize("world", ["heavy tails", "95% settled", "rare noise", "open, effects"])
+def test_few_worse_judges_pass(world, scope, quantity, items):
+    how = {"world": world, "scope": scope, "quantity": quantity, "items": items}
+    at_most(0.06, worse_judges_passed(**how, studies=300, seed=SEED), 300)
