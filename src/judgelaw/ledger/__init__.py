@@ -1,6 +1,6 @@
 """The durable record of a run: calls, attempts, completions, verdicts."""
 
-from judgelaw.ledger.lock import LOCK_NAME, SENT_NAME, RunLock
+from judgelaw.ledger.lock import LOCK_NAME, SENT_NAME, Holder, RunLock, holder_of
 from judgelaw.ledger.postgres import PostgresLedger, RemainingCalls
 from judgelaw.ledger.postgres_schema import Address, list_runs, read_address
 from judgelaw.ledger.postgres_session import Terms
@@ -16,6 +16,7 @@ from judgelaw.ledger.records import (
     JudgeSummary,
     Loss,
     OpenBatch,
+    Pulse,
     Read,
     Receipt,
     Record,
@@ -41,6 +42,7 @@ __all__ = [
     "Completed",
     "Ending",
     "Failed",
+    "Holder",
     "JudgeSummary",
     "Judged",
     "Ledger",
@@ -49,6 +51,7 @@ __all__ = [
     "OpenBatch",
     "PostgresLedger",
     "PostgresView",
+    "Pulse",
     "Read",
     "Receipt",
     "Record",
@@ -66,6 +69,7 @@ __all__ = [
     "Unsent",
     "VerdictCount",
     "archive",
+    "holder_of",
     "list_runs",
     "lost",
     "read_address",

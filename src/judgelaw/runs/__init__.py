@@ -22,7 +22,9 @@ if TYPE_CHECKING:
         audit_study,
         hand_over_study,
         page_shown,
+        run_folder,
     )
+    from judgelaw.runs.overview import Glance, Overview
     from judgelaw.runs.run import Run, RunStatus
     from judgelaw.runs.source import Reading, Source, read_source
 else:
@@ -46,6 +48,11 @@ else:
                 "audit_study",
                 "hand_over_study",
                 "page_shown",
+                "run_folder",
+            ),
+            "overview": (
+                "Glance",
+                "Overview",
             ),
             "run": (
                 "Run",
@@ -63,6 +70,8 @@ __all__ = [
     "ANALYSIS",
     "REPORT",
     "Audited",
+    "Glance",
+    "Overview",
     "Reading",
     "Run",
     "RunStatus",
@@ -78,5 +87,6 @@ __all__ = [
     "page_shown",
     "read_source",
     "report_page",
+    "run_folder",
     "write_page",
 ]
