@@ -30,6 +30,8 @@ COMMANDS = {
     "import": "Turn logs of other tools into a calls table, and say what it can tell.",
     "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
     "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
+    "view": "Show the runs of a folder in a browser, live; two of them side by side.",
+    "label": "Label items by key in a browser; every label is on the disk at once.",
     "compare": "Put judges side by side on matched items.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
     "simulate": "Known-law studies: see the estimators against the truth.",

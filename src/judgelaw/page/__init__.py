@@ -12,6 +12,7 @@ from judgelaw.page.ci_summary import (
     target,
     write_gate_file,
 )
+from judgelaw.page.drawing import stylesheet
 from judgelaw.page.explorer import (
     COMPLETION_CUT,
     OPENS_WITH,
@@ -47,6 +48,7 @@ __all__ = [
     "limit_text",
     "opening",
     "page",
+    "stylesheet",
     "target",
     "to_csv",
     "to_json_text",

@@ -2,7 +2,7 @@
 
 from judgelaw.study.blueprint import Block, blocks, survey
 from judgelaw.study.freezing import Preview, extend, freeze, preview
-from judgelaw.study.items import Item
+from judgelaw.study.items import Item, records
 from judgelaw.study.loading import LoadedStudy, load_study
 from judgelaw.study.manifest import (
     ITEMS,
@@ -57,6 +57,7 @@ __all__ = [
     "preview",
     "read_sums",
     "reading",
+    "records",
     "request_for",
     "study_schema",
     "survey",
