@@ -111,12 +111,13 @@ def _is_process(pid: int, since: float) -> bool:
     except PermissionError:
         return True  # it is there, and somebody else's
     try:
-        ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ended, ticks = told[0] in "ZX", int(told[19])
         up = float(Path("/proc/uptime").read_text().split()[0])
     except (OSError, ValueError, IndexError):
         return True  # a system without /proc: the number is all that is known
     started = time.time() - up + ticks / os.sysconf("SC_CLK_TCK")
-    return started <= since + _CLOCKS_S
+    return not ended and started <= since + _CLOCKS_S
 
 
 _CLOCKS_S = 5.0

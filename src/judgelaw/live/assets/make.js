@@ -18,6 +18,10 @@ const ask = async (path, sent) => {
   return said;
 };
 const grouped = (n) => Math.round(n).toLocaleString("en");
+const decimal = (value, digits = 4) => {
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "\u2212");
+};
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
 const money = (usd) => (usd === null || usd === undefined ? "—" : `${usd.toFixed(usd < 1 ? 4 : 2)} USD`);
 const duration = (seconds) => {

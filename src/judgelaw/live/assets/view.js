@@ -29,7 +29,7 @@
     return make("div", {}, ...found.map(([name, answer]) => make("div", { className: "first" },
       found.length > 1 ? make("b", {}, `${name}: `) : null, wordOf(answer), " ",
       answer.changes ? Object.entries(CHANGES).filter(([key]) => answer.changes[key]).map(([key, label]) => `${label.toLowerCase()} ${(100 * answer.changes[key].estimate).toFixed(0)}`).join(", ") + " of 100"
-        : `total ${answer.components.total.estimate.toFixed(3)}`)));
+        : `total ${decimal(answer.components.total.estimate, 3)}`)));
   };
 
   const list = async () => {
@@ -62,7 +62,7 @@
     const count = (n, folder) => { about.textContent = `${n} ${n === 1 ? "run" : "runs"}${folder ? ` in ${folder}` : ""}`; };
     const heads = ["", "Run", "State", "Calls", "Cost", "Invalid", "What it found", ""];
     main.replaceChildren(title, about, make("div", { className: "controls" }, make("label", {}, "Find ", words), pair, status),
-      make("div", { className: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), body)));
+      make("div", { className: "scroll" }, make("table", { className: "runs" }, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), body)));
     const found = await ask("api/runs");
     found.runs.forEach(put);
     count(found.count, found.folder);
@@ -87,8 +87,8 @@
     make("table", {}, make("caption", {}, "Parts of the disagreement, with intervals for items like these"),
       make("tbody", {}, ...Object.entries(PARTS).map(([key, label]) => {
         const part = answer.components[key];
-        return make("tr", {}, make("th", { scope: "row" }, label), make("td", { className: "n" }, part ? part.estimate.toFixed(4) : "not varied"),
-          make("td", { className: "n" }, part && part.interval ? `${part.interval[0].toFixed(4)} to ${part.interval[1].toFixed(4)}` : "—"));
+        return make("tr", {}, make("th", { scope: "row" }, label), make("td", { className: "n" }, part ? decimal(part.estimate) : "not varied"),
+          make("td", { className: "n" }, part && part.interval ? `${decimal(part.interval[0])} to ${decimal(part.interval[1])}` : "—"));
       }))),
     answer.gold_match === null ? null : make("p", {}, `Matches gold in ${percent(answer.gold_match)} of calls.`));
 
