@@ -14,6 +14,7 @@ from judgelaw.analysis.component_tables import Context
 from judgelaw.analysis.outcomes import coverage, position_choices
 from judgelaw.analysis.values import (
     Analysis,
+    ChangeRate,
     Component,
     Components,
     Identity,
@@ -25,14 +26,18 @@ from judgelaw.analysis.values import (
     OtherMetric,
     PromptDistances,
     PromptLean,
+    Rule,
     Settings,
     Table,
+    ToDo,
+    Trust,
 )
 
 __all__ = [
     "STAGES",
     "TABLES",
     "Analysis",
+    "ChangeRate",
     "Comparison",
     "Component",
     "Components",
@@ -47,8 +52,11 @@ __all__ = [
     "OtherMetric",
     "PromptDistances",
     "PromptLean",
+    "Rule",
     "Settings",
     "Table",
+    "ToDo",
+    "Trust",
     "analyze",
     "compare",
     "coverage",

@@ -31,6 +31,7 @@ from judgelaw.analysis.component_tables import (
     real_prompt_estimates,
     strata,
 )
+from judgelaw.analysis.first_screen import with_trust
 from judgelaw.analysis.judge_analysis import Progress, Request, analyze_judge
 from judgelaw.analysis.reference_tables import (
     matched_reference,
@@ -43,7 +44,7 @@ from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_spa
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Estimand, Resampling
+from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Estimand, Gate, Resampling
 
 _PICKS = 100_000_000
 _LEAST_DRAWS = 1_000
@@ -160,6 +161,7 @@ def analyze(
     evidence: Evidence | None = None,
     configurations: Mapping[str, Mapping[str, Cell]] | None = None,
     integrity: Sequence[tuple[str, str]] = (),
+    gate: Gate | None = None,
     progress: Progress | None = None,
 ) -> Analysis:
     """Analyse every judge of every layer of one table.
@@ -178,6 +180,7 @@ def analyze(
         evidence: times of calls and what a run knows of its replies, for the diagnostics.
         configurations: fields of each judge's frozen configuration, by judge.
         integrity: checks made on the way here, with their results, for the integrity table.
+        gate: how the study's own limits were decided; None where it declares none.
         progress: called with (what, done, of): the stages, and the draws of permutation tests.
 
     Raises:
@@ -193,7 +196,7 @@ def analyze(
         permutations=shuffles,
         progress=progress,
     )
-    known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold)
+    known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold, gate)
     found = _complete(tensors, roles, request, known)
     return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
 
@@ -206,6 +209,7 @@ class _Known:
     configurations: Mapping[str, Mapping[str, Cell]]
     integrity: Sequence[tuple[str, str]]
     threshold: float
+    gate: Gate | None
 
 
 def _complete(
@@ -238,9 +242,16 @@ def _complete(
     )
     with stage:
         tables, left_out = make_tables(context)
+    judges = {
+        name: with_trust(judge, diagnosis.findings, known.gate)
+        for name, judge in layered.layers[layered.main].items()
+    }
+    layers = {name: found for name, found in layered.layers.items() if name is not None}
+    if layered.main is not None:
+        layers[layered.main] = judges
     return Analysis(
-        judges=layered.layers[layered.main],
-        layers={name: judges for name, judges in layered.layers.items() if name is not None},
+        judges=judges,
+        layers=layers,
         main_layer=layered.main,
         roles=layered.roles,
         settings=_settings(request),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
+from judgelaw.analysis.first_screen import change_rates, short_sentence, to_do
 from judgelaw.analysis.outcomes import (
     gold_match,
     identity,
@@ -15,7 +16,7 @@ from judgelaw.analysis.outcomes import (
     prompt_leans,
     unanimous_cells,
 )
-from judgelaw.analysis.sentence import sentence
+from judgelaw.analysis.sentence import claims_of, sentence
 from judgelaw.analysis.values import Components, ItemValues, JudgeAnalysis, PromptDistances
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -155,6 +156,10 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
     seen, calls = outcomes(tensor), int(tensor.counts.sum())
+    invalid = seen.get(INVALID, 0) / calls
+    known = overall.inference
+    changes = change_rates(tensor, known, request.declared, request.how.level)
+    claims = claims_of(known, "fixed") if known.refusal("total", "fixed") is None else None
     low, high = tensor.depth
     n, k, o, _ = tensor.counts.shape
     return JudgeAnalysis(
@@ -188,8 +193,11 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
             overall.inference,
             overall.lead,
             leans=leans,
-            invalid=seen.get(INVALID, 0) / calls,
+            invalid=invalid,
         ),
+        short=short_sentence(known, claims, changes),
+        changes=changes,
+        to_do=to_do(claims, changes, invalid),
         warnings=warnings(tensor, full, prefixes, overall, request.declared),
     )
 

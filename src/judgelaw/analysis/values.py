@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -58,6 +58,54 @@ class Component:
 
 Components = Mapping[str, Component]
 """By name, in the order of COMPONENTS."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeRate:
+    """How often the verdict on an item changes between two calls, as a share of pairs of calls.
+
+    Attributes:
+        estimate: unbiased; raw, so it may be below 0 by chance.
+        interval: for new items like these; None where none can be had.
+        call_interval: for the items asked.
+    """
+
+    estimate: float
+    interval: Pair | None
+    call_interval: Pair | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One rule behind the word: which word it gives, when, whether it holds, and why."""
+
+    word: Literal["not yet", "with care"]
+    when: str
+    holds: bool
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trust:
+    """Whether a judge may be relied on, in a word, with its one reason and all rules tried.
+
+    Attributes:
+        word: of the first rule that holds, "fine" where none does.
+        reason: in one sentence.
+        rules: in the sequence in which they are tried.
+    """
+
+    word: Literal["not yet", "with care", "fine"]
+    reason: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToDo:
+    """One thing that is worth doing, and the number that says so."""
+
+    do: str
+    because: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +272,12 @@ class JudgeAnalysis:
         identity: the live identity check at each depth with equal repeats.
         unanimous_cells: share of cells whose calls all agree; 1 is a near-deterministic judge.
         sentence: the answer, in one plain sentence.
+        short: the same in at most twenty words, for the items asked.
+        changes: how often a verdict changes between two calls: `ask_again`, `reword`, `swap`,
+            `both`; None where the design does not vary it.
+        to_do: up to three things that are worth doing.
         warnings: what to know before quoting the numbers.
+        trust: whether the judge may be relied on; None before the checks are made.
     """
 
     name: str
@@ -251,7 +304,11 @@ class JudgeAnalysis:
     identity: tuple[Identity, ...]
     unanimous_cells: float
     sentence: str
+    short: str
+    changes: Mapping[str, ChangeRate | None]
+    to_do: tuple[ToDo, ...]
     warnings: tuple[str, ...]
+    trust: Trust | None = None
 
     @property
     def near_deterministic(self) -> bool:

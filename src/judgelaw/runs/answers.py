@@ -46,9 +46,19 @@ def analyze_source(
         seed=seed or 0,
         permutations=permutations,
         roles=calls.roles,
+        gate=_declared_gate(calls),
         **_of_run(calls),
         progress=progress,
     )
+
+
+def _declared_gate(calls: Source) -> "Gate | None":
+    """Hold the judges against the limits that their study declares; None where it has none."""
+    if not calls.gate:
+        return None
+    from judgelaw.uncertainty import limits_of
+
+    return check_source(calls, limits_of(calls.gate), scope="fixed", level=0.95)
 
 
 def _of_run(calls: Source) -> dict[str, Any]:

@@ -266,7 +266,10 @@ def _about(state: str, holder: Holder | None) -> str:
     return f"process {holder.pid}{where}, since {since}"
 
 
-_SHOWN = ("sentence", "gold_match", "items", "prompts", "orders", "repeats", "calls", "outcomes")
+_SHOWN = (
+    *("word", "short", "changes", "to_do", "sentence", "gold_match"),
+    *("items", "prompts", "orders", "repeats", "calls", "outcomes"),
+)
 
 
 def _answers(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -18,6 +18,7 @@ from judgelaw.uncertainty.call_variance import (
     true_variance_parts,
     variance_parts,
 )
+from judgelaw.uncertainty.change_rates import CHANGES, Change, change_contrast, change_interval
 from judgelaw.uncertainty.contrasts import Lead, component_lead, component_share, judge_difference
 from judgelaw.uncertainty.depths import DepthEstimates, Estimand, at_depth, depths_of, nested
 from judgelaw.uncertainty.forms import (
@@ -64,11 +65,13 @@ from judgelaw.uncertainty.sampled_prompts import (
 
 __all__ = [
     "BAND_DRAWS",
+    "CHANGES",
     "MIN_PROMPTS",
     "MIN_REPEATS",
     "PERMUTATIONS",
     "Bands",
     "CallErrors",
+    "Change",
     "Contrast",
     "DepthEstimates",
     "DeviationBound",
@@ -94,6 +97,8 @@ __all__ = [
     "call_covariance",
     "call_errors",
     "call_interval",
+    "change_contrast",
+    "change_interval",
     "check_limits",
     "component_lead",
     "component_map",
