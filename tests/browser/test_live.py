@@ -271,6 +271,11 @@ def test_twenty_labels_by_keyboard_survive_kills_of_browser_and_server(tmp_path,
     assert [(row["item"], row["label"]) for row in labels_in(out)] == given
     assert len({item for item, _ in given}) == 20
     assert {row["labeller"] for row in labels_in(out)} == {"ann"}
+    beside = tmp_path / "labels-and-verdicts.csv"
+    assert f"next: judgelaw validate {beside} --human label" in process.said
+    told = {row["item"]: (row["verdict"], row["label"]) for row in labels_in(beside)}
+    assert len(told) == 24
+    assert {item: label for item, (_, label) in told.items() if label} == dict(given)
 
 
 def test_notes_cannot_tell_undo_and_several_people(tmp_path, open_tab):

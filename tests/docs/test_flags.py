@@ -49,7 +49,10 @@ FLAGS = {
         "--version": f"{HERE}::test_version_and_help",
         "--help": f"{HERE}::test_version_and_help",
     },
-    "audit": {"--out": f"{HERE}::test_audit_puts_the_run_where_it_is_told"},
+    "audit": {
+        "--out": f"{HERE}::test_audit_puts_the_run_where_it_is_told",
+        "--view": "tests/browser/test_live.py::test_an_audit_opens_its_own_page",
+    },
     "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
     "init": {
         "--provider": f"{CLI}/test_study_commands.py"
@@ -145,6 +148,15 @@ FLAGS = {
         "--verify": f"{CLI}/test_report.py"
         "::test_a_run_becomes_a_page_with_its_replies_and_its_configuration",
     },
+    "view": dict.fromkeys(
+        ("--port", "--no-open"),
+        f"{CLI}/test_label.py"
+        "::test_a_view_listens_where_it_is_told_and_lists_nothing_where_there_is_nothing",
+    ),
+    "label": dict.fromkeys(
+        ("--labels", "--as", "--out", "--show", "--port", "--no-open"),
+        f"{CLI}/test_label.py::test_labels_go_where_they_are_told_under_the_name_that_was_given",
+    ),
     "compare": {
         **READS,
         **dict.fromkeys(("--draws", "--seed"), MOVED),

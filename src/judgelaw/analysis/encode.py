@@ -49,7 +49,7 @@ def _judges(judges: Mapping[str, JudgeAnalysis]) -> dict[str, Any]:
 def _judge(j: JudgeAnalysis) -> dict[str, Any]:
     return {
         "sentence": j.sentence,
-        "word": j.trust and asdict(j.trust),
+        "trust": j.trust and asdict(j.trust),
         "short": j.short,
         "changes": {name: rate and asdict(rate) for name, rate in j.changes.items()},
         "to_do": [asdict(x) for x in j.to_do],

@@ -77,7 +77,14 @@ class ChangeRate:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One rule behind the word: which word it gives, when, whether it holds, and why."""
+    """One rule behind the word.
+
+    Attributes:
+        word: that it gives.
+        when: it is about, in words.
+        holds: whether it does for these calls.
+        reason: why, in one sentence.
+    """
 
     word: Literal["not yet", "with care"]
     when: str
@@ -102,7 +109,12 @@ class Trust:
 
 @dataclass(frozen=True, kw_only=True)
 class ToDo:
-    """One thing that is worth doing, and the number that says so."""
+    """One thing that is worth doing.
+
+    Attributes:
+        do: what, in the imperative.
+        because: the number that says so.
+    """
 
     do: str
     because: str

@@ -2,11 +2,15 @@
 
 import getpass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from judgelaw.cli.options import examples, say
 from judgelaw.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from judgelaw.live import LabelBook, Labelling
 
 
 @click.command(
@@ -46,7 +50,8 @@ def command(
     """Label items in a browser, in random order and without the verdict.
 
     Each key is a row of a CSV file (item, label, labeller, note, time), on the disk before the next
-    item is shown; the same command goes on where it stopped. `judgelaw validate` reads the file.
+    item is shown; the same command goes on where it stopped. Where the source has verdicts, a
+    second file puts them beside the labels, as `judgelaw validate` reads them.
     """
     from judgelaw.live import LabelBook, label_server, open_browser, read_labelling
 
@@ -67,4 +72,16 @@ def command(
 
         server.run(opened)
         done = sum(item in labelling.items for item in book.of(who))
-    say(f"{done} of {len(labelling.items)} items have a label by {who}; they are in {target}")
+        say(f"{done} of {len(labelling.items)} items have a label by {who}; they are in {target}")
+        _join(labelling, book, target)
+
+
+def _join(labelling: "Labelling", book: "LabelBook", target: Path) -> None:
+    """Write the calls with the labels of their items, and name the command that reads them."""
+    from judgelaw.live import joined, write_table
+
+    if not (labelling.calls and any(row.label for row in book.labels)):
+        return
+    beside = target.with_name(f"{target.name.removesuffix('.csv')}-and-verdicts.csv")
+    write_table(beside, joined(labelling, book.labels))
+    say(f"next: judgelaw validate {beside} --human label")

@@ -9,7 +9,7 @@ import fcntl
 import io
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -134,6 +134,15 @@ class LabelBook:
                     f"{len(COLUMNS)}; repair it, or name another file with --out"
                 )
         return [Label(**dict(zip(COLUMNS, row, strict=True))) for row in rows[1:]]
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    """Write rows as CSV, whole or not at all."""
+    buffer = io.StringIO(newline="")
+    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    durable(path, buffer.getvalue().encode())
 
 
 def _held(path: Path) -> int:

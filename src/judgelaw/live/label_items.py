@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from judgelaw.acquire import CALLS
 from judgelaw.errors import InputError
+from judgelaw.live.label_book import Label
 from judgelaw.streams import stream
 from judgelaw.study import RECORD, open_run, records
 from judgelaw.tables import ALIASES
@@ -54,11 +56,15 @@ class Labelling:
         name: what they are from.
         items: in the sequence of the file.
         labels: that may be given, in their sequence.
+        calls: rows with verdicts on these items; empty where nobody judged them yet.
+        key: the column of these rows that names the item.
     """
 
     name: str
     items: Mapping[str, ToLabel]
     labels: tuple[str, ...]
+    calls: Sequence[Mapping[str, Any]] = ()
+    key: str = "item"
 
     def sequence(self, labeller: str) -> list[str]:
         """Return the items in a random sequence, the same one for this person every time."""
@@ -91,6 +97,27 @@ class Labelling:
 
 def _pairs(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     return [[visible(heading), visible(text)] for heading, text in pairs]
+
+
+def joined(labelling: Labelling, labels: Iterable[Label]) -> list[dict[str, str]]:
+    """Return the calls with what people said of their items: a row for each call and person.
+
+    Calls on items that nobody labelled, or could not tell, have a blank label.
+    """
+    by_item: dict[str, list[Label]] = {}
+    for given in labels:
+        if given.label:
+            by_item.setdefault(given.item, []).append(given)
+    blank = [Label(item="", label="", labeller="", note="", time="")]
+    return [
+        {
+            **{name: _text(value) for name, value in row.items()},
+            "label": given.label,
+            "labeller": given.labeller,
+        }
+        for row in labelling.calls
+        for given in by_item.get(_text(row.get(labelling.key)), blank)
+    ]
 
 
 def read_labelling(
@@ -158,7 +185,10 @@ def _of_run(run: Path, asked: tuple[str, ...]) -> Labelling:
             for r in rows
         ]
     declared = getattr(frozen.study, "labels", None) or getattr(frozen.study, "scale", None) or ()
-    return _of_rows(run, rows, asked or tuple(map(str, declared)), ())
+    found = _of_rows(run, rows, asked or tuple(map(str, declared)), ())
+    if not (run / CALLS).is_file():
+        return found
+    return replace(found, calls=[row for _, row in records("parquet", run / CALLS)])
 
 
 def _of_rows(
@@ -185,8 +215,13 @@ def _of_rows(
             f"{source}: no column says what an item is; it has {listed(names)}: add texts, label "
             "the item file or the run, or name columns with --show"
         )
+    judged = _column(names, _VERDICT) is not None
     return Labelling(
-        name=source.name, items=items, labels=asked or _default(source, items, rows, names)
+        name=source.name,
+        items=items,
+        labels=asked or _default(source, items, rows, names),
+        calls=rows if judged else (),
+        key=key,
     )
 
 

@@ -267,7 +267,7 @@ def _about(state: str, holder: Holder | None) -> str:
 
 
 _SHOWN = (
-    *("word", "short", "changes", "to_do", "sentence", "gold_match"),
+    *("trust", "short", "changes", "to_do", "sentence", "gold_match"),
     *("items", "prompts", "orders", "repeats", "calls", "outcomes"),
 )
 

@@ -164,8 +164,8 @@ def test_json_has_all_of_it():
     judge = found.to_json()["judges"]["j"]
     assert set(judge["changes"]) == {"ask_again", "reword", "swap", "both"}
     assert set(judge["changes"]["swap"]) == {"estimate", "interval", "call_interval"}
-    assert judge["word"]["word"] in {"not yet", "with care", "fine"}
-    assert {"word", "when", "holds", "reason"} == set(judge["word"]["rules"][0])
+    assert judge["trust"]["word"] in {"not yet", "with care", "fine"}
+    assert {"word", "when", "holds", "reason"} == set(judge["trust"]["rules"][0])
     assert judge["short"] == found.judges["j"].short
     assert all(set(x) == {"do", "because"} for x in judge["to_do"])
 

@@ -1,12 +1,13 @@
 """What a person sees of an item, and which labels may be given."""
 
+import csv
 import gzip
 import json
 
 import pytest
 
 from judgelaw.errors import InputError
-from judgelaw.live import read_labelling
+from judgelaw.live import LabelBook, joined, read_labelling, write_table
 from servers.study import frozen_study, simulated_judge
 
 
@@ -129,3 +130,25 @@ def test_what_is_neither_run_nor_table_is_refused(tmp_path):
     (tmp_path / "cut.csv.gz").write_bytes(b"\x1f\x8b no")
     with pytest.raises(InputError, match="no gzip file"):
         read_labelling(tmp_path / "cut.csv.gz")
+
+
+def test_labels_stand_beside_the_calls_on_their_items(tmp_path):
+    found = read_labelling(write_rows(tmp_path / "calls.jsonl", calls()))
+    with LabelBook(tmp_path / "labels.csv") as book:
+        book.add(item="i0", label="pass", labeller="ann")
+        book.add(item="i0", label="fail", labeller="bob")
+        book.add(item="i1", label="", labeller="ann")
+        rows = joined(found, book.labels)
+    told = [(r["item"], r["repeat"], r["label"], r["labeller"]) for r in rows]
+    assert told == [
+        ("i0", "0", "pass", "ann"),
+        ("i0", "0", "fail", "bob"),
+        ("i0", "1", "pass", "ann"),
+        ("i0", "1", "fail", "bob"),
+        ("i1", "0", "", ""),
+        ("i1", "1", "", ""),
+    ]
+    assert [r["verdict"] for r in rows] == ["pass", "pass", "fail", "fail", "fail", "invalid"]
+    write_table(tmp_path / "both.csv", rows)
+    with (tmp_path / "both.csv").open(newline="") as file:
+        assert list(csv.DictReader(file)) == rows

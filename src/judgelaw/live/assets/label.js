@@ -48,7 +48,7 @@
   ];
   const done = () => [
     make("h1", {}, "Every item has your label"),
-    make("p", {}, `${state.total} items are in ${state.file}. `, make("code", {}, "judgelaw validate"), " reads it as ", make("code", {}, "--human label"), "."),
+    make("p", {}, `All ${state.total} are in ${state.file}. End the command in the terminal with Ctrl-C; it names what to do next.`),
     make("p", { className: "after" }, make("button", { type: "button", className: "quiet", disabled: !state.undo, onclick: undo }, make("kbd", {}, "u"), " Undo the last one")),
   ];
   const show = (found) => {

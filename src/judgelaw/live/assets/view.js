@@ -22,7 +22,7 @@
     const range = found.call_interval || found.interval;
     return `${of(found.estimate)} of 100${range ? ` (${of(Math.max(0, range[0]))} to ${of(Math.min(1, range[1]))})` : ""}`;
   };
-  const wordOf = (answer) => (answer.word ? make("b", { className: `word ${answer.word.word.replace(" ", "-")}` }, answer.word.word) : null);
+  const wordOf = (answer) => (answer.trust ? make("b", { className: `word ${answer.trust.word.replace(" ", "-")}` }, answer.trust.word) : null);
   const firstNumbers = (run) => {
     const found = Object.entries(run.answers);
     if (!found.length) return make("span", { className: "quiet" }, "—");
@@ -80,16 +80,17 @@
     make("div", {}, make("dt", {}, term), make("dd", {}, value, more ? make("small", {}, more) : null))));
   const answerOf = (name, answer, several) => make("section", { className: "answer" },
     several ? make("h3", {}, name) : null,
-    answer.word ? make("p", { className: "verdict" }, wordOf(answer), " ", answer.word.reason) : null,
+    answer.trust ? make("p", { className: "verdict" }, wordOf(answer), " ", answer.trust.reason) : null,
     make("p", {}, answer.short || answer.sentence),
-    answer.changes ? make("table", { className: "changes" }, make("caption", {}, "How many of 100 verdicts change between two calls, on these items"),
-      make("tbody", {}, ...Object.entries(CHANGES).map(([key, label]) => make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, frequency(answer.changes[key])))))) : null,
-    make("table", {}, make("caption", {}, "Parts of the disagreement, with intervals for items like these"),
+    answer.changes ? make("div", { className: "scroll" }, make("table", { className: "changes" }, make("caption", {}, "How many of 100 verdicts change between two calls, on these items"),
+      make("tbody", {}, ...Object.entries(CHANGES).map(([key, label]) => make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, frequency(answer.changes[key]))))))) : null,
+    make("div", { className: "scroll" }, make("table", {}, make("caption", {}, "Parts of the disagreement, with intervals for items like these"),
       make("tbody", {}, ...Object.entries(PARTS).map(([key, label]) => {
         const part = answer.components[key];
         return make("tr", {}, make("th", { scope: "row" }, label), make("td", { className: "n" }, part ? decimal(part.estimate) : "not varied"),
           make("td", { className: "n" }, part && part.interval ? `${decimal(part.interval[0])} to ${decimal(part.interval[1])}` : "—"));
-      }))),
+      })))),
+    ...(answer.to_do || []).map((x) => make("p", {}, make("b", {}, `${x.do}: `), `${x.because}.`)),
     answer.gold_match === null ? null : make("p", {}, `Matches gold in ${percent(answer.gold_match)} of calls.`));
 
   const panel = (run) => {
