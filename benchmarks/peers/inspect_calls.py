@@ -3,8 +3,7 @@
 import sys
 import tempfile
 
-from inspect_ai import Task
-from inspect_ai import eval as inspect_eval
+from inspect_ai import Task, eval as inspect_eval
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig, get_model
 from inspect_ai.scorer import match

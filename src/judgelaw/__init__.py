@@ -11,114 +11,47 @@ Names load when they are first used, so that `import judgelaw` and `judgelaw --h
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from judgelaw.doors import lazy
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from judgelaw.analysis import Analysis, analyze
+    from judgelaw.analysis import Analysis as Analysis, analyze as analyze
     from judgelaw.errors import (
-        BudgetReachedError,
-        DuplicateCallsError,
-        IncompleteDesignError,
-        IncompleteRunError,
-        InputError,
-        IntegrityError,
-        JudgelawError,
-        LeaseLostError,
-        MissingExtraError,
-        NotIdentifiedError,
-        ProviderRefusedError,
-        RunError,
-        RunLockedError,
-        StorageError,
-        StudyChangedError,
-        StudyError,
-        TableError,
+        BudgetReachedError as BudgetReachedError,
+        DuplicateCallsError as DuplicateCallsError,
+        IncompleteDesignError as IncompleteDesignError,
+        IncompleteRunError as IncompleteRunError,
+        InputError as InputError,
+        IntegrityError as IntegrityError,
+        JudgelawError as JudgelawError,
+        LeaseLostError as LeaseLostError,
+        MissingExtraError as MissingExtraError,
+        NotIdentifiedError as NotIdentifiedError,
+        ProviderRefusedError as ProviderRefusedError,
+        RunError as RunError,
+        RunLockedError as RunLockedError,
+        StorageError as StorageError,
+        StudyChangedError as StudyChangedError,
+        StudyError as StudyError,
+        TableError as TableError,
     )
-    from judgelaw.estimate import Decomposition, decompose
-    from judgelaw.runs import Run, RunStatus, gate
-    from judgelaw.tensor import VerdictTensor
+    from judgelaw.estimate import Decomposition as Decomposition, decompose as decompose
+    from judgelaw.runs import Run as Run, RunStatus as RunStatus, gate as gate
+    from judgelaw.tensor import VerdictTensor as VerdictTensor
 
-_HOME = {
-    "BudgetReachedError": "errors",
-    "DuplicateCallsError": "errors",
-    "IncompleteDesignError": "errors",
-    "IncompleteRunError": "errors",
-    "InputError": "errors",
-    "IntegrityError": "errors",
-    "JudgelawError": "errors",
-    "LeaseLostError": "errors",
-    "MissingExtraError": "errors",
-    "NotIdentifiedError": "errors",
-    "ProviderRefusedError": "errors",
-    "RunError": "errors",
-    "RunLockedError": "errors",
-    "StorageError": "errors",
-    "StudyChangedError": "errors",
-    "StudyError": "errors",
-    "TableError": "errors",
-    "Analysis": "analysis",
-    "analyze": "analysis",
-    "Decomposition": "estimate",
-    "decompose": "estimate",
-    "gate": "runs",
-    "Run": "runs",
-    "RunStatus": "runs",
-    "VerdictTensor": "tensor",
-}
-
-_PACKAGES = (
-    "analysis",
-    "decide",
-    "estimate",
-    "replication",
-    "tables",
-    "uncertainty",
-    "worlds",
-)
+_ROOMS = ("analysis", "decide", "estimate", "replication", "tables", "uncertainty", "worlds")
 _FORMER = {"plan": "decide", "simulate": "replication"}  # names of the first release
-
-__all__ = [  # noqa: RUF022 - grouped as a reader looks for them: errors, estimates, runs, the waist
-    "BudgetReachedError",
-    "DuplicateCallsError",
-    "IncompleteDesignError",
-    "IncompleteRunError",
-    "InputError",
-    "IntegrityError",
-    "JudgelawError",
-    "LeaseLostError",
-    "MissingExtraError",
-    "NotIdentifiedError",
-    "ProviderRefusedError",
-    "RunError",
-    "RunLockedError",
-    "StorageError",
-    "StudyChangedError",
-    "StudyError",
-    "TableError",
-    "Analysis",
-    "analyze",
-    "Decomposition",
-    "decompose",
-    "gate",
-    "Run",
-    "RunStatus",
-    "VerdictTensor",
-]
+_offered, _listed = lazy(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or one of the subpackages, when it is first asked for."""
-    if name in _HOME:
-        value = getattr(import_module(f"judgelaw.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    if name in _PACKAGES:
-        return import_module(f"judgelaw.{name}")
-    if name in _FORMER:
-        return import_module(f"judgelaw.{_FORMER[name]}")
-    raise AttributeError(f"module 'judgelaw' has no attribute {name!r}")
+    """Import a public name, or a room, when it is first asked for."""
+    if name in _ROOMS or name in _FORMER:
+        return import_module(f"judgelaw.{_FORMER.get(name, name)}")
+    return _offered(name)
 
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return sorted([*__all__, *_PACKAGES, "__version__"])
+    return sorted({*_listed(), *_ROOMS})

@@ -31,15 +31,14 @@ TWICE = dict.fromkeys(("run.py", "simulate.py", "view.py", "worker.py"), COMMAND
 
 PROVIDERS = {"openai-chat", "openai-completions", "anthropic"}
 NAMES_PROVIDERS = {
-    "wire/openai.py": "its own file",
-    "wire/anthropic.py": "its own file",
-    "wire/judge_spec.py": "the names that the schema of a study lists",
-    "study/judge_rules.py": "what the embedded judge may speak",
+    "wire/providers/openai.py": "its own file",
+    "wire/providers/anthropic.py": "its own file",
+    "wire/providers/embedded_model.py": "the formats that its server speaks",
     "study/models.py": "presets of the paper's judges",
     "cli/init.py": "the studies that it writes",
     "judges/embedded.py": "the format of its server",
 }
-"""Files that name a provider, each with its reason: a new one is a file of `wire/`."""
+"""Files that name a provider, each with its reason: a new one is a file of `wire/providers/`."""
 
 
 def _files(src):

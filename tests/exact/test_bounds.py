@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgelaw.estimate import decompose
-from judgelaw.uncertainty import declare, form_of
+from judgelaw.uncertainty import Estimand, declare, form_of
 from judgelaw.uncertainty.call_bounds import call_constants
 
 
@@ -34,7 +34,7 @@ def test_the_constant_is_the_largest_change_by_one_call(component, dissimilarity
     repeats = (2, 3)
     counts = np.zeros((1, 2, 1, verdicts), dtype=int)
     counts[0, :, 0, 0] = repeats
-    known = declare(counts, dissimilarity=dissimilarity)
+    known = declare(counts, Estimand(dissimilarity=dissimilarity))
     constants = call_constants(known, form_of(component, known.w, known.q))[0]
     reached = [
         largest_change(

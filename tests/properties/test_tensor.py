@@ -7,8 +7,7 @@ from unittest import mock
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from judgelaw.errors import DuplicateCallsError
 from judgelaw.tables import read_tensor, write_calls

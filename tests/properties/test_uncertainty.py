@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty import call_errors, item_interval, permutation_test, prompt_projection

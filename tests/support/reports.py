@@ -1,8 +1,13 @@
 """Small worlds for the report: every facet, one facet, unanimous, hostile."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 import numpy as np
 
-from judgelaw.analysis import Analysis, Key, analyze
+from judgelaw.analysis import Analysis, JudgeAnalysis, Key, Settings, Table, analyze
+from judgelaw.diagnose import Finding
+from judgelaw.page.document import Part
 from judgelaw.tensor import VerdictTensor
 
 HOSTILE = (
@@ -53,8 +58,6 @@ def unanimous() -> VerdictTensor:
 
 def hostile() -> tuple[dict[Key, VerdictTensor], dict]:
     """Name everything by text that wants to run, and answer with it too."""
-    from dataclasses import replace
-
     drawn = tensor(items=len(HOSTILE), prompts=len(HOSTILE))
     named = replace(
         drawn,
@@ -83,3 +86,31 @@ def completions(calls: VerdictTensor, text: str) -> dict[tuple[str, str, str, in
 def analysed(tensors: dict[Key, VerdictTensor]) -> Analysis:
     """Analyse with few draws: the report does not care how smooth a band is."""
     return analyze(tensors, draws=200, permutations=19, seed=3)
+
+
+def judge_part(analysis: Analysis, name: str = "j") -> Part[JudgeAnalysis]:
+    """Return one judge as the sections of the page get it."""
+    return Part(analysis).at(lambda a: a.judges).item(name)
+
+
+def bare(
+    diagnostics: Sequence[Finding] = (), tables: Mapping[str, Table] | None = None
+) -> Part[Analysis]:
+    """Return an analysis of nothing but findings and tables, as the sections get it."""
+    settings = Settings(design="census", draws=2, seed=0, permutations=0, level=0.95, version="0")
+    return Part(
+        Analysis(
+            judges={},
+            layers={},
+            main_layer=None,
+            roles={},
+            settings=settings,
+            diagnostics=tuple(diagnostics),
+            tables=tables or {},
+        )
+    )
+
+
+def table(name: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+    """Return a table of the analysis."""
+    return Table(name=name, title=name, columns=tuple(columns), rows=tuple(map(tuple, rows)))

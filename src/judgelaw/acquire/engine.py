@@ -22,7 +22,7 @@ from judgelaw.acquire.retry import Halt, Reason, RetryPolicy
 from judgelaw.judges import Judge, JudgeContext, open_batch_client, open_judge
 from judgelaw.ledger import Ending, Ledger, Record
 from judgelaw.study import FrozenRun
-from judgelaw.wire import Batch, BatchClient, JudgeSpec
+from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 
 GRACE_S = 15.0
 _TICK_S = 0.25
@@ -217,7 +217,8 @@ class Engine:
         """Return how many calls of a judge are under way at once."""
         most = self._frozen.study.transport.concurrency
         # A model served here answers so many at once; more would wait inside their time-out.
-        return min(most, spec.n_parallel) if spec.provider == "embedded" else most
+        at_once = spec.provider in PROVIDERS and PROVIDERS[spec.provider].slots
+        return min(most, spec.n_parallel) if at_once else most
 
     async def _finish(self, lanes: list[asyncio.Task[None]], grace_s: float) -> None:
         """Wait for the lanes; a cancellation from outside counts as an interruption."""

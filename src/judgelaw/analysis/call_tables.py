@@ -153,8 +153,7 @@ def _design_row(context: Context, key: Key, reused: int) -> Row:
 
 
 def _invalid_row(context: Context, key: Key, depth: int, calls: VerdictTensor) -> Row:
-    declared = context.declared
-    found = invalid_sensitivity(calls, design=declared.design, order_weights=declared.order_weights)
+    found = invalid_sensitivity(calls, context.estimand)
     start = (layer_name(key[0]), key[1], depth)
     if found is None:
         own = float(context.decompose(calls).prompt.mean())

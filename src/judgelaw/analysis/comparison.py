@@ -10,7 +10,7 @@ from judgelaw.analysis.components import inferences
 from judgelaw.analysis.values import Pair, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.diagnose import Matched, RankStability, match, rank_stability
-from judgelaw.estimate import COMPONENTS
+from judgelaw.estimate import CENSUS, COMPONENTS
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     DepthEstimates,
@@ -90,7 +90,7 @@ class Comparison:
 def compare(
     tensors: Mapping[str, VerdictTensor],
     *,
-    declared: Estimand | None = None,
+    declared: Estimand = CENSUS,
     draws: int,
     seed: int = 0,
     level: float = 0.95,
@@ -100,10 +100,9 @@ def compare(
     Raises:
         InputError: fewer than two judges, cells that differ, or no common item.
     """
-    asked = declared or Estimand()
     how = Resampling(draws=draws, seed=seed, level=level)
     matched = match(tensors)
-    found = {name: at_depth(t, asked) for name, t in matched.tensors.items()}
+    found = {name: at_depth(t, declared) for name, t in matched.tensors.items()}
     first = next(iter(found.values()))
     present = [name for name in COMPONENTS if not np.isnan(first.found[name]).any()]
     return Comparison(
@@ -117,14 +116,7 @@ def compare(
         },
         differences=tuple(_differences(matched, found, present, how)),
         rankings={
-            c: rank_stability(
-                matched,
-                c,
-                draws=draws,
-                seed=seed,
-                design=asked.design,
-                order_weights=asked.order_weights,
-            )
+            c: rank_stability(matched, c, draws=draws, seed=seed, estimand=declared)
             for c in present
         },
     )

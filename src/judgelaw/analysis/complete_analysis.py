@@ -32,7 +32,7 @@ from judgelaw.analysis.component_tables import (
     strata,
 )
 from judgelaw.analysis.first_screen import with_trust
-from judgelaw.analysis.judge_analysis import Progress, Request, analyze_judge
+from judgelaw.analysis.judge_analysis import STEPS, Request, analyze_judge, tests_of
 from judgelaw.analysis.reference_tables import (
     matched_reference,
     panel_intervals,
@@ -43,6 +43,7 @@ from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Tab
 from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_span
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
+from judgelaw.steps import Progress, unseen
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Estimand, Gate, Resampling
 
@@ -143,10 +144,6 @@ def make_tables(context: Context) -> tuple[dict[str, Table], dict[str, str]]:
     )
 
 
-STAGES = "analysing"
-"""What the stages are called in progress: a stream each, then diagnostics, then tables."""
-
-
 def analyze(
     tensors: Mapping[Key, VerdictTensor],
     *,
@@ -162,7 +159,7 @@ def analyze(
     configurations: Mapping[str, Mapping[str, Cell]] | None = None,
     integrity: Sequence[tuple[str, str]] = (),
     gate: Gate | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> Analysis:
     """Analyse every judge of every layer of one table.
 
@@ -181,7 +178,7 @@ def analyze(
         configurations: fields of each judge's frozen configuration, by judge.
         integrity: checks made on the way here, with their results, for the integrity table.
         gate: how the study's own limits were decided; None where it declares none.
-        progress: called with (what, done, of): the stages, and the draws of permutation tests.
+        progress: opens what shows how far it is.
 
     Raises:
         NotIdentifiedError: a cell holds a single call.
@@ -190,15 +187,19 @@ def analyze(
         raise InputError("no calls: an analysis needs the table of one judge or more")
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
     draws = draws_for(tensors.values()) if draws is None else draws
-    request = Request(
-        declared=Estimand(design=design, order_weights=order_weights),
-        how=Resampling(draws=draws, seed=seed, level=level),
-        permutations=shuffles,
-        progress=progress,
-    )
     known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold, gate)
-    found = _complete(tensors, roles, request, known)
+    estimand = Estimand(design=design, order_weights=order_weights)
+    how = Resampling(draws=draws, seed=seed, level=level)
+    with progress("analysing", _stages(tensors, shuffles)) as advance:
+        request = Request(estimand=estimand, how=how, permutations=shuffles, advance=advance)
+        found = _complete(tensors, roles, request, known)
     return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
+
+
+def _stages(tensors: Mapping[Key, VerdictTensor], shuffles: int) -> int:
+    """Count the steps: a stage for each stream and test, then diagnostics, then tables."""
+    tests = sum(len(tests_of(tensor, shuffles)) for tensor in tensors.values())
+    return STEPS * (len(tensors) + 2 + tests)
 
 
 @dataclass(frozen=True)
@@ -219,29 +220,29 @@ def _complete(
     known: _Known,
 ) -> Analysis:
     """Analyse every judge, then diagnose them together, then make the tables."""
-    stage = _Stages(total=len(tensors) + 2, progress=request.progress)
     found = {}
     for key, tensor in tensors.items():
-        with stage:
-            found[key] = analyze_judge(key[1], tensor, request)
+        request.advance(0)
+        found[key] = analyze_judge(key[1], tensor, request)
+        request.advance(STEPS)
     layered = _by_layer(found, roles)
-    with stage:
-        diagnosis = _diagnose(tensors, layered, request, known.evidence, known.threshold)
+    diagnosis = _diagnose(tensors, layered, request, known.evidence, known.threshold)
+    request.advance(STEPS)
     context = Context(
         tensors=tensors,
         found=found,
         drift=diagnosis.drift,
         roles=layered.roles,
         main=layered.main,
-        declared=request.declared,
+        estimand=request.estimand,
         how=request.how,
         findings=diagnosis.findings,
         spans={key: time_span(seconds) for key, seconds in known.evidence.seconds.items()},
         configurations=known.configurations,
         integrity=known.integrity,
     )
-    with stage:
-        tables, left_out = make_tables(context)
+    tables, left_out = make_tables(context)
+    request.advance(STEPS)
     judges = {
         name: with_trust(judge, diagnosis.findings, known.gate)
         for name, judge in layered.layers[layered.main].items()
@@ -260,26 +261,6 @@ def _complete(
         left_out=left_out,
         warnings=_which_layer(layered),
     )
-
-
-@dataclass
-class _Stages:
-    """Counts the stages of an analysis and tells of each before and after it."""
-
-    total: int
-    progress: Progress | None
-    done: int = 0
-
-    def __enter__(self) -> None:
-        self._tell()
-
-    def __exit__(self, *exception: object) -> None:
-        self.done += 1
-        self._tell()
-
-    def _tell(self) -> None:
-        if self.progress is not None:
-            self.progress(STAGES, self.done, self.total)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,28 +290,27 @@ def _diagnose(
     evidence: Evidence,
     threshold: float,
 ) -> Diagnosis:
-    how = request.how
     return diagnose(
         tensors,
         main=layered.main,
-        how=how,
+        how=request.how,
         roles=layered.roles,
         evidence=evidence,
-        design=request.declared.design,
-        order_weights=request.declared.order_weights,
+        estimand=request.estimand,
         threshold=threshold,
     )
 
 
 def _settings(request: Request) -> Settings:
+    weights = request.estimand.order_weights
     return Settings(
-        design=request.declared.design,
+        design=request.estimand.design,
         draws=request.how.draws,
         seed=request.how.seed,
         permutations=request.permutations,
         level=request.how.level,
         version=judgelaw.__version__,
-        order_weights=request.declared.order_weights,
+        order_weights=weights if isinstance(weights, Mapping) else None,
     )
 
 

@@ -10,7 +10,7 @@ from judgelaw.analysis.values import Component, JudgeAnalysis, Key, Pair, Table
 from judgelaw.arrays import PAIR
 from judgelaw.diagnose import Cell, Finding, Matched, StreamDrift, match
 from judgelaw.errors import InputError
-from judgelaw.estimate import COMPONENTS, Decomposition, decompose
+from judgelaw.estimate import COMPONENTS, Decomposition, decompose_as
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import DepthEstimates, Estimand, Resampling, at_depth
 
@@ -27,7 +27,7 @@ class Context:
         tensors, found, drift: by stream.
         roles: role of each layer.
         main: the main layer, None where the data has none.
-        declared, how: estimand and resampling.
+        estimand, how: what is estimated, and how items are resampled.
         findings: of the diagnostics.
         spans: seconds between the first and the last call, by stream.
         configurations: fields of each judge's frozen configuration, by judge.
@@ -39,7 +39,7 @@ class Context:
     drift: Mapping[Key, StreamDrift]
     roles: Mapping[str, str]
     main: str | None
-    declared: Estimand
+    estimand: Estimand
     how: Resampling
     findings: tuple[Finding, ...] = ()
     spans: Mapping[Key, float] = field(default_factory=dict)
@@ -64,12 +64,11 @@ class Context:
 
     def at(self, tensor: VerdictTensor) -> DepthEstimates:
         """Estimate what this analysis estimates, on other calls, with call errors."""
-        return at_depth(tensor, self.declared)
+        return at_depth(tensor, self.estimand)
 
     def decompose(self, tensor: VerdictTensor) -> Decomposition:
         """Estimate what this analysis estimates, on other calls."""
-        declared = self.declared
-        return decompose(tensor, design=declared.design, order_weights=declared.order_weights)
+        return decompose_as(tensor, self.estimand)
 
 
 def layer_name(layer: str | None) -> str:
@@ -297,7 +296,7 @@ def _summary_row(context: Context, judge: str, tensor: VerdictTensor, depths: Se
         for s in slices
         for values in (s.found.plugin["prompt"], s.found.prompt)
     ]
-    scaled = [identity(s, context.declared) for s in slices]
+    scaled = [identity(s, context.estimand) for s in slices]
     macro = {c: float(slices[-1].found[c].mean()) for c in COMPONENTS[:-1]}
     largest = max((c for c in macro if not isnan(macro[c])), key=lambda c: macro[c])
     excess = (None if x is None else x.scaled_excess for x in scaled)

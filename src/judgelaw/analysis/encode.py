@@ -9,16 +9,11 @@ import numpy as np
 
 from judgelaw.analysis.values import (
     Analysis,
-    Component,
     Components,
     ItemValues,
     JudgeAnalysis,
-    LargestComponent,
-    Table,
 )
-from judgelaw.diagnose import Finding
 from judgelaw.estimate import COMPONENTS
-from judgelaw.uncertainty import PermutationTest
 
 SCHEMA = "judgelaw.analysis/1"
 
@@ -34,8 +29,11 @@ def encode(analysis: Analysis) -> dict[str, Any]:
         document["layers"] = {name: _judges(j) for name, j in analysis.layers.items()}
         document["main_layer"] = analysis.main_layer
         document["roles"] = dict(analysis.roles)
-    document["diagnostics"] = [_finding(f) for f in analysis.diagnostics]
-    document["tables"] = {name: _table(t) for name, t in analysis.tables.items()}
+    document["diagnostics"] = [asdict(f) for f in analysis.diagnostics]
+    document["tables"] = {
+        name: {"title": t.title, "columns": t.columns, "rows": t.rows}
+        for name, t in analysis.tables.items()
+    }
     document["left_out"] = dict(analysis.left_out)
     document["warnings"] = list(analysis.warnings)
     plain: dict[str, Any] = _plain(document)
@@ -62,9 +60,9 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "depths": {str(depth): _components(c) for depth, c in j.depths.items()},
         "outcomes": dict(j.outcomes),
         "gold_match": j.gold_match,
-        "permutation": {facet: _test(t) for facet, t in j.permutation.items()},
+        "permutation": {facet: t and asdict(t) for facet, t in j.permutation.items()},
         "split": {name: asdict(s) for name, s in j.split.items()},
-        "lead": _lead(j.lead),
+        "lead": j.lead and asdict(j.lead),
         "strata": {name: _components(c) for name, c in j.strata.items()},
         "item_values": _item_values(j.item_values),
         "prompt_distances": j.prompt_distances and asdict(j.prompt_distances),
@@ -80,20 +78,8 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
 
 
 def _components(components: Components) -> dict[str, Any]:
-    return {name: _component(c) for name, c in components.items()}
-
-
-def _component(c: Component) -> dict[str, Any] | None:
-    """Return one component; None where the design says nothing about it."""
-    return None if c.absent else asdict(c)
-
-
-def _test(test: PermutationTest | None) -> dict[str, Any] | None:
-    return None if test is None else asdict(test)
-
-
-def _lead(lead: LargestComponent | None) -> dict[str, Any] | None:
-    return None if lead is None else asdict(lead)
+    """Return components by name; None where the design says nothing about one."""
+    return {name: None if c.absent else asdict(c) for name, c in components.items()}
 
 
 def _item_values(values: ItemValues) -> dict[str, Any]:
@@ -108,14 +94,6 @@ def _item_values(values: ItemValues) -> dict[str, Any]:
         "plugin": columns(values.plugin),
         "call_variance": None if variance is None else columns(variance),
     }
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    return asdict(finding)
-
-
-def _table(table: Table) -> dict[str, Any]:
-    return {"title": table.title, "columns": table.columns, "rows": table.rows}
 
 
 def _plain(value: Any) -> Any:

@@ -5,10 +5,10 @@ for the items asked do not carry.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from judgelaw.analysis.sentence import MANY_INVALID, Claims
+from judgelaw.analysis.sentence import MANY_INVALID, Claims, claims_of
 from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Rule, ToDo, Trust, pair_of
 from judgelaw.diagnose import Finding
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -36,13 +36,35 @@ _FACETS: Final = {"reword": "other prompts", "swap": "other orders"}
 Word = Literal["not yet", "with care", "fine"]
 
 
+@dataclass(frozen=True, kw_only=True)
+class FirstScreen:
+    """What is read first of one judge, before the checks: see `JudgeAnalysis`."""
+
+    short: str
+    changes: Mapping[str, ChangeRate | None]
+    to_do: tuple[ToDo, ...]
+
+
+def first_screen(
+    tensor: VerdictTensor, known: Inference, estimand: Estimand, level: float, invalid: float
+) -> FirstScreen:
+    """Return what is read first; `invalid` is the share of calls without a verdict."""
+    changes = change_rates(tensor, known, estimand, level)
+    claims = claims_of(known, "fixed") if known.refusal("total", "fixed") is None else None
+    return FirstScreen(
+        short=short_sentence(known, claims, changes),
+        changes=changes,
+        to_do=to_do(claims, changes, invalid),
+    )
+
+
 def change_rates(
-    tensor: VerdictTensor, known: Inference, declared: Estimand, level: float
+    tensor: VerdictTensor, known: Inference, estimand: Estimand, level: float
 ) -> dict[str, ChangeRate | None]:
     """Return how often verdicts change, None where the design does not vary what would change."""
     even = known
-    if declared.order_weights is not None and len(tensor.orders) > 1:
-        even = infer(tensor, design=declared.design)
+    if estimand.order_weights is not None and len(tensor.orders) > 1:
+        even = infer(tensor, design=estimand.design)
     found: dict[str, ChangeRate | None] = {}
     for change in CHANGES:
         of = even if change in {"swap", "both"} else known

@@ -1,12 +1,12 @@
 """The complete analysis of one judge in one layer, and the warnings that go with it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
-from judgelaw.analysis.first_screen import change_rates, short_sentence, to_do
+from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     gold_match,
     identity,
@@ -16,10 +16,17 @@ from judgelaw.analysis.outcomes import (
     prompt_leans,
     unanimous_cells,
 )
-from judgelaw.analysis.sentence import claims_of, sentence
-from judgelaw.analysis.values import Components, ItemValues, JudgeAnalysis, PromptDistances
+from judgelaw.analysis.sentence import sentence
+from judgelaw.analysis.values import (
+    Components,
+    Identity,
+    ItemValues,
+    JudgeAnalysis,
+    PromptDistances,
+)
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
+from judgelaw.steps import Advance, within
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     MIN_PROMPTS,
@@ -45,7 +52,7 @@ def warnings(
     full: DepthEstimates,
     prefixes: Sequence[DepthEstimates],
     overall: ComponentsByDepth,
-    declared: Estimand,
+    estimand: Estimand,
 ) -> tuple[str, ...]:
     """Collect what these calls cannot say, and what was left out on the way."""
     return (
@@ -57,7 +64,7 @@ def warnings(
         *_bands(overall),
         *_few_items(overall),
         *_prefixes(full, prefixes),
-        *_sampled(full, declared),
+        *_sampled(full, estimand),
     )
 
 
@@ -120,16 +127,16 @@ def _prefixes(full: DepthEstimates, prefixes: Sequence[DepthEstimates]) -> Itera
             )
 
 
-def _sampled(full: DepthEstimates, declared: Estimand) -> Iterator[str]:
-    if declared.design == "sampled" and full.drawn is not None:
+def _sampled(full: DepthEstimates, estimand: Estimand) -> Iterator[str]:
+    if estimand.design == "sampled" and full.drawn is not None:
         yield (
             "prompts were drawn: intervals cover the drawing of prompts too, bands hold the drawn "
             "prompts fixed"
         )
 
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, the steps done, and all steps."""
+STEPS = 1000
+"""Of the bar of an analysis, for each of its stages and each permutation test."""
 
 _FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
 
@@ -138,10 +145,10 @@ _FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
 class Request:
     """What was asked of the analysis."""
 
-    declared: Estimand
+    estimand: Estimand
     how: Resampling
     permutations: int
-    progress: Progress | None = None
+    advance: Advance
 
 
 def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
@@ -150,16 +157,14 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     Raises:
         NotIdentifiedError: a cell holds a single call.
     """
-    full = at_depth(tensor, request.declared)
-    prefixes = tuple(nested(tensor, request.declared))
+    full = at_depth(tensor, request.estimand)
+    prefixes = tuple(nested(tensor, request.estimand))
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
     seen, calls = outcomes(tensor), int(tensor.counts.sum())
     invalid = seen.get(INVALID, 0) / calls
-    known = overall.inference
-    changes = change_rates(tensor, known, request.declared, request.how.level)
-    claims = claims_of(known, "fixed") if known.refusal("total", "fixed") is None else None
+    first = first_screen(tensor, overall.inference, request.estimand, request.how.level, invalid)
     low, high = tensor.depth
     n, k, o, _ = tensor.counts.shape
     return JudgeAnalysis(
@@ -174,32 +179,30 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         depths=depths,
         outcomes=seen,
         gold_match=gold_match(tensor),
-        permutation=_permutations(name, tensor, request),
+        permutation=_permutations(tensor, request),
         split=_splits(full),
         lead=overall.lead,
         strata=_strata(full, request.how.level),
         item_values=_item_values(full),
-        prompt_distances=_distances(tensor, request.declared),
+        prompt_distances=_distances(tensor, request.estimand),
         order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
-        identity=tuple(
-            found for s in (*prefixes, full) if (found := identity(s, request.declared)) is not None
-        ),
+        identity=_identities((*prefixes, full), request.estimand),
         unanimous_cells=unanimous_cells(tensor),
         sentence=sentence(
-            components,
-            overall.inference,
-            overall.lead,
-            leans=leans,
-            invalid=invalid,
+            components, overall.inference, overall.lead, leans=leans, invalid=invalid
         ),
-        short=short_sentence(known, claims, changes),
-        changes=changes,
-        to_do=to_do(claims, changes, invalid),
-        warnings=warnings(tensor, full, prefixes, overall, request.declared),
+        short=first.short,
+        changes=first.changes,
+        to_do=first.to_do,
+        warnings=warnings(tensor, full, prefixes, overall, request.estimand),
     )
+
+
+def _identities(slices: Sequence[DepthEstimates], estimand: Estimand) -> tuple[Identity, ...]:
+    return tuple(found for s in slices if (found := identity(s, estimand)) is not None)
 
 
 def _all_depths(
@@ -215,30 +218,24 @@ def _all_depths(
     return overall, {depth: found[depth] for depth in sorted(found)}
 
 
-def _permutations(
-    name: str, tensor: VerdictTensor, request: Request
-) -> dict[str, PermutationTest | None]:
-    found: dict[str, PermutationTest | None] = {}
-    for facet, axis in _FACET_AXES:
-        found[facet] = None
-        if request.permutations and tensor.counts.shape[axis] > 1:
-            found[facet] = permutation_test(
-                tensor,
-                facet,
-                draws=request.permutations,
-                seed=request.how.seed,
-                order_weights=request.declared.order_weights,
-                progress=_step(f"{_label(name, tensor)}: permuting {facet}s", request.progress),
-            )
+def tests_of(tensor: VerdictTensor, permutations: int) -> list[Facet]:
+    """Return the facets whose levels are shuffled: those that have several."""
+    varied = [facet for facet, axis in _FACET_AXES if tensor.counts.shape[axis] > 1]
+    return varied if permutations else []
+
+
+def _permutations(tensor: VerdictTensor, request: Request) -> dict[str, PermutationTest | None]:
+    found: dict[str, PermutationTest | None] = {facet: None for facet, _ in _FACET_AXES}
+    for facet in tests_of(tensor, request.permutations):
+        found[facet] = permutation_test(
+            tensor,
+            facet,
+            draws=request.permutations,
+            seed=request.how.seed,
+            order_weights=request.estimand.order_weights,
+            progress=within(request.advance, share=STEPS, of=request.permutations),
+        )
     return found
-
-
-def _step(label: str, progress: Progress | None) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, of: progress(label, done, of)
-
-
-def _label(name: str, tensor: VerdictTensor) -> str:
-    return name if tensor.layer is None else f"{name} / {tensor.layer}"
 
 
 def _splits(full: DepthEstimates) -> dict[str, ErrorSplit]:
@@ -269,17 +266,17 @@ def _columns(found: Mapping[str, Floats]) -> Floats:
     return np.stack([found[name] for name in COMPONENTS], axis=-1)
 
 
-def _distances(tensor: VerdictTensor, declared: Estimand) -> PromptDistances | None:
+def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | None:
     if len(tensor.prompts) == 1:
         return None
-    q = weights_of("order", declared.order_weights, len(tensor.orders), tensor.orders)
+    q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
     squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
 
 
 def _projection(tensor: VerdictTensor, request: Request) -> Interval | None:
     """Return the interval that covers the drawing of prompts, where prompts were drawn."""
-    if request.declared.design != "sampled" or len(tensor.prompts) < MIN_PROMPTS:
+    if request.estimand.design != "sampled" or len(tensor.prompts) < MIN_PROMPTS:
         return None
-    found = prompt_projection(tensor, order_weights=request.declared.order_weights)
+    found = prompt_projection(tensor, order_weights=request.estimand.order_weights)
     return found.interval(level=request.how.level)

@@ -34,16 +34,16 @@ def coverage(tensor: VerdictTensor) -> float:
     return int(tensor.counts.sum()) / planned
 
 
-def identity(s: DepthEstimates, declared: Estimand) -> Identity | None:
+def identity(s: DepthEstimates, estimand: Estimand) -> Identity | None:
     """Return R (plug-in - corrected) beside (K-1)/(K O) call; None where it does not apply.
 
     Equal in every sample with R calls in every cell and equal weights (paper, eq.
     crossed-plugin-sample-identity). Sampled prompts multiply the excess by K/(K-1): factor 1/O.
     """
     K, O = s.facets
-    if K == 1 or not s.balanced or declared.order_weights is not None:
+    if K == 1 or not s.balanced or estimand.order_weights is not None:
         return None
-    factor = 1 / O if declared.design == "sampled" else (K - 1) / (K * O)
+    factor = 1 / O if estimand.design == "sampled" else (K - 1) / (K * O)
     scaled = s.depth * (s.found.plugin["prompt"] - s.found.prompt)
     rescaled = factor * s.found.call
     return Identity(

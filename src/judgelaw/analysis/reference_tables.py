@@ -144,7 +144,7 @@ def panel_intervals(context: Context) -> TableOrReason:
             found = panel_interval(
                 tensor.prefix(depth),
                 level=context.how.level,
-                order_weights=context.declared.order_weights,
+                order_weights=context.estimand.order_weights,
             )
             low, high = known(found.low), known(found.high)
             rows.append(
@@ -217,7 +217,7 @@ def _panelled(tensor: VerdictTensor) -> bool:
 
 
 def _panel_means(context: Context, tensor: VerdictTensor) -> Floats:
-    found = panels(tensor, order_weights=context.declared.order_weights)
+    found = panels(tensor, order_weights=context.estimand.order_weights)
     return np.asarray(found.prompt.mean(axis=-1))
 
 

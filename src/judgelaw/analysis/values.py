@@ -221,6 +221,12 @@ class ItemValues:
         """Return one component of every item."""
         return np.asarray(self.estimates[:, COMPONENTS.index(component)])
 
+    def variance_of(self, component: str) -> Floats | None:
+        """Return the call-sampling variance of one component of every item."""
+        if self.call_variance is None:
+            return None
+        return np.asarray(self.call_variance[:, COMPONENTS.index(component)])
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PromptDistances:

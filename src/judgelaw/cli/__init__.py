@@ -3,8 +3,4 @@
 Commands load when they are called, so that `judgelaw --help` answers at once.
 """
 
-from judgelaw.cli.program import main
-
-__all__ = [
-    "main",
-]
+from judgelaw.cli.program import main as main

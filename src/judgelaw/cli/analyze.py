@@ -9,7 +9,7 @@ import click
 
 from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
-from judgelaw.runs import Reading, analyze_shown, read_source
+from judgelaw.runs import Reading, analyze_source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, ChangeRate, Component, JudgeAnalysis
@@ -76,7 +76,9 @@ def command(
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
     """
     calls = read_source(source, reading)
-    analysis = analyze_shown(calls, progress, draws=draws, seed=seed, permutations=permutations)
+    analysis = analyze_source(
+        calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+    )
     if tables_folder is not None:
         from judgelaw.page import write_tables
 

@@ -57,7 +57,7 @@ def command(
         named = {name: t.select(prompts=prompts) for name, t in named.items()}
     comparison = compare(
         named,
-        declared=_declared(sources, read),
+        declared=_one_estimand(sources, read),
         draws=draws_for(named.values()) if draws is None else draws,
         seed=seed or 0,
     )
@@ -67,7 +67,7 @@ def command(
         _show(comparison)
 
 
-def _declared(paths: Sequence[str], read: Sequence[Source]) -> "Estimand":
+def _one_estimand(paths: Sequence[str], read: Sequence[Source]) -> "Estimand":
     from judgelaw.uncertainty import Estimand
 
     first = read[0]

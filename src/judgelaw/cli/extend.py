@@ -29,6 +29,5 @@ def command(run: Path, repeats: int | None, layer: str | None, prompts: int | No
 
     require_folder(run)
     before = open_run(run).count
-    with progress("freezing", before) as tick:
-        after = extend(run, repeats, layer=layer, prompts=prompts, tick=tick).count
+    after = extend(run, repeats, layer=layer, prompts=prompts, progress=progress).count
     echo(f"{run}: {after - before:,} calls added to {before:,}; the run resumes with them")

@@ -2,19 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
 from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import echo, progress, say, write_json
 from judgelaw.errors import InputError
+from judgelaw.tables.importers import FORMATS, Rules, Survey, import_log
 
-if TYPE_CHECKING:
-    from judgelaw.tables.importers import Survey
-
-
-SOURCES = ("inspect", "promptfoo", "lm-eval", "openai-batch", "anthropic-batch", "csv")
 F = TypeVar("F", bound=Callable[..., Any])
 _DEFAULT = Path("calls.parquet")
 _PARTS = {
@@ -46,7 +42,9 @@ def _field_options(command: F) -> F:
     )
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
-@click.option("--from", "source", type=click.Choice(SOURCES), required=True, help="What wrote it.")
+@click.option(
+    "--from", "source", type=click.Choice(list(FORMATS)), required=True, help="What wrote it."
+)
 @click.option(
     "-o",
     "--out",
@@ -105,7 +103,6 @@ def command(
     """
     target = _target(out)
     from judgelaw.tables import write_calls
-    from judgelaw.tables.importers import Rules, import_log
 
     rules = Rules(
         fields={part: path for part, path in fields.items() if path is not None},
@@ -115,11 +112,9 @@ def command(
         where=_pairs("--where", where),
         truncated=truncated,
     )
-    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
-    with progress("reading", max(size, 1)) as tick:
-        imported = import_log(
-            source, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, tick=tick
-        )
+    imported = import_log(
+        source, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, progress=progress
+    )
     rows = write_calls(target, imported.columns)
     echo(f"{rows} calls in {target}; next: judgelaw analyze {target}", err=True)
     if json_file is not None:
@@ -147,5 +142,5 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _document(survey: "Survey", target: Path) -> dict[str, Any]:
+def _document(survey: Survey, target: Path) -> dict[str, Any]:
     return {"schema": "judgelaw.import/1", "table": str(target), **vars(survey)}

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from string import Template
 
@@ -76,67 +77,6 @@ PROVIDERS = {
     ),
 }
 
-STUDY = Template("""\
-# A judgelaw study. Check it with `judgelaw check $file`, run it with `judgelaw audit $file`.
-version: 1
-name: $name
-seed: $seed # every random choice derives from it: items, prompts, schedule, call seeds
-
-items:
-  source: jsonl # jsonl | csv | parquet | llmbar
-  path: items.jsonl # id, stratum, instruction, candidate_1, candidate_2, gold
-  # fields: {instruction: prompt, candidate_1: chosen} # names in the file, where they differ
-  # sample: {per_stratum: 10} # so many of each stratum; absent: all
-
-# The paper's six wrappers around one criterion. Your own instead:
-#   {policy: census, templates: [{id: plain, prefix: "Which is better?\\n", suffix: "\\nA or B?"}]}
-#   {policy: census, path: prompts/*.txt} # with {instruction} {candidate_a} {candidate_b}
-#   {policy: generator, count: 40, grammar: wrappers} # a sample: the estimate is about the grammar
-prompts: paper-six
-orders: {AB: 0.5, BA: 0.5} # both orders of the candidates, and their weights
-repeats: 4 # calls in every item x prompt x order; 4 or more give call standard errors
-
-judges:
-  - name: judge
-    provider: $provider$remark
-$address    model: $model
-    # revision: "..." # recorded, part of the configuration
-    decoding: {$decoding} # what is absent is not sent
-    seed: $policy # sent | logical | none: every call has a seed of its own
-    parser: first-line # the first non-empty line must be A, B or TIE
-    truncated: $truncated
-    # price: {input_per_mtok: 0.2, output_per_mtok: 0.6} # needed for a budget in usd
-
-# Streams of calls besides the audit. `control` sends byte-identical requests under hidden labels:
-# its true prompt effect is zero, so it shows what a flip rate reports where nothing is there.
-# layers:
-#   - {name: audit, role: audit}
-#   - {name: control, role: control, labels: 6}
-
-transport: {concurrency: 8, timeout_s: 60, attempts: 5}
-# budget: {calls: 5000, usd: 25} # the run stops there and resumes when it is raised
-# gate: {prompt: 0.02, order: 0.05, invalid: 0.01} # for `judgelaw gate`
-""")
-
-ITEMS = (
-    {
-        "id": "example-1",
-        "stratum": "example",
-        "instruction": "What is 17 + 26?",
-        "candidate_1": "43",
-        "candidate_2": "33",
-        "gold": "candidate_1",
-    },
-    {
-        "id": "example-2",
-        "stratum": "example",
-        "instruction": "Answer with one word: what colour is snow?",
-        "candidate_1": "Snow is usually white in colour.",
-        "candidate_2": "White",
-        "gold": "candidate_2",
-    },
-)
-
 
 def study_text(kind: str, model: str, *, file: str, name: str, seed: int) -> str:
     """Return the study for one kind of server."""
@@ -150,7 +90,7 @@ def study_text(kind: str, model: str, *, file: str, name: str, seed: int) -> str
         )
         if value is not None
     )
-    return STUDY.substitute(
+    return Template(_asset("study.yaml")).substitute(
         file=file,
         name=name,
         seed=seed,
@@ -164,9 +104,9 @@ def study_text(kind: str, model: str, *, file: str, name: str, seed: int) -> str
     )
 
 
-def items_text() -> str:
-    """Return two items to replace."""
-    return "".join(json.dumps(item) + "\n" for item in ITEMS)
+def _asset(name: str) -> str:
+    """Return the text of a file that a new study is made of."""
+    return files("judgelaw.cli").joinpath("assets", name).read_text("utf-8")
 
 
 _SEED = 20261115
@@ -200,7 +140,7 @@ def command(provider: str | None, model: str | None, out: Path) -> None:
     echo(f"wrote {out}")
     if not items.exists():
         with writing(items):
-            items.write_text(items_text(), encoding="utf-8")
+            items.write_text(_asset("items.jsonl"), encoding="utf-8")
         echo(f"wrote {items}: two examples, put your own items there")
     echo(f"next: judgelaw check {out}", err=True)
 

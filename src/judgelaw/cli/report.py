@@ -7,15 +7,7 @@ import click
 from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
 from judgelaw.cli.terminal import echo, progress
 from judgelaw.errors import InputError
-from judgelaw.runs import (
-    REPORT,
-    Reading,
-    Source,
-    analyze_shown,
-    page_shown,
-    read_source,
-    write_page,
-)
+from judgelaw.runs import REPORT, Reading, Source, analyze_source, read_source, write_report
 
 
 @click.command(
@@ -63,29 +55,18 @@ def command(
     calls = read_source(source, reading)
     target = output or _default(source, calls)
     _check_folder(target)
-    analysis = analyze_shown(calls, progress, draws=draws, seed=seed, permutations=permutations)
-    name = title or Path(source).name
-    write_page(target, page_shown(analysis, calls, progress, title=name, check=check))
+    analysis = analyze_source(
+        calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+    )
+    write_report(analysis, calls, target, title=title, check=check, progress=progress)
     echo(str(target))
-    written = [target]
     if figures_folder is not None:
         from judgelaw.page import figures, write_figures
 
         files = write_figures(figures(analysis, calls.tensors), figures_folder)
         echo(f"{len(files)} files in {figures_folder}", err=True)
-        written += files
-    if calls.run is not None:
-        _list_sums(calls.run, written)
-
-
-def _list_sums(run: Path, written: list[Path]) -> None:
-    """Enter what was written into a run folder in its SHA256SUMS, as `verify` expects."""
-    from judgelaw.study import write_sums
-
-    root = run.resolve()
-    inside = [path.resolve() for path in written if path.resolve().is_relative_to(root)]
-    if inside:
-        write_sums(run, [str(path.relative_to(root)) for path in inside])
+        if calls.folder is not None:
+            calls.folder.enter_sums(files)
 
 
 def _default(source: str, calls: Source) -> Path:

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from judgelaw.errors import writing
+from judgelaw.steps import Advance
 from judgelaw.words import visible, visible_json
 
 _PATIENCE_S = 2.0
@@ -111,7 +112,7 @@ def _is_number(rows: Sequence[Sequence[str]], index: int) -> bool:
 @contextmanager
 def progress(
     what: str, total: int, *, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Callable[[int], None]]:
+) -> Iterator[Advance]:
     """Yield a function that takes the amount of work just done.
 
     After two seconds a bar appears on stderr, or a plain line every five where it is no terminal.

@@ -7,7 +7,7 @@ import click
 
 from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import progress, show_table, write_json
-from judgelaw.errors import IntegrityError, JudgelawError, RunError
+from judgelaw.errors import IntegrityError, RunError
 
 if TYPE_CHECKING:
     from judgelaw.acquire.verify import Check
@@ -48,8 +48,7 @@ def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
     from judgelaw.cli.options import require_folder
 
     require_folder(run)
-    with progress("verifying rows", _rows(run)) as advance:
-        checks = list(verify(run, tick=advance).checks)
+    checks = list(verify(run, progress=progress).checks)
     if recompute:
         checks.append(_recounted(run))
     wrong = ", ".join(c.name for c in checks if not c.ok)
@@ -79,13 +78,3 @@ def _recounted(run: Path) -> "Check":
     if found.mismatches:
         detail = f"{len(found.mismatches)} estimates differ, first {found.mismatches[0]}"
     return Check(name="recount", ok=found.ok, detail=detail)
-
-
-def _rows(run: Path) -> int:
-    """Return how many rows there are to look at: each call, and each completion."""
-    from judgelaw.study import open_run
-
-    try:
-        return 2 * open_run(run).count
-    except JudgelawError:
-        return 1  # what keeps it from being opened is a finding of the verification itself

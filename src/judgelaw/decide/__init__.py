@@ -1,41 +1,21 @@
 """What to do next: how many calls a wanted precision costs, and when to stop looking."""
 
 from judgelaw.decide.assurance import (
-    MOST_ITEMS,
-    MOST_REPEATS,
-    Outlook,
-    Promise,
-    Sizes,
-    outlook_from_law,
-    outlook_from_pilot,
+    MOST_ITEMS as MOST_ITEMS,
+    MOST_REPEATS as MOST_REPEATS,
+    Outlook as Outlook,
+    Promise as Promise,
+    Sizes as Sizes,
+    outlook_from_law as outlook_from_law,
+    outlook_from_pilot as outlook_from_pilot,
 )
 from judgelaw.decide.forecast import (
-    Forecast,
-    Precision,
-    Price,
-    Workload,
-    forecast_from_laws,
-    forecast_from_pilot,
-    workload,
+    Forecast as Forecast,
+    Precision as Precision,
+    Price as Price,
+    Workload as Workload,
+    forecast_from_laws as forecast_from_laws,
+    forecast_from_pilot as forecast_from_pilot,
+    workload as workload,
 )
-from judgelaw.decide.looks import Look, SequentialPlan, look
-
-__all__ = [
-    "MOST_ITEMS",
-    "MOST_REPEATS",
-    "Forecast",
-    "Look",
-    "Outlook",
-    "Precision",
-    "Price",
-    "Promise",
-    "SequentialPlan",
-    "Sizes",
-    "Workload",
-    "forecast_from_laws",
-    "forecast_from_pilot",
-    "look",
-    "outlook_from_law",
-    "outlook_from_pilot",
-    "workload",
-]
+from judgelaw.decide.looks import Look as Look, SequentialPlan as SequentialPlan, look as look

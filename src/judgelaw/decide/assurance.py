@@ -22,9 +22,10 @@ from judgelaw.arrays import PAIR, Floats, check_at_least, check_number
 from judgelaw.decide.pilot_laws import Laws, laws_from_pilot, suppose
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import Inference, Scope, declare, infer
+from judgelaw.uncertainty import Estimand, Inference, Scope, declare, infer
 
 ASSURANCE: Final = 0.8
 STUDIES: Final = 100
@@ -90,14 +91,6 @@ class Sizes:
     items: Promise | None
 
 
-Advance = Callable[[int], None]
-"""Told how many simulated studies were just done."""
-
-
-def _silent(studies: int) -> None:
-    del studies
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outlook:
     """Studies of a judge that are still to come, as far as they can be foreseen.
@@ -136,7 +129,7 @@ class Outlook:
         *,
         items: int,
         repeats: Sequence[int],
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Iterator[Promise]:
         """Yield a promise for every depth, target and component; the same items serve them all."""
         for component in components:
@@ -175,7 +168,7 @@ class Outlook:
         items: int,
         repeats: int,
         scope: Scope = "fixed",
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Promise:
         """Return the half width to count on with `repeats` calls a cell on `items` items."""
         (found,) = self.promises(
@@ -190,7 +183,7 @@ class Outlook:
         *,
         items: int,
         scope: Scope = "fixed",
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Promise | None:
         """Return the promise with the fewest repeats, to within 5%, that reaches a half width.
 
@@ -213,7 +206,7 @@ class Outlook:
         repeats: int,
         scope: Scope = "fixed",
         start: int = 50,
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Promise | None:
         """Return the promise with the fewest items, to within 5%, that reaches a half width.
 
@@ -233,7 +226,7 @@ class Outlook:
         items: int,
         repeats: int,
         scope: Scope = "fixed",
-        advance: Advance = _silent,
+        advance: Advance = unheard,
     ) -> Sizes:
         """Return both: the fewest repeats on `items`, and the fewest items at `repeats`."""
         return Sizes(
@@ -288,12 +281,12 @@ def outlook_from_pilot(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    known = declare(pilot, design=design, order_weights=order_weights)
+    known = declare(pilot, Estimand(design=design, order_weights=order_weights))
     return Outlook(
         laws=laws_from_pilot(known),
         source="pilot",
         design=design,
-        order_weights=known.given_q,
+        order_weights=known.estimand.order_weights,
         assurance=assurance,
         studies=studies,
         seed=seed,

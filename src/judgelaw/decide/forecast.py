@@ -24,6 +24,7 @@ from judgelaw.estimate import COMPONENTS, Array, Design, Weights, population, we
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     MIN_REPEATS,
+    Estimand,
     VarianceParts,
     call_covariance,
     component_map,
@@ -191,13 +192,8 @@ def forecast_from_pilot(
     prompt_weights: Weights = None,
 ) -> Forecast:
     """Forecast from the counts of a pilot with four repeats or more in every cell."""
-    known = declare(
-        pilot,
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        minimum=MIN_REPEATS,
-    )
+    estimand = Estimand(design=design, order_weights=order_weights, prompt_weights=prompt_weights)
+    known = declare(pilot, estimand, minimum=MIN_REPEATS)
     forms = concentration_forms(known.w, known.q)
     parts = variance_parts(known.cells, forms, known.M)
     found = known.decompose()

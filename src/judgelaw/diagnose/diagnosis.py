@@ -8,7 +8,6 @@ most 1 of 10 any of them says anything, however many streams there are.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +31,10 @@ from judgelaw.diagnose.independence import (
 )
 from judgelaw.diagnose.invalid import invalid_finding, invalid_sensitivity
 from judgelaw.diagnose.leave_one_out import Drivers, driver_tests, drivers, drivers_finding
-from judgelaw.diagnose.matching import match
 from judgelaw.diagnose.ranking import (
     TAU,
     RankStability,
+    match,
     ordering_finding,
     ordering_test,
     rank_stability,
@@ -51,7 +50,7 @@ from judgelaw.diagnose.repeat_ranks import (
 from judgelaw.diagnose.replay import ReplyFacts, copies_finding, copy_test, overlaps, replay_finding
 from judgelaw.diagnose.shuffles import Statistic, mixed_cells, shuffled_ps
 from judgelaw.errors import InputError
-from judgelaw.estimate import Design, Weights
+from judgelaw.estimate import CENSUS, Estimand
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Resampling
@@ -115,8 +114,7 @@ def diagnose(
     how: Resampling,
     roles: Mapping[str, str] | None = None,
     evidence: Evidence | None = None,
-    design: Design = "census",
-    order_weights: Weights = None,
+    estimand: Estimand = CENSUS,
     threshold: float = TAU,
 ) -> Diagnosis:
     """Run every diagnostic on every stream; the main layer's judges are ranked as well.
@@ -124,23 +122,22 @@ def diagnose(
     Streams of layers whose role is "control" are held against their true value 0.
     """
     known = evidence or Evidence()
-    declared: dict[str, Any] = {"design": design, "order_weights": order_weights}
     controls = {layer for layer, role in (roles or {}).items() if role == "control"}
     streams = [
-        _prepared(key, tensor, known, how, declared, control=key[0] in controls)
+        _prepared(key, tensor, known, how, estimand, control=key[0] in controls)
         for key, tensor in tensors.items()
     ]
     pairs = overlaps({stream_name(key): t for key, t in tensors.items()})
     copies = [copy_test(pair, stream(how.seed, "copies", *two)) for two, pair in pairs.items()]
     judges = {judge: t for (layer, judge), t in tensors.items() if layer == main}
-    ranking = _ranking(judges, how, declared, threshold)
+    ranking = _ranking(judges, how, estimand, threshold)
     ranked = [ordering_test(ranking)] if isinstance(ranking, RankStability) else []
 
     tests = iter(settle([*(b for s in streams for b in s.bundles), *copies, *ranked]))
     findings = [
         finding
         for s in streams
-        for finding in _findings(s, [next(tests) for _ in s.bundles], known, how, declared)
+        for finding in _findings(s, [next(tests) for _ in s.bundles], known, how, estimand)
     ]
     findings.append(copies_finding(len(tensors), pairs, [next(tests)["copied"] for _ in copies]))
     if isinstance(ranking, RankStability):
@@ -165,7 +162,7 @@ def _prepared(
     tensor: VerdictTensor,
     known: Evidence,
     how: Resampling,
-    declared: Mapping[str, Any],
+    estimand: Estimand,
     *,
     control: bool,
 ) -> _Stream:
@@ -174,7 +171,7 @@ def _prepared(
         rank=rank_drift(tensor, how),
         time=None if seconds is None else time_drift(tensor, seconds, how),
     )
-    driving = drivers(tensor, **declared)
+    driving = drivers(tensor, estimand=estimand)
     name = stream_name(key)
     bundles = [
         _repeats(
@@ -183,7 +180,7 @@ def _prepared(
         driver_tests(driving, stream(how.seed, "drivers", name)),
     ]
     if control:
-        bundles.append(control_test(tensor, stream(how.seed, "labels", name), **declared))
+        bundles.append(control_test(tensor, stream(how.seed, "labels", name), estimand))
     return _Stream(
         key=key,
         tensor=tensor,
@@ -229,7 +226,7 @@ def _findings(
     tests: Sequence[Mapping[str, Test]],
     known: Evidence,
     how: Resampling,
-    declared: Mapping[str, Any],
+    estimand: Estimand,
 ) -> Iterator[Finding]:
     subject, tensor, adjacent = stream_name(of.key), of.tensor, known.adjacent
     calls, driving, *labels = tests
@@ -240,16 +237,16 @@ def _findings(
     yield exchange_finding(of.ranks, exchange, tensor.verdicts, subject=subject)
     yield cells_finding(tensor, calls["cell_dependence"], how, subject=subject)
     yield replay_finding(known.replies.get(of.key), subject=subject)
-    yield invalid_finding(invalid_sensitivity(tensor, **declared), subject=subject)
+    yield invalid_finding(invalid_sensitivity(tensor, estimand), subject=subject)
     yield drivers_finding(of.drivers, driving["prompt"], driving["stratum"], subject=subject)
     for test in labels:
-        yield control_finding(tensor, test["control"], subject=subject, **declared)
+        yield control_finding(tensor, test["control"], estimand, subject=subject)
 
 
 def _ranking(
     judges: Mapping[str, VerdictTensor],
     how: Resampling,
-    declared: Mapping[str, Any],
+    estimand: Estimand,
     threshold: float,
 ) -> RankStability | Finding | None:
     if len(judges) < 2:  # noqa: PLR2004 - a ranking of one
@@ -268,5 +265,5 @@ def _ranking(
     if len(first.prompts) > 1 or len(first.orders) > 1:
         component = "prompt" if len(first.prompts) > 1 else "order"
     return rank_stability(
-        matched, component, draws=how.draws, seed=how.seed, threshold=threshold, **declared
+        matched, component, draws=how.draws, seed=how.seed, threshold=threshold, estimand=estimand
     )

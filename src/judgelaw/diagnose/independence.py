@@ -13,6 +13,7 @@ only where two cells of an item hold calls that disagree: where they do not, not
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, isnan
 from typing import Any
 
@@ -23,14 +24,16 @@ from judgelaw.arrays import ABSENT, PAIR, Floats
 from judgelaw.diagnose.family import Bundle, Test, by_chance, permutation_p, rate, severity
 from judgelaw.diagnose.finding import Finding, Severity
 from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic, log_arrangements
-from judgelaw.estimate import Design, Weights, decompose, weights_of
+from judgelaw.estimate import CENSUS, Decomposition, Estimand, decompose_as, weights_of
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     MIN_REPEATS,
     Interval,
+    KnownCounts,
     Resampling,
     Shuffler,
-    call_interval,
+    declare,
+    errors_of,
     item_interval,
 )
 
@@ -171,11 +174,7 @@ _CALLS_AT_ONCE = 1 << 18
 
 
 def control_test(
-    tensor: VerdictTensor,
-    rng: np.random.Generator,
-    *,
-    design: Design = "census",
-    order_weights: Weights = None,
+    tensor: VerdictTensor, rng: np.random.Generator, estimand: Estimand = CENSUS
 ) -> Bundle:
     """Return the exact two-sided test of "labels change nothing".
 
@@ -186,11 +185,12 @@ def control_test(
         return Bundle(least={"control": inf}, run=lambda *_: ())
     blocks = tensor.counts.sum(axis=1)
     n = tensor.counts[((blocks > 0).sum(axis=-1) > 1).any(axis=-1)]
-    q = weights_of("order", order_weights, len(tensor.orders), tensor.orders)
+    q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
+    asked = replace(estimand, order_weights=q)
     shuffler = Shuffler.of(n, None, "prompt") if len(n) else None
 
     def off(counts: NDArray[Any]) -> Floats:
-        found = decompose(counts, design=design, order_weights=q).prompt
+        found = decompose_as(counts, asked).prompt
         return np.asarray(np.abs(found.sum(axis=-1)))
 
     def run(_: Sequence[str], most: int) -> list[float]:
@@ -208,12 +208,7 @@ def control_test(
 
 
 def control_finding(
-    tensor: VerdictTensor,
-    test: Test,
-    *,
-    subject: str,
-    design: Design = "census",
-    order_weights: Weights = None,
+    tensor: VerdictTensor, test: Test, estimand: Estimand = CENSUS, *, subject: str
 ) -> Finding:
     """Say whether labels that change nothing seem to matter.
 
@@ -223,18 +218,19 @@ def control_finding(
     """
     if isnan(test.together):
         return _untestable_control(test, subject)
-    error = _error(tensor, design, order_weights)
-    plugin = decompose(tensor, design=design, order_weights=order_weights).plugin["prompt"]
-    found = severity(test)
+    known = declare(tensor, estimand)
+    found = known.decompose()
+    error, plugin = _error(tensor, known, found), found.plugin["prompt"]
+    judged = severity(test)
     shown = "" if error.reason else f" (99% interval [{error.low:.4f}, {error.high:.4f}])"
     return Finding(
         name="control",
-        verdict=found,
+        verdict=judged,
         headline=(
             f"Labels that change nothing have a prompt component of {error.estimate:.4f}{shown}, "
             f"where 0 is the truth; the plug-in says {plugin.mean():.4f}.{rate(test)}"
         ),
-        advice=_CONTROL_ADVICE[found],
+        advice=_CONTROL_ADVICE[judged],
         subject=subject,
         figures={
             "estimate": error.estimate,
@@ -269,8 +265,7 @@ _CONTROL_ADVICE: dict[Severity, str] = {
 }
 
 
-def _error(tensor: VerdictTensor, design: Design, order_weights: Weights) -> Interval:
+def _error(tensor: VerdictTensor, known: KnownCounts, found: Decomposition) -> Interval:
     if tensor.depth[0] >= MIN_REPEATS:
-        return call_interval(tensor, level=_LEVEL, design=design, order_weights=order_weights)
-    values = decompose(tensor, design=design, order_weights=order_weights).prompt
-    return item_interval(values, strata=tensor.strata, level=_LEVEL)
+        return errors_of(known, found).interval("prompt", level=_LEVEL)
+    return item_interval(found.prompt, strata=tensor.strata, level=_LEVEL)

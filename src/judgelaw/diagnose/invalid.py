@@ -7,7 +7,7 @@ import numpy as np
 
 from judgelaw.diagnose.finding import Finding, Severity
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate import COMPONENTS, Design, Weights, conditional_on_valid, decompose
+from judgelaw.estimate import CENSUS, COMPONENTS, Estimand, conditional_on_valid, decompose_as
 from judgelaw.tensor import INVALID, VerdictTensor
 
 TIE = "tie"
@@ -40,7 +40,7 @@ class InvalidSensitivity:
 
 
 def invalid_sensitivity(
-    tensor: VerdictTensor, *, design: Design = "census", order_weights: Weights = None
+    tensor: VerdictTensor, estimand: Estimand = CENSUS
 ) -> InvalidSensitivity | None:
     """Estimate the components under the three treatments; None where no output is invalid."""
     if INVALID not in tensor.verdicts:
@@ -50,14 +50,14 @@ def invalid_sensitivity(
         return None
 
     def macro(t: VerdictTensor) -> dict[str, float]:
-        found = decompose(t, design=design, order_weights=order_weights).macro()
+        found = decompose_as(t, estimand).macro()
         return {name: float(found[name]) for name in COMPONENTS}
 
     if_valid = kept_only = None
     kept: tuple[str, ...] = ()
-    if design == "census" and set(tensor.verdicts) != {INVALID}:
+    if estimand.design == "census" and set(tensor.verdicts) != {INVALID}:
         try:
-            valid = conditional_on_valid(tensor, order_weights=order_weights)
+            valid = conditional_on_valid(tensor, order_weights=estimand.order_weights)
         except NotIdentifiedError:  # no item keeps two valid calls in every cell: kept is 0
             pass
         else:

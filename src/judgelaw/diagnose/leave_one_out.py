@@ -15,7 +15,7 @@ import numpy as np
 from judgelaw.arrays import Floats
 from judgelaw.diagnose.family import NOTICE, UNTESTABLE, Bundle, Test, permutation_p, rate
 from judgelaw.diagnose.finding import Finding, Severity
-from judgelaw.estimate import Design, Weights, decompose
+from judgelaw.estimate import CENSUS, Estimand, decompose_as
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import item_interval
 
@@ -70,16 +70,12 @@ class Drivers:
 
 
 def drivers(
-    tensor: VerdictTensor,
-    component: str = "prompt",
-    *,
-    design: Design = "census",
-    order_weights: Weights = None,
+    tensor: VerdictTensor, component: str = "prompt", *, estimand: Estimand = CENSUS
 ) -> Drivers | None:
     """Leave out one prompt, item and stratum at a time; None where the component is absent."""
 
     def values(t: VerdictTensor) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        return np.asarray(decompose(t, design=design, order_weights=order_weights)[component])
+        return np.asarray(decompose_as(t, estimand)[component])
 
     everything = values(tensor)
     if np.isnan(everything).any():

@@ -13,21 +13,102 @@ that are not told apart are called not separated.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.arrays import Floats
+from judgelaw.arrays import PAIR, Floats
 from judgelaw.diagnose.family import PROBLEM, Bundle, Test, draws_for, holm, permutation_ps, rate
 from judgelaw.diagnose.finding import Cell, Finding
-from judgelaw.diagnose.matching import Matched
-from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate import Design, Weights, decompose
+from judgelaw.errors import InputError, NotIdentifiedError
+from judgelaw.estimate import CENSUS, Estimand, decompose_as
 from judgelaw.streams import stream
+from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import resampled_means
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Matched:
+    """Calls of several judges on the same items and cells, cut to the depth that all have.
+
+    Attributes:
+        tensors: by judge, with items, prompts and orders in one sequence.
+        items: the common items.
+        lost: items of each judge that another lacks.
+        depth: repeats in every cell; the smallest of all judges.
+        differences: cells of the first judge that another lacks, or the reverse, by judge.
+    """
+
+    tensors: Mapping[str, VerdictTensor]
+    items: tuple[str, ...]
+    lost: Mapping[str, int]
+    depth: int
+    differences: Mapping[str, int]
+
+    @property
+    def strata(self) -> tuple[str, ...] | None:
+        """Strata of the common items, as the first judge's calls name them."""
+        return next(iter(self.tensors.values())).strata
+
+
+def match(tensors: Mapping[str, VerdictTensor]) -> Matched:
+    """Put judges side by side.
+
+    Depths are made equal by frozen prefixes, since a plug-in value depends on the depth.
+
+    Raises:
+        InputError: fewer than two judges, cells that differ, or no common item.
+    """
+    if len(tensors) < PAIR:
+        raise InputError(f"{len(tensors)} judge: a comparison needs two or more")
+    first_name, first = next(iter(tensors.items()))
+    for name, other in tensors.items():
+        for axis in ("prompts", "orders"):
+            here, there = set(getattr(first, axis)), set(getattr(other, axis))
+            if here != there:
+                raise InputError(
+                    f"{name!r} was asked with {axis} {sorted(there)}, {first_name!r} with "
+                    f"{sorted(here)}: a comparison needs the same cells; select the common ones "
+                    "(--prompt on the command line)"
+                )
+    common = set.intersection(*(set(t.items) for t in tensors.values()))
+    if not common:
+        raise InputError("the judges have no item in common: match them by item id")
+    items = tuple(item for item in first.items if item in common)
+    chosen = {
+        name: t.select(items=items, prompts=first.prompts, orders=first.orders)
+        for name, t in tensors.items()
+    }
+    depth = min(t.depth[0] for t in chosen.values())
+    cut = {name: _cut(t, depth) for name, t in chosen.items()}
+    return Matched(
+        tensors=cut,
+        items=items,
+        lost={name: len(t.items) - len(items) for name, t in tensors.items()},
+        depth=min(t.depth[0] for t in cut.values()),
+        differences={name: cell_differences(first, t) for name, t in tensors.items()},
+    )
+
+
+def cell_differences(a: VerdictTensor, b: VerdictTensor) -> int:
+    """Count the cells (item, prompt, order) that one of two judges has and the other lacks."""
+    return len(_cells(a) ^ _cells(b))
+
+
+def _cells(t: VerdictTensor) -> set[tuple[str, str, str]]:
+    return {(i, k, o) for i in t.items for k in t.prompts for o in t.orders}
+
+
+def _cut(t: VerdictTensor, depth: int) -> VerdictTensor:
+    """Keep the ranks below `depth`, where ranks are known and every cell has them."""
+    if t.ranked is None or t.depth == (depth, depth):
+        return t
+    prefix = t.prefix(depth)
+    return prefix if prefix.depth[0] >= PAIR else replace(t)
+
 
 TAU = 0.02
 """The paper's descriptive threshold on the prompt component."""
@@ -111,14 +192,11 @@ def rank_stability(
     draws: int,
     seed: int,
     threshold: float = TAU,
-    design: Design = "census",
-    order_weights: Weights = None,
+    estimand: Estimand = CENSUS,
 ) -> RankStability:
     """Rank judges on one component, corrected and plug-in, and resample the items."""
     names = tuple(matched.tensors)
-    found = [
-        decompose(t, design=design, order_weights=order_weights) for t in matched.tensors.values()
-    ]
+    found = [decompose_as(t, estimand) for t in matched.tensors.values()]
     corrected = np.stack([d[component] for d in found], axis=-1)
     plugin = np.stack([d.plugin[component] for d in found], axis=-1)
     means, plugs = corrected.mean(axis=0), plugin.mean(axis=0)

@@ -13,7 +13,7 @@ calls only (paper S3.2), so they are unbiased for two repeats or more in every c
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +23,11 @@ from judgelaw.errors import InputError
 from judgelaw.estimate.estimand import (
     Array,
     CellNames,
+    Design,
+    Estimand,
     Weights,
     check_depth,
+    check_design,
     check_size,
     counts_of,
     facets_first,
@@ -43,8 +46,6 @@ from judgelaw.frames import Library, bars_svg, frame_of, table_html
 from judgelaw.tensor import VerdictTensor
 
 COMPONENTS = ("call", "prompt", "order", "interaction", "total")
-
-Design = Literal["census", "sampled"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -176,9 +177,21 @@ def decompose(
     >>> print(decompose(counts).macro().prompt)
     0.5
     """
-    n, names, weights, M = _declared(x, design, prompt_weights, order_weights, dissimilarity)
+    estimand = Estimand(
+        design=design,
+        order_weights=order_weights,
+        prompt_weights=prompt_weights,
+        dissimilarity=dissimilarity,
+    )
+    return decompose_as(x, estimand)
+
+
+def decompose_as(x: VerdictTensor | ArrayLike, estimand: Estimand) -> Decomposition:
+    """Do what `decompose` does, with what is estimated as one value."""
+    n, names, weights, M = _checked(x, estimand)
     K, O, C = n.shape[-3:]
-    uniform = prompt_weights is None and order_weights is None and M is None
+    design = estimand.design
+    uniform = estimand.prompt_weights is None and estimand.order_weights is None and M is None
     if is_exact(n):
         check_depth(n, n.sum(axis=-1), minimum=PAIR, names=names)
         H = concentrations(of_counts(facets_first(n, _AXES), _FACETS, M), weights)
@@ -212,7 +225,13 @@ def plugin(
     and interaction too high. What `decompose(x).plugin` holds where cells have two calls or more.
     At R = 1 the call component is 0 whatever the judge does. Arguments as for `decompose`.
     """
-    n, names, weights, M = _declared(x, design, prompt_weights, order_weights, dissimilarity)
+    estimand = Estimand(
+        design=design,
+        order_weights=order_weights,
+        prompt_weights=prompt_weights,
+        dissimilarity=dissimilarity,
+    )
+    n, names, weights, M = _checked(x, estimand)
     R = n.sum(axis=-1)
     check_depth(n, R, minimum=1, names=names)
     laws = of_laws(facets_first(n / R[..., None], _AXES), _FACETS, M)
@@ -289,12 +308,8 @@ def _for_sampled(census: dict[str, Array], K: int) -> dict[str, Array]:
     }
 
 
-def _declared(
-    x: VerdictTensor | ArrayLike,
-    design: Design,
-    prompt_weights: Weights,
-    order_weights: Weights,
-    dissimilarity: ArrayLike | str | None,
+def _checked(
+    x: VerdictTensor | ArrayLike, estimand: Estimand
 ) -> tuple[Array, CellNames | None, tuple[Array, Array], Array | None]:
     """Return counts, names of cells, weights and similarity, all checked but for the repeats."""
     n, names = counts_of(x)
@@ -305,26 +320,9 @@ def _declared(
         )
     check_size(n)
     K, O, C = n.shape[-3:]
-    check_design(design, prompt_weights, K)
+    check_design(estimand.design, estimand.prompt_weights, K)
     exact = is_exact(n)
-    w = weights_of("prompt", prompt_weights, K, names[1] if names else None, exact=exact)
-    q = weights_of("order", order_weights, O, names[2] if names else None, exact=exact)
+    w = weights_of("prompt", estimand.prompt_weights, K, names[1] if names else None, exact=exact)
+    q = weights_of("order", estimand.order_weights, O, names[2] if names else None, exact=exact)
     verdicts = x.verdicts if isinstance(x, VerdictTensor) else None
-    return n, names, (w, q), similarity_of(dissimilarity, C, verdicts)
-
-
-def check_design(design: str, prompt_weights: Weights, K: int) -> None:
-    """Refuse a design that does not exist, or that these prompts cannot have."""
-    if design not in get_args(Design):
-        raise InputError(f"design {design!r}: it is 'census' or 'sampled'")
-    if design == "sampled":
-        if prompt_weights is not None:
-            raise InputError(
-                "prompt weights make no sense for sampled prompts: the generator's own "
-                "probabilities weigh them; leave prompt_weights out or use design='census'"
-            )
-        if K == 1:
-            raise InputError(
-                "one prompt was sampled: dispersion over a generator needs two or more "
-                "(design='census' reports the other components of this one prompt)"
-            )
+    return n, names, (w, q), similarity_of(estimand.dissimilarity, C, verdicts)

@@ -24,7 +24,7 @@ exactly if -r is conditionally positive semidefinite, so anything else is refuse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -247,6 +247,47 @@ def weights_of(
     if abs(total - 1) > _ROUNDING_OF_WEIGHTS:
         raise InputError(f"{facet} weights sum to {total}, not to 1: divide them by their sum")
     return w
+
+
+Design = Literal["census", "sampled"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimand:
+    """What is estimated: everything that `decompose` takes beside the calls.
+
+    Attributes:
+        design: "census" if the prompts are all that matter, "sampled" if a generator drew them.
+        order_weights: how often each order is used; equal by default.
+        prompt_weights: how often each prompt is used; equal by default; census only.
+        dissimilarity: "ordinal", or a matrix of distances between verdicts; equality by default.
+    """
+
+    design: Design = "census"
+    order_weights: Weights = None
+    prompt_weights: Weights = None
+    dissimilarity: ArrayLike | str | None = None
+
+
+CENSUS = Estimand()
+"""All levels weigh the same, verdicts are equal or not, and the prompts are all that matter."""
+
+
+def check_design(design: str, prompt_weights: Weights, K: int) -> None:
+    """Refuse a design that does not exist, or that these prompts cannot have."""
+    if design not in get_args(Design):
+        raise InputError(f"design {design!r}: it is 'census' or 'sampled'")
+    if design == "sampled":
+        if prompt_weights is not None:
+            raise InputError(
+                "prompt weights make no sense for sampled prompts: the generator's own "
+                "probabilities weigh them; leave prompt_weights out or use design='census'"
+            )
+        if K == 1:
+            raise InputError(
+                "one prompt was sampled: dispersion over a generator needs two or more "
+                "(design='census' reports the other components of this one prompt)"
+            )
 
 
 def _by_name(facet: str, given: Mapping[str, float], names: Sequence[str] | None) -> list[float]:

@@ -11,14 +11,14 @@ from judgelaw.arrays import as_counts, as_laws, as_whole, is_exact
 from judgelaw.errors import InputError, JudgelawError
 from judgelaw.estimate.decomposition import (
     Decomposition,
-    Design,
     as_decomposition,
-    check_design,
     crossed_components,
 )
 from judgelaw.estimate.estimand import (
     Array,
     Cells,
+    Design,
+    check_design,
     facets_first,
     of_laws,
     quadratic,

@@ -25,9 +25,7 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate.decomposition import (
     COMPONENTS,
     Decomposition,
-    Design,
     as_decomposition,
-    check_design,
     crossed_components,
     decompose,
     decomposition,
@@ -35,8 +33,10 @@ from judgelaw.estimate.decomposition import (
 from judgelaw.estimate.estimand import (
     Array,
     Cells,
+    Design,
     Weights,
     check_depth,
+    check_design,
     counts_of,
     facets_first,
     of_counts,

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Protocol, Self
 
 from judgelaw.errors import InputError
 from judgelaw.study import FrozenRun, PlannedCall
-from judgelaw.wire import WIRES, Answer, BatchClient, Failure, JudgeSpec, Reply
+from judgelaw.wire import PROVIDERS, WIRES, Answer, BatchClient, Failure, JudgeSpec, Reply
 
 if TYPE_CHECKING:
     import aiohttp
@@ -55,46 +55,20 @@ def open_batch_client(spec: JudgeSpec, around: JudgeContext) -> BatchClient:
 GROUP = "judgelaw.judges"
 
 
-def _http(spec: JudgeSpec, around: JudgeContext) -> Judge:
-    from judgelaw.judges.http import HttpJudge  # noqa: PLC0415 - aiohttp loads when a judge opens
-
-    return HttpJudge(spec, around)
-
-
-def _simulated(spec: JudgeSpec, around: JudgeContext) -> Judge:
-    from judgelaw.judges.simulated import SimulatedJudge  # noqa: PLC0415 - loads NumPy
-
-    return SimulatedJudge(spec, around)
-
-
-def _embedded(spec: JudgeSpec, around: JudgeContext) -> Judge:
-    from judgelaw.judges.embedded import EmbeddedJudge  # noqa: PLC0415 - needs the extra
-
-    judge: Judge = EmbeddedJudge(spec, around)
-    return judge
-
-
-BUILT_IN: dict[str, JudgeFactory] = {
-    **{name: _http for name, wire in WIRES.items() if wire.path is not None},
-    "embedded": _embedded,
-    "simulated": _simulated,
-}
-
-
 def open_judge(spec: JudgeSpec, around: JudgeContext) -> Judge:
     """Return the judge of a configuration, not yet entered."""
     return _factory(spec)(spec, around)
 
 
 def _factory(spec: JudgeSpec) -> JudgeFactory:
-    if spec.provider in BUILT_IN:
-        return BUILT_IN[spec.provider]
+    known = {name: EntryPoint(name, p.opens, GROUP) for name, p in PROVIDERS.items()}
     others = {point.name: point for point in entry_points(group=GROUP)}
-    if spec.provider not in others:
+    if spec.provider not in known | others:
         raise InputError(
             f"judge {spec.name}: provider {spec.provider!r} is unknown; there are "
-            f"{', '.join([*BUILT_IN, *sorted(others)])}, and an entry point of the group {GROUP} "
+            f"{', '.join([*PROVIDERS, *sorted(others)])}, and an entry point of the group {GROUP} "
             "adds one"
         )
-    factory: JudgeFactory = others[spec.provider].load()
+    # HTTP, NumPy or a model load with the class that asks.
+    factory: JudgeFactory = (others | known)[spec.provider].load()
     return factory

@@ -1,76 +1,50 @@
 """The durable record of a run: calls, attempts, completions, verdicts."""
 
-from judgelaw.ledger.lock import LOCK_NAME, SENT_NAME, Holder, RunLock, holder_of
-from judgelaw.ledger.postgres import PostgresLedger, RemainingCalls
-from judgelaw.ledger.postgres_schema import Address, list_runs, read_address
-from judgelaw.ledger.postgres_session import Terms
-from judgelaw.ledger.postgres_view import PostgresView, archive
-from judgelaw.ledger.protocol import Ledger, LedgerView
-from judgelaw.ledger.records import (
-    BatchState,
-    Booking,
-    Completed,
-    Ending,
-    Failed,
-    Judged,
-    JudgeSummary,
-    Loss,
-    OpenBatch,
-    Pulse,
-    Read,
-    Receipt,
-    Record,
-    Reservation,
-    StoredAttempt,
-    StoredBatch,
-    StoredCompletion,
-    StoredReply,
-    Totals,
-    Unsent,
-    VerdictCount,
+from judgelaw.ledger.lock import (
+    LOCK_NAME as LOCK_NAME,
+    SENT_NAME as SENT_NAME,
+    Holder as Holder,
+    RunLock as RunLock,
+    holder_of as holder_of,
 )
-from judgelaw.ledger.sqlite import SqliteLedger
-from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, lost
-
-__all__ = [
-    "LEDGER_NAME",
-    "LOCK_NAME",
-    "SENT_NAME",
-    "Address",
-    "BatchState",
-    "Booking",
-    "Completed",
-    "Ending",
-    "Failed",
-    "Holder",
-    "JudgeSummary",
-    "Judged",
-    "Ledger",
-    "LedgerView",
-    "Loss",
-    "OpenBatch",
-    "PostgresLedger",
-    "PostgresView",
-    "Pulse",
-    "Read",
-    "Receipt",
-    "Record",
-    "RemainingCalls",
-    "Reservation",
-    "RunLock",
-    "SqliteLedger",
-    "SqliteView",
-    "StoredAttempt",
-    "StoredBatch",
-    "StoredCompletion",
-    "StoredReply",
-    "Terms",
-    "Totals",
-    "Unsent",
-    "VerdictCount",
-    "archive",
-    "holder_of",
-    "list_runs",
-    "lost",
-    "read_address",
-]
+from judgelaw.ledger.postgres import (
+    PostgresLedger as PostgresLedger,
+    RemainingCalls as RemainingCalls,
+)
+from judgelaw.ledger.postgres_schema import (
+    Address as Address,
+    list_runs as list_runs,
+    read_address as read_address,
+)
+from judgelaw.ledger.postgres_session import Terms as Terms
+from judgelaw.ledger.postgres_view import PostgresView as PostgresView, archive as archive
+from judgelaw.ledger.protocol import Ledger as Ledger, LedgerView as LedgerView
+from judgelaw.ledger.records import (
+    BatchState as BatchState,
+    Booking as Booking,
+    Completed as Completed,
+    Ending as Ending,
+    Failed as Failed,
+    Judged as Judged,
+    JudgeSummary as JudgeSummary,
+    Loss as Loss,
+    OpenBatch as OpenBatch,
+    Pulse as Pulse,
+    Read as Read,
+    Receipt as Receipt,
+    Record as Record,
+    Reservation as Reservation,
+    StoredAttempt as StoredAttempt,
+    StoredBatch as StoredBatch,
+    StoredCompletion as StoredCompletion,
+    StoredReply as StoredReply,
+    Totals as Totals,
+    Unsent as Unsent,
+    VerdictCount as VerdictCount,
+)
+from judgelaw.ledger.sqlite import SqliteLedger as SqliteLedger
+from judgelaw.ledger.sqlite_view import (
+    LEDGER_NAME as LEDGER_NAME,
+    SqliteView as SqliteView,
+    lost as lost,
+)

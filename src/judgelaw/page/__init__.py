@@ -1,59 +1,49 @@
 """What people look at: the HTML page, its figures, tables for a paper."""
 
-from judgelaw.page.ci_summary import (
-    gate_junit,
-    gate_markdown,
-    gate_reasons,
-    levels,
-    limit_bounds,
-    limit_estimate,
-    limit_sentence,
-    limit_text,
-    target,
-    write_gate_file,
-)
-from judgelaw.page.drawing import stylesheet
-from judgelaw.page.explorer import (
-    COMPLETION_CUT,
-    OPENS_WITH,
-    PROMPTS_PART,
-    Completions,
-    Place,
-    opening,
-)
-from judgelaw.page.export import answer_html, components_svg, drawn, figures, write_figures
-from judgelaw.page.table_forms import to_csv, to_json_text, to_latex, write_tables
-from judgelaw.page.whole_page import build, compose, figure_view, page
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "COMPLETION_CUT",
-    "OPENS_WITH",
-    "PROMPTS_PART",
-    "Completions",
-    "Place",
-    "answer_html",
-    "build",
-    "components_svg",
-    "compose",
-    "drawn",
-    "figure_view",
-    "figures",
-    "gate_junit",
-    "gate_markdown",
-    "gate_reasons",
-    "levels",
-    "limit_bounds",
-    "limit_estimate",
-    "limit_sentence",
-    "limit_text",
-    "opening",
-    "page",
-    "stylesheet",
-    "target",
-    "to_csv",
-    "to_json_text",
-    "to_latex",
-    "write_figures",
-    "write_gate_file",
-    "write_tables",
-]
+from judgelaw.doors import lazy
+
+if TYPE_CHECKING:
+    from judgelaw.page.ci_summary import (
+        gate_junit as gate_junit,
+        gate_markdown as gate_markdown,
+        gate_reasons as gate_reasons,
+        levels as levels,
+        limit_bounds as limit_bounds,
+        limit_estimate as limit_estimate,
+        limit_sentence as limit_sentence,
+        limit_text as limit_text,
+        target as target,
+        write_gate_file as write_gate_file,
+    )
+    from judgelaw.page.drawing import stylesheet as stylesheet
+    from judgelaw.page.explorer import (
+        COMPLETION_CUT as COMPLETION_CUT,
+        OPENS_WITH as OPENS_WITH,
+        PROMPTS_PART as PROMPTS_PART,
+        Completions as Completions,
+        Place as Place,
+        opening as opening,
+    )
+    from judgelaw.page.export import (
+        answer_html as answer_html,
+        components_svg as components_svg,
+        drawn as drawn,
+        figures as figures,
+        write_figures as write_figures,
+    )
+    from judgelaw.page.table_forms import (
+        to_csv as to_csv,
+        to_json_text as to_json_text,
+        to_latex as to_latex,
+        write_tables as write_tables,
+    )
+    from judgelaw.page.whole_page import (
+        build as build,
+        compose as compose,
+        figure_view as figure_view,
+        page as page,
+    )
+else:
+    __getattr__, __dir__ = lazy(__name__)

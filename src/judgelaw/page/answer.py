@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from judgelaw.analysis import Component, JudgeAnalysis, LargestComponent, Settings
 from judgelaw.estimate import COMPONENTS
-from judgelaw.page import component_figure as charts
-from judgelaw.page import drawing
 from judgelaw.page.component_figure import (
     LABELS,
+    Share,
     by_judge,
     component_marks,
+    estimates,
     judge_marks,
     present,
     shares,
@@ -19,15 +20,19 @@ from judgelaw.page.document import (
     Block,
     FigureView,
     Inline,
+    Part,
     Prose,
     Section,
-    Source,
     TableView,
+    figure,
+    finite,
     note,
     paragraph,
 )
-from judgelaw.page.drawing import draw
+from judgelaw.uncertainty import ErrorSplit
 from judgelaw.words import visible
+
+Judge = Part[JudgeAnalysis]
 
 _FACETS = {"prompt": "prompt", "order": "answer order"}
 _TIE = 1e-12
@@ -44,7 +49,7 @@ class About:
         openings: first words of the prompts, by id, where the study is known.
     """
 
-    settings: Source
+    settings: Part[Settings]
     frozen: bool
     explain_negative: bool
     openings: Mapping[str, str] = field(default_factory=dict)
@@ -55,9 +60,9 @@ class About:
         return symbols(self.settings)
 
 
-def symbols(settings: Source) -> tuple[tuple[str, str], ...]:
+def symbols(settings: Part[Settings]) -> tuple[tuple[str, str], ...]:
     """Return what dots, rings, bars and lines mean."""
-    level = settings.percent("level").text
+    level = _level(settings)
     return (
         ("dot", "corrected"),
         ("ring", "plug-in"),
@@ -66,7 +71,11 @@ def symbols(settings: Source) -> tuple[tuple[str, str], ...]:
     )
 
 
-def answer(judge: Source, about: About, *, prefix: str = "") -> Section:
+def _level(settings: Part[Settings]) -> str:
+    return settings.percent(lambda s: s.level).text
+
+
+def answer(judge: Judge, about: About, *, prefix: str = "") -> Section:
     """Return the components of one judge."""
     blocks: list[Block] = [
         *_share_figure(judge, shares_caption(about.settings)),
@@ -93,50 +102,48 @@ def _is_void(block: Block) -> bool:
     return isinstance(block, Prose) and not block.paragraphs
 
 
-def shares_caption(settings: Source) -> Inline:
+def shares_caption(settings: Part[Settings]) -> Inline:
     """Say what bars and percentages of shares mean."""
     said = (
         "Widths are estimated parts of the total; a part whose estimate is not above 0 has none. "
-        f"Percentages are {settings.percent('level').text} ranges of the shares, on these items."
+        f"Percentages are {_level(settings)} ranges of the shares, on these items."
     )
     return (said,)
 
 
-def _share_figure(judge: Source, caption: Inline) -> Sequence[Block]:
-    found = shares_of({"": judge})
+def _share_figure(judge: Judge, caption: Inline) -> Sequence[Block]:
+    found = shares_of({"": judge.value})
     if not found:
         return ()
     label = "Parts of the disagreement: " + "; ".join(s.label for s in found)
-    wide, narrow = (
-        draw(charts.shares(found, width=w), label=label) for w in (drawing.WIDE, drawing.NARROW)
-    )
     key = tuple((f"swatch {s.component}", f"{LABELS[s.component]} {s.text}") for s in found)
-    return (FigureView(name="shares", caption=caption, wide=wide, narrow=narrow, key=key),)
+    return (_bars("shares", found, label, caption, key),)
 
 
-def _estimates(judge: Source, key: tuple[tuple[str, str], ...]) -> FigureView:
-    marks = component_marks(judge)
-    label = "Components of disagreement with intervals; " + "; ".join(m.label for m in marks)
-    wide, narrow = (
-        draw(charts.estimates(marks, width=w), label=label) for w in (drawing.WIDE, drawing.NARROW)
+def _bars(
+    name: str, found: Sequence[Share], label: str, caption: Inline, key: tuple[tuple[str, str], ...]
+) -> FigureView:
+    return figure(
+        name, lambda width: shares(found, width=width), label=label, caption=caption, key=key
     )
-    return FigureView(
-        name="components",
+
+
+def _estimates(judge: Judge, key: tuple[tuple[str, str], ...]) -> FigureView:
+    marks = component_marks(judge.value)
+    return figure(
+        "components",
+        lambda width: estimates(marks, width=width),
+        label="Components of disagreement with intervals; " + "; ".join(m.label for m in marks),
         caption=(
-            (
-                "Each component is a probability: how much more often two calls disagree "
-                "because of it. Repeat calls, prompt, answer order and their interaction add "
-                "up to the total."
-            ),
+            "Each component is a probability: how much more often two calls disagree "
+            "because of it. Repeat calls, prompt, answer order and their interaction add "
+            "up to the total."
         ),
-        wide=wide,
-        narrow=narrow,
         key=key,
-    )  # fmt: skip - the caption reads as one
+    )
 
 
-def _table(judge: Source) -> TableView:
-    components = judge.at("components")
+def _table(judge: Judge) -> TableView:
     columns = (
         "Component",
         "Corrected",
@@ -146,38 +153,36 @@ def _table(judge: Source) -> TableView:
         "Share, items like these",
         "Share, these items",
     )
-    rows = []
-    for name in COMPONENTS:
-        found = components.at(name)
-        row: tuple[Inline, ...] = (
-            (LABELS[name],),
-            (found.decimal("estimate"),),
-            found.interval("interval"),
-            found.interval("call_interval"),
-            (found.decimal("plugin"),),
-            _share(found, "share_item_interval"),
-            _share(found, "share_interval"),
-        )
-        rows.append(row if found.known else _absent_row(name, len(columns)))
-    return TableView(columns=columns, rows=tuple(rows), name="components")
+    components = judge.at(lambda j: j.components)
+    rows = tuple(_row(name, components.item(name), len(columns)) for name in COMPONENTS)
+    return TableView(columns=columns, rows=rows, name="components")
 
 
-def _share(found: Source, key: str) -> Inline:
+def _row(name: str, found: Part[Component], width: int) -> tuple[Inline, ...]:
+    if found.value.absent:
+        return ((LABELS[name],), ("not varied",), *[("",)] * (width - 2))
+    return (
+        (LABELS[name],),
+        (found.decimal(lambda c: c.estimate),),
+        found.interval(lambda c: c.interval),
+        found.interval(lambda c: c.call_interval),
+        (found.decimal(lambda c: c.plugin),),
+        _share(found.known(lambda c: c.share_item_interval)),
+        _share(found.known(lambda c: c.share_interval)),
+    )
+
+
+def _share(found: Part[tuple[float, float]] | None) -> Inline:
     """Write the range of a share; nothing where there is none, as for the total."""
-    pair = found.at(key)
-    if not pair.known:
+    if found is None:
         return ("",)
-    return (pair.percent(0, digits=1), " to ", pair.percent(1, digits=1))
+    low, high = (found.percent(lambda x: x[0], 1), found.percent(lambda x: x[1], 1))
+    return (low, " to ", high)
 
 
-def _absent_row(name: str, width: int) -> tuple[Inline, ...]:
-    return ((LABELS[name],), ("not varied",), *[("",)] * (width - 2))
-
-
-def _warnings(judge: Source) -> Prose:
+def _warnings(judge: Judge) -> Prose:
     """Say what to know before quoting: absent facets, missing intervals, items left out."""
-    found = judge.value("warnings") or []
-    return Prose(paragraphs=tuple((_sentence(warning),) for warning in found))
+    return Prose(paragraphs=tuple((_sentence(warning),) for warning in judge.value.warnings))
 
 
 def _sentence(words: str) -> str:
@@ -185,14 +190,13 @@ def _sentence(words: str) -> str:
     return shown[:1].upper() + shown[1:] + ("" if shown.endswith((".", "!", "?")) else ".")
 
 
-def negative(judge: Source) -> list[str]:
+def negative(judge: JudgeAnalysis) -> list[str]:
     """Return the components that came out below zero."""
-    components = judge.at("components")
-    return [n for n in present(components) if components.value(n, "estimate") < 0]
+    return [n for n in present(judge.components) if judge.components[n].estimate < 0]
 
 
-def _negative(judge: Source) -> Prose:
-    names = " and ".join(LABELS[name].lower() for name in negative(judge))
+def _negative(judge: Judge) -> Prose:
+    names = " and ".join(LABELS[name].lower() for name in negative(judge.value))
     return note(
         f"Why is {names} negative? The estimates are unbiased and printed raw. Where the true "
         "component is near zero, half of all samples fall below it. Read a negative value as "
@@ -205,7 +209,7 @@ def _fixed(about: About) -> Prose:
     settings = about.settings
     prompts = (
         "The prompts are taken as the whole declared set (a census)."
-        if settings.value("design") == "census"
+        if settings.value.design == "census"
         else "The prompts are taken as a sample from their generator."
     )
     beforehand = (
@@ -215,7 +219,7 @@ def _fixed(about: About) -> Prose:
     )
     targets: Inline = (
         "Two intervals, each at ",
-        settings.percent("level"),
+        settings.percent(lambda s: s.level),
         (
             ". “Items like these” is for other items of the same kind: it covers the choice of "
             "items and the dice, and allows for a kind of item that is rare and was not drawn. "
@@ -227,28 +231,28 @@ def _fixed(about: About) -> Prose:
     return Prose(note=True, paragraphs=((f"{beforehand} {prompts}",), targets))
 
 
-def _lead(judge: Source) -> Prose:
-    lead = judge.at("lead")
-    if not lead.at("call_interval").known or lead.value("by") <= _TIE:
+def _lead(judge: Judge) -> Prose:
+    lead = judge.known(lambda j: j.lead)
+    if lead is None or lead.value.call_interval is None or lead.value.by <= _TIE:
         return Prose(paragraphs=())
-    largest, second = (LABELS[lead.text(k)].lower() for k in ("largest", "second"))
+    largest, second = (LABELS[name].lower() for name in (lead.value.largest, lead.value.second))
     said: Inline = (
         f"The largest estimate is {largest}, ahead of {second} by ",
-        lead.decimal("by"),
+        lead.decimal(lambda x: x.by),
         ": ",
-        *lead.interval("call_interval"),
+        *lead.interval(lambda x: x.call_interval),
         " on these items",
     )
-    if lead.at("interval").known:
-        said += (", ", *lead.interval("interval"), " for items like these")
-    return paragraph(*said, _settled(lead))
+    if lead.value.interval is not None:
+        said += (", ", *lead.interval(lambda x: x.interval), " for items like these")
+    return paragraph(*said, _settled(lead.value))
 
 
-def _settled(lead: Source) -> str:
+def _settled(lead: LargestComponent) -> str:
     """Say for which items the lead over every other component is shown."""
-    if lead.value("settled"):
+    if lead.settled:
         return ". It is shown to lead every other component, for other items like these too."
-    if lead.value("settled_here"):
+    if lead.settled_here:
         return (
             ". It is shown to lead every other component on these items; for other items that is "
             "open."
@@ -256,52 +260,43 @@ def _settled(lead: Source) -> str:
     return ". Which component leads is open."
 
 
-def _drawn(judge: Source, settings: Source) -> Prose:
+def _drawn(judge: Judge, settings: Part[Settings]) -> Prose:
     """Say what drawing other prompts from the generator would do; sampled designs only."""
-    found = judge.at("components", "prompt")
-    if settings.value("design") != "sampled" or not found.at("call_interval").known:
+    found = judge.at(lambda j: j.components["prompt"])
+    ends = found.known(lambda c: c.call_interval)
+    if settings.value.design != "sampled" or ends is None:
         return Prose(paragraphs=())
     return paragraph(
         "For the generator behind these prompts the prompt component is ",
-        found.decimal("estimate"),
+        found.decimal(lambda c: c.estimate),
         ", between ",
-        found.decimal("call_interval", 0),
+        ends.decimal(lambda x: x[0]),
         " and ",
-        found.decimal("call_interval", 1),
+        ends.decimal(lambda x: x[1]),
         " on these items: the intervals cover the drawing of other prompts as well.",
     )
 
 
-def _permutation(judge: Source) -> Prose:
-    parts: list[Inline] = []
-    for facet, words in _FACETS.items():
-        test = judge.at("permutation", facet)
-        if test.value("p") is not None:
-            parts.append((f"under every {words}, p = ", test.p_value("p")))
-    return paragraph(*_join_tests(parts)) if parts else Prose(paragraphs=())
+def _permutation(judge: Judge) -> Prose:
+    said: list[Inline] = []
+    for facet, test in judge.at(lambda j: j.permutation).items():
+        found = test.known(lambda t: t)
+        if found is not None and finite(found.value.p) is not None:
+            said.append((f"under every {_FACETS[facet]}, p = ", found.p_value(lambda t: t.p)))
+    if not said:
+        return Prose(paragraphs=())
+    parts = [part for i, test in enumerate(said) for part in ("; " if i else "", *test)]
+    return paragraph("Shuffling test of one and the same verdict law ", *parts, ".")
 
 
-def _join_tests(parts: Sequence[Inline]) -> Inline:
-    said: Inline = ("Shuffling test of one and the same verdict law ",)
-    for i, part in enumerate(parts):
-        said += ("; " if i else "", *part)
-    return (*said, ".")
-
-
-def _split(judge: Source) -> Sequence[Block]:
+def _split(judge: Judge) -> Sequence[Block]:
     """Say how much of the error more repeats would remove, and how much only more items."""
-    split = judge.at("split")
-    names = [n for n in present(judge.at("components")) if split.at(n).known]
+    split = judge.at(lambda j: j.split)
+    names = [n for n in present(judge.value.components) if n in split.value]
     rows = tuple(
-        (
-            (LABELS[name],),
-            (split.measured(name, "call"),),
-            (split.measured(name, "item"),),
-            (split.measured(name, "total"),),
-            (split.decimal(name, "reliability", digits=2),),
-        )
+        _split_row(name, split.item(name))
         for name in names
-        if split.value(name, "call") is not None
+        if finite(split.value[name].call) is not None
     )
     if not rows:
         return ()
@@ -314,7 +309,7 @@ def _split(judge: Source) -> Sequence[Block]:
         "reliability of single items is the share of true differences in the spread of "
         "item estimates: near 0, a ranking of items is noise."
     )
-    if any((split.value(name, "reliability") or 0) < 0 for name in names):
+    if any(split.value[name].reliability < 0 for name in names):
         said += (
             " It is negative where item estimates spread less than their call errors alone would "
             "make them: printed raw, it says that no difference between items was seen."
@@ -322,7 +317,17 @@ def _split(judge: Source) -> Sequence[Block]:
     return (table, note(said))
 
 
-def comparison(judges: Mapping[str, Source], settings: Source) -> Section:
+def _split_row(name: str, split: Part[ErrorSplit]) -> tuple[Inline, ...]:
+    return (
+        (LABELS[name],),
+        (split.measured(lambda s: s.call),),
+        (split.measured(lambda s: s.item),),
+        (split.measured(lambda s: s.total),),
+        (split.decimal(lambda s: s.reliability, 2),),
+    )
+
+
+def comparison(judges: Mapping[str, Judge], settings: Part[Settings]) -> Section:
     """Return shares, prompt components and all figures of the judges side by side."""
     blocks: list[Block] = [*_shares(judges, shares_caption(settings))]
     for component in ("prompt", "order"):
@@ -331,59 +336,55 @@ def comparison(judges: Mapping[str, Source], settings: Source) -> Section:
     return Section(id="comparison", title="The judges side by side", blocks=tuple(blocks))
 
 
-def _shares(judges: Mapping[str, Source], caption: Inline) -> list[Block]:
-    found = shares_of(judges)
+def _shares(judges: Mapping[str, Judge], caption: Inline) -> list[Block]:
+    found = shares_of(_values(judges))
     if not found:
         return []
-    label = "Shares of disagreement by judge"
-    wide, narrow = (
-        draw(shares(found, width=w), label=label) for w in (drawing.WIDE, drawing.NARROW)
-    )
     used = dict.fromkeys(s.component for s in found)
     key = tuple((f"swatch {name}", LABELS[name]) for name in used)
     if len({s.judge for s in found}) < len(judges):
         caption += (" A judge with too little disagreement to split has no bar.",)
-    return [FigureView(name="judges-shares", caption=caption, wide=wide, narrow=narrow, key=key)]
+    return [_bars("judges-shares", found, "Shares of disagreement by judge", caption, key)]
+
+
+def _values(judges: Mapping[str, Judge]) -> dict[str, JudgeAnalysis]:
+    return {name: judge.value for name, judge in judges.items()}
 
 
 def _dumbbells(
-    judges: Mapping[str, Source], component: str, key: tuple[tuple[str, str], ...]
+    judges: Mapping[str, Judge], component: str, key: tuple[tuple[str, str], ...]
 ) -> list[Block]:
-    marks = judge_marks(judges, component)
+    marks = judge_marks(_values(judges), component)
     if not marks:
         return []
-    label = f"{LABELS[component]} component by judge; " + "; ".join(m.label for m in marks)
-    wide, narrow = (
-        draw(by_judge(marks, width=w), label=label) for w in (drawing.WIDE, drawing.NARROW)
-    )
+    title = f"{LABELS[component]} component"
     return [
-        FigureView(
-            name=f"judges-{component}",
-            title=f"{LABELS[component]} component",
-            caption=(),
-            wide=wide,
-            narrow=narrow,
+        figure(
+            f"judges-{component}",
+            lambda width: by_judge(marks, width=width),
+            label=f"{title} by judge; " + "; ".join(m.label for m in marks),
+            title=title,
             key=key,
         )
     ]
 
 
-def _table_of_judges(judges: Mapping[str, Source]) -> TableView:
+def _table_of_judges(judges: Mapping[str, Judge]) -> TableView:
     rows = tuple(
-        (
-            (visible(name),),
-            *(
-                (judge.decimal("components", c, "estimate"),)
-                if judge.at("components", c).known
-                else ("not varied",)
-                for c in COMPONENTS
-            ),
-            (judge.count("items"),),
-        )
+        ((visible(name),), *component_cells(judge), (judge.count(lambda j: j.items),))
         for name, judge in judges.items()
     )
     columns = ("Judge", *(LABELS[c] for c in COMPONENTS), "Items")
     return TableView(columns=columns, rows=rows, name="judges")
+
+
+def component_cells(judge: Judge) -> list[Inline]:
+    """Return the corrected estimate of every component, as the cells of a row."""
+    components = judge.at(lambda j: j.components)
+    return [
+        ("not varied",) if found.value.absent else (found.decimal(lambda c: c.estimate),)
+        for found in map(components.item, COMPONENTS)
+    ]
 
 
 def _caution() -> Block:

@@ -1,9 +1,22 @@
 """What was frozen, what was checked, and what the words mean."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from judgelaw.page.document import Block, Facts, Folded, Section, Source, TableView, note, paragraph
+from judgelaw.analysis import Analysis
+from judgelaw.page.document import (
+    Block,
+    Facts,
+    Folded,
+    Number,
+    Part,
+    Section,
+    TableView,
+    measured,
+    note,
+    paragraph,
+)
 from judgelaw.page.table_forms import table_view
 from judgelaw.words import visible
 
@@ -79,14 +92,14 @@ GLOSSARY = (
 )
 
 
-def integrity(record: Mapping[str, Any] | None, source: Source) -> Section:
+def integrity(record: Mapping[str, Any] | None, analysis: Part[Analysis]) -> Section:
     """Return what was verified, or say that nothing was."""
-    found = source.at("tables", "integrity")
+    found = analysis.at(lambda a: a.tables).find("integrity")
     blocks: list[Block] = []
     if record:
         rows = tuple(((visible(str(k)),), (_words(v),)) for k, v in record.items())
         blocks.append(TableView(columns=("Check", "Found"), rows=rows, name="run"))
-    if found.value("rows"):
+    if found is not None and found.value.rows:
         blocks.append(table_view(found, name="integrity"))
     if not blocks:
         blocks.append(
@@ -98,7 +111,7 @@ def integrity(record: Mapping[str, Any] | None, source: Source) -> Section:
     return Section(id="integrity", title="Integrity", blocks=tuple(blocks))
 
 
-def configuration(frozen: Mapping[str, Any] | None, source: Source) -> Section:
+def configuration(frozen: Mapping[str, Any] | None, analysis: Part[Analysis]) -> Section:
     """Return the frozen configuration with its hashes, and how the analysis was made."""
     blocks: list[Block] = []
     for part, values in (frozen or {}).items():
@@ -108,20 +121,19 @@ def configuration(frozen: Mapping[str, Any] | None, source: Source) -> Section:
         blocks.append(
             paragraph("No study file came with these calls, so how they were made is not known.")
         )
-    settings = source.at("settings")
-    pairs = tuple((key, (_setting(settings, key),)) for key in settings.document or {})
+    settings = Part(asdict(analysis.value.settings), ("settings",))
+    made = tuple((key, (_setting(found),)) for key, found in settings.items())
     blocks.append(
-        Folded(summary="How the analysis was made", blocks=(Facts(pairs=pairs, code=True),))
+        Folded(summary="How the analysis was made", blocks=(Facts(pairs=made, code=True),))
     )
     blocks.append(note("With these settings and the same calls every figure comes out again."))
     return Section(id="configuration", title="What was frozen", blocks=tuple(blocks))
 
 
-def _setting(settings: Source, key: str) -> Any:
-    value = settings.value(key)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return settings.measured(key)
-    return _words(value)
+def _setting(found: Part[Any]) -> str | Number:
+    if isinstance(found.value, (int, float)) and not isinstance(found.value, bool):
+        return measured(found.value, where=found.path)
+    return _words(found.value)
 
 
 def _flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
@@ -145,20 +157,16 @@ def _words(value: Any) -> str:
     return visible(str(value))
 
 
-def tables(source: Source, *, shown: frozenset[str] = frozenset()) -> Section | None:
+def tables(analysis: Part[Analysis], *, shown: frozenset[str] = frozenset()) -> Section | None:
     """Return every table of the analysis under its name in a paper, closed until asked for."""
-    names = [n for n in source.value("tables") or {} if n not in shown]
-    left_out = source.value("left_out") or {}
+    left_out = analysis.value.left_out
     blocks: list[Block] = [
-        Folded(
-            summary=f"{source.text('tables', name, 'title')} ({name})",
-            blocks=(table_view(source.at("tables", name), name=name),),
-        )
-        for name in names
-        if source.value("tables", name, "rows")
+        Folded(summary=f"{found.value.title} ({name})", blocks=(table_view(found, name=name),))
+        for name, found in analysis.at(lambda a: a.tables).items()
+        if name not in shown and found.value.rows
     ]
     if left_out:
-        pairs = tuple((visible(k), (visible(str(v)),)) for k, v in left_out.items())
+        pairs = tuple((visible(k), (visible(v),)) for k, v in left_out.items())
         blocks.append(
             Folded(summary="Tables that these calls do not give", blocks=(Facts(pairs=pairs),))
         )

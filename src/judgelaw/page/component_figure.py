@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any
 
+from judgelaw.analysis import Component, Components, JudgeAnalysis
 from judgelaw.estimate import COMPONENTS
 from judgelaw.page import drawing
-from judgelaw.page.document import Source, plain
+from judgelaw.page.document import Part, plain
 from judgelaw.page.drawing import Spec, names, painted, q
 from judgelaw.words import shortened, visible
 
@@ -190,66 +191,67 @@ def _stack(found: Sequence[Share], judge: str) -> list[dict[str, Any]]:
 
 PARTS = tuple(name for name in COMPONENTS if name != "total")
 _NAME_LENGTH = 26
-
-
 _ROUNDING = 1e-9
 
 
-def present(components: Source, names: Sequence[str] = COMPONENTS) -> list[str]:
+def present(components: Components, names: Sequence[str] = COMPONENTS) -> list[str]:
     """Return the components that the design can speak of."""
-    return [name for name in names if components.at(name).known]
+    return [name for name in names if name in components and not components[name].absent]
 
 
-def component_marks(judge: Source, names: Sequence[str] = COMPONENTS) -> list[Mark]:
+def component_marks(judge: JudgeAnalysis) -> list[Mark]:
     """Return the components of one judge at its full depth."""
-    components = judge.at("components")
-    return [_mark(components.at(name), name) for name in present(components, names)]
+    return [_mark(judge.components[name], name) for name in present(judge.components)]
 
 
-def _mark(found: Source, name: str, judge: str = "") -> Mark:
-    low, high = found.value("interval") or (None, None)
-    call_low, call_high = found.value("call_interval") or (None, None)
-    estimate = found.decimal("estimate")
+def _mark(found: Component, name: str, judge: str = "") -> Mark:
+    low, high = found.interval or (None, None)
+    call_low, call_high = found.call_interval or (None, None)
     who = f"{judge}, " if judge else ""
-    plugin = found.decimal("plugin").text
+    plugin = Part(found).decimal(lambda c: c.plugin).text
     return Mark(
         component=name,
-        estimate=found.value("estimate"),
-        plugin=found.value("plugin"),
+        estimate=found.estimate,
+        plugin=found.plugin,
         low=low,
         high=high,
         call_low=call_low,
         call_high=call_high,
-        text=f"{estimate.text}  {_interval(found)}".strip(),
-        label=f"{who}{LABELS[name]}: corrected {_with_intervals(found)}, plug-in {plugin}",
+        text=f"{_estimate(found)}  {interval_text(found.interval)}".strip(),
+        label=f"{who}{LABELS[name]}: corrected {with_intervals(found)}, plug-in {plugin}",
         judge=judge,
     )
 
 
-def _interval(found: Source, key: str = "interval", digits: int = 4) -> str:
+def _estimate(found: Component) -> str:
+    return Part(found).decimal(lambda c: c.estimate).text
+
+
+def interval_text(found: tuple[float, float] | None, digits: int = 4) -> str:
     """Write an interval, or nothing where there is none."""
-    return plain(found.interval(key, digits=digits)) if found.at(key).known else ""
+    return "" if found is None else plain(Part(found).interval(lambda pair: pair, digits))
 
 
-def _with_intervals(found: Source) -> str:
+def with_intervals(found: Component) -> str:
     """Write an estimate with its interval for items like these, then for these items."""
-    parts = [found.decimal("estimate").text]
-    for key, words in (("interval", "items like these"), ("call_interval", "these items")):
-        interval = _interval(found, key)
-        parts.append(f"{words} {interval}" if interval else f"no interval for {words}")
+    parts = [_estimate(found)]
+    intervals = {"items like these": found.interval, "these items": found.call_interval}
+    for words, interval in intervals.items():
+        text = interval_text(interval)
+        parts.append(f"{words} {text}" if text else f"no interval for {words}")
     return ", ".join(parts)
 
 
-def judge_marks(judges: Mapping[str, Source], component: str) -> list[Mark]:
+def judge_marks(judges: Mapping[str, JudgeAnalysis], component: str) -> list[Mark]:
     """Return one component of every judge that has it."""
     return [
-        _mark(judge.at("components", component), component, name)
+        _mark(judge.components[component], component, name)
         for name, judge in zip(unique_labels(list(judges)), judges.values(), strict=True)
-        if judge.at("components", component).known
+        if component in present(judge.components)
     ]
 
 
-def shares_of(judges: Mapping[str, Source]) -> list[Share]:
+def shares_of(judges: Mapping[str, JudgeAnalysis]) -> list[Share]:
     """Return the parts of every judge's disagreement, with the range of each share.
 
     A part whose estimate is not above zero has no width, and the widths add up to 1. A judge whose
@@ -257,20 +259,18 @@ def shares_of(judges: Mapping[str, Source]) -> list[Share]:
     """
     found = []
     for name, judge in zip(unique_labels(list(judges)), judges.values(), strict=True):
-        components = judge.at("components")
-        parts = present(components, PARTS)
-        widths = {c: max(0.0, components.value(c, "estimate")) for c in parts}
-        whole = sum(widths.values())
-        if whole <= 0 or not any(_tells(components.at(c)) for c in parts):
+        parts = {c: judge.components[c] for c in present(judge.components, PARTS)}
+        whole = sum(max(0.0, part.estimate) for part in parts.values())
+        if whole <= 0 or not any(_tells(part) for part in parts.values()):
             continue
-        for component, width in widths.items():
-            text = share_range(components.at(component))
+        for component, part in parts.items():
+            text = share_range(part)
             said = f"{text} of the disagreement" if text else "its share cannot be told"
             found.append(
                 Share(
                     judge=name,
                     component=component,
-                    width=width / whole,
+                    width=max(0.0, part.estimate) / whole,
                     text=text,
                     label=f"{name}, {LABELS[component]}: {said}".removeprefix(", "),
                 )
@@ -278,20 +278,20 @@ def shares_of(judges: Mapping[str, Source]) -> list[Share]:
     return found
 
 
-def _tells(component: Source) -> bool:
+def _tells(component: Component) -> bool:
     """Whether the range of a share leaves out anything at all."""
-    low, high = component.value("share_interval") or (0, 1)
-    return bool(low > 0 or high < 1)
+    low, high = component.share_interval or (0, 1)
+    return low > 0 or high < 1
 
 
-def share_range(component: Source) -> str:
+def share_range(component: Component) -> str:
     """Write the shares that the calls allow on these items, nothing where none can be told.
 
     Whole percents, rounded outwards: a range is never narrower than it is.
     """
-    low, high = component.value("share_interval") or (None, None)
-    if low is None or high is None:
+    if component.share_interval is None:
         return ""
+    low, high = component.share_interval
     return f"{floor(100 * low + _ROUNDING)}–{ceil(100 * high - _ROUNDING)}%"
 
 

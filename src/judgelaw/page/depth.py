@@ -3,20 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from judgelaw.analysis import JudgeAnalysis
 from judgelaw.page import drawing
-from judgelaw.page.component_figure import LABELS, _with_intervals
+from judgelaw.page.component_figure import LABELS, present, with_intervals
 from judgelaw.page.document import (
     Block,
-    FigureView,
+    Inline,
+    Part,
     Section,
-    Source,
     TableView,
     count,
+    figure,
     note,
     paragraph,
 )
-from judgelaw.page.drawing import Spec, draw, n, q
+from judgelaw.page.drawing import Spec, n, q
 
+_FACETS = ("prompt", "order", "interaction")
 _CURVE_POINTS = 40
 _AXIS, _GAP = 46, 28
 
@@ -122,57 +125,59 @@ def _curve(points: Sequence[DepthPoint]) -> list[dict[str, float]]:
     return [{"repeats": r, "value": deepest.estimate + scaled / r} for r in depths]
 
 
-def depth_points(judge: Source) -> list[DepthPoint]:
+def depth_points(judge: JudgeAnalysis) -> list[DepthPoint]:
     """Return plug-in and corrected prompt, order and interaction at every nested depth."""
-    depths = judge.at("depths")
     points = []
-    for name in ("prompt", "order", "interaction"):
-        for depth in sorted(map(int, depths.document or {})):
-            found = depths.at(str(depth), name)
-            if not found.known:
-                continue
-            low, high = found.value("interval") or (None, None)
-            at = f"{LABELS[name]} at R = {depth}"
-            points.append(
-                DepthPoint(
-                    component=name,
-                    repeats=depth,
-                    estimate=found.value("estimate"),
-                    plugin=found.value("plugin"),
-                    low=low,
-                    high=high,
-                    label=f"{at}: corrected {_with_intervals(found)}",
-                    plugin_label=f"{at}: plug-in {found.decimal('plugin').text}",
-                )
+    for name, depth in _at_depths(judge):
+        found = judge.depths[depth][name]
+        low, high = found.interval or (None, None)
+        at = f"{LABELS[name]} at R = {depth}"
+        plugin = Part(found).decimal(lambda c: c.plugin).text
+        points.append(
+            DepthPoint(
+                component=name,
+                repeats=depth,
+                estimate=found.estimate,
+                plugin=found.plugin,
+                low=low,
+                high=high,
+                label=f"{at}: corrected {with_intervals(found)}",
+                plugin_label=f"{at}: plug-in {plugin}",
             )
+        )
     return points
 
 
-def depth(judge: Source, *, prefix: str = "") -> Section | None:
+def _at_depths(judge: JudgeAnalysis) -> list[tuple[str, int]]:
+    """Return every component with the depths at which the design can speak of it."""
+    depths = sorted(judge.depths)
+    return [(name, d) for name in _FACETS for d in depths if present(judge.depths[d], [name])]
+
+
+def depth(judge: Part[JudgeAnalysis], *, prefix: str = "") -> Section | None:
     """Return how both estimates move as repeats are added; None without a facet to show."""
-    points = depth_points(judge)
+    points = depth_points(judge.value)
     if not points:
         return None
     title = "Why raw flip rates mislead"
-    if judge.value("near_deterministic"):
+    if judge.value.near_deterministic:
         said = paragraph(
             "All calls of every cell agree, so the plug-in and the corrected estimate coincide "
             "here, and there is no excess to remove."
         )
         return Section(id=f"{prefix}depth", title=title, blocks=(said, _table(judge)))
     panels = len({p.component for p in points})
-    label = "Plug-in and corrected estimates by repeats per cell"
-    figure = FigureView(
-        name="depth",
-        caption=(
-            (
-                "Rings: plug-in. Dots: corrected, with the interval for items like these. Dashed: "
-                "the course that the plug-in takes on average, the corrected value plus a "
-                "constant over R."
-            ),
+    drawn = figure(
+        "depth",
+        lambda width: over_depth(
+            points, width=width, columns=panels if width > drawing.NARROW else 1
         ),
-        wide=draw(over_depth(points, width=drawing.WIDE, columns=panels), label=label),
-        narrow=draw(over_depth(points, width=drawing.NARROW, columns=1), label=label),
+        label="Plug-in and corrected estimates by repeats per cell",
+        caption=(
+            "Rings: plug-in. Dots: corrected, with the interval for items like these. Dashed: "
+            "the course that the plug-in takes on average, the corrected value plus a "
+            "constant over R."
+        ),
     )
     blocks: list[Block] = [
         paragraph(
@@ -180,48 +185,46 @@ def depth(judge: Source, *, prefix: str = "") -> Section | None:
             "takes part of the dice for an effect. The excess falls as one over the repeats, and "
             "never reaches zero."
         ),
-        figure,
+        drawn,
         _table(judge),
         *_identity(judge),
     ]
     return Section(id=f"{prefix}depth", title=title, blocks=tuple(blocks))
 
 
-def _table(judge: Source) -> TableView:
-    depths = judge.at("depths")
-    rows = [
-        (
-            (LABELS[name],),
-            (count(depth_),),
-            (found.decimal("plugin"),),
-            (found.decimal("estimate"),),
-            found.interval("interval"),
-        )
-        for name in ("prompt", "order", "interaction")
-        for depth_ in sorted(map(int, depths.document))
-        if (found := depths.at(str(depth_), name)).known
-    ]
+def _table(judge: Part[JudgeAnalysis]) -> TableView:
+    rows = tuple(_row(judge, name, depth) for name, depth in _at_depths(judge.value))
     columns = ("Component", "R", "Plug-in", "Corrected", "Items like these")
-    return TableView(columns=columns, rows=tuple(rows), name="depths")
+    return TableView(columns=columns, rows=rows, name="depths")
 
 
-def _identity(judge: Source) -> list[Block]:
+def _row(judge: Part[JudgeAnalysis], name: str, depth: int) -> tuple[Inline, ...]:
+    found = judge.at(lambda j: j.depths[depth][name])
+    return (
+        (LABELS[name],),
+        (count(depth),),
+        (found.decimal(lambda c: c.plugin),),
+        (found.decimal(lambda c: c.estimate),),
+        found.interval(lambda c: c.interval),
+    )
+
+
+def _identity(judge: Part[JudgeAnalysis]) -> list[Block]:
     """Show the check that holds in every sample: R times the excess is a multiple of call."""
-    found = judge.at("identity")
-    if not found.document:
+    checks = judge.at(lambda j: j.identity).entries()
+    if not checks:
         return []
-    last = len(found.document) - 1
-    check = found.at(last)
+    check = checks[-1]
     return [
         note(
             "Checked on these very calls: R × (plug-in − corrected) prompt = ",
-            check.decimal("scaled_excess", digits=5),
+            check.decimal(lambda c: c.scaled_excess, 5),
             ", and ",
-            check.decimal("factor", digits=4),
+            check.decimal(lambda c: c.factor),
             " × the call component = ",
-            check.decimal("rescaled_call", digits=5),
+            check.decimal(lambda c: c.rescaled_call, 5),
             ". They agree in every sample; the largest gap over items is ",
-            check.measured("largest_gap"),
+            check.measured(lambda c: c.largest_gap),
             ".",
         )
     ]

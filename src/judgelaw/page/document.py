@@ -1,27 +1,24 @@
-"""The view model: everything that a page shows, in order, already formatted.
-
-Numbers as the page shows them: one text, the exact value, and where the analysis holds it.
-
-A `Number` carries the path of its value in the JSON of the analysis (`judges.NAME.components.
-prompt.estimate`), so that a reader, and a test, can follow any figure in the page back to it.
+"""Everything that a page shows, in order and already formatted, and where its figures come from.
 
 A page is a title, a sentence and sections; a section is a list of blocks. Sections are built by
 pure functions from the analysis; one template turns any document into HTML.
 
-Read figures out of the analysis JSON, each with its path.
-
-What the page shows is looked up here and nowhere else, so a figure in the page and the figure in
-the JSON cannot differ.
+Sections read the analysis as typed values, each wrapped in a `Part` that knows the path of its
+value in the JSON of the analysis. A `Number` made from a part carries that path (`judges.NAME.
+components.prompt.estimate`), so that a reader, and a test, can follow any figure in the page back.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-from judgelaw.page.drawing import Svg
+from judgelaw.page.drawing import NARROW, WIDE, Spec, Svg, draw
+
+if TYPE_CHECKING:
+    from judgelaw.arrays import Floats
 
 MINUS = "\N{MINUS SIGN}"
 ABSENT = "\N{EM DASH}"
@@ -69,27 +66,27 @@ def resolve(document: Mapping[str, Any], where: str) -> Any:
 
 def decimal(value: float | None, digits: int = 4, *, where: str | None = None) -> Number:
     """Show a component or a rate; raw, with its sign."""
-    known = _known(value)
+    known = finite(value)
     return Number(value=known, text=_fixed(known, digits), path=where)
 
 
 def percent(value: float | None, digits: int = 0, *, where: str | None = None) -> Number:
     """Show a share of one."""
-    known = _known(value)
+    known = finite(value)
     text = ABSENT if known is None else _fixed(100 * known, digits) + "%"
     return Number(value=known, text=text, path=where)
 
 
 def count(value: float | None, *, where: str | None = None) -> Number:
     """Show a whole number with its thousands apart."""
-    known = _known(value)
+    known = finite(value)
     text = ABSENT if known is None else f"{int(known):,}".replace("-", MINUS)
     return Number(value=None if known is None else int(known), text=text, path=where)
 
 
 def p_value(value: float | None, *, where: str | None = None) -> Number:
     """Show a p value; never as zero."""
-    known = _known(value)
+    known = finite(value)
     if known is None or known >= _SMALLEST_P:
         return Number(value=known, text=_fixed(known, 3), path=where)
     return Number(value=known, text=f"< {_SMALLEST_P}", path=where)
@@ -97,7 +94,7 @@ def p_value(value: float | None, *, where: str | None = None) -> Number:
 
 def measured(value: float | None, *, where: str | None = None) -> Number:
     """Show a figure of unknown scale: whole numbers whole, the rest in four significant digits."""
-    known = _known(value)
+    known = finite(value)
     if known is None:
         return Number(value=None, text=ABSENT, path=where)
     if float(known).is_integer() and abs(known) < _EXACT:
@@ -122,7 +119,8 @@ def _fixed(value: float | None, digits: int) -> str:
     return text.replace("-", MINUS)
 
 
-def _known(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
+    """Return a figure, None where there is none: what is nan here is null in the JSON."""
     return None if value is None or not isfinite(value) else value
 
 
@@ -321,77 +319,124 @@ def note(*parts: str | Number) -> Prose:
     return paragraph(*parts, note=True)
 
 
+def figure(
+    name: str,
+    drawn: Callable[[int], Spec],
+    *,
+    label: str,
+    caption: Inline | str = (),
+    title: str = "",
+    key: tuple[tuple[str, str], ...] = (),
+    widths: tuple[int, int] = (WIDE, NARROW),
+) -> FigureView:
+    """Draw a chart for wide and for narrow windows; `label` says what it shows."""
+    wide, narrow = (draw(drawn(width), label=label) for width in widths)
+    said = (caption,) if isinstance(caption, str) else caption
+    return FigureView(name=name, caption=said, wide=wide, narrow=narrow, title=title, key=key)
+
+
 Key = str | int
+T_co = TypeVar("T_co", covariant=True)
+K = TypeVar("K", bound=Key)
+U = TypeVar("U")
+V = TypeVar("V")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """The JSON of an analysis, or one part of it."""
+@dataclass(frozen=True)
+class Part(Generic[T_co]):
+    """A part of an analysis, and the keys under which the JSON of the analysis holds it.
 
-    document: Any
+    A part of a part is named by an accessor, `judge.at(lambda j: j.lead)`: the type checker sees
+    what is read, and the path is noted from the same expression.
+    """
+
+    value: T_co
     where: tuple[Key, ...] = ()
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> "Source":
-        """Start at the top."""
-        return cls(document=document)
-
-    def at(self, *keys: Key) -> "Source":
-        """Go down; a part that is absent is None all the way."""
-        value = self.document
-        for key in keys:
-            value = value[int(key)] if isinstance(value, list) else (value or {}).get(key)
-        return Source(document=value, where=(*self.where, *keys))
-
-    @property
-    def known(self) -> bool:
-        """Whether there is something here."""
-        return self.document is not None
 
     @property
     def path(self) -> str:
         """The path of this part."""
         return path(*self.where)
 
-    def text(self, *keys: Key) -> str:
-        """Return words."""
-        return str(self.at(*keys).document)
+    def at(self, get: Callable[[T_co], U]) -> "Part[U]":
+        """Go down to what the accessor reads."""
+        trail = cast("_Trail", get(cast("T_co", _Trail(self.value, self.where))))
+        return Part(cast("U", trail.trail_value), trail.trail_where)
 
-    def value(self, *keys: Key) -> Any:
-        """Return what stands there, unformatted."""
-        return self.at(*keys).document
+    def known(self, get: Callable[[T_co], U | None]) -> "Part[U] | None":
+        """Go down to what may be absent; None where it is."""
+        found = self.at(get)
+        return None if found.value is None else Part(found.value, found.where)
 
-    def decimal(self, *keys: Key, digits: int = 4) -> Number:
+    def item(self: "Part[Mapping[K, V]]", key: K) -> "Part[V]":
+        """Go down to the value of a key."""
+        return Part(self.value[key], (*self.where, str(key)))
+
+    def find(self: "Part[Mapping[K, V]]", key: K) -> "Part[V] | None":
+        """Go down to the value of a key that may be absent; None where it is."""
+        return self.item(key) if key in self.value else None
+
+    def items(self: "Part[Mapping[K, V]]") -> "list[tuple[K, Part[V]]]":
+        """Return every key with its value."""
+        return [(key, self.item(key)) for key in self.value]
+
+    def entries(self: "Part[Sequence[V]]") -> "list[Part[V]]":
+        """Return the parts of a list."""
+        return [Part(value, (*self.where, i)) for i, value in enumerate(self.value)]
+
+    def cell(self: "Part[Floats]", *place: int) -> "Part[float]":
+        """Go down to one figure of an array."""
+        return Part(float(self.value[place]), (*self.where, *place))
+
+    def decimal(self, get: Callable[[T_co], float | None], digits: int = 4) -> Number:
         """Return a component or a rate."""
-        found = self.at(*keys)
-        return decimal(found.document, digits, where=found.path)
+        found = self.at(get)
+        return decimal(found.value, digits, where=found.path)
 
-    def percent(self, *keys: Key, digits: int = 0) -> Number:
+    def percent(self, get: Callable[[T_co], float | None], digits: int = 0) -> Number:
         """Return a share."""
-        found = self.at(*keys)
-        return percent(found.document, digits, where=found.path)
+        found = self.at(get)
+        return percent(found.value, digits, where=found.path)
 
-    def count(self, *keys: Key) -> Number:
+    def count(self, get: Callable[[T_co], float | None]) -> Number:
         """Return a whole number."""
-        found = self.at(*keys)
-        return count(found.document, where=found.path)
+        found = self.at(get)
+        return count(found.value, where=found.path)
 
-    def p_value(self, *keys: Key) -> Number:
+    def p_value(self, get: Callable[[T_co], float | None]) -> Number:
         """Return a p value."""
-        found = self.at(*keys)
-        return p_value(found.document, where=found.path)
+        found = self.at(get)
+        return p_value(found.value, where=found.path)
 
-    def measured(self, *keys: Key) -> Number:
+    def measured(self, get: Callable[[T_co], float | None]) -> Number:
         """Return a figure of unknown scale."""
-        found = self.at(*keys)
-        return measured(found.document, where=found.path)
+        found = self.at(get)
+        return measured(found.value, where=found.path)
 
-    def interval(self, *keys: Key, digits: int = 4) -> Inline:
+    def interval(
+        self, get: Callable[[T_co], tuple[float, float] | None], digits: int = 4
+    ) -> Inline:
         """Return an interval as `[low, high]`, or a dash."""
-        found = self.at(*keys)
-        if not found.known:
-            return (Number(value=None, text=ABSENT, path=found.path),)
-        return ("[", found.decimal(0, digits=digits), ", ", found.decimal(1, digits=digits), "]")
+        found = self.known(get)
+        if found is None:
+            return (Number(value=None, text=ABSENT),)
+        low, high = (decimal(x.value, digits, where=x.path) for x in found.entries())
+        return ("[", low, ", ", high, "]")
+
+
+class _Trail:
+    """Stands for a value while an accessor reads it, and notes the keys on the way down."""
+
+    def __init__(self, value: Any, where: tuple[Key, ...]) -> None:
+        self.trail_value = value
+        self.trail_where = where
+
+    def __getattr__(self, name: str) -> "_Trail":
+        return _Trail(getattr(self.trail_value, name), (*self.trail_where, name))
+
+    def __getitem__(self, key: Key) -> "_Trail":
+        noted = str(key) if isinstance(self.trail_value, Mapping) else key
+        return _Trail(self.trail_value[key], (*self.trail_where, noted))
 
 
 def plain(parts: Inline) -> str:

@@ -1,6 +1,4 @@
-"""The item explorer: every item can be opened down to its replies.
-
-The item explorer: what the page carries so that every item can be opened down to its replies.
+"""The item explorer: what the page carries so that every item can be opened down to its replies.
 
 Counts, labels and completions travel as base64 of gzip inside the page; the script unpacks the
 part that is asked for. Completions are cut, and cut again where the page would grow too large.
@@ -16,10 +14,20 @@ from typing import Any
 
 import numpy as np
 
+from judgelaw.analysis import JudgeAnalysis
 from judgelaw.arrays import ABSENT
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import LABELS, present
-from judgelaw.page.document import ExplorerView, GridRow, ItemView, Source
+from judgelaw.page.document import (
+    ExplorerView,
+    GridRow,
+    ItemView,
+    Number,
+    Part,
+    decimal,
+    finite,
+    path,
+)
 from judgelaw.page.laws import corners_of
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import ELLIPSIS, visible
@@ -47,7 +55,7 @@ def pack(value: Any) -> str:
 
 
 def explorer(
-    judges: Mapping[str, Source],
+    judges: Mapping[str, Part[JudgeAnalysis]],
     tensors: Mapping[str, VerdictTensor],
     completions: Completions | None,
 ) -> ExplorerView:
@@ -63,7 +71,7 @@ def explorer(
     items = _listed(judges[first], tensor)
     return ExplorerView(
         judges=tuple(visible(name) for name in judges),
-        components=tuple((name, LABELS[name]) for name in present(judges[first].at("components"))),
+        components=tuple((name, LABELS[name]) for name in present(judges[first].value.components)),
         verdicts=tuple(visible(v) for v in tensor.verdicts),
         orders=tuple(visible(o) for o in tensor.orders),
         items=tuple(items),
@@ -73,19 +81,21 @@ def explorer(
     )
 
 
-def _grid(name: str, judge: Source, tensor: VerdictTensor, chunks: int) -> dict[str, Any]:
+def _grid(
+    name: str, judge: Part[JudgeAnalysis], tensor: VerdictTensor, chunks: int
+) -> dict[str, Any]:
     return {
         "judge": name,
         "shown": visible(name),
-        "path": judge.at("item_values", "estimates").path,
+        "path": judge.at(lambda j: j.item_values.estimates).path,
         "prompts": [visible(p) for p in tensor.prompts],
         "orders": [visible(o) for o in tensor.orders],
         "verdicts": [visible(v) for v in tensor.verdicts],
         "roles": drawing.verdict_roles(tensor.verdicts),
         "corners": _corners(tensor),
         "counts": tensor.counts.reshape(-1).tolist(),
-        "components": [[c, LABELS[c]] for c in present(judge.at("components"))],
-        "ranked": ranked_by(judge),
+        "components": [[c, LABELS[c]] for c in present(judge.value.components)],
+        "ranked": ranked_by(judge.value),
         "names": [visible(i) for i in tensor.items],
         "strata": None if tensor.strata is None else [visible(s) for s in tensor.strata],
         "chunk": _CHUNK if chunks else 0,
@@ -103,27 +113,27 @@ def _corners(tensor: VerdictTensor) -> dict[str, Any]:
     }
 
 
-def ranked_by(judge: Source) -> str:
+def ranked_by(judge: JudgeAnalysis) -> str:
     """Return the component that the list starts ranked by: the first systematic one there is."""
-    names = present(judge.at("components"))
+    names = present(judge.components)
     return next((n for n in ("prompt", "order", "call") if n in names), "total")
 
 
-def _listed(judge: Source, tensor: VerdictTensor) -> Iterator[ItemView]:
-    values = judge.at("item_values")
-    by = ranked_by(judge)
-    names = present(judge.at("components"))
-    ranking = np.array(values.value("estimates", by), dtype=float)
+def _listed(judge: Part[JudgeAnalysis], tensor: VerdictTensor) -> Iterator[ItemView]:
+    values = judge.value.item_values
+    by = ranked_by(judge.value)
+    names = present(judge.value.components)
+    ranking, variance = values.of(by), values.variance_of(by)
     order = np.argsort(-np.nan_to_num(ranking, nan=-np.inf), kind="stable")
     for i in order[:LISTED].tolist():
         yield ItemView(
             item=visible(tensor.items[i]),
             stratum="" if tensor.strata is None else visible(tensor.strata[i]),
-            values=tuple(values.decimal("estimates", name, i) for name in names),
+            values=tuple(_estimate(judge, name, i) for name in names),
             belief=belief(
-                values.value("estimates", by, i),
-                (values.value("call_variance", by) or {i: None})[i],
-                has_errors=values.at("call_variance").known,
+                finite(ranking[i]),
+                None if variance is None else finite(variance[i]),
+                has_errors=variance is not None,
             ),
             grid=tuple(
                 GridRow(
@@ -132,6 +142,13 @@ def _listed(judge: Source, tensor: VerdictTensor) -> Iterator[ItemView]:
                 for k, prompt in enumerate(tensor.prompts)
             ),
         )
+
+
+def _estimate(judge: Part[JudgeAnalysis], component: str, item: int) -> Number:
+    """Show one component of one item; the JSON holds a list for each component."""
+    found = judge.at(lambda j: j.item_values.estimates)
+    value = judge.value.item_values.of(component)[item]
+    return decimal(float(value), where=path(*found.where, component, item))
 
 
 def belief(estimate: float | None, variance: float | None, *, has_errors: bool) -> str:

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from judgelaw.analysis import Analysis, Key
+from judgelaw.analysis import Analysis, JudgeAnalysis, Key
 from judgelaw.errors import InputError, writing
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import (
@@ -18,10 +18,15 @@ from judgelaw.page.component_figure import (
     shares_of,
 )
 from judgelaw.page.depth import depth_points, over_depth
-from judgelaw.page.document import Source
 from judgelaw.page.drawing import Spec, draw
 from judgelaw.page.laws import corners_of, overview
-from judgelaw.page.layers import discrepancies, discrepancies_of, reference_floor
+from judgelaw.page.layers import (
+    control_points,
+    discrepancies,
+    discrepancies_of,
+    reference_floor,
+    referenced,
+)
 from judgelaw.page.prompts_and_orders import (
     distance_map,
     distances,
@@ -46,8 +51,7 @@ def figures(
     width: int = drawing.COLUMN,
 ) -> dict[str, Spec]:
     """Return every figure that these calls give, by name, as Vega-Lite at the given width."""
-    source = Source.of(analysis.to_json())
-    judges = {name: source.at("judges", name) for name in analysis.judges}
+    judges = analysis.judges
     found: dict[str, Spec] = {}
     if len(judges) > 1:
         found |= _compared(judges, width)
@@ -55,10 +59,10 @@ def figures(
         suffix = f"-{j + 1}" if len(judges) > 1 else ""
         drawn = _of_judge(judge, tensors[analysis.main_layer, name], width)
         found |= {f"{figure}{suffix}": spec for figure, spec in drawn.items()}
-    return found | _of_layers(source, width)
+    return found | _of_layers(analysis, width)
 
 
-def _compared(judges: Mapping[str, Source], width: int) -> dict[str, Spec]:
+def _compared(judges: Mapping[str, JudgeAnalysis], width: int) -> dict[str, Spec]:
     found: dict[str, Spec] = {}
     if parts := shares_of(judges):
         found["judges-shares"] = shares(parts, width=width)
@@ -68,7 +72,7 @@ def _compared(judges: Mapping[str, Source], width: int) -> dict[str, Spec]:
     return found
 
 
-def _of_judge(judge: Source, tensor: VerdictTensor, width: int) -> dict[str, Spec]:
+def _of_judge(judge: JudgeAnalysis, tensor: VerdictTensor, width: int) -> dict[str, Spec]:
     verdicts = [visible(v) for v in tensor.verdicts]
     corners = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
     found: dict[str, Spec] = {
@@ -81,27 +85,23 @@ def _of_judge(judge: Source, tensor: VerdictTensor, width: int) -> dict[str, Spe
     if points := depth_points(judge):
         found["depth"] = over_depth(points, width=width, columns=1)
     items = item_leans(tensor)
-    if items is not None and judge.at("order_direction").known:
-        found["order"] = leans(items, mean_lean(judge), width=width)
-    if judge.at("prompt_distances").known:
-        found["prompts"] = distance_map(distances(judge), width=width, pale=not told_apart(judge))
+    if items is not None and judge.order_direction is not None:
+        found["order"] = leans(items, mean_lean(judge.order_direction), width=width)
+    if judge.prompt_distances is not None:
+        pairs = distances(judge.prompt_distances)
+        found["prompts"] = distance_map(pairs, width=width, pale=not told_apart(judge))
     return found
 
 
-def _of_layers(source: Source, width: int) -> dict[str, Spec]:
+def _of_layers(analysis: Analysis, width: int) -> dict[str, Spec]:
     found: dict[str, Spec] = {}
     for name, words in DRIFT.items():
-        if drawn := streams(source, name):
+        if drawn := streams(analysis, name):
             found[f"drift-{name}"] = by_gap(drawn, width=width, columns=1, title=words)
-    for layer, role in (source.value("roles") or {}).items():
-        for judge in source.value("layers", layer) if role == "control" else ():
-            points = depth_points(source.at("layers", layer, judge))
-            if prompt := [p for p in points if p.component == "prompt"]:
-                found[f"control-{layer}-{judge}"] = over_depth(prompt, width=width, columns=1)
-    rows = source.value("tables", "matched_reference", "rows") or []
-    for judge in dict.fromkeys(row[0] for row in rows):
-        near = discrepancies_of(source, judge)
-        floor = reference_floor(source, judge)
+    for (layer, judge), points in control_points(analysis).items():
+        found[f"control-{layer}-{judge}"] = over_depth(points, width=width, columns=1)
+    for judge in referenced(analysis):
+        near, floor = discrepancies_of(analysis, judge), reference_floor(analysis, judge)
         found[f"reference-{judge}"] = discrepancies(near, floor, width=width)
     return found
 
@@ -156,15 +156,15 @@ def components_svg(
 
 def answer_html(analysis: Analysis, judge: str | None = None) -> str:
     """Return the sentence of one judge and its components: what `_repr_html_` can show."""
-    sentence = escape(visible(_judge(analysis, judge).text("sentence")))
+    sentence = escape(visible(_judge(analysis, judge).sentence))
     # A notebook's font may be wider than the one that the drawing was measured with.
     figure = components_svg(analysis, judge).replace("<svg ", '<svg overflow="visible" ', 1)
     return f"<div><p>{sentence}</p>{figure}</div>"
 
 
-def _judge(analysis: Analysis, judge: str | None) -> Source:
+def _judge(analysis: Analysis, judge: str | None) -> JudgeAnalysis:
     names = list(analysis.judges)
     chosen = names[0] if judge is None and len(names) == 1 else judge
     if chosen is None or chosen not in analysis.judges:
         raise InputError(f"judge = {judge!r}: name one of {names}")
-    return Source.of(analysis.to_json()).at("judges", chosen)
+    return analysis.judges[chosen]

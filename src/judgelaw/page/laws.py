@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgelaw.analysis import ItemValues, JudgeAnalysis
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import short_label
-from judgelaw.page.document import FigureView, Prose, Section, Source, note, paragraph
+from judgelaw.page.document import FigureView, Part, Prose, Section, figure, note, paragraph
 from judgelaw.page.drawing import Spec, draw, n, q
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import visible
@@ -35,19 +36,17 @@ class Corners:
     right: str
     top: tuple[str, ...]
 
-    def place(self, laws: NDArray[np.float64], verdicts: Sequence[str]) -> NDArray[np.float64]:
-        """Return (..., 2) coordinates of laws (..., verdicts); linear, so means stay means."""
-        right = laws[..., verdicts.index(self.right)]
-        top = sum((laws[..., verdicts.index(v)] for v in self.top), start=np.zeros_like(right))
-        return np.stack([right + top / 2, top * _HEIGHT], axis=-1)
-
-    def gather(
-        self, laws: NDArray[np.float64], verdicts: Sequence[str], steps: int
+    def place(
+        self, laws: NDArray[np.float64], verdicts: Sequence[str], steps: int | None = None
     ) -> NDArray[np.float64]:
-        """Return coordinates rounded to a grid along the edges, so that near laws coincide."""
+        """Return (..., 2) coordinates of laws (..., verdicts); linear, so means stay means.
+
+        With `steps` they are rounded to a grid along the edges, so that near laws coincide.
+        """
         right = laws[..., verdicts.index(self.right)]
         top = sum((laws[..., verdicts.index(v)] for v in self.top), start=np.zeros_like(right))
-        right, top = np.round(right * steps) / steps, np.round(top * steps) / steps
+        if steps is not None:
+            right, top = np.round(right * steps) / steps, np.round(top * steps) / steps
         return np.stack([right + top / 2, top * _HEIGHT], axis=-1)
 
     @property
@@ -179,7 +178,7 @@ _GRID = 40
 _SMALLEST, _LARGEST, _CROWD = 26.0, 420.0, 16
 
 
-def laws(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section:
+def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "") -> Section:
     """Return the simplex of item laws and the small pictures of the most dispersed items."""
     verdicts = tuple(visible(v) for v in tensor.verdicts)
     corners = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
@@ -190,13 +189,13 @@ def laws(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section:
         caption=(_every_caption(corners),),
         wide=draw(drawing.chart(overview(tensor, corners, width=_width(corners))), label=label),
     )
-    chosen = _most_dispersed(judge)
-    few = FigureView(
-        name="laws-items",
+    chosen = _most_dispersed(judge.value.item_values)
+    few = figure(
+        "laws-items",
+        lambda width: _gallery(tensor, corners, chosen, columns=3 if width > drawing.NARROW else 2),
+        label=_few_label(tensor, chosen),
         title="The items that move most",
-        caption=(_few_caption(tensor),),
-        wide=draw(_gallery(tensor, corners, chosen, columns=3), label=_few_label(tensor, chosen)),
-        narrow=draw(_gallery(tensor, corners, chosen, columns=2), label=_few_label(tensor, chosen)),
+        caption=_few_caption(tensor),
     )
     said = paragraph(
         "Every cell (item, prompt, order) has its own verdict law. In the first figure a point is "
@@ -227,7 +226,7 @@ def overview(tensor: VerdictTensor, corners: Corners, *, width: int) -> Spec:
     """Draw the mean law of every item; items that nearly coincide share a larger point."""
     laws_ = _laws(tensor).mean(axis=(1, 2))
     verdicts = [visible(v) for v in tensor.verdicts]
-    places = np.round(corners.gather(laws_, verdicts, _GRID), 6)
+    places = np.round(corners.place(laws_, verdicts, _GRID), 6)
     tally = Counter(map(tuple, places.tolist()))
     most = max(tally.values())
     points = [
@@ -288,11 +287,9 @@ def _laws(tensor: VerdictTensor) -> NDArray[np.float64]:
     return np.asarray(tensor.counts / tensor.repeats[..., None])
 
 
-def _most_dispersed(judge: Source) -> list[int]:
+def _most_dispersed(values: ItemValues) -> list[int]:
     """Choose the items whose cells differ most: largest total less call, corrected."""
-    values = judge.at("item_values", "estimates")
-    total, call = (np.array(values.value(name), dtype=float) for name in ("total", "call"))
-    spread = np.nan_to_num(total - call, nan=-np.inf)
+    spread = np.nan_to_num(values.of("total") - values.of("call"), nan=-np.inf)
     return [int(i) for i in np.argsort(-spread, kind="stable")[:_SHOWN]]
 
 

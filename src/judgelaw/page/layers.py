@@ -2,14 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import cast
 
+from judgelaw.analysis import Analysis, JudgeAnalysis, OtherMetric
 from judgelaw.estimate import COMPONENTS
 from judgelaw.page import drawing
+from judgelaw.page.answer import component_cells
 from judgelaw.page.component_figure import LABELS, present, short_label
-from judgelaw.page.depth import depth_points, over_depth
-from judgelaw.page.document import FigureView, Inline, Section, Source, TableView, note, paragraph
-from judgelaw.page.drawing import Spec, draw, n, q
+from judgelaw.page.depth import DepthPoint, depth_points, over_depth
+from judgelaw.page.document import (
+    FigureView,
+    Inline,
+    Part,
+    Section,
+    TableView,
+    decimal,
+    figure,
+    finite,
+    note,
+    paragraph,
+)
+from judgelaw.page.drawing import Spec, n, q
+from judgelaw.page.table_forms import records
 from judgelaw.words import visible
+
+_WIDTHS = (drawing.NARROW + 60, drawing.NARROW)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,79 +106,78 @@ def _floor(floor: Floor) -> list[Spec]:
     return layers
 
 
-def discrepancies_of(source: Source, judge: str) -> list[Discrepancy]:
+def discrepancies_of(analysis: Analysis, judge: str) -> list[Discrepancy]:
     """Return how far both estimates of a judge lie from its reference layer, by depth."""
-    table = source.at("tables", "matched_reference")
     found = []
-    for row in _rows_of(table, judge):
-        plugin, corrected = row.decimal("plug_in"), row.decimal("debiased")
-        depth = row.value("R")
+    for row in records(analysis.tables.get("matched_reference")):
+        if row["judge"] != judge:
+            continue
+        plugin, corrected = decimal(row["plug_in"]).text, decimal(row["debiased"]).text
         found.append(
             Discrepancy(
-                repeats=depth,
-                plugin=row.value("plug_in"),
-                corrected=row.value("debiased"),
-                label=f"R = {depth}: corrected {corrected.text} from the reference",
-                plugin_label=f"R = {depth}: plug-in {plugin.text} from the reference",
+                repeats=row["R"],
+                plugin=row["plug_in"],
+                corrected=row["debiased"],
+                label=f"R = {row['R']}: corrected {corrected} from the reference",
+                plugin_label=f"R = {row['R']}: plug-in {plugin} from the reference",
             )
         )
     return found
 
 
-def reference_floor(source: Source, judge: str) -> Floor | None:
+def reference_floor(analysis: Analysis, judge: str) -> Floor | None:
     """Return how far the two interleaved halves of the reference lie from each other."""
-    for row in _rows_of(source.at("tables", "reference_split_half"), judge):
-        if row.value("split") == "interleaved":
+    for row in records(analysis.tables.get("reference_split_half")):
+        if (row["judge"], row["split"]) == (judge, "interleaved"):
             return Floor(
-                value=row.value("half_to_half_mae"),
-                low=row.value("half_to_half_mae_low"),
-                high=row.value("half_to_half_mae_high"),
+                value=row["half_to_half_mae"],
+                low=row["half_to_half_mae_low"],
+                high=row["half_to_half_mae_high"],
             )
     return None
 
 
-def _rows_of(table: Source, judge: str) -> list[Source]:
-    """Return the rows of one judge as parts with named cells."""
-    columns = table.value("columns") or []
-    return [
-        Source(document=named, where=())
-        for row in table.value("rows") or []
-        if (named := dict(zip(columns, row, strict=True)))["judge"] == judge
-    ]
+def referenced(analysis: Analysis) -> list[str]:
+    """Return the judges that have a reference layer to be held against."""
+    rows = records(analysis.tables.get("matched_reference"))
+    return list(dict.fromkeys(row["judge"] for row in rows))
 
 
-def strata(judge: Source, *, prefix: str = "") -> Section | None:
+def control_points(analysis: Analysis) -> dict[tuple[str, str], list[DepthPoint]]:
+    """Return the prompt component over depth in control layers, by layer and judge."""
+    found = {
+        (layer, judge): [p for p in depth_points(streams) if p.component == "prompt"]
+        for layer, role in analysis.roles.items()
+        if role == "control"
+        for judge, streams in analysis.layers[layer].items()
+    }
+    return {key: points for key, points in found.items() if points}
+
+
+def strata(judge: Part[JudgeAnalysis], *, prefix: str = "") -> Section | None:
     """Return the components of each stratum; None with fewer than two."""
-    found = judge.at("strata")
-    if len(found.document or {}) <= 1:
+    found = judge.at(lambda j: j.strata)
+    if len(found.value) <= 1:
         return None
-    names = present(judge.at("components"))
+    names = present(judge.value.components)
     rows: tuple[tuple[Inline, ...], ...] = tuple(
         (
             (visible(stratum),),
-            *((found.decimal(stratum, name, "estimate"),) for name in names),
+            *((part.item(name).decimal(lambda c: c.estimate),) for name in names),
         )
-        for stratum in found.document
+        for stratum, part in found.items()
     )
     table = TableView(columns=("Stratum", *(LABELS[n] for n in names)), rows=rows, name="strata")
     return Section(id=f"{prefix}strata", title="By stratum", blocks=(table,))
 
 
-def metrics(judge: Source, *, prefix: str = "") -> Section | None:
+def metrics(judge: Part[JudgeAnalysis], *, prefix: str = "") -> Section | None:
     """Return what other metrics say of the same calls, and how much of it is call noise."""
-    found = judge.at("other_metrics")
-    keys = list(found.document or {})
-    if not keys:
+    named = Part({m.name: m for m in judge.value.other_metrics}, (*judge.where, "other_metrics"))
+    if not named.value:
         return None
-    rows: tuple[tuple[Inline, ...], ...] = tuple(
-        (
-            (found.text(key, "label"),),
-            (found.decimal(key, "value", digits=3),),
-            (found.percent(key, "call_noise"),),
-            (found.text(key, "note"),),
-        )
-        for key in keys
-        if found.value(key, "value") is not None
+    rows = tuple(
+        _metric(found) for _, found in named.items() if finite(found.value.value) is not None
     )
     columns = ("Metric", "Value", "Of it call noise", "What it compares")
     return Section(
@@ -178,22 +194,32 @@ def metrics(judge: Source, *, prefix: str = "") -> Section | None:
     )
 
 
-def layers(source: Source, main: str | None) -> Section | None:
+def _metric(found: Part[OtherMetric]) -> tuple[Inline, ...]:
+    return (
+        (found.value.label,),
+        (found.decimal(lambda m: m.value, 3),),
+        (found.percent(lambda m: m.call_noise),),
+        (found.value.note,),
+    )
+
+
+def layers(analysis: Part[Analysis]) -> Section | None:
     """Return every layer beside the main one; None where the data has one or none."""
-    found = source.value("layers") or {}
-    if len(found) <= 1:
+    found = analysis.at(lambda a: a.layers)
+    if len(found.value) <= 1:
         return None
-    rows = []
-    for layer, judges in found.items():
-        for name in judges:
-            judge = source.at("layers", layer, name)
-            components = judge.at("components")
-            cells: list[Inline] = [
-                (components.decimal(c, "estimate"),) if components.at(c).known else ("not varied",)
-                for c in COMPONENTS
-            ]
-            role = source.value("roles", layer) or ""
-            rows.append(((visible(layer),), (role,), (visible(name),), _design(judge), *cells))
+    roles, main = analysis.value.roles, analysis.value.main_layer
+    rows: list[tuple[Inline, ...]] = [
+        (
+            (visible(layer),),
+            (roles.get(layer, ""),),
+            (visible(name),),
+            _design(judge),
+            *component_cells(judge),
+        )
+        for layer, judges in found.items()
+        for name, judge in judges.items()
+    ]
     columns = ("Layer", "Role", "Judge", "Design", *(LABELS[c] for c in COMPONENTS))
     said = paragraph(
         f"This page shows the layer {visible(main or '')!r}; here are all of them. A control layer "
@@ -201,76 +227,60 @@ def layers(source: Source, main: str | None) -> Section | None:
         "zero: what it shows is what the estimator makes of pure chance."
     )
     table = TableView(columns=columns, rows=tuple(rows), name="layers")
-    figures = [*_controls(source), *_references(source)]
+    figures = [*_controls(analysis.value), *_references(analysis.value)]
     return Section(id="layers", title="Layers", blocks=(said, table, *figures))
 
 
-def _controls(source: Source) -> list[FigureView]:
+def _controls(analysis: Analysis) -> list[FigureView]:
     """Show what both estimators make of identical requests, whose prompt component is zero."""
-    figures = []
-    for layer, role in (source.value("roles") or {}).items():
-        if role != "control":
-            continue
-        for name in source.value("layers", layer):
-            points = [
-                p for p in depth_points(source.at("layers", layer, name)) if p.component == "prompt"
-            ]
-            if points:
-                label = f"Prompt component of identical requests, {short_label(name)}"
-                spec = over_depth(points, width=drawing.NARROW + 60, columns=1)
-                caption = ("Identical requests under hidden labels: the truth is exactly zero.",)
-                figures.append(
-                    FigureView(
-                        name="control",
-                        title=f"Control, {visible(name)}",
-                        caption=caption,
-                        wide=draw(spec, label=label),
-                        narrow=draw(
-                            over_depth(points, width=drawing.NARROW, columns=1), label=label
-                        ),
-                    )
-                )
-    return figures
+    return [_control(name, points) for (_, name), points in control_points(analysis).items()]
 
 
-def _references(source: Source) -> list[FigureView]:
+def _control(name: str, points: Sequence[DepthPoint]) -> FigureView:
+    return figure(
+        "control",
+        lambda width: over_depth(points, width=width, columns=1),
+        label=f"Prompt component of identical requests, {short_label(name)}",
+        title=f"Control, {visible(name)}",
+        caption="Identical requests under hidden labels: the truth is exactly zero.",
+        widths=_WIDTHS,
+    )
+
+
+def _references(analysis: Analysis) -> list[FigureView]:
     """Show how far both estimates lie from the reference layer, item by item."""
-    rows = source.value("tables", "matched_reference", "rows") or []
-    figures = []
-    for name in dict.fromkeys(row[0] for row in rows):
-        found = discrepancies_of(source, name)
-        floor = reference_floor(source, name)
-        wide, narrow = (
-            draw(discrepancies(found, floor, width=w), label=f"Distance from the reference, {name}")
-            for w in (drawing.NARROW + 60, drawing.NARROW)
-        )
-        caption = (
+    return [_reference(analysis, name) for name in referenced(analysis)]
+
+
+def _reference(analysis: Analysis, name: str) -> FigureView:
+    found, floor = discrepancies_of(analysis, name), reference_floor(analysis, name)
+    return figure(
+        "reference",
+        lambda width: discrepancies(found, floor, width=width),
+        label=f"Distance from the reference, {name}",
+        title=f"Against the reference, {visible(name)}",
+        caption=(
             "Mean distance of single-item prompt estimates from the reference layer: rings "
             "plug-in, dots corrected. The grey line and its band are the distance between the "
             "reference's own halves."
-        )
-        figures.append(
-            FigureView(
-                name="reference",
-                title=f"Against the reference, {visible(name)}",
-                caption=(caption,),
-                wide=wide,
-                narrow=narrow,
-            )
-        )
-    return figures
+        ),
+        widths=_WIDTHS,
+    )
 
 
-def _design(judge: Source) -> Inline:
+def _design(judge: Part[JudgeAnalysis]) -> Inline:
     """Write items × prompts × orders × repeats."""
-    parts: Inline = ()
-    for key in ("items", "prompts", "orders"):
-        parts += (judge.count(key), " × ")
-    return (*parts, *repeats(judge))
+    counts = (
+        judge.count(lambda j: j.items),
+        judge.count(lambda j: j.prompts),
+        judge.count(lambda j: j.orders),
+    )
+    return (*(part for number in counts for part in (number, " × ")), *repeats(judge))
 
 
-def repeats(judge: Source) -> Inline:
+def repeats(judge: Part[JudgeAnalysis]) -> Inline:
     """Write the repeats of a cell, or their range."""
-    if isinstance(judge.value("repeats"), list):
-        return (judge.count("repeats", 0), " to ", judge.count("repeats", 1))
-    return (judge.count("repeats"),)
+    if isinstance(judge.value.repeats, int):
+        return (judge.count(lambda j: cast("int", j.repeats)),)
+    ends = judge.at(lambda j: cast("tuple[int, int]", j.repeats))
+    return (ends.count(lambda r: r[0]), " to ", ends.count(lambda r: r[1]))

@@ -7,22 +7,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.analysis import position_choices
+from judgelaw.analysis import (
+    JudgeAnalysis,
+    OrderDirection,
+    PromptDistances,
+    PromptLean,
+    position_choices,
+)
 from judgelaw.page import drawing
-from judgelaw.page.component_figure import _interval, short_label, unique_labels
+from judgelaw.page.component_figure import interval_text, short_label, unique_labels
 from judgelaw.page.document import (
     Block,
-    FigureView,
     Folded,
     Inline,
+    Part,
     Prose,
     Section,
-    Source,
     TableView,
+    decimal,
+    figure,
+    finite,
     note,
     paragraph,
 )
-from judgelaw.page.drawing import Spec, draw, n, names, q
+from judgelaw.page.drawing import Spec, n, names, q
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import visible
 
@@ -187,40 +195,33 @@ def _ends(width: int) -> list[Spec]:
 _REJECTED = 0.05
 
 
-def distances(judge: Source) -> list[Distance]:
+def distances(found: PromptDistances) -> list[Distance]:
     """Return the squared distance of every pair of prompts."""
-    found = judge.at("prompt_distances")
-    names = unique_labels(found.value("prompts"))
+    names, squared = unique_labels(found.prompts), found.squared.tolist()
     return [
         Distance(
             one=one,
             other=other,
-            value=found.value("squared", i, j),
-            text=found.decimal("squared", i, j, digits=3).text,
-            label=f"{one} and {other}: squared distance {found.decimal('squared', i, j).text}",
+            value=squared[i][j],
+            text=decimal(squared[i][j], 3).text,
+            label=f"{one} and {other}: squared distance {decimal(squared[i][j]).text}",
         )
         for i, one in enumerate(names)
         for j, other in enumerate(names)
     ]
 
 
-def told_apart(judge: Source) -> bool:
+def told_apart(judge: JudgeAnalysis) -> bool:
     """Whether the shuffling test tells prompts apart, or was not made and so denies nothing."""
-    p = judge.value("permutation", "prompt", "p")
-    return p is None or p <= _REJECTED
+    test = judge.permutation.get("prompt")
+    return test is None or finite(test.p) is None or test.p <= _REJECTED
 
 
-def mean_lean(judge: Source) -> Lean:
+def mean_lean(found: OrderDirection) -> Lean:
     """Return the mean lean to a displayed position."""
-    found = judge.at("order_direction")
-    low, high = found.value("band") or (None, None)
-    lean = found.decimal("lean", digits=3)
-    return Lean(
-        value=found.value("lean"),
-        low=low,
-        high=high,
-        label=f"mean lean {lean.text} {_interval(found, 'band', 3)}".strip(),
-    )
+    low, high = found.band or (None, None)
+    label = f"mean lean {decimal(found.lean, 3).text} {interval_text(found.band, 3)}"
+    return Lean(value=found.lean, low=low, high=high, label=label.strip())
 
 
 def item_leans(tensor: VerdictTensor) -> NDArray[np.float64] | None:
@@ -232,35 +233,29 @@ def item_leans(tensor: VerdictTensor) -> NDArray[np.float64] | None:
 _LISTED = 12
 
 
-def order(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section | None:
+def order(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "") -> Section | None:
     """Return which displayed position is favoured; None where positions are not known."""
-    found = judge.at("order_direction")
+    found = judge.known(lambda j: j.order_direction)
     items = item_leans(tensor)
-    if not found.known or items is None:
+    if found is None or items is None:
         return None
-    mean = mean_lean(judge)
-    label = f"Items by their lean to the first or second shown answer; {mean.label}"
-    wide, narrow = (
-        draw(leans(items, mean, width=w), label=label) for w in (drawing.WIDE, drawing.NARROW)
-    )
-    figure = FigureView(
-        name="order",
+    mean = mean_lean(found.value)
+    drawn = figure(
+        "order",
+        lambda width: leans(items, mean, width=width),
+        label=f"Items by their lean to the first or second shown answer; {mean.label}",
         caption=(
-            (
-                "Items by lean: the share of calls for the answer shown first minus that for the "
-                "one shown second, over both orders. The dot above is the mean with its interval "
-                "for items like these."
-            ),
+            "Items by lean: the share of calls for the answer shown first minus that for the "
+            "one shown second, over both orders. The dot above is the mean with its interval "
+            "for items like these."
         ),
-        wide=wide,
-        narrow=narrow,
     )
     return Section(
         id=f"{prefix}order",
         title="Does the position decide?",
         blocks=(
             paragraph(*_direction(found)),
-            figure,
+            drawn,
             *_prompt_leans(judge),
             note(
                 "The order component counts every dependence on order. The lean is its part that "
@@ -270,123 +265,115 @@ def order(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section 
     )
 
 
-def _direction(found: Source) -> Inline:
-    favoured = found.text("favoured")
+def _direction(found: Part[OrderDirection]) -> Inline:
     words = {
         "first": "The answer shown first is favoured",
         "second": "The answer shown second is favoured",
-    }.get(favoured, "Neither position is shown to be favoured")
+    }.get(found.value.favoured, "Neither position is shown to be favoured")
     return (
         f"{words}: ",
-        found.percent("first", digits=1),
+        found.percent(lambda x: x.first, 1),
         " of calls chose the first, ",
-        found.percent("second", digits=1),
+        found.percent(lambda x: x.second, 1),
         " the second, a lean of ",
-        found.decimal("lean", digits=3),
+        found.decimal(lambda x: x.lean, 3),
         " ",
-        *found.interval("band", digits=3),
+        *found.interval(lambda x: x.band, 3),
         " for items like these.",
     )
 
 
-def _prompt_leans(judge: Source) -> tuple[Block, ...]:
+def _prompt_leans(judge: Part[JudgeAnalysis]) -> tuple[Block, ...]:
     """Show how far each prompt leans to a position, many of them closed; nothing for one prompt."""
-    found = judge.at("prompt_leans")
-    names = [x["prompt"] for x in found.document or ()]
-    if len(names) <= 1:
+    found = judge.at(lambda j: j.prompt_leans).entries()
+    if len(found) <= 1:
         return ()
-    rows = tuple(
-        (
-            (visible(name),),
-            (found.decimal(k, "lean", digits=3),),
-            found.interval(k, "interval", digits=3),
-            (_side(found.at(k)),),
-        )
-        for k, name in enumerate(names)
-    )
     table = TableView(
         columns=("Prompt", "Lean", "All prompts together", "Shown to lean to"),
-        rows=rows,
+        rows=tuple(map(_lean_row, found)),
         caption=(
             "Lean of each prompt on these items: above 0 to the answer shown first. The intervals "
             "hold for all prompts together"
         ),
         name="prompt_leans",
     )
-    if len(rows) <= _LISTED:
-        return (table,)
-    return (Folded(summary=f"The lean of each of {len(rows)} prompts", blocks=(table,)),)
+    return _folded(table, f"The lean of each of {len(found)} prompts")
 
 
-def _side(lean: Source) -> str:
-    if not lean.value("shown"):
-        return "neither"
-    return "first" if lean.value("lean") > 0 else "second"
+def _lean_row(lean: Part[PromptLean]) -> tuple[Inline, ...]:
+    side = "first" if lean.value.lean > 0 else "second"
+    return (
+        (visible(lean.value.prompt),),
+        (lean.decimal(lambda x: x.lean, 3),),
+        lean.interval(lambda x: x.interval, 3),
+        (side if lean.value.shown else "neither",),
+    )
+
+
+def _folded(table: TableView, summary: str) -> tuple[Block, ...]:
+    """Show a table, closed until asked for where it is long."""
+    long = len(table.rows) > _LISTED
+    return (Folded(summary=summary, blocks=(table,)) if long else table,)
 
 
 def prompts(
-    judge: Source, openings: Mapping[str, str] | None = None, *, prefix: str = ""
+    judge: Part[JudgeAnalysis], openings: Mapping[str, str] | None = None, *, prefix: str = ""
 ) -> Section | None:
     """Return which prompts answer alike, and how each begins; None with one prompt."""
-    if not judge.at("prompt_distances").known:
+    found = judge.known(lambda j: j.prompt_distances)
+    if found is None:
         return None
-    found = distances(judge)
-    names = {d.one for d in found}
-    label = f"Squared distances between the laws of {len(names)} prompts"
-    pale = not told_apart(judge)
-    wide, narrow = (
-        draw(distance_map(found, width=w, pale=pale), label=label)
-        for w in (drawing.WIDE, drawing.NARROW)
-    )
-    figure = FigureView(
-        name="prompts",
+    pairs = distances(found.value)
+    pale = not told_apart(judge.value)
+    drawn = figure(
+        "prompts",
+        lambda width: distance_map(pairs, width=width, pale=pale),
+        label=f"Squared distances between the laws of {len({d.one for d in pairs})} prompts",
         caption=(
-            (
-                "Unbiased squared distance between the verdict laws of two prompts, mean over "
-                "items. Half their weighted mean is the prompt component. Negative: too near to "
-                "tell."
-            ),
+            "Unbiased squared distance between the verdict laws of two prompts, mean over "
+            "items. Half their weighted mean is the prompt component. Negative: too near to "
+            "tell."
         ),
-        wide=wide,
-        narrow=narrow,
     )
-    said = _not_told_apart(judge) if pale else _furthest(judge)
     return Section(
         id=f"{prefix}prompts",
         title="Which prompts answer alike",
-        blocks=(said, figure, *_wording(judge, openings or {})),
+        blocks=(
+            _not_told_apart(judge) if pale else _furthest(found),
+            drawn,
+            *_wording(found.value.prompts, openings or {}),
+        ),
     )
 
 
-def _not_told_apart(judge: Source) -> Prose:
+def _not_told_apart(judge: Part[JudgeAnalysis]) -> Prose:
+    test = judge.known(lambda j: j.permutation["prompt"])
     return paragraph(
         "No pair is told apart from the others by these calls: shuffling calls between prompts "
         "gives distances as large as these by chance (p = ",
-        judge.p_value("permutation", "prompt", "p"),
+        *((test.p_value(lambda t: t.p),) if test else ()),
         "). Do not read a pattern into the map.",
     )
 
 
-def _wording(judge: Source, openings: Mapping[str, str]) -> tuple[Block, ...]:
+def _wording(prompts: Sequence[str], openings: Mapping[str, str]) -> tuple[Block, ...]:
     """Show how each prompt begins, where the study is known; many of them closed."""
-    names = [n for n in judge.value("prompt_distances", "prompts") if n in openings]
-    if not names:
+    rows = tuple(
+        ((visible(name),), (visible(openings[name]),)) for name in prompts if name in openings
+    )
+    if not rows:
         return ()
-    rows = tuple(((visible(name),), (visible(openings[name]),)) for name in names)
     table = TableView(columns=("Prompt", "First words"), rows=rows, name="prompts")
-    if len(rows) <= _LISTED:
-        return (table,)
-    return (Folded(summary=f"How {len(rows)} prompts begin", blocks=(table,)),)
+    return _folded(table, f"How {len(rows)} prompts begin")
 
 
-def _furthest(judge: Source) -> Prose:
-    found = judge.at("prompt_distances")
-    names = found.value("prompts")
-    squared = found.value("squared")
+def _furthest(found: Part[PromptDistances]) -> Prose:
+    names, squared = found.value.prompts, found.value.squared
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]
-    i, j = max(pairs, key=lambda pair: squared[pair[0]][pair[1]])
+    i, j = max(pairs, key=lambda pair: float(squared[pair]))
+    distance = found.at(lambda d: d.squared).cell(i, j)
     return paragraph(
         f"Furthest apart are {short_label(names[j])} and {short_label(names[i])}, at ",
-        found.decimal("squared", i, j),
+        decimal(distance.value, where=distance.path),
         ".",
     )

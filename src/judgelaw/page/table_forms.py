@@ -1,6 +1,4 @@
-"""Any table of the analysis, in the page and as CSV, LaTeX and JSON.
-
-Tables of an analysis as CSV, LaTeX and JSON, ready for a paper or a spreadsheet.
+"""Tables of an analysis: in the page, and as CSV, LaTeX and JSON for a paper or a spreadsheet.
 
 CSV and JSON hold every digit. A text that a spreadsheet would run as a formula stands behind an
 apostrophe in CSV, as spreadsheets themselves write it: names of judges and items are foreign text.
@@ -19,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.analysis import Table
-from judgelaw.diagnose import Cell
+from judgelaw.diagnose import Cell, Finding
 from judgelaw.errors import InputError, writing
-from judgelaw.page import document
-from judgelaw.page.document import Inline, Source, TableView
+from judgelaw.page.document import Inline, Number, Part, TableView, decimal, measured
 from judgelaw.words import visible
 
 FORMATS = ("csv", "tex", "json")
@@ -186,55 +183,67 @@ def _inert(text: str) -> str:
     return f"'{text}" if text.startswith(_RUN) and not _NUMBER.fullmatch(text) else text
 
 
-Shape = Callable[..., document.Number]
-"""How a figure of a column is written: one of the methods of a source."""
+Shape = Callable[..., Number]
+"""How the figures of a column are written."""
 _FIXED_FROM = 0.001
 
 
-def table_view(found: Source, *, name: str = "", caption: str = "") -> TableView:
-    """Show `{columns, rows}`; an estimate and the ends of its interval share a cell."""
-    columns = found.value("columns") or []
+def records(table: Table | Finding | None) -> list[dict[str, Any]]:
+    """Return the rows of a table by the names of its columns; none where there is no table."""
+    if table is None:
+        return []
+    return [dict(zip(table.columns, map(_or_null, row), strict=True)) for row in table.rows]
+
+
+def table_view(
+    found: Part[Table] | Part[Finding], *, name: str = "", caption: str = ""
+) -> TableView:
+    """Show columns and rows; an estimate and the ends of its interval share a cell."""
+    columns, rows = found.value.columns, found.value.rows
     groups = list(column_groups(columns))
-    rows = found.at("rows")
-    shapes = [_shape(rows.document or [], group) for group in groups]
+    shapes = [_shape(rows, group) for group in groups]
     return TableView(
         columns=tuple(heading(columns[group[0]]) for group in groups),
         rows=tuple(
-            tuple(_cell(rows.at(i), g, shape) for g, shape in zip(groups, shapes, strict=True))
-            for i in range(len(rows.document or []))
+            tuple(
+                _cell(Part(row, (*found.where, "rows", i)), group, shape)
+                for group, shape in zip(groups, shapes, strict=True)
+            )
+            for i, row in enumerate(rows)
         ),
         caption=caption,
         name=name,
     )
 
 
-def _shape(rows: list[list[Any]], group: tuple[int, ...]) -> Shape:
+def _shape(rows: Sequence[Sequence[Cell]], group: tuple[int, ...]) -> Shape:
     """Choose one format for the whole column, so that its figures can be compared."""
-    values = [row[i] for row in rows for i in group if _is_figure(row[i])]
+    values = [abs(x) for row in rows for i in group if (x := _figure(row[i])) is not None]
     if all(float(value).is_integer() for value in values):
-        return Source.measured
-    fixed = max(abs(value) for value in values) >= _FIXED_FROM
-    return Source.decimal if fixed and max(abs(v) for v in values) < 1 else Source.measured
+        return measured
+    return decimal if _FIXED_FROM <= max(values) < 1 else measured
 
 
-def _is_figure(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _figure(cell: Cell) -> float | None:
+    """Return a cell that is a figure; None for words, and where there is none."""
+    return None if isinstance(cell, str | bool) or not _finite(cell) else cell
 
 
-def _cell(row: Source, group: tuple[int, ...], shape: Shape) -> Inline:
-    first = row.value(group[0])
+def _cell(row: Part[tuple[Cell, ...]], group: tuple[int, ...], shape: Shape) -> Inline:
+    first = row.value[group[0]]
     if isinstance(first, bool):
         return ("yes" if first else "no",)
     if isinstance(first, str):
         return (visible(first),)
-    value = shape(row, group[0])
-    band = group[1:]
-    if not band or any(row.value(i) is None for i in band):
+    value, *band = (
+        shape(_figure(cell.value), where=cell.path) for cell in (row.entries()[i] for i in group)
+    )
+    if not band or any(end.value is None for end in band):
         return (value,)
-    low, high = (shape(row, i) for i in band)
+    low, high = band
     return (value, " [", low, ", ", high, "]")
 
 
 def is_number(cell: Inline) -> bool:
     """Tell whether a cell reads as a figure, so that it is set flush right."""
-    return bool(cell) and (isinstance(cell[0], document.Number) or cell[0] == "[")
+    return bool(cell) and (isinstance(cell[0], Number) or cell[0] == "[")

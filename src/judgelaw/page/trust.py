@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from judgelaw.diagnose import NOTICE, PROBLEM
+from judgelaw.analysis import Analysis, Table
+from judgelaw.diagnose import NOTICE, PROBLEM, Finding
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import short_label
 from judgelaw.page.document import (
@@ -12,14 +13,17 @@ from judgelaw.page.document import (
     Findings,
     FindingView,
     Folded,
+    Part,
     Prose,
     Section,
-    Source,
+    decimal,
+    figure,
+    measured,
     note,
     paragraph,
 )
-from judgelaw.page.drawing import Spec, draw, n, q
-from judgelaw.page.table_forms import heading, table_view
+from judgelaw.page.drawing import Spec, n, q
+from judgelaw.page.table_forms import heading, records, table_view
 from judgelaw.words import visible
 
 _AXIS = 64
@@ -76,27 +80,22 @@ def _panel(stream: Stream, width: int, title: str) -> Spec:
     return drawing.layer(layers, width=width, height=130, **name)
 
 
-def gaps_of(finding: Source, words: str) -> tuple[Gap, ...]:
+def gaps_of(finding: Finding, words: str) -> tuple[Gap, ...]:
     """Return agreement by gap from the rows of a drift diagnostic."""
-    columns = finding.value("columns") or []
-    if not {"gap_from", "gap_to", "agreement"} <= set(columns):
+    if not {"gap_from", "gap_to", "agreement"} <= set(finding.columns):
         return ()
-    at = {name: columns.index(name) for name in columns}
     found = []
-    rows = finding.at("rows")
-    for i in range(len(rows.document)):
-        row = rows.at(i)
-        if row.value(at["agreement"]) is None:
+    for row in records(finding):
+        if row["agreement"] is None:
             continue
-        middle = (row.value(at["gap_from"]) + row.value(at["gap_to"])) / 2
-        agreement = row.decimal(at["agreement"])
+        middle = (row["gap_from"] + row["gap_to"]) / 2
         found.append(
             Gap(
                 gap=middle,
-                agreement=row.value(at["agreement"]),
-                low=row.value(at["agreement_low"]),
-                high=row.value(at["agreement_high"]),
-                label=f"{words} {middle:.3g}: agreement {agreement.text}",
+                agreement=row["agreement"],
+                low=row["agreement_low"],
+                high=row["agreement_high"],
+                label=f"{words} {middle:.3g}: agreement {decimal(row['agreement']).text}",
             )
         )
     return tuple(found)
@@ -117,38 +116,38 @@ _RATE = (
 )
 
 
-def diagnostics(source: Source) -> Section | None:
+def diagnostics(analysis: Part[Analysis]) -> Section | None:
     """Return every diagnostic, problems first; None where none was run."""
-    found = source.at("diagnostics")
-    count = len(found.document or [])
-    warnings = source.value("warnings") or []
-    if not count and not warnings:
+    views = tuple(map(finding_view, _findings(analysis)))
+    warnings = analysis.value.warnings
+    if not views and not warnings:
         return None
     blocks: list[Block] = []
     if warnings:
         blocks.append(Prose(paragraphs=tuple((visible(w),) for w in warnings)))
-    if count:
-        views = tuple(finding_view(found.at(i)) for i in range(count))
+    if views:
         blocks += [paragraph(_tally(views)), note(_RATE), *_listed(views)]
     return Section(id="diagnostics", title="Can it be trusted?", blocks=tuple(blocks))
 
 
-def alarms(source: Source) -> tuple[FindingView, ...]:
+def _findings(analysis: Part[Analysis]) -> list[Part[Finding]]:
+    return analysis.at(lambda a: a.diagnostics).entries()
+
+
+def alarms(analysis: Part[Analysis]) -> tuple[FindingView, ...]:
     """Return the problems that were found, one of each kind: no answer is read without them.
 
     Where streams share a kind, the first speaks and the others are counted, so that no kind is
     crowded off the first screen by another.
     """
-    found = source.at("diagnostics")
-    parts = [found.at(i) for i in range(len(found.document or []))]
-    kinds: dict[str, list[Source]] = {}
-    for part in parts:
-        if part.value("verdict") == "problem":
-            kinds.setdefault(part.text("name"), []).append(part)
+    kinds: dict[str, list[Part[Finding]]] = {}
+    for part in _findings(analysis):
+        if part.value.verdict == "problem":
+            kinds.setdefault(part.value.name, []).append(part)
     return tuple(_alarm(first, more=len(rest)) for first, *rest in kinds.values())
 
 
-def _alarm(first: Source, *, more: int) -> FindingView:
+def _alarm(first: Part[Finding], *, more: int) -> FindingView:
     view = finding_view(first, evidence=False)
     return replace(view, subject=f"{view.subject} (and {more} more)") if more else view
 
@@ -174,20 +173,18 @@ def _tally(views: tuple[FindingView, ...]) -> str:
     )
 
 
-def finding_view(found: Source, *, evidence: bool = True) -> FindingView:
+def finding_view(part: Part[Finding], *, evidence: bool = True) -> FindingView:
     """Return one diagnostic as the page shows it, with the figures behind it or without."""
-    figures = tuple(
-        (heading(name), found.measured("figures", name)) for name in found.value("figures") or {}
-    )
-    has_rows = bool(found.value("rows"))
+    found = part.value
+    figures = part.at(lambda f: f.figures).items() if evidence else []
     return FindingView(
-        name=heading(found.text("name")),
-        verdict=found.text("verdict"),
-        subject=visible(found.text("subject")),
-        headline=visible(found.text("headline")),
-        advice=visible(found.text("advice")),
-        figures=figures if evidence else (),
-        table=table_view(found) if has_rows and evidence else None,
+        name=heading(found.name),
+        verdict=found.verdict,
+        subject=visible(found.subject),
+        headline=visible(found.headline),
+        advice=visible(found.advice),
+        figures=tuple((heading(name), measured(x.value, where=x.path)) for name, x in figures),
+        table=table_view(part) if found.rows and evidence else None,
     )
 
 
@@ -200,19 +197,20 @@ _PANELS = 8
 _UNTESTABLE = "unknown"
 
 
-def drift(source: Source) -> Section | None:
+def drift(analysis: Part[Analysis]) -> Section | None:
     """Return what the drift checks say, what they cannot, and agreement by distance in time.
 
     A slope that is no test is named as such before anything else, and is not drawn.
     """
-    found = [part for name in DRIFT for part in _checks(source, name)]
-    slopes = source.at("tables", "time_drift")
-    if not found and not slopes.value("rows"):
+    found = [part for name in DRIFT for part in _findings(analysis) if part.value.name == name]
+    slopes = analysis.at(lambda a: a.tables).find("time_drift")
+    has_slopes = slopes is not None and bool(slopes.value.rows)
+    if not found and not has_slopes:
         return None
-    untestable = [part for part in found if part.value("verdict") == _UNTESTABLE]
-    tested = [part for part in found if part.value("verdict") != _UNTESTABLE]
-    blocks: list[Block] = [*_cannot(untestable), *_said(tested), *_drift_figures(source)]
-    if slopes.value("rows"):
+    untestable = [part.value for part in found if part.value.verdict == _UNTESTABLE]
+    tested = [part for part in found if part.value.verdict != _UNTESTABLE]
+    blocks: list[Block] = [*_cannot(untestable), *_said(tested), *_drift_figures(analysis.value)]
+    if slopes is not None and has_slopes:
         blocks.append(_slopes(slopes, untestable=bool(untestable)))
     if tested:
         blocks.append(
@@ -223,18 +221,11 @@ def drift(source: Source) -> Section | None:
     return Section(id="drift", title="Does it drift?", blocks=tuple(blocks))
 
 
-def _checks(source: Source, name: str) -> list[Source]:
-    found = source.at("diagnostics")
-    parts = [found.at(i) for i in range(len(found.document or []))]
-    return [part for part in parts if part.value("name") == name]
-
-
-def _cannot(untestable: list[Source]) -> list[Prose]:
+def _cannot(untestable: list[Finding]) -> list[Prose]:
     """Say which test cannot be made and why; streams that share a reason share a paragraph."""
     grouped: dict[tuple[str, str], list[str]] = {}
-    for part in untestable:
-        reason = (part.text("name"), part.text("advice"))
-        grouped.setdefault(reason, []).append(visible(part.text("subject")))
+    for found in untestable:
+        grouped.setdefault((found.name, found.advice), []).append(visible(found.subject))
     return [
         paragraph(
             f"Drift by {_TESTED[name]} is not testable with these calls"
@@ -249,7 +240,7 @@ def _of(subjects: list[str]) -> str:
     return f" ({named})" if named else ""
 
 
-def _said(tested: list[Source]) -> list[Block]:
+def _said(tested: list[Part[Finding]]) -> list[Block]:
     if not tested:
         return []
     return [
@@ -263,9 +254,9 @@ def _said(tested: list[Source]) -> list[Block]:
     ]
 
 
-def _slopes(slopes: Source, *, untestable: bool) -> Block:
+def _slopes(slopes: Part[Table], *, untestable: bool) -> Block:
     """Show the slopes; folded away where some of them are no test."""
-    table = table_view(slopes, name="time_drift", caption=slopes.text("title"))
+    table = table_view(slopes, name="time_drift", caption=slopes.value.title)
     if not untestable:
         return table
     return Folded(summary="Slopes as computed, also where they test nothing", blocks=(table,))
@@ -280,27 +271,29 @@ def _why_not_the_band() -> Prose:
     )
 
 
-def streams(source: Source, name: str) -> list[Stream]:
+def streams(analysis: Analysis, name: str) -> list[Stream]:
     """Return the agreement by gap of every stream that a drift diagnostic could test."""
     drawn = [
-        Stream(name=short_label(part.text("subject")), gaps=gaps)
-        for part in _checks(source, name)
-        if part.value("verdict") != _UNTESTABLE
-        and len(gaps := gaps_of(part, DRIFT[name])) > 1  # one gap shows no drift
+        Stream(name=short_label(found.subject), gaps=gaps)
+        for found in analysis.diagnostics
+        if found.name == name
+        and found.verdict != _UNTESTABLE
+        and len(gaps := gaps_of(found, DRIFT[name])) > 1  # one gap shows no drift
     ]
     return drawn[:_PANELS]
 
 
-def _drift_figures(source: Source) -> list[FigureView]:
-    figures = []
-    for name, words in DRIFT.items():
-        found = streams(source, name)
-        if not found:
-            continue
-        label = f"Agreement of two calls of one cell by {words}"
-        wide, narrow = (
-            draw(by_gap(found, width=w, columns=c, title=words), label=label)
-            for w, c in ((drawing.WIDE, min(2, len(found))), (drawing.NARROW, 1))
-        )
-        figures.append(FigureView(name=f"drift-{name}", caption=(), wide=wide, narrow=narrow))
-    return figures
+def _drift_figures(analysis: Analysis) -> list[FigureView]:
+    found = {name: streams(analysis, name) for name in DRIFT}
+    return [_drift_figure(name, drawn) for name, drawn in found.items() if drawn]
+
+
+def _drift_figure(name: str, found: list[Stream]) -> FigureView:
+    words = DRIFT[name]
+
+    def panels(width: int) -> Spec:
+        columns = min(2, len(found)) if width > drawing.NARROW else 1
+        return by_gap(found, width=width, columns=columns, title=words)
+
+    label = f"Agreement of two calls of one cell by {words}"
+    return figure(f"drift-{name}", panels, label=label)

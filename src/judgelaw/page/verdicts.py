@@ -4,21 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judgelaw.analysis import Analysis, JudgeAnalysis
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import unique_labels
 from judgelaw.page.document import (
     Block,
-    FigureView,
     Inline,
+    Part,
     Prose,
     Section,
-    Source,
     TableView,
+    count,
+    figure,
     paragraph,
     percent,
 )
-from judgelaw.page.drawing import Spec, draw, n, names, painted, q
-from judgelaw.page.table_forms import table_view
+from judgelaw.page.drawing import Spec, n, names, painted, q
+from judgelaw.page.table_forms import records, table_view
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.words import visible
 
@@ -109,26 +111,19 @@ def _both(prompt: str, order: str, orders: int) -> str:
     return prompt if orders == 1 else f"{prompt} {order}"
 
 
-def outcomes(judge: Source, tensor: VerdictTensor, *, prefix: str = "") -> Section:
+def outcomes(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "") -> Section:
     """Return verdict counts, the share of invalid outputs, and the match with gold."""
     rows = outcome_rows(tensor)
     verdicts = [visible(v) for v in tensor.verdicts]
-    label = "Shares of verdicts by prompt and order"
-    wide, narrow = (
-        draw(outcome_bars(rows, verdicts, width=w), label=label)
-        for w in (drawing.WIDE, drawing.NARROW)
+    roles = drawing.verdict_roles(verdicts)
+    drawn = figure(
+        "outcomes",
+        lambda width: outcome_bars(rows, verdicts, width=width),
+        label="Shares of verdicts by prompt and order",
+        caption=_caption(len(tensor.orders)),
+        key=tuple((f"swatch r-{role}", v) for role, v in zip(roles, verdicts, strict=True)),
     )
-    figure = FigureView(
-        name="outcomes",
-        caption=(_caption(len(tensor.orders)),),
-        wide=wide,
-        narrow=narrow,
-        key=tuple(
-            (f"swatch r-{role}", verdict)
-            for role, verdict in zip(drawing.verdict_roles(verdicts), verdicts, strict=True)
-        ),
-    )
-    blocks: tuple[Block, ...] = (paragraph(*_said(judge)), figure, _counts(judge))
+    blocks: tuple[Block, ...] = (paragraph(*_said(judge)), drawn, _counts(judge))
     return Section(id=f"{prefix}outcomes", title="What came back", blocks=blocks)
 
 
@@ -138,47 +133,50 @@ def _caption(orders: int) -> str:
     return "Candidates are restored before counting: without order effects both orders look alike."
 
 
-def _said(judge: Source) -> Inline:
-    invalid = judge.at("outcomes", INVALID)
-    parts: Inline = ("Of ", judge.count("calls"), " calls, ")
-    if not invalid.known:
+def _said(judge: Part[JudgeAnalysis]) -> Inline:
+    invalid = judge.value.outcomes.get(INVALID)
+    parts: Inline = ("Of ", judge.count(lambda j: j.calls), " calls, ")
+    if invalid is None:
         parts += ("none could be invalid: the alphabet of these verdicts has no such outcome",)
-    elif invalid.document == 0:
+    elif invalid == 0:
         parts += ("none gave an invalid output",)
     else:
         parts += (
-            judge.count("outcomes", INVALID),
+            judge.count(lambda j: j.outcomes[INVALID]),
             (
                 " gave an invalid output. They stay in the count as an outcome of their own: "
                 "dropping them would change both the law and the items"
             ),
         )
-    if judge.value("gold_match") is not None:
-        parts += (". ", judge.percent("gold_match", digits=1), " match the gold label")
+    if judge.value.gold_match is not None:
+        parts += (". ", judge.percent(lambda j: j.gold_match, 1), " match the gold label")
     return (*parts, ".")
 
 
-def _counts(judge: Source) -> TableView:
-    found = judge.at("outcomes")
-    calls = judge.value("calls")
+def _counts(judge: Part[JudgeAnalysis]) -> TableView:
+    calls = judge.value.calls
     rows = tuple(
-        ((visible(v),), (found.count(v),), (percent(n / calls if calls else None, 1),))
-        for v, n in found.document.items()
+        (
+            (visible(verdict),),
+            (count(found.value, where=found.path),),
+            (percent(found.value / calls if calls else None, 1),),
+        )
+        for verdict, found in judge.at(lambda j: j.outcomes).items()
     )
     return TableView(columns=("Verdict", "Calls", "Share"), rows=rows, name="outcomes")
 
 
-def invalid_section(source: Source) -> Section | None:
+_TREATED = ("invalid_sensitivity", "complete_case")
+
+
+def invalid_section(analysis: Part[Analysis]) -> Section | None:
     """Return what other treatments of invalid outputs would have said; one line if none is."""
-    names = [
-        name
-        for name in ("invalid_sensitivity", "complete_case")
-        if (source.value("tables", name) or {}).get("rows")
-    ]
-    if not names:
+    tables = analysis.at(lambda a: a.tables)
+    shown = [t for name in _TREATED if (t := tables.find(name)) is not None and t.value.rows]
+    if not shown:
         return None
     blocks: tuple[Block, ...]
-    if _nothing_invalid(source):
+    if _nothing_invalid(analysis.value):
         blocks = (
             paragraph(
                 "No output was invalid and no item is lost, so every treatment of invalid outputs "
@@ -186,21 +184,17 @@ def invalid_section(source: Source) -> Section | None:
             ),
         )
     else:
-        blocks = (_treatments(), *(_captioned(source, name) for name in names))
+        captioned = (table_view(t, name=t.value.name, caption=t.value.title) for t in shown)
+        blocks = (_treatments(), *captioned)
     return Section(id="invalid", title="Invalid outputs", blocks=blocks)
 
 
-def _nothing_invalid(source: Source) -> bool:
+def _nothing_invalid(analysis: Analysis) -> bool:
     """Whether no table has an invalid output or an item that would be lost to one."""
-    rates = _column(source, "invalid_sensitivity", "invalid_rate")
-    lost = _column(source, "complete_case", "lost")
+    sensitivity, complete = (records(analysis.tables.get(name)) for name in _TREATED)
+    rates = [row["invalid_rate"] for row in sensitivity]
+    lost = [row["lost"] for row in complete]
     return bool(rates) and all(figure == 0 for figure in (*rates, *lost))
-
-
-def _column(source: Source, table: str, name: str) -> list[float]:
-    found = source.value("tables", table) or {"columns": [name], "rows": []}
-    at = found["columns"].index(name)
-    return [row[at] for row in found["rows"]]
 
 
 def _treatments() -> Prose:
@@ -208,8 +202,3 @@ def _treatments() -> Prose:
         "What the estimates would be if invalid outputs were merged into ties, and how many items "
         "would survive if only items with two valid calls in every cell were kept."
     )
-
-
-def _captioned(source: Source, name: str) -> TableView:
-    found = source.at("tables", name)
-    return table_view(found, name=name, caption=found.text("title"))

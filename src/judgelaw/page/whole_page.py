@@ -12,10 +12,10 @@ import jinja2
 from markupsafe import Markup
 
 import judgelaw
-from judgelaw.analysis import Analysis, Key, Table
+from judgelaw.analysis import Analysis, Key, Settings, Table
 from judgelaw.errors import InputError
 from judgelaw.page import drawing
-from judgelaw.page.answer import About, answer, comparison, negative
+from judgelaw.page.answer import About, Judge, answer, comparison, negative
 from judgelaw.page.appendix import configuration, glossary, integrity, tables
 from judgelaw.page.depth import depth
 from judgelaw.page.document import (
@@ -24,8 +24,10 @@ from judgelaw.page.document import (
     FigureView,
     Inline,
     Lede,
+    Number,
+    Part,
     Section,
-    Source,
+    finite,
     note,
     paragraph,
     plain,
@@ -38,6 +40,7 @@ from judgelaw.page.prompts_and_orders import order, prompts
 from judgelaw.page.table_forms import is_number, table_view
 from judgelaw.page.trust import alarms, diagnostics, drift
 from judgelaw.page.verdicts import invalid_section, outcomes
+from judgelaw.steps import Progress, unseen
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import visible
 
@@ -99,10 +102,8 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-Part = Callable[[], Section | None]
+SectionMaker = Callable[[], Section | None]
 """A section that is made when its turn comes; None where it does not apply."""
-Progress = Callable[[int, int], None]
-"""Told how many parts are done, of how many."""
 
 _SHOWN_ABOVE = frozenset({"invalid_sensitivity", "complete_case", "time_drift", "integrity"})
 _KICKER = "How much of the judge is chance"
@@ -116,7 +117,7 @@ def build(
     completions: Completions | None = None,
     configuration: Mapping[str, Any] | None = None,
     integrity: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> str:
     """Return the report as one HTML file that needs no network, no server and no JavaScript.
 
@@ -127,7 +128,7 @@ def build(
         completions: raw replies of the main layer, by judge and (item, prompt, order, repeat).
         configuration: what was frozen, by part (a judge, the study) and nested key.
         integrity: what was verified, in words, by check.
-        progress: called with (parts done, parts) while drawing.
+        progress: opens what shows how far the drawing is.
     """
     document = compose(
         analysis,
@@ -149,18 +150,17 @@ def compose(
     completions: Completions | None = None,
     frozen: Mapping[str, Any] | None = None,
     verified: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> Document:
     """Return everything that the report shows, as a value."""
-    document = analysis.to_json()
-    source = Source.of(document)
-    judges = {name: source.at("judges", name) for name in document["judges"]}
+    source = Part(analysis)
+    judges = dict(source.at(lambda a: a.judges).items())
     main = {name: _tensor(tensors, analysis.main_layer, name) for name in judges}
-    settings = source.at("settings")
-    parts: list[Part] = [
+    settings = source.at(lambda a: a.settings)
+    parts: list[SectionMaker] = [
         *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
         *_of_judges(judges, main, settings, frozen),
-        partial(layers, source, analysis.main_layer),
+        partial(layers, source),
         partial(invalid_section, source),
         partial(drift, source),
         partial(diagnostics, source),
@@ -176,20 +176,20 @@ def compose(
         ledes=tuple(_ledes(judges)),
         facts=_size(judges),
         sections=tuple(_made(parts, progress)),
-        payload=pack(document),
-        version=document["settings"]["version"],
+        payload=pack(analysis.to_json()),
+        version=analysis.settings.version,
         alarms=alarms(source),
     )
 
 
-def _made(parts: Sequence[Part], progress: Progress | None) -> Iterator[Section]:
+def _made(parts: Sequence[SectionMaker], progress: Progress) -> Iterator[Section]:
     """Make the sections one by one; what does not apply to these calls is left out."""
-    for done, part in enumerate(parts, start=1):
-        section = part()
-        if progress is not None:
-            progress(done, len(parts))
-        if section is not None:
-            yield section
+    with progress("drawing", len(parts)) as advance:
+        for part in parts:
+            section = part()
+            advance(1)
+            if section is not None:
+                yield section
 
 
 def page(
@@ -205,7 +205,7 @@ def page(
         Section(
             id=f"table-{table.name}",
             title=visible(table.title),
-            blocks=(table_view(_as_source(table), name=table.name),),
+            blocks=(table_view(Part(table, ("tables", table.name)), name=table.name),),
         )
         for table in tables
     ]
@@ -234,11 +234,6 @@ def figure_view(name: str, chart: Spec, *, label: str, caption: str = "") -> Fig
     )
 
 
-def _as_source(table: Table) -> Source:
-    document = {"columns": list(table.columns), "rows": [list(row) for row in table.rows]}
-    return Source(document=document, where=("tables", table.name))
-
-
 def _tensor(tensors: Mapping[Key, VerdictTensor], layer: str | None, judge: str) -> VerdictTensor:
     try:
         return tensors[layer, judge]
@@ -251,14 +246,14 @@ def _tensor(tensors: Mapping[Key, VerdictTensor], layer: str | None, judge: str)
 
 
 def _of_judges(
-    judges: Mapping[str, Source],
+    judges: Mapping[str, Judge],
     tensors: Mapping[str, VerdictTensor],
-    settings: Source,
+    settings: Part[Settings],
     frozen: Mapping[str, Any] | None,
-) -> list[Part]:
+) -> list[SectionMaker]:
     several = len(judges) > 1
-    first_negative = next((name for name, judge in judges.items() if negative(judge)), None)
-    parts: list[Part] = []
+    first_negative = next((name for name, judge in judges.items() if negative(judge.value)), None)
+    parts: list[SectionMaker] = []
     for j, (name, judge) in enumerate(judges.items()):
         prefix = f"judge-{j + 1}-" if several else ""
         about = About(
@@ -276,17 +271,17 @@ def _of_judges(
     return parts
 
 
-def _opening(prefix: str, name: str, judge: Source) -> Section:
-    said = paragraph(judge.text("sentence"))
+def _opening(prefix: str, name: str, judge: Judge) -> Section:
+    said = paragraph(judge.value.sentence)
     return Section(id=f"{prefix}top", title=visible(name), level=1, blocks=(said,))
 
 
-def _nested(part: Part, *, several: bool) -> Section | None:
+def _nested(part: SectionMaker, *, several: bool) -> Section | None:
     section = part()
     return None if section is None else replace(section, nested=several)
 
 
-def _of_judge(judge: Source, tensor: VerdictTensor, about: About, prefix: str) -> list[Part]:
+def _of_judge(judge: Judge, tensor: VerdictTensor, about: About, prefix: str) -> list[SectionMaker]:
     return [
         partial(answer, judge, about, prefix=prefix),
         partial(depth, judge, prefix=prefix),
@@ -300,7 +295,7 @@ def _of_judge(judge: Source, tensor: VerdictTensor, about: About, prefix: str) -
 
 
 def _items(
-    judges: Mapping[str, Source],
+    judges: Mapping[str, Judge],
     tensors: Mapping[str, VerdictTensor],
     completions: Completions | None,
 ) -> Section:
@@ -309,36 +304,36 @@ def _items(
     return Section(id="items", title="Item by item", blocks=blocks)
 
 
-def _ledes(judges: Mapping[str, Source]) -> list[Lede]:
+def _ledes(judges: Mapping[str, Judge]) -> list[Lede]:
     several = len(judges) > 1
     return [
         Lede(
             who=visible(name) if several else "",
-            sentence=judge.text("sentence"),
-            path=judge.at("sentence").path,
+            sentence=judge.value.sentence,
+            path=judge.at(lambda j: j.sentence).path,
         )
         for name, judge in judges.items()
     ]
 
 
-def _size(judges: Mapping[str, Source]) -> Inline:
+def _size(judges: Mapping[str, Judge]) -> Inline:
     """Say how large the study is; one judge by name, several by their number."""
     name, first = next(iter(judges.items()))
     who = visible(name) if len(judges) == 1 else f"{len(judges)} judges"
     return (
         f"{who}: ",
-        first.count("items"),
+        first.count(lambda j: j.items),
         " items × ",
-        first.count("prompts"),
-        _plural(" prompt", first.value("prompts")),
+        first.count(lambda j: j.prompts),
+        _plural(" prompt", first.value.prompts),
         " × ",
-        first.count("orders"),
-        _plural(" order", first.value("orders")),
+        first.count(lambda j: j.orders),
+        _plural(" order", first.value.orders),
         " × ",
         *repeats(first),
         " repeats, ",
         *(("each" if len(judges) > 1 else ""), " " if len(judges) > 1 else ""),
-        first.count("calls"),
+        first.count(lambda j: j.calls),
         " calls",
     )
 
@@ -347,29 +342,33 @@ def _plural(word: str, number: int) -> str:
     return word if number == 1 else f"{word}s"
 
 
-def _about_items(judges: Mapping[str, Source]) -> Block:
+def _about_items(judges: Mapping[str, Judge]) -> Block:
     """Say how far single items can be believed before showing them."""
-    judge = next(iter(judges.values()))
-    parts: list[str | Any] = [
+    split = next(iter(judges.values())).at(lambda j: j.split)
+    parts: list[str | Number] = [
         (
             "Open an item for its verdict counts in every prompt and order. Estimates of single "
             "items rest on few calls"
         )
     ]
-    known = [n for n in ("prompt", "order") if judge.value("split", n, "reliability") is not None]
-    for name in known:
+    known = [
+        found
+        for name in ("prompt", "order")
+        if (found := split.find(name)) and finite(found.value.reliability) is not None
+    ]
+    for found in known:
         parts += [
-            f"; reliability of {name} ",
-            judge.decimal("split", name, "reliability", digits=2),
+            f"; reliability of {found.where[-1]} ",
+            found.decimal(lambda s: s.reliability, 2),
         ]
-    if any(judge.value("split", name, "reliability") < 0 for name in known):
+    if any(found.value.reliability < 0 for found in known):
         parts.append(". Below 0 means that no difference between items was seen")
     return paragraph(*parts, ". Near 0 a ranking is noise, near 1 it would come out again.")
 
 
-def _belief_legend(judges: Mapping[str, Source]) -> tuple[Block, ...]:
+def _belief_legend(judges: Mapping[str, Judge]) -> tuple[Block, ...]:
     """Say what the last column means; nothing where no item has a call error."""
-    if not any(judge.at("item_values", "call_variance").known for judge in judges.values()):
+    if all(judge.value.item_values.call_variance is None for judge in judges.values()):
         return ()
     return (
         note(

@@ -1,79 +1,52 @@
 """Known-law studies of the estimators, and the published figures held against them."""
 
-from judgelaw.replication.corpus import Corpus, find_corpus
-from judgelaw.replication.custom_study import CustomRow, CustomStudy, simulate_custom
-from judgelaw.replication.panel_study import PanelLaw, PanelRow, PanelStudy, simulate_panel
-from judgelaw.replication.paper_check import (
-    check_identities,
-    compare_decision,
-    compare_panel,
-    compare_point,
+from judgelaw.replication.corpus import Corpus as Corpus, find_corpus as find_corpus
+from judgelaw.replication.custom_study import (
+    CustomRow as CustomRow,
+    CustomStudy as CustomStudy,
+    simulate_custom as simulate_custom,
 )
-from judgelaw.replication.paper_tables import recompute
+from judgelaw.replication.panel_study import (
+    PanelLaw as PanelLaw,
+    PanelRow as PanelRow,
+    PanelStudy as PanelStudy,
+    simulate_panel as simulate_panel,
+)
+from judgelaw.replication.paper_check import (
+    check_identities as check_identities,
+    compare_decision as compare_decision,
+    compare_panel as compare_panel,
+    compare_point as compare_point,
+)
+from judgelaw.replication.paper_tables import recompute as recompute
 from judgelaw.replication.point_study import (
-    DecisionRow,
-    DecisionStudy,
-    ExactErrors,
-    PointRow,
-    PointStudy,
-    PointSummary,
-    exact_errors,
-    simulate_decision,
-    simulate_point,
+    DecisionRow as DecisionRow,
+    DecisionStudy as DecisionStudy,
+    ExactErrors as ExactErrors,
+    PointRow as PointRow,
+    PointStudy as PointStudy,
+    PointSummary as PointSummary,
+    exact_errors as exact_errors,
+    simulate_decision as simulate_decision,
+    simulate_point as simulate_point,
 )
 from judgelaw.replication.published_numbers import (
-    Finding,
-    PublishedTable,
-    Span,
-    published,
-    stated,
-    tally,
+    Finding as Finding,
+    PublishedTable as PublishedTable,
+    Span as Span,
+    published as published,
+    stated as stated,
+    tally as tally,
 )
 from judgelaw.replication.sampled_study import (
-    SAMPLED_PROMPTS,
-    SampledRow,
-    SampledStudy,
-    simulate_sampled,
+    SAMPLED_PROMPTS as SAMPLED_PROMPTS,
+    SampledRow as SampledRow,
+    SampledStudy as SampledStudy,
+    simulate_sampled as simulate_sampled,
 )
-from judgelaw.replication.simulation_figure import Mark, figure, figure_marks
-from judgelaw.uncertainty import Resampling
-
-__all__ = [
-    "SAMPLED_PROMPTS",
-    "Corpus",
-    "CustomRow",
-    "CustomStudy",
-    "DecisionRow",
-    "DecisionStudy",
-    "ExactErrors",
-    "Finding",
-    "Mark",
-    "PanelLaw",
-    "PanelRow",
-    "PanelStudy",
-    "PointRow",
-    "PointStudy",
-    "PointSummary",
-    "PublishedTable",
-    "Resampling",
-    "SampledRow",
-    "SampledStudy",
-    "Span",
-    "check_identities",
-    "compare_decision",
-    "compare_panel",
-    "compare_point",
-    "exact_errors",
-    "figure",
-    "figure_marks",
-    "find_corpus",
-    "published",
-    "recompute",
-    "simulate_custom",
-    "simulate_decision",
-    "simulate_panel",
-    "simulate_point",
-    "simulate_sampled",
-    "stated",
-    "tally",
-]
+from judgelaw.replication.simulation_figure import (
+    Mark as Mark,
+    figure as figure,
+    figure_marks as figure_marks,
+)
+from judgelaw.uncertainty import Resampling as Resampling

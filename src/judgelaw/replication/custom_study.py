@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from judgelaw.arrays import Floats, check_at_least, count_ranked
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, decompose, population
-from judgelaw.replication.point_study import ErrorMoments, ExactErrors, Progress, exact_errors
+from judgelaw.replication.point_study import ErrorMoments, ExactErrors, exact_errors
+from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.worlds import World, draw_ranked
 
@@ -62,7 +63,7 @@ def simulate_custom(
     items: int = ITEMS,
     component: str = "prompt",
     seed: int = 0,
-    progress: Progress = lambda _: None,
+    progress: Advance = unheard,
 ) -> CustomStudy:
     """Simulate items of any world at the given depths, all prefixes of the deepest."""
     depths = _check(prompts, orders, repeats, items, component)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import Floats, check_at_least
 from judgelaw.replication.draws import DEPTH_ROWS, PANELS, Design, ItemBlock
-from judgelaw.replication.point_study import Progress
+from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.uncertainty import welch
 from judgelaw.worlds import PAPER_BASE, World
@@ -180,7 +180,7 @@ def simulate_panel(
     prompts: int = 6,
     laws: Sequence[PanelLaw] = LAWS,
     seed: int = 0,
-    progress: Progress = lambda _: None,
+    progress: Advance = unheard,
 ) -> PanelStudy:
     """Simulate experiments of `items` fixed items each, and tally both intervals."""
     check_at_least("experiments", experiments, 2, "a coverage needs experiments")
@@ -200,7 +200,7 @@ def simulate_panel(
 
 
 def _blocks(
-    design: Design, rng: np.random.Generator, experiments: int, items: int, progress: Progress
+    design: Design, rng: np.random.Generator, experiments: int, items: int, progress: Advance
 ) -> Iterator[ItemBlock]:
     pool = items * max(1, _POOL // items)
     for block in design.blocks(rng, experiments * items, keep_cells=True, block=pool):

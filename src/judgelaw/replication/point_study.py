@@ -1,6 +1,6 @@
 """The point-estimator simulation of the paper, and its decision rule."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from judgelaw.arrays import Floats, check_at_least
 from judgelaw.errors import InputError
 from judgelaw.replication.draws import DEPTH_ROWS, DEPTHS, PANELS, Design, ItemBlock
+from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.uncertainty import form_of, true_variance_parts
 from judgelaw.worlds import World
@@ -128,7 +129,6 @@ class ErrorMoments:
             return ratio, np.sqrt(np.maximum(spread, 0) / n) / mean[1]
 
 
-Progress = Callable[[int], None]
 """Called with the number of items just simulated."""
 
 PROMPTS = (5, 6)
@@ -203,7 +203,7 @@ def simulate_point(
     seed: int = 0,
     prompts: Sequence[int] = PROMPTS,
     truths: Sequence[float] = TRUTHS,
-    progress: Progress = lambda _: None,
+    progress: Advance = unheard,
 ) -> PointStudy:
     """Simulate items of the base law (.4, .3, .2, .1) moved by the equally spaced prompt score.
 
@@ -232,7 +232,7 @@ def summarise(rows: Sequence[PointRow]) -> PointSummary:
 
 
 def _setting(
-    design: Design, truth: float, items: int, rng: np.random.Generator, progress: Progress
+    design: Design, truth: float, items: int, rng: np.random.Generator, progress: Advance
 ) -> list[PointRow]:
     complete, panel = ErrorMoments(truth=truth), ErrorMoments(truth=truth)
     for block in design.blocks(rng, items):
@@ -324,7 +324,7 @@ def simulate_decision(
     prompts: int = 6,
     truths: Sequence[float] = TRUTHS,
     seed: int = 0,
-    progress: Progress = lambda _: None,
+    progress: Advance = unheard,
 ) -> DecisionStudy:
     """Apply the rule to data sets of `items` items each.
 
@@ -350,7 +350,7 @@ def _fired(
     rng: np.random.Generator,
     size: tuple[int, int],
     tau: float,
-    progress: Progress,
+    progress: Advance,
 ) -> NDArray[np.int64]:
     """Count data sets above tau, (estimator, depth)."""
     datasets, items = size

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import Floats, check_at_least, count_ranked
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.replication.point_study import Progress
+from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.worlds import PromptGenerator
 
@@ -69,7 +69,7 @@ def simulate_sampled(
     items: int = DATASET_ITEMS,
     datasets: int = DATASETS,
     seed: int = 0,
-    progress: Progress = lambda _: None,
+    progress: Advance = unheard,
 ) -> SampledStudy:
     """Draw data sets of K sampled prompts and tally both intervals for the macroaverage."""
     check_at_least("datasets", datasets, 2, "a coverage needs data sets")

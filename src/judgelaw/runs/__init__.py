@@ -6,87 +6,30 @@ from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
     from judgelaw.runs.answers import (
-        REPORT,
-        analyze_source,
-        check_source,
-        gate,
-        report_page,
-        write_page,
+        REPORT as REPORT,
+        analyze_source as analyze_source,
+        check_source as check_source,
+        gate as gate,
+        report_page as report_page,
+        write_page as write_page,
+        write_report as write_report,
     )
     from judgelaw.runs.auditing import (
-        ANALYSIS,
-        Audited,
-        Shown,
-        acquire_study,
-        analyze_shown,
-        audit_study,
-        hand_over_study,
-        page_shown,
-        run_folder,
+        ANALYSIS as ANALYSIS,
+        Audited as Audited,
+        Shown as Shown,
+        acquire_study as acquire_study,
+        audit_study as audit_study,
+        hand_over_study as hand_over_study,
+        run_folder as run_folder,
     )
-    from judgelaw.runs.overview import Glance, Overview
-    from judgelaw.runs.run import Run, RunStatus
-    from judgelaw.runs.source import Reading, Source, read_source
+    from judgelaw.runs.folder import RunFolder as RunFolder
+    from judgelaw.runs.overview import Glance as Glance, Overview as Overview
+    from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
+    from judgelaw.runs.source import (
+        Reading as Reading,
+        Source as Source,
+        read_source as read_source,
+    )
 else:
-    __getattr__ = lazy(
-        __name__,
-        {
-            "answers": (
-                "REPORT",
-                "analyze_source",
-                "check_source",
-                "gate",
-                "report_page",
-                "write_page",
-            ),
-            "auditing": (
-                "ANALYSIS",
-                "Audited",
-                "Shown",
-                "acquire_study",
-                "analyze_shown",
-                "audit_study",
-                "hand_over_study",
-                "page_shown",
-                "run_folder",
-            ),
-            "overview": (
-                "Glance",
-                "Overview",
-            ),
-            "run": (
-                "Run",
-                "RunStatus",
-            ),
-            "source": (
-                "Reading",
-                "Source",
-                "read_source",
-            ),
-        },
-    )
-
-__all__ = [
-    "ANALYSIS",
-    "REPORT",
-    "Audited",
-    "Glance",
-    "Overview",
-    "Reading",
-    "Run",
-    "RunStatus",
-    "Shown",
-    "Source",
-    "acquire_study",
-    "analyze_shown",
-    "analyze_source",
-    "audit_study",
-    "check_source",
-    "gate",
-    "hand_over_study",
-    "page_shown",
-    "read_source",
-    "report_page",
-    "run_folder",
-    "write_page",
-]
+    __getattr__, __dir__ = lazy(__name__)

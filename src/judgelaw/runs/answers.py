@@ -1,6 +1,6 @@
 """What was read is analysed, held against limits, or written as a page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.source import UNNAMED, Reading, Source, of_tensors, read_source
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
+    from judgelaw.acquire.verify import Verification
     from judgelaw.analysis import Analysis, Key
     from judgelaw.estimate import Design
     from judgelaw.uncertainty import Gate, Limit, Scope
-
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, the steps done, and all steps."""
 
 
 def analyze_source(
@@ -25,7 +23,7 @@ def analyze_source(
     draws: int | None = None,
     seed: int | None = None,
     permutations: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> "Analysis":
     """Analyse what was read.
 
@@ -33,7 +31,7 @@ def analyze_source(
     """
     from judgelaw.analysis import analyze
 
-    declared = calls.frozen and calls.frozen.study.analysis
+    declared = calls.folder and calls.folder.frozen.study.analysis
     if declared:
         draws = declared.draws if draws is None else draws
         seed = declared.seeds.get("analysis") if seed is None else seed
@@ -63,17 +61,14 @@ def _declared_gate(calls: Source) -> "Gate | None":
 
 def _of_run(calls: Source) -> dict[str, Any]:
     """Return what a run folder adds to the analysis of its calls; nothing for a table."""
-    if calls.frozen is None:
+    if calls.folder is None:
         return {}
-    from judgelaw.runs import folder
-
-    flags = folder.read_flags(calls.frozen)
     declared = {} if calls.threshold is None else {"threshold": calls.threshold}
     return {
         **declared,
-        "evidence": folder.read_evidence(calls.frozen, calls.tensors, flags),
-        "configurations": folder.read_configurations(calls.frozen),
-        "integrity": folder.read_integrity(calls.frozen, flags),
+        "evidence": calls.folder.evidence(calls.tensors, calls.main_layer),
+        "configurations": calls.folder.judge_configurations(),
+        "integrity": calls.folder.integrity(),
     }
 
 
@@ -178,38 +173,62 @@ def check_source(
 REPORT = "report.html"
 """The page of a run, in its folder."""
 
-PageProgress = Callable[[int, int], None]
-"""Called with the parts that are drawn, and all parts."""
-
 
 def report_page(
     analysis: "Analysis",
     calls: Source,
     *,
-    title: str,
+    title: str | None = None,
     check: bool = False,
-    progress: PageProgress | None = None,
+    progress: Progress = unseen,
 ) -> str:
-    """Return the page of an analysis; a run adds completions, configuration and checks."""
+    """Return the page of an analysis; a run adds completions, configuration and checks.
+
+    The title is by default the name of the study or of the table.
+    """
     from judgelaw.page import build
 
-    if calls.run is None:
+    folder = calls.folder
+    title = title or calls.name
+    if folder is None:
         if check:
             raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
         return build(analysis, title=title, tensors=calls.tensors, progress=progress)
-    from judgelaw.acquire.verify import verify
-    from judgelaw.runs.folder import read_run
-
-    found = read_run(calls.run, analysis.main_layer, verified=verify(calls.run) if check else None)
     return build(
         analysis,
-        title=found.title,
+        title=title,
         tensors=calls.tensors,
-        completions=found.completions,
-        configuration=found.configuration,
-        integrity=found.integrity,
+        completions=folder.completions(analysis.main_layer),
+        configuration=folder.configuration(),
+        integrity=folder.checks(_verified(folder.path) if check else None),
         progress=progress,
     )
+
+
+def _verified(run: Path) -> "Verification":
+    from judgelaw.acquire.verify import verify
+
+    return verify(run)
+
+
+def write_report(
+    analysis: "Analysis",
+    calls: Source,
+    target: Path,
+    *,
+    title: str | None = None,
+    check: bool = False,
+    progress: Progress = unseen,
+    beside: Sequence[Path] = (),
+) -> Path:
+    """Write the page of an analysis; return where it is.
+
+    A file inside the run folder is entered in its SHA256SUMS, as are those written `beside` it.
+    """
+    write_page(target, report_page(analysis, calls, title=title, check=check, progress=progress))
+    if calls.folder is not None:
+        calls.folder.enter_sums([target, *beside])
+    return target
 
 
 def write_page(target: Path, page: str) -> None:

@@ -1,15 +1,16 @@
 """From a study to its report: freeze, acquire, analyse, write; what shows it is handed in."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgelaw.errors import InputError, writing
-from judgelaw.runs.answers import REPORT, analyze_source, report_page, write_page
-from judgelaw.runs.source import Source, read_source
+from judgelaw.runs.answers import REPORT, analyze_source, write_report
+from judgelaw.runs.source import read_source
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
@@ -19,18 +20,6 @@ if TYPE_CHECKING:
 RESULTS = "results"
 ANALYSIS = f"{RESULTS}/analysis.json"
 TABLES = "tables"
-_STAGE = 1000
-"""Steps of a bar that a stage of the analysis, or a test, takes."""
-
-OpenBar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
-"""Opens a bar, given what is done and how many steps it takes; it is told steps just taken."""
-
-
-@contextmanager
-def no_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show nothing of how far work is."""
-    del what, total
-    yield lambda _: None
 
 
 def _unobserved() -> "AbstractContextManager[Observer]":
@@ -49,7 +38,7 @@ class Shown:
         say: is told in words what happens.
     """
 
-    bar: OpenBar = no_bar
+    bar: Progress = unseen
     observer: "Callable[[], AbstractContextManager[Observer]]" = _unobserved
     say: Callable[[str], None] = lambda _: None
 
@@ -112,20 +101,18 @@ def _done(acquired: "Acquisition") -> str:
     return f"{t.completed:,} calls are done{failed}{lost}"
 
 
-def _analyse(run: Path, bar: OpenBar) -> "Analysis":
+def _analyse(run: Path, bar: Progress) -> "Analysis":
+    """Analyse a run and write everything that an audit leaves behind."""
     from judgelaw.page import write_tables
-    from judgelaw.study import write_sums
 
     calls = read_source(str(run))
-    analysis = analyze_shown(calls, bar)
+    analysis = analyze_source(calls, progress=bar)
     text = json.dumps(analysis.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
     with writing(run / ANALYSIS):
         (run / RESULTS).mkdir(exist_ok=True)
         (run / ANALYSIS).write_text(text + "\n", encoding="utf-8")
     tables = write_tables(analysis.tables, run / TABLES)
-    write_page(run / REPORT, page_shown(analysis, calls, bar, title=run.name))
-    names = [ANALYSIS, REPORT, *(str(path.relative_to(run)) for path in tables)]
-    write_sums(run, names)
+    write_report(analysis, calls, run / REPORT, progress=bar, beside=[run / ANALYSIS, *tables])
     return analysis
 
 
@@ -171,7 +158,7 @@ def acquire_study(
         )
 
 
-def hand_over_study(study: Path, out: Path | None, ledger: str, bar: OpenBar) -> "Acquisition":
+def hand_over_study(study: Path, out: Path | None, ledger: str, bar: Progress) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
@@ -180,77 +167,14 @@ def hand_over_study(study: Path, out: Path | None, ledger: str, bar: OpenBar) ->
     return acquire_shared(freeze_study(study, out, bar), address, ask=False)
 
 
-def freeze_study(study: Path, out: Path | None, bar: OpenBar) -> "FrozenRun":
+def freeze_study(study: Path, out: Path | None, bar: Progress) -> "FrozenRun":
     """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
-    from judgelaw.study import blocks, freeze, load_study, survey
+    from judgelaw.study import freeze, load_study
 
     loaded = load_study(study)
-    run = run_folder(loaded, out)
-    # Items are read twice for a new run; that buys a bar that knows its end.
-    total = 1 if run.exists() else sum(block.count for block in blocks(survey(loaded)))
-    with bar("freezing calls", total) as advance:
-        return freeze(loaded, run, tick=advance)
+    return freeze(loaded, run_folder(loaded, out), progress=bar)
 
 
 def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:
     """Return where the run of a study is: `runs/NAME` beside it unless said otherwise."""
     return out or loaded.folder / "runs" / loaded.study.name
-
-
-def analyze_shown(
-    calls: Source,
-    bar: OpenBar,
-    *,
-    draws: int | None = None,
-    seed: int | None = None,
-    permutations: int | None = None,
-) -> "Analysis":
-    """Analyse what was read, with a bar where it takes long."""
-    facets = sum((len(t.prompts) > 1) + (len(t.orders) > 1) for t in calls.tensors.values())
-    tests = 0 if permutations == 0 else facets
-    with _analysis_steps(bar, tests, len(calls.tensors) + 2) as step:
-        return analyze_source(
-            calls, draws=draws, seed=seed, permutations=permutations, progress=step
-        )
-
-
-@contextmanager
-def _analysis_steps(
-    bar: OpenBar, tests: int, stages: int
-) -> Iterator[Callable[[str, int, int], None]]:
-    """Turn stages and the draws of several tests into one bar."""
-    from judgelaw.analysis import STAGES
-
-    done: dict[str, int] = {}
-    with bar(STAGES, _STAGE * (tests + stages)) as advance:
-
-        def step(label: str, now: int, of: int) -> None:
-            # A stage and a test weigh the same; `of` are all stages, or the draws of one test.
-            before = done.get(label, 0)
-            done[label] = _STAGE * now * (stages if label == STAGES else 1) // of
-            advance(done[label] - before)
-
-        yield step
-
-
-def page_shown(
-    analysis: "Analysis", calls: Source, bar: OpenBar, *, title: str, check: bool = False
-) -> str:
-    """Return the page of an analysis, with a bar where drawing takes long."""
-    with _page_steps(bar) as step:
-        return report_page(analysis, calls, title=title, check=check, progress=step)
-
-
-@contextmanager
-def _page_steps(bar: OpenBar) -> Iterator[Callable[[int, int], None]]:
-    """Turn parts that are done into a bar."""
-    with bar("drawing", 100) as advance:
-        before = 0
-
-        def step(done: int, of: int) -> None:
-            nonlocal before
-            now = 100 * done // of
-            advance(now - before)
-            before = now
-
-        yield step

@@ -1,158 +1,197 @@
-"""What a run folder adds to its calls: replies, configuration, how acquisition went."""
+"""A run folder, opened once: its frozen study, its ledger, its files and their sums."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
-from judgelaw.acquire.verify import Verification
 from judgelaw.duck import one_file
 from judgelaw.ledger import LEDGER_NAME, SqliteView, StoredReply, Totals
-from judgelaw.page import COMPLETION_CUT, OPENS_WITH, PROMPTS_PART, Place, opening
-from judgelaw.study import FrozenRun, open_run
+from judgelaw.study import FrozenRun, open_run, write_sums
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from judgelaw.acquire.verify import Verification
     from judgelaw.analysis import Key
     from judgelaw.diagnose import Cell, Evidence, ReplyFacts
-    from judgelaw.ledger import LedgerView
+    from judgelaw.page import Completions, Place
     from judgelaw.tensor import VerdictTensor
 
 
-_SECRET = ("api_key", "headers")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunExtras:
-    """What the report shows of a run beside its figures.
-
-    Attributes:
-        title: name of the study.
-        completions: replies of one layer, by judge and place.
-        configuration: what was frozen, by part.
-        integrity: what acquisition left behind, in words, by check.
-    """
-
-    title: str
-    completions: Mapping[str, Mapping[Place, str]]
-    configuration: Mapping[str, Any]
-    integrity: Mapping[str, Any]
-
-
-def read_run(run: Path, layer: str | None, *, verified: Verification | None = None) -> RunExtras:
-    """Read what a run folder holds; replies of the layer that the report shows."""
-    frozen = open_run(run)
-    completions: Mapping[str, Mapping[Place, str]] = {}
-    integrity: dict[str, Any] = {}
-    if (run / LEDGER_NAME).exists():
-        with SqliteView(run / LEDGER_NAME) as view:
-            completions = _completions(view, layer)
-            integrity = _acquired(view.totals())
-    if verified is not None:
-        integrity |= {
-            check.name: f"{'ok' if check.ok else 'WRONG'}: {check.detail}"
-            for check in verified.checks
-        }
-    return RunExtras(
-        title=frozen.study.name,
-        completions=completions,
-        configuration=_configuration(frozen),
-        integrity=integrity,
-    )
-
-
-def _completions(view: SqliteView, layer: str | None) -> dict[str, dict[Place, str]]:
-    found: dict[str, dict[Place, str]] = {}
-    for reply in view.replies(layer):
-        place = (reply.item, reply.prompt, reply.order, reply.repeat)
-        found.setdefault(reply.judge, {})[place] = _text(reply)
-    return found
-
-
-def _text(reply: StoredReply) -> str:
-    """Return what the page may show, and one character more to say that there is more."""
-    if reply.content_filtered:
-        return "(withheld by the provider's content filter)"
-    if reply.refusal:
-        return f"(refusal) {reply.refusal}"
-    return (reply.text or "")[: COMPLETION_CUT + 1]
-
-
-def _acquired(totals: Totals) -> dict[str, Any]:
-    """Count rows: every total here is one."""
-    return {
-        "Calls planned and completed": f"{totals.planned:,} and {totals.completed:,}",
-        "Replies that may be paid for and lost": f"{totals.at_risk:,}",
-        "Tokens read and written": f"{totals.input_tokens:,} and {totals.output_tokens:,}",
-    }
-
-
-def _configuration(frozen: FrozenRun) -> dict[str, Any]:
-    """Lay out the study, judges and prompts with their hashes; keys of providers are left out."""
-    record = frozen.record
-    study = {k: v for k, v in record.study.items() if k not in {"judges", "prompts", "items"}}
-    parts: dict[str, Any] = {
-        "Study": {"source_sha256": record.source_sha256, **study},
-        "Fixed before the first request": record.beforehand or "nothing beyond the study",
-    }
-    for name, judge in frozen.judges.items():
-        values = judge.model_dump(mode="json", exclude_none=True, exclude=set(_SECRET))
-        parts[f"Judge {name}"] = {"sha256": record.judges.get(name), **values}
-    parts[PROMPTS_PART] = {name: _prompt(frozen, name) for name in record.prompts}
-    if record.amendments:
-        parts["Changed since"] = {str(i + 1): change for i, change in enumerate(record.amendments)}
-    parts["Versions"] = record.versions
-    return parts
-
-
-def _prompt(frozen: FrozenRun, name: str) -> dict[str, str]:
-    found = {"sha256": frozen.record.prompts[name]}
-    if name in frozen.templates:
-        found[OPENS_WITH] = opening(frozen.templates[name].text)
-    return found
-
-
 TIMING = "timing.parquet"
+_SECRET = ("api_key", "headers")
 _SHORT = 40
 """Longer texts are held as their hash: whether two are the same is all that matters."""
 
 
-Flags = Mapping[str, set[str]]
-"""Kinds of suspicion by the call whose reply they fall on."""
+class RunFolder:
+    """A run folder that was opened: analysis and page read what it holds through one object.
+
+    The ledger is opened when a row is first asked for, and closed with the object.
+
+    Attributes:
+        path: the folder.
+        frozen: the study as it was frozen.
+        ledger: the rows of the run; None before anything was acquired.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.frozen: FrozenRun = open_run(path)
+        self.ledger: SqliteView | None = None
+        if (path / LEDGER_NAME).is_file():
+            self.ledger = SqliteView(path / LEDGER_NAME)
+            finalize(self, self.ledger.close)
+        self._replies: dict[str | None, list[StoredReply]] = {}
+
+    @cached_property
+    def flags(self) -> Mapping[str, Sequence[str]]:
+        """Kinds of suspicion by the call whose reply looks like another's, each kind once."""
+        kinds: dict[str, set[str]] = {}
+        for call_id, kind, _ in self.ledger.flags() if self.ledger else ():
+            kinds.setdefault(call_id, set()).add(kind)
+        return {call_id: sorted(found) for call_id, found in kinds.items()}
+
+    @cached_property
+    def totals(self) -> Totals | None:
+        """What the rows count; None before anything was acquired."""
+        return self.ledger.totals() if self.ledger else None
+
+    def coverage(self) -> dict[str, float]:
+        """Return the share of planned calls that completed, by judge."""
+        return self.ledger.coverage() if self.ledger else {}
+
+    def evidence(self, tensors: "Mapping[Key, VerdictTensor]", main: str | None) -> "Evidence":
+        """Read times of calls, response ids, texts and seeds, as far as the run kept them.
+
+        The replies are read once: those of the main layer are kept for the page.
+        """
+        from judgelaw.diagnose import Evidence
+
+        timing = self.path / TIMING
+        return Evidence(
+            seconds=_seconds(timing, tensors) if timing.is_file() else {},
+            replies=self._reply_facts(tensors, main),
+            adjacent=self.frozen.study.schedule == "cells",
+        )
+
+    def _reply_facts(
+        self, tensors: "Mapping[Key, VerdictTensor]", main: str | None
+    ) -> "dict[Key, ReplyFacts]":
+        """Return what the ledger knows of the replies of each stream."""
+        streams = {key: _Stream() for key in tensors}
+        kept = self._replies[main] = []
+        for reply in self.ledger.replies() if self.ledger else ():
+            if stream := streams.get((reply.layer, reply.judge)):
+                stream.add(reply, self.flags.get(reply.call_id, ()))
+            if reply.layer == main:
+                kept.append(reply)
+        return {key: stream.facts() for key, stream in streams.items() if stream.rows}
+
+    def completions(self, layer: str | None) -> "Completions":
+        """Return the replies of the layer that a page shows, by judge and place."""
+        if layer not in self._replies:
+            self._replies[layer] = list(self.ledger.replies(layer)) if self.ledger else []
+        found: dict[str, dict[Place, str]] = {}
+        for reply in self._replies[layer]:
+            place = (reply.item, reply.prompt, reply.order, reply.repeat)
+            found.setdefault(reply.judge, {})[place] = _text(reply)
+        return found
+
+    def judge_configurations(self) -> "dict[str, dict[str, Cell]]":
+        """Return the frozen configuration of every judge as the columns of a table."""
+        from judgelaw.wire import parser_name
+
+        found: dict[str, dict[str, Cell]] = {}
+        for name, judge in self.frozen.judges.items():
+            decoding = judge.decoding.model_dump(exclude_none=True)
+            found[name] = {
+                "provider": judge.provider,
+                "model": judge.model,
+                "revision": judge.revision,
+                "decoding": ", ".join(f"{k} {v}" for k, v in decoding.items()),
+                "stop": ", ".join(map(repr, judge.stop or ())),
+                "truncated": judge.truncated,
+                "seed": judge.seed,
+                "parser": parser_name(judge),
+                "sha256": judge.fingerprint,
+            }
+        return found
+
+    def integrity(self) -> list[tuple[str, str]]:
+        """Return what the ledger counts, for the analysis: planned, completed, retried, flagged."""
+        rows = [("Frozen manifest", f"{self.frozen.count:,} calls")]
+        if self.ledger is None or self.totals is None:
+            return rows
+        failed = f"{self.totals.failed:,} and {self.totals.orphaned:,}"
+        rows += [
+            ("Completed calls", f"{self.totals.completed:,}"),
+            ("Attempts that failed or were orphaned", failed),
+            ("Replies flagged as replayed or of another model", f"{len(self.flags):,}"),
+        ]
+        if losses := self.ledger.losses():
+            replies = sum(loss.replies for loss in losses)
+            attempts = sum(loss.attempts for loss in losses)
+            rows += [
+                ("Replies lost from the ledger and asked again", f"{replies:,}"),
+                ("Attempts lost from the ledger", f"{attempts:,}"),
+            ]
+        return rows
+
+    def checks(self, verified: "Verification | None" = None) -> dict[str, str]:
+        """Return what acquisition left behind and what was verified, for the page, in words."""
+        found: dict[str, str] = {}
+        if t := self.totals:
+            found = {
+                "Calls planned and completed": f"{t.planned:,} and {t.completed:,}",
+                "Replies that may be paid for and lost": f"{t.at_risk:,}",
+                "Tokens read and written": f"{t.input_tokens:,} and {t.output_tokens:,}",
+            }
+        for check in verified.checks if verified else ():
+            found[check.name] = f"{'ok' if check.ok else 'WRONG'}: {check.detail}"
+        return found
+
+    def configuration(self) -> dict[str, Any]:
+        """Lay out study, judges and prompts with their hashes, without any provider's key."""
+        from judgelaw.page import PROMPTS_PART
+
+        record = self.frozen.record
+        study = {k: v for k, v in record.study.items() if k not in {"judges", "prompts", "items"}}
+        parts: dict[str, Any] = {
+            "Study": {"source_sha256": record.source_sha256, **study},
+            "Fixed before the first request": record.beforehand or "nothing beyond the study",
+        }
+        for name, judge in self.frozen.judges.items():
+            values = judge.model_dump(mode="json", exclude_none=True, exclude=set(_SECRET))
+            parts[f"Judge {name}"] = {"sha256": record.judges.get(name), **values}
+        parts[PROMPTS_PART] = {name: self._prompt(name) for name in record.prompts}
+        if changes := record.amendments:
+            parts["Changed since"] = {str(i): change for i, change in enumerate(changes, start=1)}
+        parts["Versions"] = record.versions
+        return parts
+
+    def _prompt(self, name: str) -> dict[str, str]:
+        from judgelaw.page import OPENS_WITH, opening
+
+        found = {"sha256": self.frozen.record.prompts[name]}
+        if name in self.frozen.templates:
+            found[OPENS_WITH] = opening(self.frozen.templates[name].text)
+        return found
+
+    def enter_sums(self, written: Iterable[Path]) -> None:
+        """Enter files that were written into the folder in its SHA256SUMS; others are left out."""
+        root = self.path.resolve()
+        inside = [path for path in map(Path.resolve, written) if path.is_relative_to(root)]
+        if inside:
+            write_sums(self.path, [str(path.relative_to(root)) for path in inside])
 
 
-def read_flags(frozen: "FrozenRun") -> Flags:
-    """Read which replies look like another model's or an earlier one's."""
-    kinds: dict[str, set[str]] = defaultdict(set)
-    if (frozen.path / LEDGER_NAME).is_file():
-        with SqliteView(frozen.path / LEDGER_NAME) as view:
-            for call_id, kind, _ in view.flags():
-                kinds[call_id].add(kind)
-    return kinds
-
-
-def read_evidence(
-    frozen: "FrozenRun", tensors: "Mapping[Key, VerdictTensor]", flags: Flags
-) -> "Evidence":
-    """Read times of calls, response ids, texts and seeds, as far as the run kept them."""
-    from judgelaw.diagnose import Evidence
-
-    seconds: Mapping[Any, Any] = {}
-    replies: Mapping[Any, Any] = {}
-    if (frozen.path / TIMING).is_file():
-        seconds = read_seconds(frozen.path / TIMING, tensors)
-    if (frozen.path / LEDGER_NAME).is_file():
-        with SqliteView(frozen.path / LEDGER_NAME) as view:
-            replies = read_replies(view, tensors, flags)
-    return Evidence(seconds=seconds, replies=replies, adjacent=frozen.study.schedule == "cells")
-
-
-def read_seconds(
+def _seconds(
     path: Path, tensors: "Mapping[Key, VerdictTensor]"
 ) -> "dict[Key, NDArray[np.float64]]":
     """Read when each call was made, shaped like the ranked verdicts of its stream."""
@@ -178,108 +217,50 @@ def read_seconds(
     return found
 
 
-def _places(axis: "Sequence[str]", names: "NDArray[Any]") -> list[int]:
+def _places(axis: Sequence[str], names: "NDArray[Any]") -> list[int]:
     """Return the place of every name on an axis, -1 where it has none."""
     places = {name: i for i, name in enumerate(axis)}
     return [places.get(name, -1) for name in names.tolist()]
 
 
-def read_replies(
-    view: "LedgerView", tensors: "Mapping[Key, VerdictTensor]", flags: Flags
-) -> "dict[Key, ReplyFacts]":
-    """Read what the ledger knows of the replies of each stream, (cells, repeats)."""
-    from judgelaw.diagnose import ReplyFacts
+class _Stream:
+    """What the replies of one stream say, gathered row by row: long texts are not kept."""
 
-    streams: dict[Key, list[StoredReply]] = defaultdict(list)
-    for reply in view.replies():
-        streams[reply.layer, reply.judge].append(reply)
-    found = {}
-    for key, replies in streams.items():
-        if key not in tensors:
-            continue
-        spread = _spread(replies)
-        found[key] = ReplyFacts(
-            response_ids=spread([reply.response_id for reply in replies]),
-            texts=spread([_told(reply.text) for reply in replies]),
-            seeds=spread([reply.seed for reply in replies]),
-            flags=_tally(flags, replies),
+    def __init__(self) -> None:
+        self.cells: dict[tuple[str, str, str], int] = {}
+        self.rows: list[tuple[int, int, str | None, str | None, int | None]] = []
+        self.flags: Counter[str] = Counter()
+
+    def add(self, reply: StoredReply, flags: Iterable[str]) -> None:
+        """Take in one reply."""
+        cell = self.cells.setdefault((reply.item, reply.prompt, reply.order), len(self.cells))
+        text = reply.text
+        if text is not None and len(text) >= _SHORT:
+            text = sha256(text.encode()).hexdigest()
+        self.rows.append((cell, reply.repeat, reply.response_id, text, reply.seed))
+        for kind in flags:
+            self.flags[kind] += 1
+
+    def facts(self) -> "ReplyFacts":
+        """Lay out one value for each reply, (cells, repeats)."""
+        import numpy as np
+
+        from judgelaw.diagnose import ReplyFacts
+
+        cells, repeats, *columns = (list(column) for column in zip(*self.rows, strict=True))
+        grids = []
+        for values in columns:
+            grid = np.full((len(self.cells), 1 + max(repeats)), None, dtype=object)
+            grid[cells, repeats] = values
+            grids.append(grid)
+        response_ids, texts, seeds = grids
+        return ReplyFacts(
+            response_ids=response_ids, texts=texts, seeds=seeds, flags=dict(self.flags)
         )
-    return found
 
 
-def read_configurations(frozen: "FrozenRun") -> "dict[str, dict[str, Cell]]":
-    """Return the frozen configuration of every judge as the columns of a table."""
-    from judgelaw.wire import parser_name
-
-    found: dict[str, dict[str, Cell]] = {}
-    for name, judge in frozen.judges.items():
-        decoding = judge.decoding.model_dump(exclude_none=True)
-        found[name] = {
-            "provider": judge.provider,
-            "model": judge.model,
-            "revision": judge.revision,
-            "decoding": ", ".join(f"{k} {v}" for k, v in decoding.items()),
-            "stop": ", ".join(map(repr, judge.stop or ())),
-            "truncated": judge.truncated,
-            "seed": judge.seed,
-            "parser": parser_name(judge),
-            "sha256": judge.fingerprint,
-        }
-    return found
-
-
-def read_integrity(frozen: "FrozenRun", flags: Flags) -> list[tuple[str, str]]:
-    """Return what the ledger counts: planned, completed, retried, flagged."""
-    rows = [("Frozen manifest", f"{frozen.count:,} calls")]
-    if not (frozen.path / LEDGER_NAME).is_file():
-        return rows
-    with SqliteView(frozen.path / LEDGER_NAME) as view:
-        totals, flagged, losses = view.totals(), len(flags), view.losses()
-    lost = [
-        ("Replies lost from the ledger and asked again", f"{sum(x.replies for x in losses):,}"),
-        ("Attempts lost from the ledger", f"{sum(x.attempts for x in losses):,}"),
-    ]
-    return [
-        *rows,
-        ("Completed calls", f"{totals.completed:,}"),
-        ("Attempts that failed or were orphaned", f"{totals.failed:,} and {totals.orphaned:,}"),
-        ("Replies flagged as replayed or of another model", f"{flagged:,}"),
-        *(lost if losses else []),
-    ]
-
-
-def read_coverage(frozen: "FrozenRun") -> dict[str, float]:
-    """Return the share of planned calls that completed, by judge."""
-    if not (frozen.path / LEDGER_NAME).is_file():
-        return {}
-    with SqliteView(frozen.path / LEDGER_NAME) as view:
-        return view.coverage()
-
-
-def _told(text: str | None) -> str | None:
-    if text is None or len(text) < _SHORT:
-        return text
-    return sha256(text.encode()).hexdigest()
-
-
-def _tally(flags: Flags, replies: "Sequence[StoredReply]") -> dict[str, int]:
-    """Count the flagged replies of one stream, by kind."""
-    kinds = (sorted(flags[reply.call_id]) for reply in replies if reply.call_id in flags)
-    return dict(Counter(chain.from_iterable(kinds)))
-
-
-def _spread(replies: "Sequence[StoredReply]") -> "Callable[[list[Any]], NDArray[Any]]":
-    """Return a function that lays out one value for each reply, (cells, repeats)."""
-    import numpy as np
-
-    numbers: dict[tuple[str, str, str], int] = {}
-    cells = [numbers.setdefault((x.item, x.prompt, x.order), len(numbers)) for x in replies]
-    repeats = [x.repeat for x in replies]
-    shape = (len(numbers), 1 + max(repeats))
-
-    def spread(values: list[Any]) -> "NDArray[Any]":
-        grid = np.full(shape, None, dtype=object)
-        grid[cells, repeats] = values
-        return grid
-
-    return spread
+def _text(reply: StoredReply) -> str:
+    """Return what a reply says, or why it says nothing."""
+    if reply.content_filtered:
+        return "(withheld by the provider's content filter)"
+    return f"(refusal) {reply.refusal}" if reply.refusal else reply.text or ""

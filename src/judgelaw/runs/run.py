@@ -18,10 +18,10 @@ from judgelaw.acquire import CALLS
 from judgelaw.duck import one_file
 from judgelaw.errors import JudgelawError, RunError
 from judgelaw.frames import Library, frame_of, table_html
-from judgelaw.ledger import LEDGER_NAME, SqliteView
-from judgelaw.runs.answers import REPORT, analyze_source, report_page, write_page
+from judgelaw.runs.answers import REPORT, analyze_source, write_report
+from judgelaw.runs.folder import RunFolder
 from judgelaw.runs.source import Reading, Source, read_source
-from judgelaw.study import MANIFEST, FrozenRun, open_run, write_sums
+from judgelaw.study import MANIFEST, FrozenRun, open_run
 from judgelaw.tensor import INVALID
 from judgelaw.wire import parser_name
 from judgelaw.words import visible
@@ -92,30 +92,29 @@ class Run:
     @property
     def status(self) -> RunStatus:
         """Count how far the run is; it may be under way meanwhile."""
-        frozen = open_run(self.path)  # `judgelaw extend` may have added calls
-        planned = _planned(frozen)
-        ledger = self.path / LEDGER_NAME
-        if not ledger.exists():
+        folder = RunFolder(self.path)  # `judgelaw extend` may have added calls
+        planned = _planned(folder.frozen)
+        view = folder.ledger
+        if view is None:
             return _sum({name: _status(planned=n) for name, n in planned.items()})
-        with SqliteView(ledger) as view:
-            parsers = {name: parser_name(judge) for name, judge in frozen.judges.items()}
-            invalid = dict.fromkeys(planned, 0)
-            for found in view.verdict_counts():
-                if found.verdict == INVALID and found.parser == parsers[found.judge]:
-                    invalid[found.judge] += found.count
-            judges = {name: view.totals(name) for name in planned}
-            return _sum(
-                {
-                    name: _status(
-                        planned=planned[name],
-                        completed=totals.completed,
-                        invalid=invalid[name],
-                        failed=totals.failed,
-                        flagged=view.flagged(name),
-                    )
-                    for name, totals in judges.items()
-                }
-            )
+        parsers = {name: parser_name(judge) for name, judge in folder.frozen.judges.items()}
+        invalid = dict.fromkeys(planned, 0)
+        for found in view.verdict_counts():
+            if found.verdict == INVALID and found.parser == parsers[found.judge]:
+                invalid[found.judge] += found.count
+        judges = {name: view.totals(name) for name in planned}
+        return _sum(
+            {
+                name: _status(
+                    planned=planned[name],
+                    completed=totals.completed,
+                    invalid=invalid[name],
+                    failed=totals.failed,
+                    flagged=view.flagged(name),
+                )
+                for name, totals in judges.items()
+            }
+        )
 
     def tensors(self) -> "Mapping[Key, VerdictTensor]":
         """Return the verdicts by (layer, judge)."""
@@ -161,11 +160,7 @@ class Run:
         """Write the HTML report, `report.html` in the run by default; return where it is."""
         calls = self._source()
         target = self.path / REPORT if path is None else Path(path)
-        page = report_page(analyze_source(calls), calls, title=self.name)
-        write_page(target, page)
-        if target.resolve().is_relative_to(self.path.resolve()):
-            write_sums(self.path, [str(target.resolve().relative_to(self.path.resolve()))])
-        return target
+        return write_report(analyze_source(calls), calls, target)
 
     def _source(self, *, judge: str | None = None, **options: Any) -> Source:
         self._need_calls()

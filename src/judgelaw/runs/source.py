@@ -12,7 +12,7 @@ from judgelaw.errors import IncompleteDesignError, InputError, TableError
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.estimate import Design
-    from judgelaw.study import FrozenRun
+    from judgelaw.runs.folder import RunFolder
     from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
 
@@ -42,11 +42,11 @@ class Source:
 
     Attributes:
         tensors: by (layer or None, judge).
+        name: of the study, or of the table; empty where nothing was read.
         design: "census" or "sampled", as asked, else as the run declares it.
         roles: role of each layer, None for a table.
         order_weights: by order, None where orders weigh the same.
-        run: the run folder, None for a table.
-        frozen: the frozen run, None for a table.
+        folder: the run folder, None for a table.
         threshold: prompt component above which a judge is flagged, None for the usual one.
         gate: limits that the study declares, by quantity.
         coverage: share of planned calls that are there, by judge; empty for a table.
@@ -54,20 +54,30 @@ class Source:
 
     tensors: "Mapping[Key, VerdictTensor]"
     design: "Design"
+    name: str = ""
     roles: Mapping[str, str] | None = None
     order_weights: Mapping[str, float] | None = None
-    run: Path | None = None
-    frozen: "FrozenRun | None" = None
+    folder: "RunFolder | None" = None
     threshold: float | None = None
     gate: Mapping[str, float] = field(default_factory=dict)
     coverage: Mapping[str, float] = field(default_factory=dict)
 
-    def main(self) -> "dict[str, VerdictTensor]":
-        """Return the judges of the main layer."""
+    @property
+    def run(self) -> Path | None:
+        """Where the run folder is, None for a table."""
+        return None if self.folder is None else self.folder.path
+
+    @property
+    def main_layer(self) -> str | None:
+        """The layer that answers, None where the calls have no layers."""
         from judgelaw.analysis import infer_roles, main_layer
 
         named = [layer for layer in dict.fromkeys(key[0] for key in self.tensors) if layer]
-        at = main_layer(infer_roles(named, self.roles)) if named else None
+        return main_layer(infer_roles(named, self.roles)) if named else None
+
+    def main(self) -> "dict[str, VerdictTensor]":
+        """Return the judges of the main layer."""
+        at = self.main_layer
         return {judge: t for (layer, judge), t in self.tensors.items() if layer == at}
 
 
@@ -91,7 +101,8 @@ def read_source(path: str, reading: Reading | None = None) -> Source:
     chosen = _of_layer(named, reading.layer)
     run = Path(path) if Path(path).is_dir() and (Path(path) / "study.yaml").is_file() else None
     if run is None:
-        return Source(tensors=chosen, design=reading.design or "census")
+        design = reading.design or "census"
+        return Source(tensors=chosen, design=design, name=Path(path).name)
     return _declared(chosen, run, reading)
 
 
@@ -150,11 +161,10 @@ def _of_layer(
 
 def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Reading) -> Source:
     """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
-    from judgelaw.runs.folder import read_coverage
-    from judgelaw.study import open_run
+    from judgelaw.runs.folder import RunFolder
 
-    frozen = open_run(run)
-    study = frozen.study
+    folder = RunFolder(run)
+    study = folder.frozen.study
     drawn = getattr(study.prompts, "policy", None) == "generator"
     asked = reading.design or (study.analysis and study.analysis.estimator)
     if study.analysis and study.analysis.depth and reading.repeats is None:
@@ -167,14 +177,14 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
     unequal = max(weights.values()) - min(weights.values()) > _ROUNDING
     return Source(
         tensors=tensors,
+        name=study.name,
         design=asked or ("sampled" if drawn else "census"),
         roles={layer.name: layer.role for layer in study.streams},
         order_weights=weights if unequal and study.task == "pairwise" else None,
-        run=run,
-        frozen=frozen,
+        folder=folder,
         threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
         gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
-        coverage=read_coverage(frozen),
+        coverage=folder.coverage(),
     )
 
 

@@ -1,65 +1,47 @@
 """What a study declares, and the manifest that freezes it before the first request."""
 
-from judgelaw.study.blueprint import Block, blocks, survey
-from judgelaw.study.freezing import Preview, extend, freeze, preview
-from judgelaw.study.items import Item, records
-from judgelaw.study.loading import LoadedStudy, load_study
-from judgelaw.study.manifest import (
-    ITEMS,
-    LABELS,
-    MANIFEST,
-    PROMPTS,
-    STUDY,
-    FrozenRun,
-    PlannedCall,
-    open_run,
-    reading,
+from judgelaw.study.blueprint import Block as Block, blocks as blocks, survey as survey
+from judgelaw.study.freezing import (
+    Preview as Preview,
+    extend as extend,
+    freeze as freeze,
+    preview as preview,
 )
-from judgelaw.study.models import Analysis, Budget, Gate, Layer, Study, Transport, study_schema
-from judgelaw.study.prompts import Template, instruction_blocks
-from judgelaw.study.record import RECORD
-from judgelaw.study.requests import Requests, call_id, payload, payload_for, request_for
-from judgelaw.study.run_files import SUMS, durable, file_sha256, read_sums, write_sums
-
-__all__ = [
-    "ITEMS",
-    "LABELS",
-    "MANIFEST",
-    "PROMPTS",
-    "RECORD",
-    "STUDY",
-    "SUMS",
-    "Analysis",
-    "Block",
-    "Budget",
-    "FrozenRun",
-    "Gate",
-    "Item",
-    "Layer",
-    "LoadedStudy",
-    "PlannedCall",
-    "Preview",
-    "Requests",
-    "Study",
-    "Template",
-    "Transport",
-    "blocks",
-    "call_id",
-    "durable",
-    "extend",
-    "file_sha256",
-    "freeze",
-    "instruction_blocks",
-    "load_study",
-    "open_run",
-    "payload",
-    "payload_for",
-    "preview",
-    "read_sums",
-    "reading",
-    "records",
-    "request_for",
-    "study_schema",
-    "survey",
-    "write_sums",
-]
+from judgelaw.study.items import Item as Item, records as records
+from judgelaw.study.loading import LoadedStudy as LoadedStudy, load_study as load_study
+from judgelaw.study.manifest import (
+    ITEMS as ITEMS,
+    LABELS as LABELS,
+    MANIFEST as MANIFEST,
+    PROMPTS as PROMPTS,
+    STUDY as STUDY,
+    FrozenRun as FrozenRun,
+    PlannedCall as PlannedCall,
+    open_run as open_run,
+    reading as reading,
+)
+from judgelaw.study.models import (
+    Analysis as Analysis,
+    Budget as Budget,
+    Gate as Gate,
+    Layer as Layer,
+    Study as Study,
+    Transport as Transport,
+    study_schema as study_schema,
+)
+from judgelaw.study.prompts import Template as Template, instruction_blocks as instruction_blocks
+from judgelaw.study.record import RECORD as RECORD
+from judgelaw.study.requests import (
+    Requests as Requests,
+    call_id as call_id,
+    payload as payload,
+    payload_for as payload_for,
+    request_for as request_for,
+)
+from judgelaw.study.run_files import (
+    SUMS as SUMS,
+    durable as durable,
+    file_sha256 as file_sha256,
+    read_sums as read_sums,
+    write_sums as write_sums,
+)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judgelaw.errors import InputError, IntegrityError, StudyChangedError, StudyError
+from judgelaw.steps import Progress, unseen
 from judgelaw.study.blueprint import Block, Blueprint, blocks, survey
 from judgelaw.study.items import to_jsonl
 from judgelaw.study.loading import LoadedStudy
@@ -25,11 +26,9 @@ from judgelaw.study.requests import call_id, payload
 from judgelaw.study.run_files import exclusive, recover, scratch, staged
 from judgelaw.study.schedule import (
     CAPACITY,
-    Tick,
     counts,
     distinct_seeds,
     namespaces,
-    silent,
     write_calls,
     write_prompts,
 )
@@ -42,7 +41,7 @@ def extend(
     *,
     layer: str | None = None,
     prompts: int | None = None,
-    tick: Tick = silent,
+    progress: Progress = unseen,
 ) -> FrozenRun:
     """Add calls to a frozen run; ids, seeds and positions of existing calls do not change.
 
@@ -51,7 +50,7 @@ def extend(
         repeats: raise every layer below this depth to it.
         layer: raise this layer only.
         prompts: raise the number of a generator's prompts; a census has a fixed set.
-        tick: told how many calls were hashed since the last time.
+        progress: opens what shows how far it is.
     """
     run = open_run(run).path
     with exclusive(run):
@@ -60,7 +59,7 @@ def extend(
         study = _deeper(frozen, repeats, layer, prompts)
         target = _extended(frozen, study)
         added = tuple(_additions(frozen.blueprint, target))
-        _write(frozen, target, added, tick)
+        _write(frozen, target, added, progress)
     return open_run(run)
 
 
@@ -126,7 +125,9 @@ def _additions(old: Blueprint, new: Blueprint) -> Iterator[Block]:
             yield replace(after, prompts=after.prompts[known:], templates=after.templates[known:])
 
 
-def _write(frozen: FrozenRun, target: Blueprint, added: tuple[Block, ...], tick: Tick) -> None:
+def _write(
+    frozen: FrozenRun, target: Blueprint, added: tuple[Block, ...], progress: Progress
+) -> None:
     record, calls = frozen.record, sum(block.count for block in added)
     if frozen.count + calls > CAPACITY:
         raise InputError(f"{frozen.count + calls} calls, seeds reach {CAPACITY}; ask for fewer")
@@ -154,12 +155,12 @@ def _write(frozen: FrozenRun, target: Blueprint, added: tuple[Block, ...], tick:
             spare,
             first=frozen.count,
             session=len(record.sessions),
-            tick=tick,
+            progress=progress,
         )
         (stage / RECORD).write_bytes(extended.to_json())
 
 
-def freeze(loaded: LoadedStudy, run: Path | str, *, tick: Tick = silent) -> FrozenRun:
+def freeze(loaded: LoadedStudy, run: Path | str, *, progress: Progress = unseen) -> FrozenRun:
     """Write the manifest of a study into a run folder, or find that it is already there.
 
     The same study again changes nothing. A study that differs in what is frozen is refused with
@@ -169,7 +170,7 @@ def freeze(loaded: LoadedStudy, run: Path | str, *, tick: Tick = silent) -> Froz
     Args:
         loaded: the study.
         run: the run folder; it is made where it is missing.
-        tick: told how many calls were hashed since the last time.
+        progress: opens what shows how far it is.
     """
     run = Path(run)
     blueprint = survey(loaded)
@@ -182,11 +183,11 @@ def freeze(loaded: LoadedStudy, run: Path | str, *, tick: Tick = silent) -> Froz
                 f"{run}: a ledger without a manifest; restore {RECORD} or use another folder"
             )
         else:
-            _freeze_new(loaded, blueprint, run, tick)
+            _freeze_new(loaded, blueprint, run, progress)
     return open_run(run)
 
 
-def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, tick: Tick) -> None:
+def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, progress: Progress) -> None:
     planned = blocks(blueprint)
     record = record_of(loaded, blueprint, planned)
     with scratch(run) as spare, staged(run) as stage:
@@ -194,7 +195,7 @@ def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, tick: Tick
         (stage / STUDY).write_text(loaded.source, encoding="utf-8", newline="")
         (stage / ITEMS).write_text(to_jsonl(blueprint.items), encoding="utf-8", newline="")
         write_prompts(blueprint, stage)
-        write_calls(planned, blueprint, run, stage, spare, tick=tick)
+        write_calls(planned, blueprint, run, stage, spare, progress=progress)
         (stage / RECORD).write_bytes(record.to_json())
 
 

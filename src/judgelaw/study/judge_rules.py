@@ -5,10 +5,7 @@ from collections.abc import Iterator
 from importlib.metadata import entry_points
 from urllib.parse import urlsplit
 
-from judgelaw.errors import InputError
-from judgelaw.study.models import ORDERS, SINGLE
 from judgelaw.study.problems import HIDDEN, Path, Problem, shown
-from judgelaw.tensor import DEFAULT_VERDICTS
 from judgelaw.wire import (
     DISPLAYED,
     LITERAL,
@@ -17,7 +14,6 @@ from judgelaw.wire import (
     WIRES,
     JsonParser,
     JudgeSpec,
-    Law,
     RegexParser,
     ScoreParser,
 )
@@ -36,8 +32,6 @@ _MIXED = ((10, 4), (14, 3), (18, 2))
 _LONGEST_WORD = 24
 """Letters or digits in a row that still may be a word, a date or a name."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_TOLERANCE = 1e-9
-_LOCAL = ("embedded", "simulated")
 _BATCHED = tuple(name for name, wire in WIRES.items() if wire.batches is not None)
 _RESERVED = {
     "model": "model",
@@ -74,7 +68,7 @@ def _address(judge: JudgeSpec) -> Found:
         known = ", ".join([*PROVIDERS, *_names(JUDGES_GROUP)])
         yield ("provider",), f"{judge.provider!r}, must be one of {known}; choose one"
         return
-    if judge.provider in _LOCAL:
+    if is_local(judge):
         if judge.base_url is not None:
             yield ("base_url",), f"{judge.provider} needs no address; leave it out"
         return
@@ -83,6 +77,11 @@ def _address(judge: JudgeSpec) -> Found:
             yield ("base_url",), "missing, it is needed; write where the server is"
         return
     yield from _url(judge)
+
+
+def is_local(judge: JudgeSpec) -> bool:
+    """Whether a judge runs here: it has no address, and costs nothing."""
+    return judge.provider in PROVIDERS and PROVIDERS[judge.provider].local
 
 
 def _url(judge: JudgeSpec) -> Found:
@@ -196,67 +195,25 @@ def _seeds(judge: JudgeSpec) -> Found:
 
 
 def _provider_fields(judge: JudgeSpec, task: str) -> Found:
-    own = {
-        "embedded": ("grammar", "model_path", "n_parallel", "n_ctx", "threads", "prime"),
-        "simulated": ("law",),
-    }
-    for provider, names in own.items():
-        for name in names:
+    for other in PROVIDERS.values():
+        for name in other.fields:
             default = JudgeSpec.model_fields[name].default
-            if judge.provider != provider and getattr(judge, name) != default:
-                yield (name,), f"is a field of provider {provider} only; leave it out"
+            if judge.provider != other.name and getattr(judge, name) != default:
+                yield (name,), f"is a field of provider {other.name} only; leave it out"
     if judge.batch is not None and judge.provider not in _BATCHED:
         text = f"is an interface of {', '.join(_BATCHED)}; leave it out"
         yield ("batch",), text
-    if judge.wire is not None and judge.provider in ("openai-chat", "anthropic", "simulated"):
+    provider = PROVIDERS.get(judge.provider)
+    if provider is None:
+        if judge.wire is None:
+            yield ("wire",), "missing, a provider of another package needs it; name the body format"
+        return
+    if judge.wire is not None and not provider.speaks:
         yield ("wire",), f"provider {judge.provider} has one format; leave it out"
-    if judge.provider not in PROVIDERS and judge.wire is None:
-        yield ("wire",), "missing, a provider of another package needs it; name the body format"
-    if judge.provider == "embedded" and judge.wire in ("openai-completions", "simulated"):
-        yield ("wire",), f"{judge.wire!r}, must be openai-chat or anthropic; choose one"
-    if judge.provider == "simulated":
-        yield from _law(judge.law, task)
-
-
-def _law(law: Law | None, task: str) -> Found:
-    if law is None:
-        yield ("law",), "missing, a simulated judge answers from it; give verdicts with shares"
-        return
-    if (law.world is None) == (law.verdicts is None):
-        yield ("law",), "declares its laws once; give verdicts with shares, or a world"
-        return
-    if law.world is not None:
-        yield from _world(law, task)
-        return
-    tables = [(("law", "verdicts"), law.verdicts or {})]
-    for place, cell in enumerate(law.cells):
-        tables.append((("law", "cells", place, "verdicts"), cell.verdicts))  # type: ignore[arg-type] # places are of any depth
-        if cell.order not in (None, *ORDERS, SINGLE):
-            yield ("law", "cells", place, "order"), f"{cell.order!r}, must be AB or BA"
-    for path, verdicts in tables:
-        strange = sorted(set(verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
-        if strange:
-            known = ", ".join(DEFAULT_VERDICTS)
-            yield path, f"{strange[0]!r}, must be one of {known}; choose one"
-        total = sum(verdicts.values())
-        if abs(total - 1) > _TOLERANCE:
-            yield path, f"shares sum to {total:.6g}, must sum to 1; correct them"
-
-
-def _world(law: Law, task: str) -> Found:
-    from judgelaw.worlds import World  # noqa: PLC0415 - numpy loads for a simulated judge only
-
-    if law.cells:
-        yield ("law", "cells"), "a world gives every cell its law; leave them out"
-    try:
-        world = World.from_spec(law.world or {})
-    except InputError as error:
-        yield ("law", "world"), str(error)
-        return
-    strange = sorted(set(world.verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
-    if strange:
-        known = ", ".join(DEFAULT_VERDICTS)
-        yield ("law", "world", "verdicts"), f"{strange[0]!r}, must be one of {known}; choose one"
+    elif judge.wire not in (None, provider.format, *provider.speaks):
+        known = " or ".join(provider.speaks)
+        yield ("wire",), f"{judge.wire!r}, must be {known}; choose one"
+    yield from provider.faults(judge, task)
 
 
 def _parser(judge: JudgeSpec, task: str) -> Found:

@@ -6,7 +6,6 @@ What `judgelaw.study.request_for` does for any call; a lane does it thousands of
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.errors import InputError, IntegrityError
+from judgelaw.steps import Advance
 from judgelaw.study.blueprint import Block
 from judgelaw.study.items import Item
 from judgelaw.study.manifest import FrozenRun, PlannedCall
@@ -111,13 +111,13 @@ def _identity(*parts: str) -> "hashlib._Hash":
     return hashlib.sha256("".join(f"{len(part)}:{part}" for part in parts).encode())
 
 
-def digest_block(block: Block, seeds: NDArray[np.int64], tick: Callable[[int], None]) -> Digests:
+def digest_block(block: Block, seeds: NDArray[np.int64], advance: Advance) -> Digests:
     """Render each distinct request of a block once and hash it with the seed of every call.
 
     Args:
         block: the calls.
         seeds: one seed a call, in the block's own sequence.
-        tick: told how many calls were hashed, item by item.
+        advance: told how many calls were hashed, item by item.
     """
     ids, requests, payloads = bytearray(), bytearray(), bytearray()
     shape = frame(block.judge)
@@ -126,7 +126,7 @@ def digest_block(block: Block, seeds: NDArray[np.int64], tick: Callable[[int], N
     for item in block.items:
         _digest_item(block, item, shape, numbers[start : start + width], (ids, requests, payloads))
         start += width
-        tick(width)
+        advance(width)
     return Digests(
         call_id=_rows(ids, ID_BYTES),
         request=_rows(requests, _HASH_BYTES),

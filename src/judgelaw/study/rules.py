@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judgelaw.study.items import FIELDS, SAMPLE
-from judgelaw.study.judge_rules import judge_problems
+from judgelaw.study.judge_rules import is_local, judge_problems
 from judgelaw.study.models import Census, Generator, Layer, Selection, Study
 from judgelaw.study.problems import Path, Problem, unknown_key
 
 THRESHOLDS = ("call", "prompt", "order", "interaction", "total", "invalid")
-FREE_OF_CHARGE = ("embedded", "simulated")
 
 _TOLERANCE = 1e-9
 
@@ -175,11 +174,7 @@ def _control(layer: Layer, path: Path) -> Iterator[Problem]:
 def _budget(study: Study) -> Iterator[Problem]:
     if study.budget is None or study.budget.usd is None:
         return
-    unpriced = [
-        judge.name
-        for judge in study.judges
-        if judge.price is None and judge.provider not in FREE_OF_CHARGE
-    ]
+    unpriced = [judge.name for judge in study.judges if judge.price is None and not is_local(judge)]
     if unpriced:
         text = f"the price of {', '.join(unpriced)} is unknown; add price: to the judge"
         yield Problem(path=("budget", "usd"), text=text)

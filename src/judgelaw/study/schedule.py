@@ -8,7 +8,7 @@ along their cycle until they fall inside.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgelaw.steps import Progress, unseen
 from judgelaw.streams import stream
 from judgelaw.study.blueprint import Block, Blueprint
 from judgelaw.study.manifest import (
@@ -154,15 +155,8 @@ def _mix(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return values ^ (values >> np.uint32(16))
 
 
-Tick = Callable[[int], None]
-"""Told how many calls were hashed since the last time."""
-
 CHUNK = 50_000
 LABEL_COLUMNS = {"call_id": "VARCHAR", "label": "VARCHAR"}
-
-
-def silent(_count: int) -> None:
-    """Report nothing."""
 
 
 def write_prompts(blueprint: Blueprint, stage: Path) -> None:
@@ -209,16 +203,17 @@ def write_calls(
     *,
     first: int = 0,
     session: int = 0,
-    tick: Tick = silent,
+    progress: Progress = unseen,
 ) -> None:
     """Write manifest and sealed labels: what the run holds, then the calls of these blocks."""
     study = blueprint.study
     starts = np.cumsum([0, *(block.count for block in planned)])
     sequence = schedule(planned, kind=study.schedule, seed=study.seed, session=session)
     prepared = []
-    for block, start in zip(planned, starts, strict=False):
-        seeds = distinct_seeds(study.seed, first + int(start), first + int(start) + block.count)
-        prepared.append(_Prepared(block, seeds, digest_block(block, seeds, tick)))
+    with progress("freezing calls", int(starts[-1])) as advance:
+        for block, start in zip(planned, starts, strict=False):
+            seeds = distinct_seeds(study.seed, first + int(start), first + int(start) + block.count)
+            prepared.append(_Prepared(block, seeds, digest_block(block, seeds, advance)))
     with TableWriter(spare, COLUMNS) as writer:
         if session:
             writer.add_file(run / MANIFEST)

@@ -1,13 +1,9 @@
 """The calls table: read any file or frame, write the canonical one."""
 
-from judgelaw.tables.columns import ALIASES
-from judgelaw.tables.read import Engine, read_tensor, read_tensors
-from judgelaw.tables.write import write_calls
-
-__all__ = [
-    "ALIASES",
-    "Engine",
-    "read_tensor",
-    "read_tensors",
-    "write_calls",
-]
+from judgelaw.tables.columns import ALIASES as ALIASES
+from judgelaw.tables.read import (
+    Engine as Engine,
+    read_tensor as read_tensor,
+    read_tensors as read_tensors,
+)
+from judgelaw.tables.write import write_calls as write_calls

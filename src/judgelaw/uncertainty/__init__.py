@@ -7,127 +7,96 @@ interval and the deviation bound speak of the same items asked again. `permutati
 whether there is an effect at all. What cannot be had is nan with a reason, or NotIdentifiedError.
 """
 
-from judgelaw.uncertainty.call_bounds import DeviationBound, deviation_bound
-from judgelaw.uncertainty.call_intervals import CallErrors, ErrorSplit, call_errors, call_interval
+from judgelaw.estimate import Estimand as Estimand
+from judgelaw.uncertainty.call_bounds import (
+    DeviationBound as DeviationBound,
+    deviation_bound as deviation_bound,
+)
+from judgelaw.uncertainty.call_intervals import (
+    CallErrors as CallErrors,
+    ErrorSplit as ErrorSplit,
+    call_errors as call_errors,
+    call_interval as call_interval,
+    errors_of as errors_of,
+)
 from judgelaw.uncertainty.call_variance import (
-    MIN_REPEATS,
-    VarianceParts,
-    call_covariance,
-    smoothed_laws,
-    true_call_covariance,
-    true_variance_parts,
-    variance_parts,
+    MIN_REPEATS as MIN_REPEATS,
+    VarianceParts as VarianceParts,
+    call_covariance as call_covariance,
+    smoothed_laws as smoothed_laws,
+    true_call_covariance as true_call_covariance,
+    true_variance_parts as true_variance_parts,
+    variance_parts as variance_parts,
 )
-from judgelaw.uncertainty.change_rates import CHANGES, Change, change_contrast, change_interval
-from judgelaw.uncertainty.contrasts import Lead, component_lead, component_share, judge_difference
-from judgelaw.uncertainty.depths import DepthEstimates, Estimand, at_depth, depths_of, nested
+from judgelaw.uncertainty.change_rates import (
+    CHANGES as CHANGES,
+    Change as Change,
+    change_contrast as change_contrast,
+    change_interval as change_interval,
+)
+from judgelaw.uncertainty.contrasts import (
+    Lead as Lead,
+    component_lead as component_lead,
+    component_share as component_share,
+    judge_difference as judge_difference,
+)
 from judgelaw.uncertainty.forms import (
-    Contrast,
-    KnownCounts,
-    component_map,
-    concentration_forms,
-    declare,
-    form_of,
+    Contrast as Contrast,
+    KnownCounts as KnownCounts,
+    component_map as component_map,
+    concentration_forms as concentration_forms,
+    declare as declare,
+    form_of as form_of,
 )
-from judgelaw.uncertainty.gating import Gate, Limit, LimitDecision, check_limits, limits_of
-from judgelaw.uncertainty.inference import Inference, infer
-from judgelaw.uncertainty.intervals import Interval, panel_interval, spread_of, t_quantile, welch
+from judgelaw.uncertainty.gating import (
+    Gate as Gate,
+    Limit as Limit,
+    LimitDecision as LimitDecision,
+    check_limits as check_limits,
+    limits_of as limits_of,
+)
+from judgelaw.uncertainty.inference import (
+    DepthEstimates as DepthEstimates,
+    Inference as Inference,
+    at_depth as at_depth,
+    depths_of as depths_of,
+    infer as infer,
+    nested as nested,
+)
+from judgelaw.uncertainty.intervals import (
+    Interval as Interval,
+    panel_interval as panel_interval,
+    spread_of as spread_of,
+    t_quantile as t_quantile,
+    welch as welch,
+)
 from judgelaw.uncertainty.item_intervals import (
-    BAND_DRAWS,
-    Bands,
-    Resampling,
-    band_of_draws,
-    item_bands,
-    item_interval,
-    resampled_means,
-    stratum_rows,
+    BAND_DRAWS as BAND_DRAWS,
+    Bands as Bands,
+    Resampling as Resampling,
+    band_of_draws as band_of_draws,
+    item_bands as item_bands,
+    item_interval as item_interval,
+    resampled_means as resampled_means,
+    stratum_rows as stratum_rows,
 )
 from judgelaw.uncertainty.new_items import (
-    NewItems,
-    item_difference,
-    new_item_bounds,
-    signed_interval,
+    NewItems as NewItems,
+    item_difference as item_difference,
+    new_item_bounds as new_item_bounds,
+    signed_interval as signed_interval,
 )
 from judgelaw.uncertainty.permutation import (
-    PERMUTATIONS,
-    Facet,
-    PermutationTest,
-    Shuffler,
-    permutation_test,
+    PERMUTATIONS as PERMUTATIONS,
+    Facet as Facet,
+    PermutationTest as PermutationTest,
+    Shuffler as Shuffler,
+    permutation_test as permutation_test,
 )
 from judgelaw.uncertainty.sampled_prompts import (
-    MIN_PROMPTS,
-    Projection,
-    Scope,
-    item_projections,
-    prompt_projection,
+    MIN_PROMPTS as MIN_PROMPTS,
+    Projection as Projection,
+    Scope as Scope,
+    item_projections as item_projections,
+    prompt_projection as prompt_projection,
 )
-
-__all__ = [
-    "BAND_DRAWS",
-    "CHANGES",
-    "MIN_PROMPTS",
-    "MIN_REPEATS",
-    "PERMUTATIONS",
-    "Bands",
-    "CallErrors",
-    "Change",
-    "Contrast",
-    "DepthEstimates",
-    "DeviationBound",
-    "ErrorSplit",
-    "Estimand",
-    "Facet",
-    "Gate",
-    "Inference",
-    "Interval",
-    "KnownCounts",
-    "Lead",
-    "Limit",
-    "LimitDecision",
-    "NewItems",
-    "PermutationTest",
-    "Projection",
-    "Resampling",
-    "Scope",
-    "Shuffler",
-    "VarianceParts",
-    "at_depth",
-    "band_of_draws",
-    "call_covariance",
-    "call_errors",
-    "call_interval",
-    "change_contrast",
-    "change_interval",
-    "check_limits",
-    "component_lead",
-    "component_map",
-    "component_share",
-    "concentration_forms",
-    "declare",
-    "depths_of",
-    "deviation_bound",
-    "form_of",
-    "infer",
-    "item_bands",
-    "item_difference",
-    "item_interval",
-    "item_projections",
-    "judge_difference",
-    "limits_of",
-    "nested",
-    "new_item_bounds",
-    "panel_interval",
-    "permutation_test",
-    "prompt_projection",
-    "resampled_means",
-    "signed_interval",
-    "smoothed_laws",
-    "spread_of",
-    "stratum_rows",
-    "t_quantile",
-    "true_call_covariance",
-    "true_variance_parts",
-    "variance_parts",
-    "welch",
-]

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
-from typing import Final, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.estimate import COMPONENTS, Array, Design, Weights
+from judgelaw.estimate import COMPONENTS, Array, Design, Estimand, Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.forms import Contrast, KnownCounts, contrast_vector, declare, form_of
-from judgelaw.uncertainty.intervals import Spread, check_level
+from judgelaw.uncertainty.intervals import check_level
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +56,13 @@ def deviation_bound(
         NotIdentifiedError: the contrast uses a component whose facet has one level.
     """
     check_level(level)
-    known = declare(
-        x,
+    estimand = Estimand(
         design=design,
         order_weights=order_weights,
         prompt_weights=prompt_weights,
         dissimilarity=dissimilarity,
     )
+    known = declare(x, estimand)
     found = known.decompose().macro()
     constants = call_constants(known, form_of(contrast, known.w, known.q, design))
     squares = float((known.cells.sum(axis=-1) * constants**2).sum())
@@ -89,10 +89,6 @@ def call_constants(known: KnownCounts, c: Array) -> NDArray[np.float64]:
     largest = (positive * up + negative * down).max(axis=(1, 2))
     R = known.cells.sum(axis=-1)
     return np.asarray(2 / R * largest / len(known.n))
-
-
-_FEW_EVENTS: Final = 5
-_AGREEING: Final = 0.85
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,13 +127,7 @@ class Shown:
         )
 
 
-def _wider(B: Spread, S: Spread) -> Spread:
-    if B.variance <= 0:
-        return S
-    return Spread(variance=max(B.variance, S.variance), df=min(B.df, S.df))
-
-
-def _hidden(component: str, shown: Shown, p: float) -> float:
+def hidden_in_one_item(component: str, shown: Shown, p: float) -> float:
     """Return what one item may hide where every cell is unanimous: 2 eps^2 f."""
     K, O = shown.facets
     R = int(shown.fewest.min())
@@ -149,7 +139,8 @@ def _hidden(component: str, shown: Shown, p: float) -> float:
     return 2 * float(1 - (1 - p) ** (1 / calls)) ** 2 * f
 
 
-def _shown(known: KnownCounts) -> Shown:
+def shown_by(known: KnownCounts) -> Shown:
+    """Return what the calls show besides their variance."""
     n = known.cells
     R = n.sum(axis=-1)
     p = n / R[..., None]

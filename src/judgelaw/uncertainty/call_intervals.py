@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.estimate import COMPONENTS, Decomposition, Design, Estimand, Weights
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.call_bounds import _AGREEING, _FEW_EVENTS, Shown, _hidden, _shown, _wider
+from judgelaw.uncertainty.call_bounds import Shown, hidden_in_one_item, shown_by
 from judgelaw.uncertainty.call_variance import (
     MIN_REPEATS,
     call_covariance,
@@ -44,6 +44,7 @@ from judgelaw.uncertainty.call_variance import (
 )
 from judgelaw.uncertainty.forms import (
     Contrast,
+    KnownCounts,
     absent_component,
     absent_reason,
     component_map,
@@ -61,6 +62,7 @@ from judgelaw.uncertainty.intervals import (
     shifted_upper,
     spread_of,
     t_quantile,
+    wider,
 )
 
 _COVERS: dict[Design, str] = {
@@ -69,6 +71,8 @@ _COVERS: dict[Design, str] = {
     "not the drawing of prompts (see prompt_projection)",
 }
 _SETTLED_DF: Final = 25.0
+_FEW_EVENTS: Final = 5
+_AGREEING: Final = 0.85
 
 
 _EXACT_ONLY = (
@@ -183,7 +187,7 @@ class CallErrors:
             return B, 5.0
         # Unbiased terms of both signs nearly cancel, and leave the sum one degree of freedom. Where
         # that sum is not the variance used, its degrees say nothing about it.
-        wide = S if self.exact and B.variance <= S.variance else _wider(B, S)
+        wide = S if self.exact and B.variance <= S.variance else wider(B, S)
         if not self.exact and self._floored(component):
             wide = self._at_least_agreements(wide)
         return wide, 3.0
@@ -191,7 +195,7 @@ class CallErrors:
     def wide_spread(self, contrast: Contrast) -> Spread:
         """Return the larger variance and the smaller degrees of freedom, as contrasts use them."""
         B, S = (self._spread(V) for V in self._both(contrast))
-        return _wider(B, S)
+        return wider(B, S)
 
     def spread_less_total(self, component: str) -> Callable[[float], Spread]:
         """Return the wide spread of g - rho T as a function of rho, for a component g."""
@@ -202,7 +206,7 @@ class CallErrors:
         def at(rho: float) -> Spread:
             V = (m[:, 0, 0] - 2 * rho * m[:, 0, 1] + rho**2 * m[:, 1, 1] for m in moments)
             B, S = (self._spread(v) for v in V)
-            return _wider(B, S)
+            return wider(B, S)
 
         return at
 
@@ -294,7 +298,7 @@ class CallErrors:
             return self.rare_events(e, p)
         if int(self.shown.off_mode.sum()) > _FEW_EVENTS:
             return -np.inf
-        return float(e + _hidden(component, self.shown, p) / len(self.estimates))
+        return float(e + hidden_in_one_item(component, self.shown, p) / len(self.estimates))
 
     def rare_events(self, e: float, p: float) -> float:
         """Return the least upper end of a chance e that two calls differ; -inf if many calls do.
@@ -329,14 +333,18 @@ def call_errors(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    known = declare(
-        x,
+    estimand = Estimand(
         design=design,
         order_weights=order_weights,
         prompt_weights=prompt_weights,
         dissimilarity=dissimilarity,
     )
-    found = known.decompose()
+    known = declare(x, estimand)
+    return errors_of(known, known.decompose())
+
+
+def errors_of(known: KnownCounts, found: Decomposition) -> CallErrors:
+    """Return what `call_errors` does, for counts that were checked and decomposed."""
     K, O = known.n.shape[1:3]
     c, n = concentration_forms(known.w, known.q), known.cells
     R = n.sum(axis=-1)
@@ -349,9 +357,9 @@ def call_errors(
             else true_call_covariance(n / R[..., None], R, c, known.M)
         ),
         smoothed=true_call_covariance(smoothed_laws(n), R, c, known.M),
-        components=component_map(K, O, design),
-        shown=_shown(known),
-        design=design,
+        components=component_map(K, O, known.estimand.design),
+        shown=shown_by(known),
+        design=known.estimand.design,
         items=known.items,
     )
 

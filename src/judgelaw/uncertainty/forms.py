@@ -15,7 +15,7 @@ So the call-sampling covariance of the four H gives that of everything else by l
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -25,15 +25,16 @@ from numpy.typing import ArrayLike, NDArray
 from judgelaw.arrays import PAIR
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import (
+    CENSUS,
     COMPONENTS,
     Array,
     Decomposition,
     Design,
-    Weights,
+    Estimand,
     check_depth,
     check_design,
     counts_of,
-    decompose,
+    decompose_as,
     similarity_of,
     weights_of,
 )
@@ -54,9 +55,7 @@ class KnownCounts:
         n: counts (items, prompts, orders, verdicts).
         w, q: weights of prompts and of orders.
         M: similarity of verdicts, None for equality.
-        design: "census" or "sampled".
-        given_w, given_q: the same weights where they were given, None where they are equal.
-        dissimilarity: as given.
+        estimand: what is estimated, with weights as arrays where they were given.
         items: labels of the items, or None.
         ranked: verdict codes (items, prompts, orders, repeats), or None.
     """
@@ -65,10 +64,7 @@ class KnownCounts:
     w: Array
     q: Array
     M: Array | None
-    design: Design
-    given_w: Array | None
-    given_q: Array | None
-    dissimilarity: ArrayLike | str | None
+    estimand: Estimand
     items: tuple[str, ...] | None
     ranked: Array | None
 
@@ -80,25 +76,13 @@ class KnownCounts:
 
     def decompose(self, counts: Array | None = None) -> Decomposition:
         """Decompose these counts, or others of the same design (..., items, prompts, ...)."""
-        return decompose(
-            self.n if counts is None else counts,
-            design=self.design,
-            order_weights=self.given_q,
-            prompt_weights=self.given_w,
-            dissimilarity=self.dissimilarity,
-        )
+        return decompose_as(self.n if counts is None else counts, self.estimand)
 
 
 def declare(
-    x: VerdictTensor | ArrayLike,
-    *,
-    design: Design = "census",
-    order_weights: Weights = None,
-    prompt_weights: Weights = None,
-    dissimilarity: ArrayLike | str | None = None,
-    minimum: Literal[2, 4] = PAIR,
+    x: VerdictTensor | ArrayLike, estimand: Estimand = CENSUS, *, minimum: Literal[2, 4] = PAIR
 ) -> KnownCounts:
-    """Check the arguments that `decompose` takes too; every cell holds `minimum` calls or more.
+    """Check calls against what is to be estimated; every cell holds `minimum` calls or more.
 
     Two calls identify the components, four their call variance.
     """
@@ -110,21 +94,22 @@ def declare(
             "(items, prompts, orders, verdicts)"
         )
     K, O, C = n.shape[1:]
-    check_design(design, prompt_weights, K)
+    check_design(estimand.design, estimand.prompt_weights, K)
     names = None if tensor is None else (tensor.items, tensor.prompts, tensor.orders)
     check_depth(n, n.sum(axis=-1), minimum=PAIR, names=names)
-    w = weights_of("prompt", prompt_weights, K, names and names[1])
-    q = weights_of("order", order_weights, O, names and names[2])
+    w = weights_of("prompt", estimand.prompt_weights, K, names and names[1])
+    q = weights_of("order", estimand.order_weights, O, names and names[2])
     known = KnownCounts(
         n=n,
         w=w,
         q=q,
+        M=similarity_of(estimand.dissimilarity, C),
         # Equal weights stay unsaid, which lets `decompose` take its exact integer path.
-        given_w=None if prompt_weights is None else w,
-        given_q=None if order_weights is None else q,
-        dissimilarity=dissimilarity,
-        M=similarity_of(dissimilarity, C),
-        design=design,
+        estimand=replace(
+            estimand,
+            prompt_weights=None if estimand.prompt_weights is None else w,
+            order_weights=None if estimand.order_weights is None else q,
+        ),
         items=names and names[0],
         ranked=None if tensor is None else tensor.ranked,
     )

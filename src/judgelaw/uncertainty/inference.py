@@ -5,17 +5,19 @@ random. "new" is other items like them. Where prompts were drawn from a generato
 the drawing of prompts.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.arrays import PAIR
+from judgelaw.estimate import COMPONENTS, Decomposition, Design, Estimand, Weights
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.call_intervals import CallErrors, call_errors
+from judgelaw.uncertainty.call_intervals import CallErrors, errors_of
 from judgelaw.uncertainty.contrasts import share_lower, share_upper
-from judgelaw.uncertainty.forms import declare
+from judgelaw.uncertainty.forms import KnownCounts, declare
 from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import DRAWS
 from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
@@ -148,10 +150,9 @@ def infer(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    calls = call_errors(
-        x, design=design, order_weights=order_weights, prompt_weights=prompt_weights
-    )
-    known = declare(x, design=design, order_weights=order_weights, prompt_weights=prompt_weights)
+    estimand = Estimand(design=design, order_weights=order_weights, prompt_weights=prompt_weights)
+    known = declare(x, estimand)
+    calls = errors_of(known, known.decompose())
     K, O, C = known.n.shape[1:]
     items = new_item_bounds(
         [calls.estimates], verdicts=C, facets=(K, O), draws=draws, seed=seed, strict=strict
@@ -159,20 +160,98 @@ def infer(
     return Inference(
         calls=calls,
         items=items,
-        drawn=drawing(known.n, calls, known.given_q, draws=draws, seed=seed),
+        drawn=drawing(known, calls, draws=draws, seed=seed),
     )
 
 
 def drawing(
-    counts: VerdictTensor | ArrayLike,
-    calls: CallErrors,
-    order_weights: Weights,
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
+    known: KnownCounts, calls: CallErrors, *, draws: int = DRAWS, seed: int = 0
 ) -> DrawnPrompts | None:
     """Return what the drawing of prompts adds, None for a census or too few prompts."""
     K, _ = calls.shown.facets
     if calls.design != "sampled" or K < MIN_PROMPTS:
         return None
-    return drawn_prompts(counts, order_weights=order_weights, draws=draws, seed=seed)
+    return drawn_prompts(known, draws=draws, seed=seed)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DepthEstimates:
+    """What the calls of one judge say at one depth; the calls themselves are not kept.
+
+    Attributes:
+        depth: the number of ranks kept, the largest number of calls in a cell.
+        items: the items that have two calls in every cell.
+        strata: their strata, None where items have none.
+        facets: the numbers of prompts and orders.
+        repeats: the smallest and the largest number of calls in a cell.
+        found: estimates of every item.
+        verdicts: size of the alphabet.
+        errors: errors of the same items asked again.
+        drawn: what the drawing of prompts adds, None for a census.
+    """
+
+    depth: int
+    items: tuple[str, ...]
+    strata: tuple[str, ...] | None
+    facets: tuple[int, int]
+    repeats: tuple[int, int]
+    verdicts: int
+    found: Decomposition
+    errors: CallErrors
+    drawn: DrawnPrompts | None
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every cell holds the same number of calls."""
+        low, high = self.repeats
+        return low == high
+
+
+def at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
+    """Estimate all components of every item, with their call errors.
+
+    Raises:
+        NotIdentifiedError: a cell holds one call.
+    """
+    known = declare(tensor, estimand)
+    found = known.decompose()
+    errors = errors_of(known, found)
+    return DepthEstimates(
+        depth=tensor.depth[1],
+        items=tensor.items,
+        strata=tensor.strata,
+        facets=(len(tensor.prompts), len(tensor.orders)),
+        repeats=tensor.depth,
+        verdicts=len(tensor.verdicts),
+        found=found,
+        errors=errors,
+        drawn=drawing(known, errors),
+    )
+
+
+def nested(tensor: VerdictTensor, estimand: Estimand) -> Iterator[DepthEstimates]:
+    """Yield the estimates at the prefixes 2, 4, 8, ... below the full depth."""
+    for depth, prefix in prefixes(tensor):
+        yield replace(at_depth(prefix, estimand), depth=depth)
+
+
+def prefixes(tensor: VerdictTensor) -> Iterator[tuple[int, VerdictTensor]]:
+    """Yield the prefixes 2, 4, 8, ... below the full depth.
+
+    Where ranks are missing, a prefix keeps the items that have two calls in every cell of it, and
+    its notes say how many went.
+    """
+    if tensor.ranked is None:
+        return
+    depth = PAIR
+    while depth < tensor.depth[1]:
+        prefix = tensor.prefix(depth)
+        if np.all(prefix.repeats >= PAIR, axis=(1, 2)).any():
+            yield depth, prefix.complete("drop")
+        depth *= 2
+
+
+def depths_of(tensor: VerdictTensor) -> Iterator[tuple[int, VerdictTensor]]:
+    """Yield the nested prefixes, and all calls under the largest number of calls in a cell."""
+    yield from prefixes(tensor)
+    yield tensor.depth[1], tensor

@@ -75,6 +75,13 @@ class Spread:
     df: float
 
 
+def wider(B: Spread, S: Spread) -> Spread:
+    """Return the larger variance with the smaller degrees of freedom; S where B is none."""
+    if B.variance <= 0:
+        return S
+    return Spread(variance=max(B.variance, S.variance), df=min(B.df, S.df))
+
+
 def t_interval(
     *,
     estimate: float,

@@ -33,7 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import ABSENT, PAIR
 from judgelaw.errors import InputError
-from judgelaw.estimate import Array, Weights
+from judgelaw.estimate import Array, Estimand, Weights
+from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_variance import call_covariance
@@ -185,8 +186,6 @@ def _expanded(n: Array) -> Codes:
 
 Within = Literal["rank", "block"]
 Statistic = Callable[[Counts], NDArray[np.float64]]
-Progress = Callable[[int, int], None]
-"""Called with the draws done and the draws asked for."""
 
 PERMUTATIONS = 999
 _CHUNK = 1 << 16
@@ -235,7 +234,7 @@ def permutation_test(
     order_weights: Weights = None,
     prompt_weights: Weights = None,
     dissimilarity: ArrayLike | str | None = None,
-    progress: Progress | None = None,
+    progress: Advance = unheard,
 ) -> PermutationTest:
     """Test that all levels of a facet share one law in every block.
 
@@ -249,11 +248,12 @@ def permutation_test(
         order_weights: as in `decompose`.
         prompt_weights: as in `decompose`.
         dissimilarity: as in `decompose`.
-        progress: called with (done, draws) after every chunk of draws.
+        progress: told after every chunk how many draws were just done.
     """
     _check_request(facet, within, draws)
     r, unit = _in_unit(dissimilarity)
-    known = declare(x, order_weights=order_weights, prompt_weights=prompt_weights, dissimilarity=r)
+    estimand = Estimand(order_weights=order_weights, prompt_weights=prompt_weights, dissimilarity=r)
+    known = declare(x, estimand)
     scheme = _scheme(known, within)
     statistic = _statistic(known, facet, studentised=studentised)
     observed = float(statistic(known.n[None])[0])
@@ -298,23 +298,21 @@ class _Reach:
     reached: Callable[[Counts], int]
     shuffler: Shuffler
     draws: int
-    progress: Progress | None
+    progress: Advance
 
     def count(self, rng: np.random.Generator) -> int:
         """Return how many shuffles have a statistic as large as the observed one."""
         found = 0
-        for size, done in _chunks(self.draws, self.shuffler.calls):
+        for size in _chunks(self.draws, self.shuffler.calls):
             found += self.reached(self.shuffler.draw(rng, size))
-            if self.progress is not None:
-                self.progress(done, self.draws)
+            self.progress(size)
         return found
 
 
-def _chunks(draws: int, calls: int) -> Iterator[tuple[int, int]]:
+def _chunks(draws: int, calls: int) -> Iterator[int]:
     size = max(1, _CHUNK // calls)
     for first in range(0, draws, size):
-        done = min(first + size, draws)
-        yield done - first, done
+        yield min(size, draws - first)
 
 
 def _statistic(known: KnownCounts, facet: Facet, *, studentised: bool) -> Statistic:
@@ -347,7 +345,8 @@ def _reached(
 ) -> Callable[[Counts], int]:
     """Return the function that counts the draws whose statistic reaches the observed one."""
     R = known.n.sum(axis=-1)
-    uniform = known.given_w is None and known.given_q is None and known.M is None
+    asked = known.estimand
+    uniform = asked.prompt_weights is None and asked.order_weights is None and known.M is None
     if uniform and not studentised and (R.flat[0] == R).all():
         least = _varying(known.n[None], facet)[0]
         return lambda counts: int((_varying(counts, facet) >= least).sum())

@@ -22,7 +22,7 @@ where b_I and b_P are the most that an unseen item or prompt may add. .5 is a wo
 wording flips half of the items at most.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, nan, sqrt
 from typing import Literal
@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 
 from judgelaw.arrays import Floats
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate import COMPONENTS, Array, Weights, of_counts
+from judgelaw.estimate import COMPONENTS, Array, Estimand, Weights, decompose_as, of_counts
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.forms import KnownCounts, declare
@@ -138,7 +138,7 @@ def prompt_projection(
     Raises:
         NotIdentifiedError: fewer than three prompts were drawn.
     """
-    h = prompt_kernel(_declared(x, order_weights, dissimilarity))
+    h = prompt_kernel(_drawn(x, order_weights, dissimilarity))
     return _projected(h.mean(axis=0)[None])[0]
 
 
@@ -149,7 +149,7 @@ def item_projections(
     dissimilarity: ArrayLike | str | None = None,
 ) -> tuple[Projection, ...]:
     """Return the prompt component of every item with its own projection variance."""
-    return _projected(prompt_kernel(_declared(x, order_weights, dissimilarity)))
+    return _projected(prompt_kernel(_drawn(x, order_weights, dissimilarity)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -237,29 +237,14 @@ class DrawnPrompts:
         return out
 
 
-def drawn_prompts(
-    x: VerdictTensor | ArrayLike,
-    *,
-    order_weights: Weights = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> DrawnPrompts:
-    """Return what the drawing of prompts adds to the error of every component.
-
-    Raises:
-        NotIdentifiedError: fewer than three prompts were drawn.
-    """
-    known = _declared(x, order_weights, None)
+def drawn_prompts(known: KnownCounts, *, draws: int = DRAWS, seed: int = 0) -> DrawnPrompts:
+    """Return what the drawing of three prompts or more adds to the error of every component."""
     K = known.n.shape[1]
-    found = declare(known.n, design="sampled", order_weights=known.given_q).decompose()
+    sampled = replace(known.estimand, design="sampled", prompt_weights=None)
+    found = decompose_as(known.n, sampled)
     values = np.stack([found[name] for name in COMPONENTS])
     variance = values.var(axis=1, ddof=1) if values.shape[1] > 1 else np.full(len(values), np.nan)
-    without = [
-        declare(np.delete(known.n, k, axis=1), design="sampled", order_weights=known.given_q)
-        .decompose()
-        .macro()
-        for k in range(K)
-    ]
+    without = [decompose_as(np.delete(known.n, k, axis=1), sampled).macro() for k in range(K)]
     return DrawnPrompts(
         kernel=prompt_kernel(known),
         estimates=values.mean(axis=1),
@@ -326,10 +311,10 @@ def _projected(h: Floats) -> tuple[Projection, ...]:
     )
 
 
-def _declared(
+def _drawn(
     x: VerdictTensor | ArrayLike, order_weights: Weights, dissimilarity: ArrayLike | str | None
 ) -> KnownCounts:
-    known = declare(x, order_weights=order_weights, dissimilarity=dissimilarity)
+    known = declare(x, Estimand(order_weights=order_weights, dissimilarity=dissimilarity))
     K = known.n.shape[1]
     if K < MIN_PROMPTS:
         raise NotIdentifiedError(

@@ -8,13 +8,22 @@ from typing import Any, Protocol, Self
 
 from judgelaw.errors import InputError
 from judgelaw.wire.judge_spec import JudgeSpec
-from judgelaw.wire.reply import Answer, Failure, FailureKind, Reply
+from judgelaw.wire.reply import (
+    Answer,
+    Failure,
+    FailureKind,
+    Reply,
+    read_json,
+    read_status,
+    said_in,
+    without,
+)
 from judgelaw.words import words
 
 Shape = tuple[str, str, dict[str, Any]]
 """Text before the content, text after it, and the fields that follow."""
 
-Fault = tuple[tuple[str, ...], str]
+Fault = tuple[tuple[str | int, ...], str]
 """A field of a judge, and what is wrong with it."""
 
 
@@ -52,6 +61,58 @@ class WireFormat:
     seedless: str | None = None
     faults: Callable[[JudgeSpec], Iterable[Fault]] = lambda _: ()
     batches: "Callable[[Link], BatchClient] | None" = None
+
+    def read(
+        self, reply: Reply, *, content_filter: Sequence[str] = (), now: float
+    ) -> Answer | Failure:
+        """Read a reply: first what every format has in common, its status and its error object.
+
+        Args:
+            reply: what came back.
+            content_filter: codes or words of a 400 that the judge counts as a filtered completion.
+            now: Unix time, against which a Retry-After date is read.
+        """
+        if (early := read_status(reply, content_filter=content_filter, now=now)) is not None:
+            return early
+        body = read_json(reply)
+        if isinstance(body, Failure):
+            return body
+        if body.get("error"):
+            error = body["error"] if isinstance(body["error"], dict) else {"message": body["error"]}
+            return without(reply, FailureKind.ERROR_OBJECT, f"an error object: {said_in(error)}")
+        return self.decode(reply, body)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """Who answers, as a study names it. A file of `wire/providers/` offers some as `PROVIDERS`.
+
+    Attributes:
+        name: what a study writes after `provider:`.
+        place: where lists show it, the smallest first.
+        wire: the format that it brings; None where it speaks those of others.
+        speaks: formats of others that a judge may choose with `wire:`, the first one by default.
+        opens: the class that asks, `module:class`; it is given a JudgeSpec and a JudgeContext.
+        local: whether it runs here: it has no address, and costs nothing.
+        slots: whether `n_parallel` says how many calls it takes at once.
+        fields: fields of a judge that are this provider's alone.
+        faults: what is wrong with a judge of it, given the task of the study.
+    """
+
+    name: str
+    place: int = 100
+    wire: WireFormat | None = None
+    speaks: tuple[str, ...] = ()
+    opens: str = "judgelaw.judges.http:HttpJudge"
+    local: bool = False
+    slots: bool = False
+    fields: tuple[str, ...] = ()
+    faults: Callable[[JudgeSpec, str], Iterable[Fault]] = lambda *_: ()
+
+    @property
+    def format(self) -> str:
+        """The format of a judge that chooses none."""
+        return self.speaks[0] if self.wire is None else self.wire.name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

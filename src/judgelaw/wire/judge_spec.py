@@ -6,7 +6,16 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetPydanticSchema,
+    Tag,
+    model_validator,
+)
+from pydantic_core import CoreSchema, core_schema
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 """Up to what every reader of JSON holds exactly."""
@@ -94,10 +103,15 @@ ParserSpec = Annotated[
 """A name (`first-line`, or an entry point of the group `judgelaw.parsers`) or one of the models."""
 
 
-PROVIDERS = ("openai-chat", "openai-completions", "anthropic", "embedded", "simulated")
-"""Built-in providers; an entry point of the group `judgelaw.judges` adds its own name."""
+def _known_wires(*_: object) -> CoreSchema:
+    from judgelaw.wire.wires import WIRES  # noqa: PLC0415 - the formats use this file
 
-Wire = Literal["openai-chat", "openai-completions", "anthropic", "simulated"]
+    return core_schema.literal_schema(list(WIRES))
+
+
+Wire = Annotated[str, GetPydanticSchema(_known_wires)]
+"""The name of a wire format that a file of `wire/providers/` brings."""
+
 SeedPolicy = Literal["sent", "logical", "none"]
 
 LITERAL = "literal:"
@@ -220,6 +234,9 @@ class JudgeSpec(Model):
         family, contract: the judge that a `grid` expanded, and this one's levels.
     """
 
+    # Providers are read with this class: its checks are built when a judge is first declared.
+    model_config = ConfigDict(defer_build=True)
+
     name: Name
     provider: str
     wire: Wire | None = None
@@ -263,7 +280,7 @@ class JudgeSpec(Model):
             return data
         # Data that passes through here counts as Python's, where a list is no tuple.
         filled = {key: value if key == "extra" else _tuples(value) for key, value in data.items()}
-        if "seed" not in filled and _speaks_anthropic(filled):
+        if "seed" not in filled and _seedless(filled):
             filled["seed"] = "logical"
         if isinstance(filled.get("base_url"), str):
             filled["base_url"] = filled["base_url"].rstrip("/")
@@ -276,13 +293,13 @@ class JudgeSpec(Model):
         return hash(self.fingerprint)
 
     @property
-    def body(self) -> Wire | None:
+    def body(self) -> str | None:
         """The body format that is sent, or None where an entry point did not name one."""
-        if self.wire is not None:
+        from judgelaw.wire.wires import PROVIDERS  # noqa: PLC0415 - the providers use this file
+
+        if self.wire is not None or self.provider not in PROVIDERS:
             return self.wire
-        if self.provider == "embedded":
-            return "openai-chat"
-        return self.provider if self.provider in PROVIDERS else None  # type: ignore[return-value] # PROVIDERS are wires
+        return PROVIDERS[self.provider].format
 
     @property
     def api_key_variable(self) -> str | None:
@@ -317,8 +334,12 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value
 
 
-def _speaks_anthropic(data: dict[str, Any]) -> bool:
-    return "anthropic" in (data.get("provider"), data.get("wire"))
+def _seedless(data: dict[str, Any]) -> bool:
+    """Whether the format that a judge names, or its provider's own, takes no seed."""
+    from judgelaw.wire.wires import WIRES  # noqa: PLC0415 - the formats use this file
+
+    named = (data.get("provider"), data.get("wire"))
+    return any(isinstance(name, str) and name in WIRES and WIRES[name].seedless for name in named)
 
 
 PARSERS_GROUP = "judgelaw.parsers"

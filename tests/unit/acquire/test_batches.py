@@ -313,8 +313,8 @@ class TestKillBetweenSubmitAndItsCommit:
             from pathlib import Path
             from judgelaw.acquire import acquire
             from judgelaw.study import open_run
-            from judgelaw.wire.anthropic import AnthropicBatches
-            from judgelaw.wire.openai import OpenAIBatches
+            from judgelaw.wire.providers.anthropic import AnthropicBatches
+            from judgelaw.wire.providers.openai import OpenAIBatches
 
             for client in (AnthropicBatches, OpenAIBatches):
                 def create(self, *args, make=client.create, **kw):

@@ -6,8 +6,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from judgelaw.diagnose import diagnose, match, rank_stability, top_judge_finding
-from judgelaw.diagnose import ordering_finding as ordering_among
+from judgelaw.diagnose import (
+    diagnose,
+    match,
+    ordering_finding as ordering_among,
+    rank_stability,
+    top_judge_finding,
+)
 from judgelaw.diagnose.family import settle
 from judgelaw.diagnose.ranking import ordering_test, sign_flip_ps
 from judgelaw.errors import InputError

@@ -10,9 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from judgelaw.errors import InputError, MissingExtraError, RunError
-from judgelaw.judges import embedded
-from judgelaw.judges import embedded as embedded_model
-from judgelaw.judges import embedded as embedded_server
+from judgelaw.judges import embedded, embedded as embedded_model, embedded as embedded_server
 from judgelaw.wire import Failure, FailureKind, JudgeSpec, Reply
 from support import exact_law
 

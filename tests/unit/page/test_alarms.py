@@ -6,11 +6,12 @@ from unittest.mock import patch
 
 import numpy as np
 
+from judgelaw.diagnose import Finding
 from judgelaw.page import build
-from judgelaw.page.document import Document, FindingView, Lede, Source
+from judgelaw.page.document import Document, FindingView, Lede, Part
 from judgelaw.page.trust import alarms
 from judgelaw.page.whole_page import render
-from support.reports import analysed, tensor
+from support.reports import analysed, bare, tensor
 
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
@@ -33,7 +34,7 @@ def test_half_of_the_outputs_invalid_is_told_between_the_answer_and_the_contents
         html = build(analysis, title="t", tensors=tensors)
     start, end = html.index('class="alarms"'), html.index("<nav")
     assert html.index('class="ledes"') < start < end
-    shown = alarms(Source.of(analysis.to_json()))
+    shown = alarms(Part(analysis))
     assert [view.headline for view in shown] == [f.headline for f in found.values()]
     assert 'href="#diagnostics"' in html[start:end]
     banner = unescape(html[start:end])
@@ -63,9 +64,11 @@ def problem(n: int) -> FindingView:
 
 def test_without_a_problem_there_is_no_banner():
     assert "alarms" not in page()
-    quiet = [{"name": "x", "verdict": v} for v in ("ok", "notice", "unknown")]
-    assert alarms(Source.of({"diagnostics": quiet})) == ()
-    assert alarms(Source.of({})) == ()
+    quiet = [
+        Finding(name="x", verdict=v, headline="h", advice="a") for v in ("ok", "notice", "unknown")
+    ]
+    assert alarms(bare(quiet)) == ()
+    assert alarms(bare()) == ()
 
 
 def test_hostile_words_stay_text_in_the_banner():
@@ -77,11 +80,11 @@ def test_hostile_words_stay_text_in_the_banner():
 
 def test_each_kind_of_problem_speaks_once_and_counts_its_other_streams():
     def found(name, subject):
-        words = {"headline": f"{name} of {subject}", "advice": "do"}
-        return {"name": name, "verdict": "problem", "subject": subject, **words}
+        said = f"{name} of {subject}"
+        return Finding(name=name, verdict="problem", subject=subject, headline=said, advice="do")
 
     drifts = [found("rank_gap", f"j / {n}") for n in range(5)]
-    views = alarms(Source.of({"diagnostics": [*drifts, found("invalid_outputs", "j / 0")]}))
+    views = alarms(bare([*drifts, found("invalid_outputs", "j / 0")]))
     assert [(v.subject, v.headline) for v in views] == [
         ("j / 0 (and 4 more)", "rank_gap of j / 0"),
         ("j / 0", "invalid_outputs of j / 0"),

@@ -4,13 +4,15 @@ from unittest.mock import patch
 
 import pytest
 
-from judgelaw.page.document import Findings, Folded, Prose, Source, TableView, plain
+from judgelaw.diagnose import Finding
+from judgelaw.page.document import Findings, Folded, Prose, TableView, plain
 from judgelaw.page.trust import drift, streams
+from support.reports import bare, table
 
 ADJACENT = "The time between adjacent repeats depends on how long the answers are."
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
-COLUMNS = ["gap_from", "gap_to", "pairs", "agreement", "agreement_low", "agreement_high"]
-ROWS = [[0.5, 1.5, 9, 0.4, 0.3, 0.5], [1.5, 2.5, 9, 0.5, 0.4, 0.6]]
+COLUMNS = ("gap_from", "gap_to", "pairs", "agreement", "agreement_low", "agreement_high")
+ROWS = ((0.5, 1.5, 9, 0.4, 0.3, 0.5), (1.5, 2.5, 9, 0.5, 0.4, 0.6))
 
 
 @pytest.fixture(autouse=True)
@@ -20,25 +22,25 @@ def undrawn():
 
 
 def check(name, verdict, subject, advice="Nothing to do.", headline="It changes by +0.1410."):
-    return {
-        "name": name,
-        "verdict": verdict,
-        "subject": subject,
-        "headline": headline,
-        "advice": advice,
-        "figures": {"slope": 0.141},
-        "columns": COLUMNS,
-        "rows": ROWS,
-    }
+    return Finding(
+        name=name,
+        verdict=verdict,
+        subject=subject,
+        headline=headline,
+        advice=advice,
+        figures={"slope": 0.141},
+        columns=COLUMNS,
+        rows=ROWS,
+    )
 
 
 def slopes():
-    columns = ["layer", "judge", "log_seconds_slope"]
-    return {"time_drift": {"title": "Slopes", "columns": columns, "rows": [["a", "j", 0.141]]}}
+    columns = ("layer", "judge", "log_seconds_slope")
+    return {"time_drift": table("time_drift", columns, [("a", "j", 0.141)])}
 
 
 def source(*checks):
-    return Source.of({"diagnostics": list(checks), "tables": slopes()})
+    return bare(checks, slopes())
 
 
 def words(section):
@@ -54,7 +56,7 @@ def test_what_cannot_be_tested_is_said_first_and_its_slope_is_neither_told_nor_d
     assert words(section) == [
         f"Drift by elapsed time is not testable with these calls (j / a, j / b). {ADJACENT}"
     ]
-    assert streams(found, "elapsed_time") == []
+    assert streams(found.value, "elapsed_time") == []
     folded = [b for b in section.blocks if isinstance(b, Folded)]
     assert [b.kind for b in section.blocks] == ["prose", "folded"]
     assert "test nothing" in folded[0].summary
@@ -73,7 +75,7 @@ def test_each_verdict_stands_with_its_reason_before_the_drawing():
         ("ok", "j / a", "Band [0.0021, 0.0677].", "Nothing to do."),
         ("problem", "j / b", "It changes by +0.1410.", "Look for caching."),
     ]
-    assert [stream.name for stream in streams(found, "rank_gap")] == ["j / a", "j / b"]
+    assert [stream.name for stream in streams(found.value, "rank_gap")] == ["j / a", "j / b"]
     figures = [b.name for b in section.blocks if b.kind == "figure"]
     assert figures == ["drift-rank_gap"]
 
@@ -85,4 +87,4 @@ def test_why_a_band_without_zero_may_find_nothing_is_explained():
 
 
 def test_without_checks_and_slopes_there_is_no_section():
-    assert drift(Source.of({"diagnostics": [], "tables": {}})) is None
+    assert drift(bare()) is None

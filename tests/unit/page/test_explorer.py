@@ -7,8 +7,7 @@ import string
 import pytest
 
 from judgelaw.page import explorer
-from judgelaw.page.document import Source
-from support.reports import analysed, completions, tensor
+from support.reports import analysed, completions, judge_part, tensor
 
 
 def unpack(text: str):
@@ -17,7 +16,7 @@ def unpack(text: str):
 
 def explored(calls, replies=None):
     analysis = analysed({(None, "j"): calls})
-    judges = {"j": Source.of(analysis.to_json()).at("judges", "j")}
+    judges = {"j": judge_part(analysis)}
     return explorer.explorer(judges, {"j": calls}, replies), analysis
 
 

@@ -2,22 +2,19 @@
 
 import pytest
 
-from judgelaw.page.document import Source, plain
+from judgelaw.page.document import plain
 from judgelaw.page.verdicts import invalid_section
+from support.reports import bare, table
 
 
 def source(rates, lost):
-    sensitivity = {
-        "title": "Treatments",
-        "columns": ["layer", "invalid_rate", "as_outcome"],
-        "rows": [["audit", rate, 0.01] for rate in rates],
-    }
-    complete = {
-        "title": "Complete cases",
-        "columns": ["layer", "items", "lost"],
-        "rows": [["audit", 16, n] for n in lost],
-    }
-    return Source.of({"tables": {"invalid_sensitivity": sensitivity, "complete_case": complete}})
+    sensitivity = table(
+        "invalid_sensitivity",
+        ("layer", "invalid_rate", "as_outcome"),
+        [("audit", rate, 0.01) for rate in rates],
+    )
+    complete = table("complete_case", ("layer", "items", "lost"), [("audit", 16, n) for n in lost])
+    return bare(tables={found.name: found for found in (sensitivity, complete)})
 
 
 def test_one_line_where_nothing_is_invalid():
@@ -36,4 +33,4 @@ def test_tables_where_something_is_invalid_or_not_known(rates, lost):
 
 
 def test_nothing_without_tables():
-    assert invalid_section(Source.of({"tables": {}})) is None
+    assert invalid_section(bare()) is None

@@ -1,12 +1,11 @@
-from judgelaw.page.document import Source, plain
+from judgelaw.page.document import plain
 from judgelaw.page.laws import laws
-from support.reports import analysed, tensor
+from support.reports import analysed, judge_part, tensor
 
 
 def test_the_words_say_of_each_figure_what_a_point_of_it_is():
     calls = tensor(items=6)
-    judge = Source.of(analysed({(None, "j"): calls}).to_json()).at("judges", "j")
-    section = laws(judge, calls)
+    section = laws(judge_part(analysed({(None, "j"): calls})), calls)
     said = plain(section.blocks[0].paragraphs[0])
     every, few = (b for b in section.blocks if b.kind == "figure")
     assert "In the first figure a point is one item" in said

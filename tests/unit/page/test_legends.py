@@ -1,12 +1,13 @@
 """A figure that looks impossible is explained where it stands, and only there."""
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
 
 from judgelaw.page import compose
 from judgelaw.page.answer import About, answer
-from judgelaw.page.document import Prose, Source, plain
+from judgelaw.page.document import Part, Prose, plain
 from support.reports import analysed, tensor
 
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
@@ -29,13 +30,13 @@ def items_section(calls):
 
 @pytest.mark.parametrize(("reliability", "explained"), [(-1.03, True), (0.2, False)])
 def test_a_negative_reliability_is_explained(reliability, explained):
-    document = analysed({(None, "j"): tensor()}).to_json()
-    for part in document["judges"]["j"]["split"].values():
-        part["reliability"] = 0.5
-    document["judges"]["j"]["split"]["total"]["reliability"] = reliability
-    source = Source.of(document)
-    about = About(settings=source.at("settings"), frozen=False, explain_negative=False)
-    said = words(answer(source.at("judges", "j"), about))
+    analysis = analysed({(None, "j"): tensor()})
+    judge = analysis.judges["j"]
+    split = {name: replace(found, reliability=0.5) for name, found in judge.split.items()}
+    split["total"] = replace(split["total"], reliability=reliability)
+    settings = Part(analysis).at(lambda a: a.settings)
+    about = About(settings=settings, frozen=False, explain_negative=False)
+    said = words(answer(Part(replace(judge, split=split)), about))
     assert ("no difference between items was seen" in said) is explained
 
 

@@ -1,48 +1,47 @@
 """What charts draw is what the analysis says: each value in its own place, with its own sign."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from judgelaw.analysis import analyze
 from judgelaw.page.component_figure import component_marks, shares, shares_of
-from judgelaw.page.document import Source
 from judgelaw.page.layers import discrepancies_of, reference_floor
 from judgelaw.page.prompts_and_orders import distances, item_leans
 from judgelaw.page.verdicts import outcome_rows
 from judgelaw.worlds import World
+from support.reports import bare, table
 from support.streams import drawn, of_codes
 
 TENSOR = drawn(world=World.from_effects(prompt=0.02, order=0.01), repeats=4, items=12)
 
 
 @pytest.fixture(scope="module")
-def document():
-    return analyze({(None, "a"): TENSOR}, draws=50, permutations=0).to_json()
+def judge():
+    return analyze({(None, "a"): TENSOR}, draws=50, permutations=0).judges["a"]
 
 
-def test_marks_hold_corrected_and_plugin_apart(document):
-    judge = document["judges"]["a"]
-    for mark in component_marks(Source.of(judge)):
-        shown = judge["components"][mark.component]
-        assert (mark.estimate, mark.plugin) == (shown["estimate"], shown["plugin"])
-        assert [mark.low, mark.high] == list(shown["interval"])
-        assert [mark.call_low, mark.call_high] == list(shown["call_interval"])
+def test_marks_hold_corrected_and_plugin_apart(judge):
+    for mark in component_marks(judge):
+        shown = judge.components[mark.component]
+        assert (mark.estimate, mark.plugin) == (shown.estimate, shown.plugin)
+        assert (mark.low, mark.high) == shown.interval
+        assert (mark.call_low, mark.call_high) == shown.call_interval
 
 
-def parts(**estimates):
-    """Return the JSON of a judge with these estimates, and a range for every share."""
-    return Source.of(
-        {
-            "components": {
-                name: {"estimate": x, "share_interval": [0.0349, 0.9621]}
-                for name, x in estimates.items()
-            }
-        }
-    )
+def parts(judge, share=(0.0349, 0.9621), **estimates):
+    """Return a judge with these estimates alone, and one range for every share."""
+    components = {
+        name: replace(found, estimate=estimates.get(name, math.nan), share_interval=share)
+        for name, found in judge.components.items()
+    }
+    return replace(judge, components=components)
 
 
-def test_no_share_below_zero_is_drawn_and_the_widths_add_up_to_one():
-    judge = parts(call=0.3, prompt=-0.02, order=0.1, interaction=0.0)
+def test_no_share_below_zero_is_drawn_and_the_widths_add_up_to_one(judge):
+    judge = parts(judge, call=0.3, prompt=-0.02, order=0.1, interaction=0.0)
     found = {s.component: s for s in shares_of({"j": judge})}
     widths = {name: s.width for name, s in found.items()}
     assert widths == pytest.approx({"call": 0.75, "prompt": 0, "order": 0.25, "interaction": 0})
@@ -51,25 +50,20 @@ def test_no_share_below_zero_is_drawn_and_the_widths_add_up_to_one():
     assert [bar["end"] for bar in bars] == pytest.approx([0.75, 1])
 
 
-def test_a_share_is_written_as_its_range_rounded_outwards():
-    (call, _) = shares_of({"": parts(call=0.3, order=0.1)})
+def test_a_share_is_written_as_its_range_rounded_outwards(judge):
+    (call, _) = shares_of({"": parts(judge, call=0.3, order=0.1)})
     assert call.text == "3–97%"
     assert call.label == "Repeat calls: 3–97% of the disagreement"
 
 
-def test_a_judge_whose_shares_cannot_be_told_has_no_bar():
-    judge = parts(call=0.3, prompt=0.1)
-    for component in judge.document["components"].values():
-        component["share_interval"] = [0.0, 1.0]
-    assert shares_of({"j": judge}) == []
-    assert shares_of({"j": parts(call=-0.1, prompt=-0.2)}) == []
+def test_a_judge_whose_shares_cannot_be_told_has_no_bar(judge):
+    assert shares_of({"j": parts(judge, share=(0.0, 1.0), call=0.3, prompt=0.1)}) == []
+    assert shares_of({"j": parts(judge, call=-0.1, prompt=-0.2)}) == []
 
 
-def test_distances_are_those_of_their_pair(document):
-    judge = document["judges"]["a"]
-    squared = np.array(judge["prompt_distances"]["squared"])
-    found = [d.value for d in distances(Source.of(judge))]
-    assert found == squared.ravel().tolist()
+def test_distances_are_those_of_their_pair(judge):
+    found = [d.value for d in distances(judge.prompt_distances)]
+    assert found == judge.prompt_distances.squared.ravel().tolist()
     assert len(set(found)) > 3
 
 
@@ -89,24 +83,15 @@ def test_outcome_shares_add_up_to_one_in_every_row():
 
 
 def test_reference_figures_come_from_their_columns():
-    tables = {
-        "matched_reference": {
-            "columns": ["judge", "R", "plug_in", "debiased"],
-            "rows": [["b", 2, 0.9, 0.8], ["a", 2, 0.03, 0.01]],
-        },
-        "reference_split_half": {
-            "columns": [
-                "judge",
-                "split",
-                "half_to_half_mae",
-                "half_to_half_mae_low",
-                "half_to_half_mae_high",
-            ],
-            "rows": [["a", "halves", 0.5, 0.4, 0.6], ["a", "interleaved", 0.02, 0.01, 0.03]],
-        },
-    }
-    source = Source.of({"tables": tables})
-    (found,) = discrepancies_of(source, "a")
+    matched = [("b", 2, 0.9, 0.8), ("a", 2, 0.03, 0.01)]
+    halves = [("a", "halves", 0.5, 0.4, 0.6), ("a", "interleaved", 0.02, 0.01, 0.03)]
+    mae = ("half_to_half_mae", "half_to_half_mae_low", "half_to_half_mae_high")
+    tables = (
+        table("matched_reference", ("judge", "R", "plug_in", "debiased"), matched),
+        table("reference_split_half", ("judge", "split", *mae), halves),
+    )
+    analysis = bare(tables={found.name: found for found in tables}).value
+    (found,) = discrepancies_of(analysis, "a")
     assert (found.repeats, found.plugin, found.corrected) == (2, 0.03, 0.01)
-    floor = reference_floor(source, "a")
+    floor = reference_floor(analysis, "a")
     assert (floor.value, floor.low, floor.high) == (0.02, 0.01, 0.03)

@@ -1,16 +1,19 @@
 """The map of prompts claims no more than the shuffling test, and says how prompts begin."""
 
+from dataclasses import replace
+from functools import cache
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from judgelaw.acquire import acquire
+from judgelaw.analysis import PromptDistances
 from judgelaw.page import OPENS_WITH, PROMPTS_PART, opening
-from judgelaw.page.document import Source, TableView, plain
+from judgelaw.page.document import Part, TableView, plain
 from judgelaw.page.explorer import openings
 from judgelaw.page.prompts_and_orders import distance_map, distances, order, prompts, told_apart
-from judgelaw.runs.folder import read_run
+from judgelaw.runs import RunFolder
 from judgelaw.tensor import VerdictTensor
 from servers.study import frozen_study, simulated_judge
 from support.reports import analysed, tensor
@@ -18,15 +21,22 @@ from support.reports import analysed, tensor
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
 
+@cache
+def analysed_judge():
+    return analysed({(None, "j"): tensor()}).judges["j"]
+
+
 def judge(p, names=("a", "b", "c")):
-    squared = [
-        [0.0 if i == j else 0.01 * (i + j) for j in range(len(names))] for i in range(len(names))
-    ]
-    return Source.of(
-        {
-            "prompt_distances": {"prompts": list(names), "squared": squared},
-            "permutation": {"prompt": {"p": p}},
-        }
+    n = len(names)
+    squared = np.array([[0.0 if i == j else 0.01 * (i + j) for j in range(n)] for i in range(n)])
+    found = analysed_judge()
+    test = None if p is None else replace(found.permutation["prompt"], p=p)
+    return Part(
+        replace(
+            found,
+            prompt_distances=PromptDistances(prompts=tuple(names), squared=squared),
+            permutation={**found.permutation, "prompt": test},
+        )
     )
 
 
@@ -36,7 +46,7 @@ def shown(*args):
 
 
 def strengths(source, **how):
-    spec = distance_map(distances(source), width=500, **how)
+    spec = distance_map(distances(source.value.prompt_distances), width=500, **how)
     layers = spec.get("layer") or spec["concat"][0]["layer"]
     return [row["strength"] for row in layers[0]["data"]["values"]]
 
@@ -46,23 +56,23 @@ def test_the_lean_of_every_prompt_is_shown_with_its_interval():
     laws = np.full((20, 3, 2, 4), [0.45, 0.45, 0.1, 0.0])
     laws[:, 1, 0], laws[:, 1, 1] = [0.75, 0.15, 0.1, 0.0], [0.15, 0.75, 0.1, 0.0]
     calls = VerdictTensor.from_laws(laws, repeats=4, seed=1, orders=("AB", "BA"))
-    (found,) = analysed({(None, "j"): calls}).to_json()["judges"].values()
+    found = analysed({(None, "j"): calls}).judges["j"]
     with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
-        section = order(Source.of(found), calls)
+        section = order(Part(found), calls)
     (table,) = [b for b in section.blocks if isinstance(b, TableView)]
     assert [plain(row[3]) for row in table.rows] == ["neither", "first", "neither"]
-    lean = found["prompt_leans"][1]
+    lean = found.prompt_leans[1]
     number = table.rows[1][1][0]
-    assert (number.value, number.path) == (lean["lean"], "prompt_leans[1].lean")
-    assert plain(table.rows[1][2]) == "[{:.3f}, {:.3f}]".format(*lean["interval"])
-    assert lean["interval"][0] < 0.6 < lean["interval"][1]
+    assert (number.value, number.path) == (lean.lean, "prompt_leans[1].lean")
+    assert plain(table.rows[1][2]) == "[{:.3f}, {:.3f}]".format(*lean.interval)
+    assert lean.interval[0] < 0.6 < lean.interval[1]
 
 
 def test_one_prompt_has_no_table_of_leans():
     calls = tensor(prompts=1)
-    (found,) = analysed({(None, "j"): calls}).to_json()["judges"].values()
+    found = analysed({(None, "j"): calls}).judges["j"]
     with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
-        section = order(Source.of(found), calls)
+        section = order(Part(found), calls)
     assert not [b for b in section.blocks if isinstance(b, TableView)]
 
 
@@ -78,7 +88,7 @@ def test_one_prompt_has_no_table_of_leans():
 def test_a_pair_is_named_only_where_the_test_tells_prompts_apart(p, words):
     section = shown(judge(p))
     assert plain(section.blocks[0].paragraphs[0]).startswith(words)
-    assert told_apart(judge(p)) is words.startswith("Furthest")
+    assert told_apart(judge(p).value) is words.startswith("Furthest")
 
 
 def test_what_may_be_noise_is_drawn_pale():
@@ -118,6 +128,6 @@ def test_openings_are_found_in_a_configuration_and_only_there():
 def test_a_run_knows_how_its_prompts_begin(tmp_path):
     frozen = frozen_study(tmp_path, [simulated_judge()])
     acquire(frozen).raise_if_open()
-    found = openings(read_run(frozen.path, None).configuration)
+    found = openings(RunFolder(frozen.path).configuration())
     assert found == {name: opening(t.text) for name, t in frozen.templates.items()}
     assert all(found.values())

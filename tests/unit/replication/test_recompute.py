@@ -7,8 +7,14 @@ import pytest
 
 from judgelaw.errors import InputError
 from judgelaw.estimate import decompose
-from judgelaw.replication import PublishedTable, Resampling, find_corpus, published, recompute
-from judgelaw.replication import paper_tables as module
+from judgelaw.replication import (
+    PublishedTable,
+    Resampling,
+    find_corpus,
+    paper_tables as module,
+    published,
+    recompute,
+)
 from judgelaw.replication.layer_tables import _rank_slopes
 from judgelaw.tensor import VerdictTensor
 from judgelaw.worlds import World

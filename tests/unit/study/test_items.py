@@ -2,8 +2,7 @@ import json
 
 import duckdb
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from judgelaw.errors import StudyError
 from judgelaw.study import Item

@@ -1,6 +1,5 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from judgelaw.errors import InputError, StudyError
 from judgelaw.study import load_study

@@ -1,5 +1,4 @@
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from judgelaw.study import Item, Template, payload
 from judgelaw.study.prompts import PAIR_FIELDS, paper_six, split

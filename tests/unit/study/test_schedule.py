@@ -2,8 +2,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from judgelaw.study import Block, Item, Layer
 from judgelaw.study.prompts import paper_six

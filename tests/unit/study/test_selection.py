@@ -1,8 +1,7 @@
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from judgelaw.errors import InputError
 from judgelaw.study import Item

@@ -4,7 +4,7 @@ import pytest
 
 from judgelaw.errors import InputError
 from judgelaw.wire import ChatTemplate, JudgeSpec, request
-from judgelaw.wire.chat_template import ChatRenderer
+from judgelaw.wire.wires import ChatRenderer
 
 GEMMA = (
     "{{ bos_token }}{% for m in messages %}<start_of_turn>{{ m.role }}\n"

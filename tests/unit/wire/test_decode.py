@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from judgelaw.wire import Answer, Completion, Consequence, Failure, FailureKind, Reply, decode
 from judgelaw.wire.reply import retry_after

@@ -1,12 +1,18 @@
 from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from judgelaw.errors import InputError
-from judgelaw.wire import Completion, JudgeSpec, display, parse, parser_name, restore
-from judgelaw.wire import parsers as parsers_module
+from judgelaw.wire import (
+    Completion,
+    JudgeSpec,
+    display,
+    parse,
+    parser_name,
+    parsers as parsers_module,
+    restore,
+)
 
 
 def judge(**fields) -> JudgeSpec:

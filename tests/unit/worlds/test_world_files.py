@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgelaw.cli.world_file import read_world
+from judgelaw.cli.simulate import read_world
 from judgelaw.errors import InputError
 from judgelaw.replication import simulate_custom
 

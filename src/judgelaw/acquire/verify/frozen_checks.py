@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from judgelaw.acquire.outputs import read_labels
 from judgelaw.errors import JudgelawError
+from judgelaw.steps import Advance
 from judgelaw.study import (
     STUDY,
     Block,
@@ -168,8 +169,6 @@ def _coincidences(block: _Block) -> int:
     return sum(label == f"h{slot}" for slot, label in block.labels.items())
 
 
-Tick = Callable[[int], None]
-
 _APART = ("evaluation", "reference")
 
 
@@ -199,7 +198,7 @@ class ManifestChecks:
     coverage: Problems = field(default_factory=Problems)
     streams: Problems = field(default_factory=Problems)
 
-    def run(self, tick: Tick) -> Iterator[Check]:
+    def run(self, advance: Advance) -> Iterator[Check]:
         """Look at every row."""
         planned = {(b.judge.name, b.layer.name): b for b in blocks(self.frozen.blueprint)}
         seen = _Seen()
@@ -211,7 +210,7 @@ class ManifestChecks:
                 self._identity(call, block, place)
                 self._bytes(call)
             seen.add(call, self)
-            tick(1)
+            advance(1)
         self._coverage(planned, seen)
         n = sum(seen.blocks.values())
         yield self.identity.check("identity", f"{n} calls are named by what they are")

@@ -24,7 +24,6 @@ from judgelaw.acquire.verify.frozen_checks import (
     Check,
     ManifestChecks,
     Problems,
-    Tick,
     check_controls,
     check_record,
 )
@@ -39,6 +38,7 @@ from judgelaw.ledger import (
     StoredCompletion,
     lost,
 )
+from judgelaw.steps import Advance, Progress, unseen
 from judgelaw.study import MANIFEST, SUMS, FrozenRun, PlannedCall, file_sha256, open_run, reading
 from judgelaw.wire import (
     SECONDS,
@@ -206,27 +206,27 @@ class CompletionChecks:
     restoration: Problems = field(default_factory=Problems)
     _readers: dict[str, Reader] = field(default_factory=dict)
 
-    def run(self, tick: Tick) -> Iterator[Check]:
+    def run(self, advance: Advance) -> Iterator[Check]:
         """Decode, parse and restore everything once more."""
         with ExitStack() as stack:
             self._readers = {
                 name: stack.enter_context(Reader(spec, seconds=_SECONDS))
                 for name, spec in self.frozen.judges.items()
             }
-            count = self._look(tick)
+            count = self._look(advance)
         waiting = f"; {self.unread} replies wait to be read, by the next run" if self.unread else ""
         read = f"{count - self.unread} verdicts are what the frozen parser reads{waiting}"
         yield self.bodies.check("bodies", f"{count} replies decode to what is stored")
         yield self.verdicts.check("verdicts", read)
         yield self.restoration.check("restoration", "every label maps to the candidate shown there")
 
-    def _look(self, tick: Tick) -> int:
+    def _look(self, advance: Advance) -> int:
         count = 0
         stored = _by_call(self.view.verdicts())
         call_id, verdicts = next(stored, ("", {}))
         for done in self.view.completions():
             count += 1
-            tick(1)
+            advance(1)
             mine: dict[str, Verdict] = {}
             if call_id == done.call.call_id:
                 mine = verdicts
@@ -355,25 +355,30 @@ class Verification:
         return all(check.ok for check in self.checks)
 
 
-def verify(run: Path, *, tick: Tick = lambda _: None) -> Verification:
+def verify(run: Path, *, progress: Progress = unseen) -> Verification:
     """Derive everything in a run folder again and compare; reads only, sends nothing.
 
     Args:
         run: the folder.
-        tick: told how many rows were looked at since the last time.
+        progress: opens what shows how many rows were looked at.
     """
-    return Verification(checks=tuple(_checks(run, tick)))
+    return Verification(checks=tuple(_checks(run, progress)))
 
 
-def _checks(run: Path, tick: Tick) -> Iterator[Check]:
+def _checks(run: Path, progress: Progress) -> Iterator[Check]:
     yield check_files(run)
     try:
         frozen = open_run(run)
     except JudgelawError as error:
         yield Check(name="frozen", ok=False, detail=str(error))
         return
+    with progress("verifying rows", 2 * frozen.count) as advance:  # each call, each completion
+        yield from _opened(run, frozen, advance)
+
+
+def _opened(run: Path, frozen: FrozenRun, advance: Advance) -> Iterator[Check]:
     yield from _each("record", lambda: [check_record(frozen)])
-    yield from _each("manifest", lambda: ManifestChecks(frozen).run(tick))
+    yield from _each("manifest", lambda: ManifestChecks(frozen).run(advance))
     yield from _each("controls", lambda: check_controls(frozen))
     yield from _each("marks", lambda: _missing(run))
     if not (run / LEDGER_NAME).exists():
@@ -383,7 +388,7 @@ def _checks(run: Path, tick: Tick) -> Iterator[Check]:
         yield from _each("database", lambda: [check_database(view)])
         yield from _each("join", lambda: [check_join(frozen, view)])
         yield from _each("attempts", lambda: [check_attempts(view)])
-        yield from _each("completions", lambda: CompletionChecks(frozen, view).run(tick))
+        yield from _each("completions", lambda: CompletionChecks(frozen, view).run(advance))
         yield from _each("tables", lambda: check_tables(frozen, view))
         yield from _each("complete", lambda: [_complete(frozen, view)])
 

@@ -1,18 +1,18 @@
 """Logs of other tools as calls tables, with what can be learnt from them and what cannot."""
 
-from judgelaw.tables.importers.assembly import Imported, JudgeSurvey, Survey, assemble
-from judgelaw.tables.importers.entries import Entry, ImportedCall, Rules
-from judgelaw.tables.importers.formats import FORMATS, import_log, read_calls
-
-__all__ = [
-    "FORMATS",
-    "Entry",
-    "Imported",
-    "ImportedCall",
-    "JudgeSurvey",
-    "Rules",
-    "Survey",
-    "assemble",
-    "import_log",
-    "read_calls",
-]
+from judgelaw.tables.importers.assembly import (
+    Imported as Imported,
+    JudgeSurvey as JudgeSurvey,
+    Survey as Survey,
+    assemble as assemble,
+)
+from judgelaw.tables.importers.entries import (
+    Entry as Entry,
+    ImportedCall as ImportedCall,
+    Rules as Rules,
+)
+from judgelaw.tables.importers.formats import (
+    FORMATS as FORMATS,
+    import_log as import_log,
+    read_calls as read_calls,
+)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from judgelaw.errors import DuplicateCallsError, TableError
 from judgelaw.tables.importers.copies import Copies, find_copies
-from judgelaw.tables.importers.entries import ORDERS, ImportedCall
+from judgelaw.tables.importers.entries import ORDERS, Advice, ImportedCall
 from judgelaw.wire import DISPLAYED, restore
 
 ENOUGH = 2
@@ -178,14 +178,6 @@ class Imported:
 
     columns: Mapping[str, list[str | int | None]]
     survey: Survey
-
-
-@dataclass(frozen=True, kw_only=True)
-class Advice:
-    """How people change the tool that wrote the log: to draw afresh, and to repeat."""
-
-    fresh: str
-    repeat: str
 
 
 def assemble(

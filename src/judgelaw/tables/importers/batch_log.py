@@ -6,12 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.importers.entries import PARTS, Entry, Tick, as_text, mapping, mappings
+from judgelaw.steps import Advance
+from judgelaw.tables.importers.entries import (
+    PARTS,
+    Advice,
+    Entry,
+    Format,
+    as_text,
+    mapping,
+    mappings,
+)
 from judgelaw.tables.importers.log_files import read_json_lines
 from judgelaw.wire import Answer, Completion, Failure, Reply, chat, completions, messages
-
-ADVICE = "send every repeat as a request of its own, with a custom_id of its own"
-REPEAT = "one request for each repeat, or n=4 with OpenAI"
 
 _MARK = r"(?:/|\||__)"
 CUSTOM_ID = (
@@ -29,12 +35,12 @@ Decoded = tuple[str | None, str | None, Completion | str]
 Decoder = Callable[[dict[str, Any]], list[Decoded]]
 
 
-def read_openai(path: Path, tick: Tick, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
+def read_openai(path: Path, tick: Advance, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
     """Give every completion of OpenAI batch output; `pattern` splits `custom_id` into parts."""
     return _read(path, tick, _openai, _compiled(pattern))
 
 
-def read_anthropic(path: Path, tick: Tick, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
+def read_anthropic(path: Path, tick: Advance, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
     """Give every completion of Anthropic batch results."""
     return _read(path, tick, _anthropic, _compiled(pattern))
 
@@ -51,7 +57,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
-def _read(path: Path, tick: Tick, decoder: Decoder, pattern: re.Pattern[str]) -> Iterator[Entry]:
+def _read(path: Path, tick: Advance, decoder: Decoder, pattern: re.Pattern[str]) -> Iterator[Entry]:
     for place, record in read_json_lines(path, tick):
         name = record.get("custom_id")
         found = None
@@ -137,3 +143,15 @@ def _words(error: Any) -> str:
     while isinstance(error, dict):
         error = error.get("error") or error.get("message") or error.get("type") or "an error"
     return str(error)
+
+
+_ADVICE = Advice(
+    fresh="send every repeat as a request of its own, with a custom_id of its own",
+    repeat="one request for each repeat, or n=4 with OpenAI",
+)
+OFFERED = (
+    Format(name="openai-batch", place=40, read=read_openai, advice=_ADVICE, by_custom_id=True),
+    Format(
+        name="anthropic-batch", place=50, read=read_anthropic, advice=_ADVICE, by_custom_id=True
+    ),
+)

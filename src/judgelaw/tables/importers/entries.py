@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -102,9 +102,6 @@ def _paths(value: Any, prefix: str = "") -> Iterable[str]:
 
 PARTS = ("judge", "layer", "item", "prompt", "order", "repeat", "stratum", "gold", "verdict")
 """The columns of a calls table that can be taken from a field of a log."""
-
-Tick = Callable[[int], None]
-"""Told how many bytes of the log were read since the last time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -336,3 +333,30 @@ def _check_pattern(pattern: str) -> None:
         re.compile(pattern)
     except re.error as error:
         raise InputError(f"parser regex:{pattern}: no regular expression ({error})") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """How people change the tool that wrote the log: to draw afresh, and to repeat."""
+
+    fresh: str
+    repeat: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """How the logs of one tool are read. A file of this folder offers some as `OFFERED`.
+
+    Attributes:
+        name: what `--from` takes.
+        place: where lists show it, the smallest first.
+        read: gives every entry of a file.
+        advice: how people make the tool repeat.
+        by_custom_id: whether `read` takes the pattern of a custom id as well.
+    """
+
+    name: str
+    place: int = 100
+    read: Callable[..., Iterator[Entry]]
+    advice: Advice
+    by_custom_id: bool = False

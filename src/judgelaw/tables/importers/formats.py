@@ -1,50 +1,18 @@
 """Which reader reads which log, and the whole way from files to a table."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from judgelaw.doors import offered
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.importers import (
-    batch_log,
-    inspect_log,
-    lm_eval_log,
-    plain_table,
-    promptfoo_log,
-)
-from judgelaw.tables.importers.assembly import Advice, Imported, assemble
-from judgelaw.tables.importers.entries import Entry, ImportedCall, Rules, Tick, interpret
+from judgelaw.steps import Advance, Progress, unheard, unseen
+from judgelaw.tables.importers.assembly import Imported, assemble
+from judgelaw.tables.importers.entries import Entry, Format, ImportedCall, Rules, interpret
 
-
-@dataclass(frozen=True, kw_only=True)
-class Format:
-    """How the logs of one tool are read, and how people make it repeat."""
-
-    read: Callable[[Path, Tick], Iterator[Entry]]
-    advice: Advice
-
-
-_BATCHES = {"openai-batch": batch_log.read_openai, "anthropic-batch": batch_log.read_anthropic}
-_REQUESTS = Advice(fresh=batch_log.ADVICE, repeat=batch_log.REPEAT)
-
-FORMATS = {
-    "inspect": Format(
-        read=inspect_log.read, advice=Advice(fresh=inspect_log.ADVICE, repeat=inspect_log.REPEAT)
-    ),
-    "promptfoo": Format(
-        read=promptfoo_log.read,
-        advice=Advice(fresh=promptfoo_log.ADVICE, repeat=promptfoo_log.REPEAT),
-    ),
-    "lm-eval": Format(
-        read=lm_eval_log.read, advice=Advice(fresh=lm_eval_log.ADVICE, repeat=lm_eval_log.REPEAT)
-    ),
-    **{name: Format(read=read, advice=_REQUESTS) for name, read in _BATCHES.items()},
-    "csv": Format(
-        read=plain_table.read, advice=Advice(fresh=plain_table.ADVICE, repeat=plain_table.REPEAT)
-    ),
-}
+_FOUND: list[Format] = offered("judgelaw.tables.importers", "OFFERED")
+FORMATS = {f.name: f for f in sorted(_FOUND, key=lambda f: (f.place, f.name))}
 
 
 def import_log(
@@ -54,7 +22,7 @@ def import_log(
     rules: Rules | None = None,
     custom_id: str | None = None,
     drop_copies: bool = False,
-    tick: Tick = lambda _: None,
+    progress: Progress = unseen,
 ) -> Imported:
     """Read logs of one tool into the columns of a calls table.
 
@@ -64,13 +32,17 @@ def import_log(
         rules: what the fields mean.
         custom_id: for batch results, how `custom_id` is made up, with groups named by part.
         drop_copies: keep one of each response that was copied, instead of refusing.
-        tick: told how many bytes were read since the last time.
+        progress: opens what shows how many bytes were read.
 
     Raises:
         DuplicateCallsError: copies of one response would be counted as repeats.
         TableError: a file is damaged, or lacks what the rules name; the message gives the place.
     """
-    calls, left_out = read_calls(source, paths, rules or Rules(), custom_id=custom_id, tick=tick)
+    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
+    with progress("reading", max(size, 1)) as tick:
+        calls, left_out = read_calls(
+            source, paths, rules or Rules(), custom_id=custom_id, tick=tick
+        )
     return assemble(
         calls, advice=FORMATS[source].advice, drop_copies=drop_copies, left_out=left_out
     )
@@ -82,7 +54,7 @@ def read_calls(
     rules: Rules,
     *,
     custom_id: str | None = None,
-    tick: Tick = lambda _: None,
+    tick: Advance = unheard,
 ) -> tuple[list[ImportedCall], list[str]]:
     """Read the calls of the files, and say which entries hold an error in place of a completion."""
     read = _reader(source, custom_id)
@@ -107,14 +79,14 @@ def read_calls(
     return calls, left_out
 
 
-def _reader(source: str, custom_id: str | None) -> Callable[[Path, Tick], Iterator[Entry]]:
+def _reader(source: str, custom_id: str | None) -> Callable[[Path, Advance], Iterator[Entry]]:
     if source not in FORMATS:
         raise InputError(f"no format {source!r}: there are {', '.join(FORMATS)}")
     if custom_id is None:
         return FORMATS[source].read
-    if source not in _BATCHES:
+    if not FORMATS[source].by_custom_id:
         raise InputError(f"{source} logs have no custom_id: name fields instead, --item FIELD")
-    return partial(_BATCHES[source], pattern=custom_id)
+    return partial(FORMATS[source].read, pattern=custom_id)
 
 
 def _distinct(paths: Sequence[str | PathLike[str]]) -> list[Path]:

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import TableError
+from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import (
     PARTS,
+    Advice,
     Entry,
-    Tick,
+    Format,
     as_text,
     mapping,
     mappings,
@@ -17,15 +19,12 @@ from judgelaw.tables.importers.entries import (
 )
 from judgelaw.tables.importers.log_files import Archive, read_json
 
-ADVICE = "run it with cache=False, or with CachePolicy(per_epoch=True) and an empty cache"
-REPEAT = "inspect eval --epochs 4"
-
 _EPOCH = re.compile(r"_epoch_(\d+)\.json$")
 _ATTACHED = "attachment://"
 _FILTERED = "content_filter"
 
 
-def read(path: Path, tick: Tick) -> Iterator[Entry]:
+def read(path: Path, tick: Advance) -> Iterator[Entry]:
     """Give every sample of a log, epoch after epoch."""
     for place, task, sample in _samples(path, tick):
         if not isinstance(sample, dict) or "id" not in sample or "epoch" not in sample:
@@ -33,7 +32,7 @@ def read(path: Path, tick: Tick) -> Iterator[Entry]:
         yield _entry(place, task, sample)
 
 
-def _samples(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any], Any]]:
+def _samples(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any], Any]]:
     if path.suffix == ".eval":
         yield from _from_archive(path, tick)
         return
@@ -51,7 +50,7 @@ def _epoch(sample: Mapping[str, Any]) -> int:
     return epoch if isinstance(epoch, int) else 0
 
 
-def _from_archive(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any], Any]]:
+def _from_archive(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any], Any]]:
     archive = Archive(path)
     # A log that was interrupted has no header yet, only the journal of its start.
     head = next((n for n in ("header.json", "_journal/start.json") if n in archive.names), None)
@@ -138,3 +137,16 @@ def _attached(value: Any, attachments: Mapping[str, str]) -> Any:
     if isinstance(value, str) and value.startswith(_ATTACHED):
         return attachments.get(value.removeprefix(_ATTACHED), value)
     return value
+
+
+OFFERED = (
+    Format(
+        name="inspect",
+        place=10,
+        read=read,
+        advice=Advice(
+            fresh="run it with cache=False, or with CachePolicy(per_epoch=True) and an empty cache",
+            repeat="inspect eval --epochs 4",
+        ),
+    ),
+)

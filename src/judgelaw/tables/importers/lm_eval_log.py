@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import NotIdentifiedError, TableError
-from judgelaw.tables.importers.entries import PARTS, Entry, Tick, as_text, scalars
+from judgelaw.steps import Advance
+from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, as_text, scalars
 from judgelaw.tables.importers.log_files import read_json_lines
-
-ADVICE = "run it without --use_cache, with do_sample: true and a temperature"
-REPEAT = "`repeats: 4` in the task's YAML file"
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl(?:\.gz)?")
 
 
-def read(path: Path, tick: Tick) -> Iterator[Entry]:
+def read(path: Path, tick: Advance) -> Iterator[Entry]:
     """Give every response to every document.
 
     A task with several filters writes the same responses once a filter: the first filter is read.
@@ -59,3 +57,16 @@ def _known(path: Path, line: dict[str, Any]) -> dict[str, str]:
     }
     parts = [part for part in PARTS if part not in ("repeat", "verdict", "judge")]
     return {**{p: text for p, text in told.items() if text}, **scalars(line.get("doc"), parts)}
+
+
+OFFERED = (
+    Format(
+        name="lm-eval",
+        place=30,
+        read=read,
+        advice=Advice(
+            fresh="run it without --use_cache, with do_sample: true and a temperature",
+            repeat="`repeats: 4` in the task's YAML file",
+        ),
+    ),
+)

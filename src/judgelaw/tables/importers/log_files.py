@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from judgelaw.errors import JudgelawError, MissingExtraError, TableError
-from judgelaw.tables.importers.entries import Tick
+from judgelaw.steps import Advance
 
 LARGEST_ENTRY = 64 * 2**20
 """Bytes of one entry of an archive, or of one line, when unpacked."""
@@ -48,7 +48,7 @@ def file_errors(path: Path) -> Iterator[None]:
         raise TableError(f"{path}: {error.strerror or error}: check the path") from error
 
 
-def read_json(path: Path, tick: Tick) -> Any:
+def read_json(path: Path, tick: Advance) -> Any:
     """Read one JSON document, gzipped or not."""
     with file_errors(path), open_text(path) as file:
         try:
@@ -62,7 +62,7 @@ def read_json(path: Path, tick: Tick) -> Any:
     return value
 
 
-def read_json_lines(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_json_lines(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any]]]:
     """Give every object of a file of JSON lines, with its place."""
     with file_errors(path), open_text(path) as file:
         number = 0
@@ -93,7 +93,7 @@ class Archive:
         """The names of the entries, in the order in which they were written."""
         return list(self._entries)
 
-    def read_json(self, name: str, tick: Tick) -> Any:
+    def read_json(self, name: str, tick: Advance) -> Any:
         """Read one entry as a JSON document."""
         place = f"{self._path}!{name}"
         content = self._bytes(self._entries[name], place)

@@ -7,17 +7,15 @@ from typing import Any
 
 from judgelaw.duck import one_file
 from judgelaw.errors import TableError
+from judgelaw.steps import Advance
 from judgelaw.tables.columns import ALIASES
-from judgelaw.tables.importers.entries import PARTS, Entry, Tick, scalars
+from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, scalars
 from judgelaw.tables.importers.log_files import file_errors, open_text, read_json_lines
-
-ADVICE = "leave the copied rows out where the table is made"
-REPEAT = "several rows for each cell"
 
 _SUFFIXES = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 
 
-def read(path: Path, tick: Tick) -> Iterator[Entry]:
+def read(path: Path, tick: Advance) -> Iterator[Entry]:
     """Give every row of a CSV, JSON lines or Parquet file."""
     suffix = max((s for s in _SUFFIXES if path.name.lower().endswith(s)), key=len, default=None)
     if suffix is None:
@@ -39,7 +37,7 @@ def _known(row: dict[str, Any]) -> dict[str, str]:
     return {part: values[column] for part, column in columns.items() if column in values}
 
 
-def _csv_rows(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]]:
+def _csv_rows(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any]]]:
     with file_errors(path), open_text(path, newline="") as file:
         reader = csv.DictReader(file, strict=True, restkey="", restval=None)
         try:
@@ -53,7 +51,7 @@ def _csv_rows(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]]:
             raise TableError(f"{path}:{reader.line_num}: {error}: mend the quotes") from error
 
 
-def _parquet_rows(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]]:
+def _parquet_rows(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any]]]:
     import duckdb  # noqa: PLC0415 - other formats do not need it
 
     with file_errors(path), duckdb.connect() as connection:
@@ -68,3 +66,16 @@ def _parquet_rows(path: Path, tick: Tick) -> Iterator[tuple[str, dict[str, Any]]
         except duckdb.Error as error:
             raise TableError(f"{path}: no sound Parquet file ({error})") from error
     tick(path.stat().st_size)
+
+
+OFFERED = (
+    Format(
+        name="csv",
+        place=60,
+        read=read,
+        advice=Advice(
+            fresh="leave the copied rows out where the table is made",
+            repeat="several rows for each cell",
+        ),
+    ),
+)

@@ -7,17 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import TableError
-from judgelaw.tables.importers.entries import PARTS, Entry, Tick, as_text, mapping, scalars
+from judgelaw.steps import Advance
+from judgelaw.tables.importers.entries import (
+    PARTS,
+    Advice,
+    Entry,
+    Format,
+    as_text,
+    mapping,
+    scalars,
+)
 from judgelaw.tables.importers.log_files import read_json, read_json_lines
-
-ADVICE = "run promptfoo eval with --no-cache"
-REPEAT = "promptfoo eval --repeat 4"
 
 _FAILED_TO_RUN = 2
 """`failureReason` of a row without an answer; 1 is an answer that failed an assertion."""
 
 
-def read(path: Path, tick: Tick) -> Iterator[Entry]:
+def read(path: Path, tick: Advance) -> Iterator[Entry]:
     """Give every row of an export.
 
     The export has no repeat index: rows with equal provider, prompt and vars are repeats, in the
@@ -29,7 +35,7 @@ def read(path: Path, tick: Tick) -> Iterator[Entry]:
         yield _entry(place, row)
 
 
-def _rows(path: Path, tick: Tick) -> Iterator[tuple[str, Any]]:
+def _rows(path: Path, tick: Advance) -> Iterator[tuple[str, Any]]:
     if path.suffix == ".jsonl":
         yield from read_json_lines(path, tick)
         return
@@ -81,3 +87,16 @@ def _fingerprint(variables: Any) -> str:
     kept = {k: v for k, v in mapping(variables).items() if k != "order"}
     text = json.dumps(kept, sort_keys=True, ensure_ascii=False)
     return f"vars-{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:12]}"
+
+
+OFFERED = (
+    Format(
+        name="promptfoo",
+        place=20,
+        read=read,
+        advice=Advice(
+            fresh="run promptfoo eval with --no-cache",
+            repeat="promptfoo eval --repeat 4",
+        ),
+    ),
+)

@@ -35,9 +35,7 @@ def test_a_real_log_gives_the_whole_crossed_design(source):
 
 
 def test_every_format_of_the_command_line_is_tried():
-    from judgelaw.cli.import_ import SOURCES
-
-    assert set(SOURCES) == set(FORMATS) == {*WHOLE, "csv"}
+    assert set(FORMATS) == {*WHOLE, "csv"}
 
 
 def test_both_batches_hold_the_same_answers():

@@ -13,6 +13,7 @@ from judgelaw.wire.form import (
     Entry,
     Fault,
     LostBatch,
+    Provider,
     Results,
     Shape,
     Stage,
@@ -281,4 +282,12 @@ COMPLETIONS = WireFormat(
     faults=_template_missing,
     batches=OpenAIBatches,
 )
-WIRES = (CHAT, COMPLETIONS)
+PROVIDERS = (
+    Provider(name="openai-chat", place=10, wire=CHAT),
+    Provider(
+        name="openai-completions",
+        place=11,
+        wire=COMPLETIONS,
+        speaks=("openai-chat", "anthropic", "simulated"),
+    ),
+)

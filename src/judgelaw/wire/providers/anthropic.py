@@ -10,6 +10,7 @@ from judgelaw.wire.form import (
     Entry,
     Fault,
     LostBatch,
+    Provider,
     Results,
     Shape,
     Stage,
@@ -181,4 +182,4 @@ MESSAGES = WireFormat(
     faults=_faults,
     batches=AnthropicBatches,
 )
-WIRES = (MESSAGES,)
+PROVIDERS = (Provider(name="anthropic", place=20, wire=MESSAGES),)

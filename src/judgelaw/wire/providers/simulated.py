@@ -1,25 +1,34 @@
 """A judge whose law is declared: no network, and yet parser and restoration do their work."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from judgelaw.errors import InputError
-from judgelaw.judges.port import JudgeContext
 from judgelaw.streams import stream
-from judgelaw.study import FrozenRun, PlannedCall
-from judgelaw.wire import Answer, Failure, JsonParser, JudgeSpec, Law, Reply, decode, display
+from judgelaw.tensor import DEFAULT_VERDICTS
+from judgelaw.wire.form import Fault, Provider, WireFormat
+from judgelaw.wire.judge_spec import JsonParser, JudgeSpec, Law
+from judgelaw.wire.parsers import display
+from judgelaw.wire.providers.openai import CHAT, COMPLETIONS
+from judgelaw.wire.reply import Answer, Failure, Reply
+
+if TYPE_CHECKING:
+    from judgelaw.judges import JudgeContext
+    from judgelaw.study import FrozenRun, PlannedCall
 
 _GARBAGE = "?"
 _INVALID = "invalid"
 _CELLS_KEPT = 4096
+_TOLERANCE = 1e-9
+_ORDERS = (None, "AB", "BA", "single")
 
 
 class SimulatedJudge:
     """Answers each call with a draw from its cell's law, by the seed of the call."""
 
-    def __init__(self, spec: JudgeSpec, around: JudgeContext) -> None:
+    def __init__(self, spec: JudgeSpec, around: "JudgeContext") -> None:
         if spec.law is None:
             raise InputError(f"judge {spec.name}: a simulated judge answers from a law; declare it")
         self._spec = spec
@@ -32,7 +41,7 @@ class SimulatedJudge:
     async def __aexit__(self, *exception: object) -> None:
         pass
 
-    async def ask(self, call: PlannedCall, body: bytes) -> Reply | Failure:
+    async def ask(self, call: "PlannedCall", body: bytes) -> Reply | Failure:
         """Draw a verdict and say it as a model would, in the labels that it was shown."""
         verdict = draw(self._law(call), call)
         text = _said(self._spec, verdict, call.order)
@@ -49,13 +58,13 @@ class SimulatedJudge:
 
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read a reply, without effects."""
-        return decode("simulated", reply, now=self._clock())
+        return CHAT.read(reply, now=self._clock())
 
 
-CellLaw = Callable[[PlannedCall], Mapping[str, float]]
+CellLaw = Callable[["PlannedCall"], Mapping[str, float]]
 
 
-def _laws_of(law: Law, frozen: FrozenRun) -> CellLaw:
+def _laws_of(law: Law, frozen: "FrozenRun") -> CellLaw:
     """Return what gives each call the law of its cell."""
     # A control layer shows one template in all its slots.
     shown = _control_prompts(frozen)
@@ -75,7 +84,7 @@ def _laws_of(law: Law, frozen: FrozenRun) -> CellLaw:
     return lambda call: cell(call.item, shown.get(call.layer) or call.prompt, call.order)
 
 
-def _written_law(law: Law, call: PlannedCall, prompt: str) -> Mapping[str, float]:
+def _written_law(law: Law, call: "PlannedCall", prompt: str) -> Mapping[str, float]:
     cell = {"item": call.item, "prompt": prompt, "order": call.order}
     for candidate in law.cells:
         if all(getattr(candidate, key) in (None, value) for key, value in cell.items()):
@@ -83,7 +92,7 @@ def _written_law(law: Law, call: PlannedCall, prompt: str) -> Mapping[str, float
     return law.verdicts or {}
 
 
-def draw(law: Mapping[str, float], call: PlannedCall) -> str:
+def draw(law: Mapping[str, float], call: "PlannedCall") -> str:
     """Draw a verdict; the call's seed alone decides, or its identity where it has none."""
     name = call.call_id if call.seed is None else call.judge
     u = float(stream(call.seed or 0, "simulated", name).random())
@@ -108,7 +117,7 @@ def _said(spec: JudgeSpec, verdict: str, order: str) -> str:
     return word
 
 
-def _control_prompts(frozen: FrozenRun) -> dict[str, str]:
+def _control_prompts(frozen: "FrozenRun") -> dict[str, str]:
     """Return, by layer, the one template that a control layer shows in all its slots."""
     first = next(iter(frozen.templates))
     return {
@@ -116,3 +125,60 @@ def _control_prompts(frozen: FrozenRun) -> dict[str, str]:
         for layer in frozen.study.streams
         if layer.role == "control"
     }
+
+
+def _faults(judge: JudgeSpec, task: str) -> Iterator[Fault]:
+    law = judge.law
+    if law is None:
+        yield ("law",), "missing, a simulated judge answers from it; give verdicts with shares"
+        return
+    if (law.world is None) == (law.verdicts is None):
+        yield ("law",), "declares its laws once; give verdicts with shares, or a world"
+        return
+    if law.world is not None:
+        yield from _world(law, task)
+        return
+    tables: list[tuple[tuple[str | int, ...], Mapping[str, float]]] = [
+        (("law", "verdicts"), law.verdicts or {})
+    ]
+    for place, cell in enumerate(law.cells):
+        tables.append((("law", "cells", place, "verdicts"), cell.verdicts))
+        if cell.order not in _ORDERS:
+            yield ("law", "cells", place, "order"), f"{cell.order!r}, must be AB or BA"
+    for path, verdicts in tables:
+        strange = sorted(set(verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
+        if strange:
+            known = ", ".join(DEFAULT_VERDICTS)
+            yield path, f"{strange[0]!r}, must be one of {known}; choose one"
+        total = sum(verdicts.values())
+        if abs(total - 1) > _TOLERANCE:
+            yield path, f"shares sum to {total:.6g}, must sum to 1; correct them"
+
+
+def _world(law: Law, task: str) -> Iterator[Fault]:
+    from judgelaw.worlds import World  # noqa: PLC0415 - numpy loads for a simulated judge only
+
+    if law.cells:
+        yield ("law", "cells"), "a world gives every cell its law; leave them out"
+    try:
+        world = World.from_spec(law.world or {})
+    except InputError as error:
+        yield ("law", "world"), str(error)
+        return
+    strange = sorted(set(world.verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
+    if strange:
+        known = ", ".join(DEFAULT_VERDICTS)
+        yield ("law", "world", "verdicts"), f"{strange[0]!r}, must be one of {known}; choose one"
+
+
+PROVIDERS = (
+    Provider(
+        name="simulated",
+        place=40,
+        wire=WireFormat(name="simulated", encode=COMPLETIONS.encode, decode=CHAT.decode),
+        opens=f"{__name__}:SimulatedJudge",
+        local=True,
+        fields=("law",),
+        faults=_faults,
+    ),
+)
