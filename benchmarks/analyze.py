@@ -143,7 +143,11 @@ def analyze(source: Path, permutations: int | None = 0) -> None:
 
 
 def judgelaw(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "judgelaw", *arguments], check=True, capture_output=True)
+    """Run a command as it runs once installed: from bytecode, which pip writes for a package."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = f"{tempfile.gettempdir()}/judgelaw-bench-bytecode"
+    command = [sys.executable, "-m", "judgelaw", *arguments]
+    subprocess.run(command, check=True, capture_output=True, env=environment)
 
 
 def run_folder(folder: Path) -> None:

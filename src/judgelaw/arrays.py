@@ -28,7 +28,7 @@ _NAMED_AT_MOST = 5
 
 
 def as_array(x: ArrayLike, what: str) -> NDArray[Any]:
-    """Turn what was handed in into an array; raise where it is none, or has masked entries."""
+    """Turn an argument into an array; raise if it cannot be one, or has masked entries."""
     try:
         array = np.asarray(x)
     except (TypeError, ValueError) as error:
@@ -127,7 +127,7 @@ def count_ranked(ranked: NDArray[np.int16], verdicts: int) -> NDArray[np.int64]:
 
 
 def end_to_end(ranked: NDArray[np.int16], length: int) -> NDArray[np.int16]:
-    """Lay the ranks of several prompts (items, prompts, orders, repeats) end to end."""
+    """Join the ranks of several prompts (items, prompts, orders, repeats) one after the other."""
     n, k, o, r = ranked.shape
     flat = ranked.transpose(0, 2, 1, 3).reshape(n, o, k * r)
     pad = np.full((n, o, length - k * r), ABSENT, dtype=np.int16)
@@ -140,7 +140,7 @@ def numbered(letter: str, n: int) -> tuple[str, ...]:
 
 
 def labels_of(axis: str, given: Iterable[str] | None, n: int, letter: str) -> tuple[str, ...]:
-    """Return the distinct labels of an axis, numbered where none are given."""
+    """Return the distinct labels of an axis; they are numbered if no labels are given."""
     if given is None:
         return numbered(letter, n)
     names = per_item(axis, given, n)
@@ -197,7 +197,7 @@ SUM_TOLERANCE = 1e-9
 
 
 def check_laws(laws: ArrayLike, *, what: str = "law") -> NDArray[np.float64]:
-    """Return probability vectors along the last axis; raise for a row that is none.
+    """Return probability vectors along the last axis; raise for a row that is not one.
 
     Raises:
         InputError: a row has fewer than two verdicts, a probability outside [0, 1], or a sum
@@ -278,7 +278,7 @@ def check_names(name: str, given: object) -> tuple[str, ...]:
 
 
 def check_array(name: str, given: object) -> NDArray[Any]:
-    """Return an array of whatever kind, or say that the rows have different lengths."""
+    """Return an array of any type; raise if its rows have different lengths."""
     try:
         return np.asarray(given)
     except ValueError as error:

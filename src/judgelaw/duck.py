@@ -134,7 +134,7 @@ def private_connection(*, threads: int | None = None) -> Iterator[duckdb.DuckDBP
 
 @contextmanager
 def foreign_errors(what: str) -> Iterator[None]:
-    """Let no error of DuckDB or of the file system out: each becomes one of ours, about `what`."""
+    """Turn every error of DuckDB and of the file system into one of ours, about `what`."""
     try:
         yield
     except JudgelawError:

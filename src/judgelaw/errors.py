@@ -140,7 +140,7 @@ def disk_refuses(what: object, words: str) -> StorageError:
 
 @contextmanager
 def writing(what: object) -> "Iterator[None]":
-    """Let no error of the file system out of what writes files."""
+    """Turn every error of the file system, while files are written, into one of ours."""
     try:
         yield
     except JudgelawError:

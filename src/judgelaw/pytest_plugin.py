@@ -146,7 +146,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Decide the limits of marked tests before their body runs; other tests are none of ours."""
+    """Decide the limits of marked tests before their body runs; leave other tests alone."""
     for mark in item.iter_markers("judgelaw"):
         try:
             asked = _Marked(*mark.args, **mark.kwargs)

@@ -21,6 +21,7 @@ DEEP = {
     "judgelaw.replication.simulation_figure -> judgelaw.page.drawing": (
         "one theme for every figure; its short names (q, n, marks) belong to figures only"
     ),
+    "judgelaw.replication.paper_figures -> judgelaw.page.drawing": "the same theme, as above",
 }
 """Imports past a door, `importer -> imported`, each with its reason."""
 
@@ -258,3 +259,14 @@ def _planted(tmp_path, files):
 )
 def test_each_rule_finds_what_breaks_it(tmp_path, rule, files, found):
     assert rule(_planted(tmp_path, files)) == found
+
+
+def test_above_acquisition_a_run_has_one_opener():
+    """Commands and answers read a ledger through the folder that opened it."""
+    opening = {
+        str(file.relative_to(SRC))
+        for file in SRC.rglob("*.py")
+        if "SqliteView(" in file.read_text()
+        and file.parts[len(SRC.parts)] not in {"ledger", "acquire"}
+    }
+    assert opening == {"runs/folder.py"}

@@ -8,15 +8,12 @@ from judgelaw.acquire.acquisition import (
 from judgelaw.acquire.budget import usd as usd
 from judgelaw.acquire.outputs import (
     CALLS as CALLS,
+    CALLS_COLUMNS as CALLS_COLUMNS,
     Reparse as Reparse,
+    read_labels as read_labels,
     reparse as reparse,
     with_parser as with_parser,
     write_results as write_results,
 )
-from judgelaw.acquire.progress import (
-    Bar as Bar,
-    Observer as Observer,
-    PlainLines as PlainLines,
-    Silent as Silent,
-)
+from judgelaw.acquire.progress import Observer as Observer, Silent as Silent, Tally as Tally
 from judgelaw.acquire.worker import acquire_shared as acquire_shared, work_on as work_on

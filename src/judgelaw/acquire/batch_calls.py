@@ -37,7 +37,7 @@ class BatchCalls:
         frozen: FrozenRun,
         spec: JudgeSpec,
         ledger: Ledger,
-        purse: RunBudget,
+        run_budget: RunBudget,
         record: Callable[[Ending], None],
         run_halt: Halt,
         effects: Effects,
@@ -47,7 +47,7 @@ class BatchCalls:
         self._requests = Requests(frozen, spec)
         self._name = spec.name
         self._ledger = ledger
-        self._purse = purse
+        self._run_budget = run_budget
         self._meter = Meter(spec)
         self._run_halt = run_halt
         self._effects = effects
@@ -65,7 +65,7 @@ class BatchCalls:
 
     @property
     def next_at(self) -> float:
-        """When the next call may be tried again; infinite where none waits for that."""
+        """The time at which the next call may be tried again; infinite if no call waits."""
         return min((at for at, _ in self._later), default=_NEVER)
 
     async def gather(self, chunk: int) -> list[CallUnderWay]:
@@ -93,7 +93,7 @@ class BatchCalls:
         """Set aside again what calls of an earlier session may cost."""
         asked = tuple(map(self._asked, reservations))
         for one in asked:
-            self._purse.hold(one.cost)
+            self._run_budget.hold(one.cost)
         return asked
 
     def again(self, one: CallUnderWay, delay_s: float) -> None:
@@ -101,7 +101,7 @@ class BatchCalls:
         self._later.append((self._effects.monotonic() + delay_s, one))
 
     def rewind(self, asked: Sequence[CallUnderWay]) -> None:
-        """Let calls that were not asked after all be reserved anew."""
+        """Reserve calls again that were not asked after all."""
         first = min((one.reservation.call.position for one in asked), default=self._after + 1)
         self._after = min(self._after, first - 1)
         self._exhausted = False
@@ -110,13 +110,13 @@ class BatchCalls:
 
     def settle(self, one: CallUnderWay, spent: Cost | None, *, completed: bool) -> None:
         """Replace what was set aside for a call by what it took."""
-        self._purse.settle(one.cost, spent, completed=completed)
+        self._run_budget.settle(one.cost, spent, completed=completed)
 
     def answered(self, one: CallUnderWay, receipt: Receipt) -> bool:
         """Take what an answer cost from the budget; return whether the provider said enough."""
         spent = self._meter.learn(one.body, receipt)
         self.settle(one, spent, completed=True)
-        return spent is not None or not self._purse.needs_usage
+        return spent is not None or not self._run_budget.needs_usage
 
     def _next_tries(self, fresh: Sequence[Reservation]) -> list[CallUnderWay]:
         """Return calls of the schedule; those of an earlier session's batch may wait already."""
@@ -132,7 +132,7 @@ class BatchCalls:
 
     def _asked(self, reservation: Reservation) -> CallUnderWay:
         body = self._requests.body(reservation.call)
-        cost = self._meter.estimate(body) if self._purse.needs_usage else NOTHING
+        cost = self._meter.estimate(body) if self._run_budget.needs_usage else NOTHING
         return CallUnderWay(reservation=reservation, body=body, cost=cost)
 
     async def _due(self, chunk: int) -> list[CallUnderWay]:
@@ -147,7 +147,7 @@ class BatchCalls:
         ]
 
     def _put_off(self, rest: Sequence[CallUnderWay]) -> None:
-        """Give back what does not fit now; it is the first to be reserved next time."""
+        """Give back calls that do not fit now; they are the first to be reserved next time."""
         for one in rest:
             self._record(Unsent(reservation=one.reservation, ended_at=self._effects.clock()))
             if one.tried > 1:
@@ -156,13 +156,13 @@ class BatchCalls:
 
     async def _fits(self, one: CallUnderWay) -> bool:
         """Set the worst case of a call aside; stop the run where nothing can free more."""
-        lacks, under_way = self._purse.lacks(one.cost), self._purse.under_way
+        lacks, under_way = self._run_budget.lacks(one.cost), self._run_budget.under_way
         if lacks is None:
             cost = one.cost
             booking = await self._ledger.book(one.reservation, tokens=cost.tokens, usd=cost.usd)
             lacks, under_way = booking.lacks, booking.under_way
         if lacks is None:
-            self._purse.hold(one.cost)
+            self._run_budget.hold(one.cost)
             return True
         self.lacking = under_way > 0
         if not self.lacking:

@@ -350,7 +350,7 @@ class BatchLane:
 
     async def _sleep(self, seconds: float) -> bool:
         """Sleep unless nothing may start any more; return whether to go on."""
-        return await self.halt.unless_called(self._effects.sleep(seconds))
+        return await self.halt.unless_stopped(self._effects.sleep(seconds))
 
 
 def _waiting(left: OpenBatch, provider_id: str, asked: Sequence[CallUnderWay]) -> Waiting:

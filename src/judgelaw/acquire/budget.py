@@ -133,7 +133,7 @@ def exhausted(halt: Halt, limit: str) -> None:
     halt.stop(Reason.BUDGET, f"the budget of {limit} is used up", remedy=remedy)
 
 
-def open_purse(
+def open_run_budget(
     budget: Budget | None, judges: Mapping[str, JudgeSpec], totals: Mapping[str, Totals]
 ) -> RunBudget:
     """Start from what the rows say was spent; refuse a budget in dollars without prices.
@@ -147,16 +147,16 @@ def open_purse(
             f"budget.usd = {budget.usd:g}, and judge {unpriced[0]} has no price: a budget in "
             "dollars needs `price: {input_per_mtok: ..., output_per_mtok: ...}` for every judge"
         )
-    purse = RunBudget(budget)
+    run_budget = RunBudget(budget)
     for name, spec in judges.items():
         t = totals[name]
         lost = 1 + (t.at_risk / t.completed if t.completed else 0.0)
-        purse.calls += t.completed
-        purse.tokens += lost * (t.input_tokens + t.output_tokens)
-        purse.usd += lost * usd(
+        run_budget.calls += t.completed
+        run_budget.tokens += lost * (t.input_tokens + t.output_tokens)
+        run_budget.usd += lost * usd(
             spec.price,
             tokens_in=t.input_tokens,
             tokens_out=t.output_tokens,
             cached=t.cached_tokens,
         )
-    return purse
+    return run_budget

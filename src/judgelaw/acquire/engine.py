@@ -1,6 +1,7 @@
 """The engine: one lane a judge, one session, one ledger; it never ends with unwritten replies."""
 
 import asyncio
+import gc
 import random
 import signal
 import time
@@ -13,7 +14,7 @@ import aiohttp
 
 from judgelaw.acquire.batch_calls import BatchCalls
 from judgelaw.acquire.batches import BatchLane, BatchRules
-from judgelaw.acquire.budget import RunBudget, open_purse
+from judgelaw.acquire.budget import RunBudget, open_run_budget
 from judgelaw.acquire.lane import Effects, Lane, Rules
 from judgelaw.acquire.limits import Backlog, Limiter
 from judgelaw.acquire.progress import Observer, Tally
@@ -26,6 +27,8 @@ from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 
 GRACE_S = 15.0
 _TICK_S = 0.25
+_NEW_OBJECTS = 20_000
+"""Between two looks of the garbage collector while calls are under way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +71,7 @@ async def drive(
     effects = effects or real_effects()
     totals = {name: ledger.totals(name) for name in frozen.judges}
     pending = {name: spec for name, spec in frozen.judges.items() if totals[name].open}
-    purse = open_purse(frozen.study.budget, frozen.judges, totals)
+    run_budget = open_run_budget(frozen.study.budget, frozen.judges, totals)
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
         around = JudgeContext(frozen=frozen, session=session, clock=effects.clock)
@@ -80,12 +83,29 @@ async def drive(
             frozen=frozen,
             ledger=ledger,
             judges=judges,
-            purse=purse,
+            run_budget=run_budget,
             effects=effects,
             cancel_batches=cancel_batches,
         )
         tally = Tally.starting_from(totals, frozen.judges, effects.monotonic())
-        return await engine.run(observer, tally, grace_s=grace_s)
+        with _rare_collections():
+            return await engine.run(observer, tally, grace_s=grace_s)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the garbage collector look at new objects only, and not after every few hundred.
+
+    Measured at 200 calls at once: it took a tenth of the time of a run, and found next to nothing.
+    """
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 class Engine:
@@ -97,7 +117,7 @@ class Engine:
         frozen: FrozenRun,
         ledger: Ledger,
         judges: Mapping[str, Judge | BatchClient],
-        purse: RunBudget,
+        run_budget: RunBudget,
         effects: Effects,
         cancel_batches: bool = False,
     ) -> None:
@@ -110,7 +130,9 @@ class Engine:
         self._hurry = asyncio.Event()
         self._cancel_batches = cancel_batches
         self._readings = Readings(frozen.judges, ledger, self._halt)
-        self._lanes = [self._lane_of(frozen.judges[name], judges[name], purse) for name in judges]
+        self._lanes = [
+            self._lane_of(frozen.judges[name], judges[name], run_budget) for name in judges
+        ]
 
     async def run(self, observer: Observer, tally: Tally, *, grace_s: float) -> tuple[Stop, ...]:
         """Run every lane to its end or to a halt; then write out what is left."""
@@ -142,18 +164,18 @@ class Engine:
         return self._stops()
 
     def _lane_of(
-        self, spec: JudgeSpec, judge: Judge | BatchClient, purse: RunBudget
+        self, spec: JudgeSpec, judge: Judge | BatchClient, run_budget: RunBudget
     ) -> Lane | BatchLane:
         if spec.batch is not None:
-            return self._batch_lane(spec, cast("BatchClient", judge), purse)
-        return self._lane(spec, cast("Judge", judge), purse)
+            return self._batch_lane(spec, cast("BatchClient", judge), run_budget)
+        return self._lane(spec, cast("Judge", judge), run_budget)
 
-    def _batch_lane(self, spec: JudgeSpec, client: BatchClient, purse: RunBudget) -> BatchLane:
+    def _batch_lane(self, spec: JudgeSpec, client: BatchClient, run_budget: RunBudget) -> BatchLane:
         calls = BatchCalls(
             frozen=self._frozen,
             spec=spec,
             ledger=self._ledger,
-            purse=purse,
+            run_budget=run_budget,
             record=self._record,
             run_halt=self._halt,
             effects=self._effects,
@@ -188,7 +210,7 @@ class Engine:
             max_backoff_s=transport.max_backoff_s,
         )
 
-    def _lane(self, spec: JudgeSpec, judge: Judge, purse: RunBudget) -> Lane:
+    def _lane(self, spec: JudgeSpec, judge: Judge, run_budget: RunBudget) -> Lane:
         transport = self._frozen.study.transport
         concurrency = self._width(spec)
         return Lane(
@@ -206,7 +228,7 @@ class Engine:
                 requests_per_minute=transport.requests_per_minute,
                 tokens_per_minute=transport.tokens_per_minute,
             ),
-            purse=purse,
+            run_budget=run_budget,
             backlog=self._backlog,
             reading=self._readings.of[spec.name],
             run_halt=self._halt,
@@ -233,7 +255,7 @@ class Engine:
         if not lanes:
             return
         ended = asyncio.create_task(asyncio.wait(lanes))
-        if await self._halt.unless_called(asyncio.shield(ended)):
+        if await self._halt.unless_stopped(asyncio.shield(ended)):
             return
         # Without an interruption every reply under way ends by its own time-out.
         grace = grace_s if self._halt.reason is Reason.INTERRUPTED else None

@@ -70,7 +70,7 @@ class Feed:
         after = -1
         try:
             while not (self._dry or self._halt.stopped):
-                if not await self._halt.unless_called(self._wanted.wait()):
+                if not await self._halt.unless_stopped(self._wanted.wait()):
                     return
                 self._wanted.clear()
                 limit = self._high - len(self._ready)
@@ -85,7 +85,7 @@ class Feed:
             self._filled.set()
 
     def rest(self) -> list[Reservation]:
-        """Hand over what was reserved and will not be sent."""
+        """Return the reservations that will not be sent."""
         rest = list(self._ready)
         self._ready.clear()
         return rest
@@ -136,7 +136,7 @@ class Lane:
         ledger: Ledger,
         rules: Rules,
         limiter: Limiter,
-        purse: RunBudget,
+        run_budget: RunBudget,
         backlog: Backlog,
         reading: Reading,
         run_halt: Halt,
@@ -148,9 +148,9 @@ class Lane:
         self._ledger = ledger
         self._rules = rules
         self._limiter = limiter
-        self._purse = purse
+        self._run_budget = run_budget
         self._meter = Meter(spec)
-        self._metered = purse.needs_usage or limiter.counts_tokens
+        self._metered = run_budget.needs_usage or limiter.counts_tokens
         self._backlog = backlog
         self._reading = reading
         self._run_halt = run_halt
@@ -187,7 +187,7 @@ class Lane:
                 await self._reading.room()
 
     async def _complete(self, reservation: Reservation) -> None:
-        """Try one call until it is answered, used up, or nothing may be sent."""
+        """Try one call until it is answered, its attempts are used up, or nothing may be sent."""
         body = self._requests.body(reservation.call)
         tried = 0
         while (cost := await self._may_send(reservation, body)) is not None:
@@ -208,13 +208,13 @@ class Lane:
         slots, monotonic = self._limiter.slots, self._effects.monotonic
         while not self.halt.stopped:
             cost = self._meter.estimate(body) if self._metered else NOTHING
-            if (limit := self._purse.lacks(cost)) is not None:
-                if self._purse.under_way == 0:
+            if (limit := self._run_budget.lacks(cost)) is not None:
+                if self._run_budget.under_way == 0:
                     exhausted(self._run_halt, limit)
                     return None
-                await self.halt.unless_called(self._purse.settled.heard())
+                await self.halt.unless_stopped(self._run_budget.settled.heard())
             elif not slots.free:
-                await self.halt.unless_called(self._limiter.freed.heard())
+                await self.halt.unless_stopped(self._limiter.freed.heard())
             elif (pause := slots.wait(monotonic())) > 0:
                 await self._sleep(pause)
             else:
@@ -222,7 +222,7 @@ class Lane:
         return None
 
     async def _book(self, reservation: Reservation, cost: Cost) -> Cost | None:
-        self._purse.hold(cost)
+        self._run_budget.hold(cost)
         delay = self._limiter.book(cost.tokens, self._effects.monotonic())
         booking = await self._shared(reservation, cost)
         if booking is not None:
@@ -247,7 +247,11 @@ class Lane:
     async def _send(self, sent: Sent) -> Failure | None:
         """Touch the wire once; record an answer, return a failure."""
         try:
-            reply = await self._ask(sent)
+            call = sent.reservation.call
+            reply = await self._deadlines.keep(self._judge.ask(call, sent.body))
+        except TimeoutError:
+            late = f"no reply in {self._rules.timeout_s:g} s"
+            reply = Failure(kind=FailureKind.TIMEOUT, detail=late)
         except asyncio.CancelledError:
             # Nobody waits any more, but the provider may have answered: say so.
             failure = Failure(kind=FailureKind.INTERRUPTED, detail="stopped before the reply came")
@@ -263,14 +267,6 @@ class Lane:
             reply = answer
         self._settle(sent.cost, sent.cost if reply.kind.at_risk else None, completed=False)
         return reply
-
-    async def _ask(self, sent: Sent) -> Reply | Failure:
-        try:
-            return await self._deadlines.keep(self._judge.ask(sent.reservation.call, sent.body))
-        except TimeoutError:
-            return Failure(
-                kind=FailureKind.TIMEOUT, detail=f"no reply in {self._rules.timeout_s:g} s"
-            )
 
     def _answered(self, sent: Sent, reply: Reply, answer: Answer) -> None:
         receipt = receipt_of(answer, self._spec)
@@ -290,7 +286,7 @@ class Lane:
         self._answers = True
         self._limiter.slots.answered()
         self._settle(sent.cost, spent, completed=True)
-        if spent is None and self._purse.needs_usage:
+        if spent is None and self._run_budget.needs_usage:
             self._run_halt.fail(unmetered(self._spec))
 
     def _after(self, failure: Failure, sent: Sent, tried: int) -> float | None:
@@ -306,7 +302,7 @@ class Lane:
                 return delay
             case LeaveOpen():
                 self._hopeless += 1
-                most = self._bearable(failure.kind)
+                most = self._failures_allowed(failure.kind)
                 if self._hopeless >= most:
                     words = f"{self._hopeless} calls in a row used up their attempts; last, {said}"
                     self.halt.stop(Reason.POSTPONED, words)
@@ -319,18 +315,18 @@ class Lane:
     def _record_failure(self, failure: Failure, sent: Sent) -> None:
         self._record(failed(failure, sent.reservation, sent.at, self._effects.clock()))
 
-    def _bearable(self, kind: FailureKind) -> int:
+    def _failures_allowed(self, kind: FailureKind) -> int:
         ever = self._answers or self._answered_before
         return failures_allowed(kind, answered=self._answers, ever=ever)
 
     @cached_property
     def _answered_before(self) -> bool:
-        """Whether an earlier session has answers; counted only where this one has none."""
+        """Whether an earlier session has answers; looked up only if this one has none."""
         return self._ledger.totals(self._spec.name).completed > 0
 
     async def _sleep(self, seconds: float) -> bool:
         """Sleep unless nothing may start any more; return whether to go on."""
-        return await self.halt.unless_called(self._effects.sleep(seconds))
+        return await self.halt.unless_stopped(self._effects.sleep(seconds))
 
     def _unsent(self, reservation: Reservation) -> None:
         self._record(Unsent(reservation=reservation, ended_at=self._effects.clock()))
@@ -340,5 +336,5 @@ class Lane:
         self._ledger.record(ending)
 
     def _settle(self, held: Cost, spent: Cost | None, *, completed: bool) -> None:
-        self._purse.settle(held, spent, completed=completed)
+        self._run_budget.settle(held, spent, completed=completed)
         self._limiter.done(estimated=held.tokens, used=None if spent is None else spent.tokens)

@@ -40,7 +40,7 @@ class Backlog:
         self._bytes += _size(ending)
 
     def durable(self, records: Sequence[Record]) -> None:
-        """Count off what has been written; verdicts can be had again, so nobody counts them."""
+        """Subtract what was written; verdicts do not count, since they can be read again."""
         endings = [record for record in records if not isinstance(record, Read)]
         self._endings -= len(endings)
         self._bytes -= sum(map(_size, endings))
@@ -84,7 +84,7 @@ class Deadlines:
         try:
             return await work
         except asyncio.CancelledError:
-            # Ours if time was up and nobody else has cancelled the task as well.
+            # The cancellation is ours if time was up and nobody else has cancelled the task.
             if watch.expired and task.uncancel() == 0:
                 raise TimeoutError from None
             raise
@@ -170,7 +170,7 @@ class Slots:
         self._resume_at = max(self._resume_at, now + pause_s)
 
     def answered(self) -> None:
-        """Regain width: one slot for each full round of answers."""
+        """Open one more slot after each full round of answers."""
         self.allowed = min(float(self.most), self.allowed + 1.0 / self.allowed)
 
 

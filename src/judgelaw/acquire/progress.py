@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Protocol, Self, TextIO
+from typing import Protocol, Self
 
 from judgelaw.acquire.budget import usd
 from judgelaw.ledger import Completed, Failed, Read, Record, Totals
 from judgelaw.wire import JudgeSpec
-from judgelaw.words import visible, words
+from judgelaw.words import words
 
-_LINE_EVERY_S = 5.0
 _INVALID = "invalid"
 _WHY = 60
 
@@ -138,57 +137,3 @@ class Silent:
 
     def show(self, tally: Tally, now: float) -> None:
         """Show nothing."""
-
-
-class PlainLines:
-    """A line every few seconds, for logs and pipes."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
-        self._last: tuple[float, tuple[int, int]] | None = None
-
-    def show(self, tally: Tally, now: float) -> None:
-        """Write a line if it is time for one, or if everything is done."""
-        finished, counted = tally.done >= tally.planned, (tally.done, tally.failed)
-        if self._last is not None:
-            last_at, last_counted = self._last
-            if counted == last_counted or (now - last_at < _LINE_EVERY_S and not finished):
-                return
-        elif not finished and now - tally.started_at < _LINE_EVERY_S:
-            return
-        self._last = (now, counted)
-        print(visible(tally.words(now)), file=self._file, flush=True)
-
-
-class Bar:
-    """A rich progress bar, for terminals."""
-
-    def __init__(self, file: TextIO) -> None:
-        from rich.console import Console  # noqa: PLC0415 - loads when a bar is drawn
-        from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415 - same
-
-        self._progress = Progress(
-            BarColumn(bar_width=None),
-            TextColumn("{task.percentage:3.0f}%"),
-            # No markup: a provider's words may hold brackets.
-            TextColumn("{task.description}", markup=False),
-            console=Console(file=file),
-            expand=True,  # the bar takes what the words leave
-        )
-        self._task = self._progress.add_task("", total=None)
-
-    def show(self, tally: Tally, now: float) -> None:
-        """Redraw the bar."""
-        self._progress.update(
-            self._task,
-            total=tally.planned,
-            completed=tally.done,
-            description=visible(tally.words(now)),
-        )
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._progress.stop()

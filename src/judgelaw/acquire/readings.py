@@ -136,12 +136,12 @@ class Reading:
     async def room(self) -> None:
         """Wait until there is room for more replies, or nothing more may be asked for."""
         while self.full and not self.halt.stopped:
-            await self.halt.unless_called(self._moved.heard())
+            await self.halt.unless_stopped(self._moved.heard())
 
     async def drain(self) -> None:
         """Wait until everything is read, or nobody waits for it any more."""
         while self._task is not None and not self.halt.stopped:
-            await self.halt.unless_called(self._moved.heard())
+            await self.halt.unless_stopped(self._moved.heard())
 
     async def close(self) -> None:
         """End the parser's process; what it was reading stays unread."""

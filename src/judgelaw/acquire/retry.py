@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -27,17 +27,9 @@ def failed(failure: Failure, reservation: Reservation, sent_at: float, now: floa
 
 def receipt_of(answer: Answer, spec: JudgeSpec) -> Receipt:
     """Return what the provider says of its reply."""
-    return Receipt(
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-        cached_tokens=answer.cached_tokens,
-        model=answer.model,
-        fingerprint=answer.fingerprint,
-        response_id=answer.response_id,
-        # A seed that was not sent cannot come back changed.
-        echoed_seed=answer.echoed_seed if spec.seed == "sent" else None,
-        replayed=answer.replayed,
-    )
+    if spec.seed == "sent" or answer.echoed_seed is None:
+        return answer
+    return replace(answer, echoed_seed=None)  # a seed that was not sent cannot come back changed
 
 
 def unmetered(spec: JudgeSpec) -> InputError:
@@ -102,7 +94,7 @@ class Halt:
         self.stop(Reason.BROKEN, str(error))
 
     def on_stop(self, listener: Callable[[], None]) -> None:
-        """Also tell `listener`."""
+        """Call `listener` too when the run or judge stops."""
         self._listeners.append(listener)
 
     def _set(self) -> None:
@@ -115,7 +107,7 @@ class Halt:
         """Wait until somebody calls."""
         await self._event.wait()
 
-    async def unless_called(self, waiting: Awaitable[Any]) -> bool:
+    async def unless_stopped(self, waiting: Awaitable[Any]) -> bool:
         """Wait for something, or for a call to stop; return whether to go on."""
         task = asyncio.ensure_future(waiting)
         call = asyncio.ensure_future(self._event.wait())

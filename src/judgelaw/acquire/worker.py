@@ -124,7 +124,7 @@ def work_on(
         stops = _ask(frozen, place, observer or Silent(), partial(work, frozen, say=say), say)
         with place.view() as view:
             totals = view.totals()
-    # What other workers are still reading is theirs.
+    # Replies that other workers are still reading are left to them.
     stops = stops or unexplained(frozen, totals, 0)
     return Acquisition(path=Path(run), totals=totals, unread=0, stops=stops)
 
@@ -223,7 +223,7 @@ async def _wait(ledger: PostgresLedger, effects: Effects, say: Say) -> tuple[Sto
             if (words := _waiting(others)) != told:
                 say(words)
                 told = words
-            if not await halt.unless_called(effects.sleep(_LOOK_S)):
+            if not await halt.unless_stopped(effects.sleep(_LOOK_S)):
                 return (Stop(reason=Reason.INTERRUPTED, words=halt.words),)
             others = await ledger.others()
     return ()

@@ -14,7 +14,11 @@ from judgelaw.analysis.complete_analysis import (
     make_tables as make_tables,
 )
 from judgelaw.analysis.component_tables import Context as Context
-from judgelaw.analysis.outcomes import coverage as coverage, position_choices as position_choices
+from judgelaw.analysis.outcomes import (
+    count_outcomes as count_outcomes,
+    coverage as coverage,
+    position_choices as position_choices,
+)
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,

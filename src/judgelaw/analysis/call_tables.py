@@ -61,14 +61,14 @@ def study_design(context: Context) -> TableOrReason:
     Calls that a stream shares with an earlier stream of the same judge (the same verdicts rank by
     rank, far beyond chance) are reused, not new.
     """
-    keys = list(context.found)
+    keys = sorted(context.found, key=lambda key: key in context.reused)  # what made them first
     reused = {
         key: max((_shared(context, key, other) for other in keys[:at]), default=0)
         for at, key in enumerate(keys)
     }
     calls, again = sum(f.calls for f in context.found.values()), sum(reused.values())
     everything: Row = ("all", "", "", None, None, None, None, calls, again, calls - again)
-    rows = [_design_row(context, key, reused[key]) for key in keys]
+    rows = [_design_row(context, key, reused[key]) for key in context.found]
     return Table(
         name="study_design",
         title="Evidence by stream, with unique calls",
@@ -182,6 +182,8 @@ def _shared(context: Context, key: Key, other: Key) -> int:
     """Return the calls of a stream that are those of another stream of the same judge."""
     if key[1] != other[1]:
         return 0
+    if context.reused.get(key) == other:
+        return context.found[key].calls
     return shared_calls(context.tensors[key], context.tensors[other])
 
 

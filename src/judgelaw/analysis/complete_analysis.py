@@ -5,40 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import judgelaw
-from judgelaw.analysis.call_tables import (
-    complete_case,
-    diagnostics,
-    identity_check,
-    integrity,
-    invalid_table,
-    judge_configurations,
-    layers,
-    other_metrics,
-    outcomes,
-    permutation_tests,
-    study_design,
-    time_drift,
-    uncertainty_split,
-)
-from judgelaw.analysis.component_tables import (
-    Context,
-    TableOrReason,
-    broad_decomposition,
-    components,
-    cross_model_summary,
-    cross_prompt,
-    decomposition,
-    real_prompt_estimates,
-    strata,
-)
+from judgelaw.analysis import call_tables, component_tables, reference_tables
+from judgelaw.analysis.component_tables import Context, TableOrReason
 from judgelaw.analysis.first_screen import with_trust
 from judgelaw.analysis.judge_analysis import STEPS, Request, analyze_judge, tests_of
-from judgelaw.analysis.reference_tables import (
-    matched_reference,
-    panel_intervals,
-    panel_sensitivity,
-    reference_split_half,
-)
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
 from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_span
 from judgelaw.errors import InputError
@@ -108,30 +78,30 @@ def main_layer(roles: Mapping[str, str]) -> str:
 
 
 TABLES: dict[str, Callable[[Context], TableOrReason]] = {
-    "real_prompt_estimates": real_prompt_estimates,
-    "decomposition": decomposition,
-    "broad_decomposition": broad_decomposition,
-    "matched_reference": matched_reference,
-    "reference_split_half": reference_split_half,
-    "panel_sensitivity": panel_sensitivity,
-    "panel_intervals": panel_intervals,
-    "cross_model_summary": cross_model_summary,
-    "cross_prompt": cross_prompt,
-    "components": components,
-    "strata": strata,
-    "outcomes": outcomes,
-    "layers": layers,
-    "study_design": study_design,
-    "judge_configurations": judge_configurations,
-    "invalid_sensitivity": invalid_table,
-    "complete_case": complete_case,
-    "time_drift": time_drift,
-    "identity_check": identity_check,
-    "permutation_tests": permutation_tests,
-    "uncertainty_split": uncertainty_split,
-    "other_metrics": other_metrics,
-    "diagnostics": diagnostics,
-    "integrity": integrity,
+    "real_prompt_estimates": component_tables.real_prompt_estimates,
+    "decomposition": component_tables.decomposition,
+    "broad_decomposition": component_tables.broad_decomposition,
+    "matched_reference": reference_tables.matched_reference,
+    "reference_split_half": reference_tables.reference_split_half,
+    "panel_sensitivity": reference_tables.panel_sensitivity,
+    "panel_intervals": reference_tables.panel_intervals,
+    "cross_model_summary": component_tables.cross_model_summary,
+    "cross_prompt": component_tables.cross_prompt,
+    "components": component_tables.components,
+    "strata": component_tables.strata,
+    "outcomes": call_tables.outcomes,
+    "layers": call_tables.layers,
+    "study_design": call_tables.study_design,
+    "judge_configurations": call_tables.judge_configurations,
+    "invalid_sensitivity": call_tables.invalid_table,
+    "complete_case": call_tables.complete_case,
+    "time_drift": call_tables.time_drift,
+    "identity_check": call_tables.identity_check,
+    "permutation_tests": call_tables.permutation_tests,
+    "uncertainty_split": call_tables.uncertainty_split,
+    "other_metrics": call_tables.other_metrics,
+    "diagnostics": call_tables.diagnostics,
+    "integrity": call_tables.integrity,
 }
 
 
@@ -169,8 +139,7 @@ def analyze(
         order_weights: how often each order is used, by name; equal by default.
         draws: item resamples of the bands; by default 20,000, fewer for many items.
         seed: seed of every named stream.
-        permutations: shuffles of the permutation tests; 0 leaves them out. By default 999, fewer
-            for many calls, none beyond ten million.
+        permutations: shuffles of a test; 0 leaves tests out. By default 999, fewer for many calls.
         level: coverage of bands and intervals.
         threshold: prompt component above which a judge is flagged in the ranking of judges.
         roles: role of each layer, where its name does not say it.
@@ -190,16 +159,16 @@ def analyze(
     known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold, gate)
     estimand = Estimand(design=design, order_weights=order_weights)
     how = Resampling(draws=draws, seed=seed, level=level)
-    with progress("analysing", _stages(tensors, shuffles)) as advance:
+    with progress("analysing", _steps(tensors, shuffles)) as advance:
         request = Request(estimand=estimand, how=how, permutations=shuffles, advance=advance)
         found = _complete(tensors, roles, request, known)
     return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
 
 
-def _stages(tensors: Mapping[Key, VerdictTensor], shuffles: int) -> int:
-    """Count the steps: a stage for each stream and test, then diagnostics, then tables."""
+def _steps(tensors: Mapping[Key, VerdictTensor], shuffles: int) -> int:
+    """Count the steps of a bar: streams, their permutation tests, diagnostics and tables."""
     tests = sum(len(tests_of(tensor, shuffles)) for tensor in tensors.values())
-    return STEPS * (len(tensors) + 2 + tests)
+    return STEPS * (len(tensors) + tests + 2)
 
 
 @dataclass(frozen=True)
@@ -240,6 +209,7 @@ def _complete(
         spans={key: time_span(seconds) for key, seconds in known.evidence.seconds.items()},
         configurations=known.configurations,
         integrity=known.integrity,
+        reused=known.evidence.reused,
     )
     tables, left_out = make_tables(context)
     request.advance(STEPS)

@@ -32,6 +32,7 @@ class Context:
         spans: seconds between the first and the last call, by stream.
         configurations: fields of each judge's frozen configuration, by judge.
         integrity: checks that were made on the way here, with their results.
+        reused: streams that are declared to be calls of another stream, with that stream.
     """
 
     tensors: Mapping[Key, VerdictTensor]
@@ -45,6 +46,7 @@ class Context:
     spans: Mapping[Key, float] = field(default_factory=dict)
     configurations: Mapping[str, Mapping[str, Cell]] = field(default_factory=dict)
     integrity: Sequence[tuple[str, str]] = ()
+    reused: Mapping[Key, Key] = field(default_factory=dict)
 
     def of_role(self, *roles: str) -> dict[Key, JudgeAnalysis]:
         """Return the streams of layers with one of these roles."""
@@ -59,7 +61,7 @@ class Context:
         return {judge: t for (layer, judge), t in self.tensors.items() if layer == self.main}
 
     def reference_of(self, judge: str) -> Key | None:
-        """Return the reference stream of a judge, None where there is none."""
+        """Return the reference stream of a judge, None if it has no such stream."""
         return next((key for key in self.of_role("reference") if key[1] == judge), None)
 
     def at(self, tensor: VerdictTensor) -> DepthEstimates:
@@ -77,7 +79,7 @@ def layer_name(layer: str | None) -> str:
 
 
 def ends(pair: Pair | None) -> tuple[Cell, Cell]:
-    """Return the ends of a band, None twice where there is none."""
+    """Return the two ends of a band, each None if there is no band."""
     return pair or (None, None)
 
 
@@ -231,7 +233,7 @@ def real_prompt_estimates(context: Context) -> TableOrReason:
 
 
 def matched_judges(context: Context) -> Matched | str:
-    """Put the judges of the main layer side by side, or say why that cannot be."""
+    """Match the judges of the main layer on common items, or return why that is not possible."""
     judges = context.judges()
     if len(judges) < PAIR:
         return "the main layer has one judge"

@@ -8,11 +8,11 @@ import numpy as np
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
+    count_outcomes,
     gold_match,
     identity,
     order_direction,
     other_metrics,
-    outcomes,
     prompt_leans,
     unanimous_cells,
 )
@@ -162,7 +162,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
-    seen, calls = outcomes(tensor), int(tensor.counts.sum())
+    seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     invalid = seen.get(INVALID, 0) / calls
     first = first_screen(tensor, overall.inference, request.estimand, request.how.level, invalid)
     low, high = tensor.depth

@@ -176,7 +176,7 @@ def _share(noise: float, counted: float) -> float:
 _CANDIDATES = ("candidate_1", "candidate_2")
 
 
-def outcomes(tensor: VerdictTensor) -> dict[str, int]:
+def count_outcomes(tensor: VerdictTensor) -> dict[str, int]:
     """Count the calls by verdict."""
     sums = tensor.counts.sum(axis=(0, 1, 2))
     return {name: int(n) for name, n in zip(tensor.verdicts, sums, strict=True)}

@@ -418,5 +418,5 @@ class Analysis:
 
 
 def pair_of(found: Interval) -> Pair | None:
-    """Return the ends of an interval, None where it has none."""
+    """Return the two ends of an interval, None if it has no ends."""
     return None if np.isnan(found.low) else (found.low, found.high)

@@ -190,7 +190,7 @@ def _pair(pair: tuple[float, float] | None) -> str:
 
 
 def _share(pair: tuple[float, float] | None) -> str:
-    """Write a range of shares in whole percent, never narrower than it is; `-` where none is."""
+    """Write a range of shares in whole percent, rounded outwards; `-` if there is no range."""
     if pair is None:
         return "-"
     low, high = 100 * pair[0], 100 * pair[1]

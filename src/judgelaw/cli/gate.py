@@ -106,7 +106,7 @@ def command(
 
 
 def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "list[Limit]":
-    """Return the limits asked for, or those of the study where none are."""
+    """Return the limits asked for; if there are none, those of the study."""
     from judgelaw.uncertainty import Limit
 
     asked = [("max", text) for text in maxima] + [("min", text) for text in minima]

@@ -112,7 +112,17 @@ def _asset(name: str) -> str:
 _SEED = 20261115
 
 
-@click.command(epilog=examples("judgelaw init --provider vllm --model Qwen/Qwen2.5-7B-Instruct"))
+@click.command(
+    epilog=examples(
+        "judgelaw init --provider vllm --model Qwen/Qwen2.5-7B-Instruct",
+        "judgelaw init --study paper --out paper/study.yaml",
+    )
+)
+@click.option(
+    "--study",
+    type=click.Choice(["paper"]),
+    help="The paper's protocol: with simulated judges, and live.yaml with its own four beside it.",
+)
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who answers.")
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option(
@@ -123,14 +133,18 @@ _SEED = 20261115
     show_default=True,
     help="The study file; existing files are never overwritten.",
 )
-def command(provider: str | None, model: str | None, out: Path) -> None:
+def command(study: str | None, provider: str | None, model: str | None, out: Path) -> None:
     """Write a commented study, and two items to replace where there are none.
 
     On a terminal it asks for what is not given.
     """
+    if study is not None:
+        if provider or model:
+            raise click.UsageError("--study paper names its judges; leave out --provider, --model")
+        _write_protocol(out)
+        return
     provider, model = _asked(provider, model)
-    if out.exists():
-        raise InputError(f"{out} exists; give another file with --out, or remove it")
+    _refuse_existing(out)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", out.absolute().parent.name).strip("-._") or "study"
     items = out.parent / "items.jsonl"
     text = study_text(provider, model, file=str(out), name=name[:100], seed=_SEED)
@@ -145,8 +159,29 @@ def command(provider: str | None, model: str | None, out: Path) -> None:
     echo(f"next: judgelaw check {out}", err=True)
 
 
+def _write_protocol(out: Path) -> None:
+    """Write the paper's study, its live form and its items, none of them over another file."""
+    from judgelaw.replication import protocol_files
+
+    places = {"study.yaml": out}
+    files = {places.get(name, out.parent / name): text for name, text in protocol_files().items()}
+    for path in files:
+        _refuse_existing(path)
+    for path, text in files.items():
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+        echo(f"wrote {path}")
+    echo(f"next: judgelaw audit {out}, then judgelaw paper runs/paper -o FOLDER", err=True)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise InputError(f"{path} exists; give another file with --out, or remove it")
+
+
 def _asked(provider: str | None, model: str | None) -> tuple[str, str]:
-    """Ask on a terminal, and take the usual where nobody can answer."""
+    """Ask on a terminal; elsewhere take the usual model."""
     terminal = sys.stdin.isatty()
     if provider is None:
         if not terminal:

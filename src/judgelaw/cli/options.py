@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from judgelaw.cli.terminal import echo, progress
+from judgelaw.cli.terminal import CallBar, CallLines, echo, progress
 from judgelaw.errors import InputError
 from judgelaw.runs import Reading
 
@@ -36,7 +36,7 @@ def lease_option(words: str) -> Callable[[F], F]:
 
 
 def say(words: str) -> None:
-    """Tell on stderr what happens."""
+    """Print on stderr what happens."""
     echo(words, err=True)
 
 
@@ -48,9 +48,7 @@ def require_folder(run: Path) -> None:
 
 def observer() -> "AbstractContextManager[Observer]":
     """Open what shows the calls of a run: a bar on a terminal, plain lines elsewhere."""
-    from judgelaw.acquire import Bar, PlainLines
-
-    return Bar(sys.stderr) if sys.stderr.isatty() else nullcontext(PlainLines(sys.stderr))
+    return CallBar(sys.stderr) if sys.stderr.isatty() else nullcontext(CallLines(sys.stderr))
 
 
 def on_terminal() -> "Shown":

@@ -26,8 +26,18 @@ _WORDS = {
 @click.command(
     epilog=examples(
         "judgelaw paper",
+        "judgelaw paper runs/paper -o paper/",
         "judgelaw paper --calls canonical_calls.csv.gz --layer control=null --json paper.json",
     )
+)
+@click.argument("source", metavar="[RUN|TABLE]", required=False)
+@click.option(
+    "-o",
+    "--out",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where the tables and figures of RUN or TABLE go.",
 )
 @click.option(
     "--calls",
@@ -59,6 +69,8 @@ _WORDS = {
 )
 def command(
     *,
+    source: str | None,
+    folder: Path | None,
     calls_file: Path | None,
     layers: tuple[str, ...],
     items: int,
@@ -69,12 +81,25 @@ def command(
     json_file: str | None,
     page_file: Path | None,
 ) -> None:
-    """Put every published figure beside the one that comes out here, with its tolerance.
+    """Make the paper's tables and figures of your calls, or check the published figures.
 
-    Simulated tables are regenerated; every table is checked for the paper's own identities; with a
-    calls table its empirical tables are recomputed. What does not agree is shown, never adjusted.
+    With RUN or TABLE and -o FOLDER: every empirical table of the paper in its layout (CSV, LaTeX,
+    JSON) and Figures 1 to 6 and S1 (SVG, PDF, PNG), whatever the judges are called and however
+    deep. Published numbers stand beside only where judges and designs are the paper's own.
+
+    Without: every published figure beside the one that comes out here, with its tolerance.
+    Simulated tables are regenerated; every table is checked for the paper's own identities; with
+    --calls its empirical tables are recomputed. What does not agree is shown, never adjusted.
     """
     from judgelaw.replication import check_identities
+
+    if (source is None) != (folder is None):
+        raise click.UsageError("name both a run or table and, with -o, a folder for what is made")
+    if source is not None and folder is not None:
+        if calls_file is not None or layers or page_file is not None:
+            raise click.UsageError("--calls, --layer and --html check the published figures only")
+        _make(source, folder, items, seed, json_file)
+        return
 
     findings = [*check_identities(), *_instrument()]
     findings += _empirical(calls_file, layers, seed)
@@ -89,6 +114,34 @@ def command(
 
 
 _VERDICTS = ("agrees", "differs", "not available")
+
+
+def _make(source: str, folder: Path, items: int, seed: int, json_file: str | None) -> None:
+    """Write the tables and figures of a run or table."""
+    import json
+
+    from judgelaw.runs import read_source, write_paper
+
+    calls = read_source(source)
+    made = write_paper(calls, folder, items=items, seed=seed or None, progress=progress)
+    if calls.folder is not None:
+        calls.folder.enter_sums(made.files)  # a folder inside the run is part of it
+    if json_file is not None:
+        write_json(json.loads((folder / "paper.json").read_text(encoding="utf-8")), json_file)
+    if json_file == "-":
+        return
+    say(
+        f"{len(made.tables)} tables and {len(made.figures)} figures of the paper are in {folder}, "
+        "every judge in a row at one depth.\n"
+    )
+    rows = [[name, t.label, str(len(t.rows)), t.caption] for name, t in made.tables.items()]
+    show_table(("table", "in the paper", "rows", "what it shows"), rows, title="tables")
+    if made.left_out:
+        echo()
+        show_table(("left out", "why"), list(map(list, made.left_out.items())), title="left out")
+    if made.published:
+        echo()
+        _show(made.published, show_all=False)
 
 
 def _simulated(items: int, datasets: int, experiments: int, seed: int) -> "list[Finding]":

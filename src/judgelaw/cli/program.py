@@ -35,7 +35,8 @@ COMMANDS = {
     "compare": "Put judges side by side on matched items.",
     "gate": "Pass or fail a judge against limits, for a CI job.",
     "simulate": "Known-law studies: see the estimators against the truth.",
-    "paper": "Hold every published figure of the paper against what comes out here.",
+    "paper": "Make the paper's tables and figures of your calls, or check the published ones.",
+    "release": "Write a package of a run that others can verify, without private parts.",
     "schema": "Print the JSON Schema of study files.",
 }
 
@@ -98,7 +99,7 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         say(f"judgelaw: {error}", err=True)
         return error.exit_code
     except BrokenPipeError:
-        # The reader (`| head`) has what it wanted; Python would complain again on closing stdout.
+        # The reader (`| head`) has closed the pipe; Python would raise again on closing stdout.
         sys.stdout = None
         return OK
     except Exception as error:  # noqa: BLE001 - the last stop: what nobody foresaw is a bug

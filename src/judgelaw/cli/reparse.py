@@ -11,6 +11,7 @@ from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Reparse
+    from judgelaw.runs import RunFolder
     from judgelaw.study import FrozenRun
     from judgelaw.wire import JudgeSpec
 
@@ -49,9 +50,10 @@ def command(
     the frozen parser; --out writes a table with the new ones.
     """
     from judgelaw.acquire import reparse, with_parser
-    from judgelaw.study import open_run
+    from judgelaw.runs import RunFolder
 
-    frozen = open_run(run)
+    folder = RunFolder(run)
+    frozen = folder.frozen
     rules = {"truncated": truncated} if truncated else {}
     specs = {
         name: with_parser(frozen.judges[name], _yaml(parser)).model_copy(update=rules)
@@ -59,7 +61,7 @@ def command(
     }
     found = reparse(frozen, specs)
     if out is not None:
-        _write(frozen, specs, out)
+        _write(folder, specs, out)
     if json_file is not None:
         write_json({"schema": SCHEMA, "judges": {r.judge: _plain(r) for r in found}}, json_file)
     if json_file != "-":
@@ -86,14 +88,14 @@ def _yaml(text: str) -> Any:
         ) from None
 
 
-def _write(frozen: "FrozenRun", specs: "dict[str, JudgeSpec]", out: Path) -> None:
+def _write(folder: "RunFolder", specs: "dict[str, JudgeSpec]", out: Path) -> None:
     from judgelaw.acquire import write_results
-    from judgelaw.ledger import LEDGER_NAME, SqliteView
     from judgelaw.wire import parser_name
 
-    parsers = {name: parser_name(specs.get(name, spec)) for name, spec in frozen.judges.items()}
-    with SqliteView(frozen.path / LEDGER_NAME) as view:
-        write_results(out, frozen, view, parsers)
+    judges = folder.frozen.judges
+    parsers = {name: parser_name(specs.get(name, spec)) for name, spec in judges.items()}
+    if folder.ledger is not None:  # without one there was nothing to parse
+        write_results(out, folder.frozen, folder.ledger, parsers)
 
 
 def _plain(found: "Reparse") -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """`judgelaw report`: one page that a person understands in ten seconds."""
 
+import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import click
@@ -8,6 +10,9 @@ from judgelaw.cli.options import examples, permutations_option, resampling_optio
 from judgelaw.cli.terminal import echo, progress
 from judgelaw.errors import InputError
 from judgelaw.runs import REPORT, Reading, Source, analyze_source, read_source, write_report
+
+_MANY = 20_000
+"""From so many calls on the analysis takes longer than the start of a process that draws."""
 
 
 @click.command(
@@ -55,10 +60,11 @@ def command(
     calls = read_source(source, reading)
     target = output or _default(source, calls)
     _check_folder(target)
-    analysis = analyze_source(
-        calls, draws=draws, seed=seed, permutations=permutations, progress=progress
-    )
-    write_report(analysis, calls, target, title=title, check=check, progress=progress)
+    with _drawing_ahead(calls):
+        analysis = analyze_source(
+            calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+        )
+        write_report(analysis, calls, target, title=title, check=check, progress=progress)
     echo(str(target))
     if figures_folder is not None:
         from judgelaw.page import figures, write_figures
@@ -67,6 +73,16 @@ def command(
         echo(f"{len(files)} files in {figures_folder}", err=True)
         if calls.folder is not None:
             calls.folder.enter_sums(files)
+
+
+def _drawing_ahead(calls: Source) -> AbstractContextManager[None]:
+    """Start the processes that draw while a long analysis runs; one core has none to spare."""
+    many = sum(int(tensor.counts.sum()) for tensor in calls.tensors.values()) >= _MANY
+    if not many or (os.cpu_count() or 1) == 1:
+        return nullcontext()
+    from judgelaw.page import drawing_ahead
+
+    return drawing_ahead()
 
 
 def _default(source: str, calls: Source) -> Path:

@@ -32,10 +32,7 @@ def save_figure(chart: dict[str, Any], path: Path) -> None:
 
 Columns = dict[str, Callable[[Any], str]]
 
-POINT: Columns = {
-    "K": lambda r: str(r.prompts),
-    "truth": lambda r: f"{r.truth:.2f}",
-    "R": lambda r: str(r.repeats),
+_ERRORS: Columns = {
     "plug-in bias": lambda r: f"{r.plugin_bias:+.5f}",
     "exact bias": lambda r: f"{r.analytic_bias:+.5f}",
     "debiased bias": lambda r: f"{r.debiased_bias:+.5f}",
@@ -43,6 +40,13 @@ POINT: Columns = {
     "MSE ratio": lambda r: f"{r.mse_ratio:.3f}",
     "exact ratio": lambda r: f"{r.exact_mse_ratio:.3f}",
     "negative": lambda r: f"{r.negative_share:.3f}",
+}
+
+POINT: Columns = {
+    "K": lambda r: str(r.prompts),
+    "truth": lambda r: f"{r.truth:.2f}",
+    "R": lambda r: str(r.repeats),
+    **_ERRORS,
     "two-repeat bias": lambda r: f"{r.panel_bias:+.5f}",
 }
 
@@ -83,13 +87,7 @@ CUSTOM: Columns = {
     "O": lambda r: str(r.orders),
     "truth": lambda r: f"{r.truth:.5f}",
     "R": lambda r: str(r.repeats),
-    "plug-in bias": lambda r: f"{r.plugin_bias:+.5f}",
-    "exact bias": lambda r: f"{r.analytic_bias:+.5f}",
-    "debiased bias": lambda r: f"{r.debiased_bias:+.5f}",
-    "MC error": lambda r: f"{r.debiased_se:.5f}",
-    "MSE ratio": lambda r: f"{r.mse_ratio:.3f}",
-    "exact ratio": lambda r: f"{r.exact_mse_ratio:.3f}",
-    "negative": lambda r: f"{r.negative_share:.3f}",
+    **_ERRORS,
 }
 
 

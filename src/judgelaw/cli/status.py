@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from judgelaw.ledger import JudgeSummary, LedgerView
+    from judgelaw.runs import RunFolder
     from judgelaw.study import FrozenRun
 
 
@@ -44,28 +45,23 @@ def command(run: Path, json_file: str | None, ledger: str | None) -> None:
     Reads only; the run may be under way meanwhile.
     """
     from judgelaw.cli.options import require_folder
-    from judgelaw.study import open_run
+    from judgelaw.runs import RunFolder
 
     require_folder(run)
-    frozen = open_run(run)
-    with _view(frozen, ledger) as view:
-        found = status(frozen, view)
+    folder = RunFolder(run)
+    with nullcontext(folder.ledger) if ledger is None else _shared(folder, ledger) as view:
+        found = status(folder.frozen, view)
     if json_file is not None:
         write_json(found, json_file)
     if json_file != "-":
         _show(run, found)
 
 
-def _view(frozen: "FrozenRun", ledger: str | None) -> "AbstractContextManager[LedgerView | None]":
-    """Open the ledger of a run; None where nothing was acquired yet."""
-    from judgelaw.ledger import LEDGER_NAME, SqliteView
+def _shared(folder: "RunFolder", ledger: str) -> "AbstractContextManager[LedgerView]":
+    """Open the ledger that workers share."""
+    from judgelaw.ledger import PostgresView, read_address
 
-    if ledger is not None:
-        from judgelaw.ledger import PostgresView, read_address
-
-        return PostgresView(read_address(ledger), frozen.path.resolve().name)
-    path = frozen.path / LEDGER_NAME
-    return SqliteView(path) if path.exists() else nullcontext()
+    return PostgresView(read_address(ledger), folder.path.resolve().name)
 
 
 def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:

@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import click
 
 from judgelaw.errors import writing
 from judgelaw.steps import Advance
 from judgelaw.words import visible, visible_json
+
+if TYPE_CHECKING:
+    from judgelaw.acquire import Tally
 
 _PATIENCE_S = 2.0
 """Shorter work shows no progress."""
@@ -135,7 +138,7 @@ def progress(
 
 
 class _Lines:
-    """Progress where nobody looks at a terminal: a line now and then."""
+    """Progress where stderr is no terminal: a plain line every few seconds."""
 
     def __init__(self, what: str, total: int) -> None:
         self._what, self._total, self._last = what, total, 0.0
@@ -173,3 +176,57 @@ class _Bar:
     def close(self) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+class CallLines:
+    """The calls of a run under way: a line every few seconds, for logs and pipes."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._last: tuple[float, tuple[int, int]] | None = None
+
+    def show(self, tally: "Tally", now: float) -> None:
+        """Write a line if it is time for one, or if everything is done."""
+        finished, counted = tally.done >= tally.planned, (tally.done, tally.failed)
+        if self._last is not None:
+            last_at, last_counted = self._last
+            if counted == last_counted or (now - last_at < _LINE_EVERY_S and not finished):
+                return
+        elif not finished and now - tally.started_at < _LINE_EVERY_S:
+            return
+        self._last = (now, counted)
+        click.echo(visible(tally.words(now)), file=self._file)
+
+
+class CallBar:
+    """The calls of a run under way: a rich progress bar, for terminals."""
+
+    def __init__(self, file: TextIO) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self._progress = Progress(
+            BarColumn(bar_width=None),
+            TextColumn("{task.percentage:3.0f}%"),
+            # No markup: a provider's words may hold brackets.
+            TextColumn("{task.description}", markup=False),
+            console=Console(file=file),
+            expand=True,  # the bar takes what the words leave
+        )
+        self._task = self._progress.add_task("", total=None)
+
+    def show(self, tally: "Tally", now: float) -> None:
+        """Redraw the bar."""
+        self._progress.update(
+            self._task,
+            total=tally.planned,
+            completed=tally.done,
+            description=visible(tally.words(now)),
+        )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.stop()

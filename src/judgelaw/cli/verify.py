@@ -10,7 +10,7 @@ from judgelaw.cli.terminal import progress, show_table, write_json
 from judgelaw.errors import IntegrityError, RunError
 
 if TYPE_CHECKING:
-    from judgelaw.acquire.verify import Check
+    from judgelaw.acquire.verify import Check, Verification
 
 
 SCHEMA = "judgelaw.verify/1"
@@ -21,6 +21,7 @@ SCHEMA = "judgelaw.verify/1"
         "judgelaw verify runs/first",
         "judgelaw verify runs/first --json -",
         "judgelaw verify runs/first --recompute",
+        "judgelaw verify package    of `judgelaw release`, or of another program",
     )
 )
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
@@ -38,17 +39,18 @@ SCHEMA = "judgelaw.verify/1"
     help="Count every estimate of results/analysis.json again, pair by pair of calls.",
 )
 def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
-    """Check a run folder against itself, and leave with 4 if anything is wrong.
+    """Check a run folder or a package against itself, and leave with 4 if anything is wrong.
 
-    Every file's hash, every call's identity, payload, request and seed, the join of manifest and
-    ledger, every attempt, every reply decoded and parsed again, control blocks, and both tables.
-    Reads only, sends nothing.
+    Of a run: every file's hash, every call's identity, payload, request and seed, the join of
+    manifest and ledger, every attempt, every reply decoded and parsed again, control blocks, and
+    both tables. Of a package of `judgelaw release`: its hashes, its frozen calls joined with its
+    verdicts, and every table made again and compared to the byte. Of another program's package, a
+    calls table with hashes and a manifest: what they say of each other. Reads only, sends nothing.
     """
-    from judgelaw.acquire.verify import verify
     from judgelaw.cli.options import require_folder
 
     require_folder(run)
-    checks = list(verify(run, progress=progress).checks)
+    checks = list(_verified(run).checks)
     if recompute:
         checks.append(_recounted(run))
     wrong = ", ".join(c.name for c in checks if not c.ok)
@@ -59,6 +61,25 @@ def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
         show_table(("check", "", "found"), rows, title=str(run))
     if wrong:
         raise IntegrityError(f"{run} is not what was frozen and acquired; see {wrong}")
+
+
+def _verified(run: Path) -> "Verification":
+    """Look at a folder as what it is: a package, a run, or a package of another program."""
+    from judgelaw.acquire.verify import verify
+    from judgelaw.runs import is_package, verify_foreign, verify_package
+    from judgelaw.study import RECORD, STUDY
+
+    if is_package(run):
+        return verify_package(run, progress=progress)
+    if not (run / RECORD).exists() and not (run / STUDY).exists() and _holds_hashes(run):
+        return verify_foreign(run)
+    return verify(run, progress=progress)
+
+
+def _holds_hashes(folder: Path) -> bool:
+    """Whether a folder that is no run has anything to be held against."""
+    names = {path.name.lower() for path in folder.rglob("*") if path.is_file()}
+    return any(n.startswith(("sha256sums", "checksums")) or "manifest" in n for n in names)
 
 
 def _recounted(run: Path) -> "Check":

@@ -361,10 +361,10 @@ def _guess(short: Tried | None, enough: Tried | None, wanted: float) -> int:
     if short is not None and enough is not None:
         (low, wide), (high, narrow) = short, enough
         part = log(wide.half_width / wanted) / log(wide.half_width / narrow.half_width)
-        # Never too near an end: where widths are no power of the number, it would creep.
+        # Never too near an end of the range: the search would become slow there.
         return int(low * float(high / low) ** min(max(part, 0.2), 0.8)) + 1
     number, found = cast("Tried", short or enough)
-    # Widths go with one over the root of the number, or thereabouts.
+    # Widths shrink about as one over the square root of the number.
     times = (found.half_width / wanted) ** 2
     times = max(1.5, _AMPLE * times) if enough is None else min(0.7, times / _AMPLE)
     return ceil(number * min(max(times, 1 / _LEAP), _LEAP))

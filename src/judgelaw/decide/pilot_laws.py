@@ -105,7 +105,7 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chosen:
-    """Items of a study: rows of the pilot, and the item that nobody saw where `unseen`."""
+    """Items of a simulated study: rows of the pilot, or a kind not in it where `unseen`."""
 
     rows: NDArray[np.intp]
     unseen: NDArray[np.bool_]

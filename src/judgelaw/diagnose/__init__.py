@@ -17,23 +17,17 @@ from judgelaw.diagnose.family import NOTICE as NOTICE, PROBLEM as PROBLEM
 from judgelaw.diagnose.finding import (
     Cell as Cell,
     Finding as Finding,
-    Resampled as Resampled,
-    Severity as Severity,
 )
 from judgelaw.diagnose.independence import (
     cells_finding as cells_finding,
-    control_finding as control_finding,
     same_rank_excess as same_rank_excess,
 )
 from judgelaw.diagnose.invalid import (
-    InvalidSensitivity as InvalidSensitivity,
     complete_items as complete_items,
     invalid_finding as invalid_finding,
     invalid_sensitivity as invalid_sensitivity,
 )
 from judgelaw.diagnose.leave_one_out import (
-    Drivers as Drivers,
-    LeftOut as LeftOut,
     drivers as drivers,
     drivers_finding as drivers_finding,
 )
@@ -49,16 +43,11 @@ from judgelaw.diagnose.ranking import (
 )
 from judgelaw.diagnose.recounting import check_document as check_document, recount as recount
 from judgelaw.diagnose.repeat_ranks import (
-    RankTest as RankTest,
-    exchange_finding as exchange_finding,
     rank_test as rank_test,
 )
 from judgelaw.diagnose.replay import (
-    Overlap as Overlap,
     ReplyFacts as ReplyFacts,
-    copies_finding as copies_finding,
     identical_texts as identical_texts,
     overlap as overlap,
-    overlaps as overlaps,
     replay_finding as replay_finding,
 )

@@ -71,11 +71,13 @@ class Evidence:
             seconds since any common start, nan where unknown.
         replies: what a run knows of the replies.
         adjacent: whether repeats of a cell were made one after the other.
+        reused: streams that are declared to be calls of another stream, with that stream.
     """
 
     seconds: Mapping[Key, NDArray[np.float64]] = field(default_factory=dict)
     replies: Mapping[Key, ReplyFacts] = field(default_factory=dict)
     adjacent: bool = False
+    reused: Mapping[Key, Key] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,11 +125,13 @@ def diagnose(
     """
     known = evidence or Evidence()
     controls = {layer for layer, role in (roles or {}).items() if role == "control"}
+    # Calls that a layer reuses were looked at where they were made: they are no further evidence.
+    own = {key: t for key, t in tensors.items() if known.reused.get(key) not in tensors}
     streams = [
         _prepared(key, tensor, known, how, estimand, control=key[0] in controls)
-        for key, tensor in tensors.items()
+        for key, tensor in own.items()
     ]
-    pairs = overlaps({stream_name(key): t for key, t in tensors.items()})
+    pairs = overlaps({stream_name(key): t for key, t in own.items()})
     copies = [copy_test(pair, stream(how.seed, "copies", *two)) for two, pair in pairs.items()]
     judges = {judge: t for (layer, judge), t in tensors.items() if layer == main}
     ranking = _ranking(judges, how, estimand, threshold)
@@ -139,7 +143,7 @@ def diagnose(
         for s in streams
         for finding in _findings(s, [next(tests) for _ in s.bundles], known, how, estimand)
     ]
-    findings.append(copies_finding(len(tensors), pairs, [next(tests)["copied"] for _ in copies]))
+    findings.append(copies_finding(len(own), pairs, [next(tests)["copied"] for _ in copies]))
     if isinstance(ranking, RankStability):
         findings += [
             ordering_finding(ranking, next(tests)["ordering"]),

@@ -86,7 +86,7 @@ def cells_statistic(mixed: MixedCells) -> Statistic:
 
 
 def _cells_by_item(items: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Lay the cells of every item below each other: where each stands, and whether it is one.
+    """Arrange the cells of every item in rows: the place of each, and whether the place is filled.
 
     Items come sorted; one with a single cell says nothing and is left out.
     """

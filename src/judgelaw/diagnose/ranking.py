@@ -55,7 +55,7 @@ class Matched:
 
 
 def match(tensors: Mapping[str, VerdictTensor]) -> Matched:
-    """Put judges side by side.
+    """Match judges on the items and cells that all of them have.
 
     Depths are made equal by frozen prefixes, since a plug-in value depends on the depth.
 
@@ -167,7 +167,7 @@ class RankStability:
 
     @property
     def plugin_in_words(self) -> str:
-        """The plug-in ranking, likewise."""
+        """The plug-in ranking from the largest down, with = between judges that are tied."""
         return in_words(self.plugin, self.plugins)
 
     @property

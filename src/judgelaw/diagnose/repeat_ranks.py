@@ -61,12 +61,12 @@ class RankTest:
 
     @property
     def p(self) -> float:
-        """Of one rank being different, by verdicts or by agreement."""
+        """The p value of one rank being different, by verdicts or by agreement."""
         return min(1.0, 2 * min(self.p_verdicts, self.p_agreement))
 
 
 def rank_test(tensor: VerdictTensor) -> RankTest | None:
-    """Hold ranks against each other; None without ranks or where every cell is unanimous."""
+    """Compare ranks with each other; None without ranks, or if every cell is unanimous."""
     from scipy.special import chdtrc, ndtr  # noqa: PLC0415 - scipy loads when it is needed
 
     if tensor.ranked is None or tensor.ranked.shape[-1] < PAIR:

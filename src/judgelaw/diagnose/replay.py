@@ -170,7 +170,7 @@ class Overlap:
 
 
 def overlap(a: VerdictTensor, b: VerdictTensor) -> Overlap | None:
-    """Compare two streams on their common cells; None if they share none, or do not vary.
+    """Compare two streams on their common cells; None if there are none, or if they do not vary.
 
     Given the verdicts of both streams in a cell, with shares a_c and b_c, independent streams match
     ranks at random: the number of matches has mean R sum_c a_c b_c and variance

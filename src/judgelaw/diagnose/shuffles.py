@@ -81,7 +81,7 @@ class Shuffled:
 
     @cached_property
     def same(self) -> Floats:
-        """In how many complete cells two ranks agree, (arrangements, pairs)."""
+        """Return in how many complete cells two ranks agree, (arrangements, pairs)."""
         z = _by_rank(self.complete)
         agree = [(z[r] == z[s]).sum(axis=-1) for r, s in combinations(range(len(z)), 2)]
         return np.stack(agree, axis=-1).astype(float)

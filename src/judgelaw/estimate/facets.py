@@ -62,7 +62,7 @@ def concentrations(cells: Cells, weights: Sequence[Array]) -> Concentrations:
 
 def _concentration(cells: Cells, weights: Sequence[Array], mask: int) -> tuple[Array, Array]:
     p, d = cells.p, cells.d
-    # Backwards, so that the positions of the axes still to come do not move.
+    # From the last axis to the first, so that the positions of the other axes do not move.
     for f in reversed(range(len(weights))):
         if not mask >> f & 1:
             p, d = _average(p, weights[f], f), _average(d, weights[f] ** 2, f)

@@ -48,7 +48,7 @@ def _serve(settings: dict[str, Any]) -> Any:
     params.model_alias = {settings["alias"]}
     params.port = 0
     params.ui = False
-    # A page in a browser of this machine has no business here.
+    # A page in a browser on this machine must not reach the server.
     params.cors_origins = "http://127.0.0.1"
     params.verbosity = settings["verbosity"]
     params.n_parallel = settings["n_parallel"]

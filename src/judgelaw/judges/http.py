@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from judgelaw import __version__
@@ -20,8 +21,10 @@ from judgelaw.wire import (
     FailureKind,
     JudgeSpec,
     Reply,
+    Secrets,
     check_secrets,
     decode,
+    has_secrets,
     headers_for,
     read_json,
     read_status,
@@ -170,6 +173,10 @@ class HttpJudge:
             "User-Agent": f"judgelaw/{__version__}",
             **_SENT[wire].headers,
         }
+        self._public: tuple[Mapping[str, str], Secrets] | None = None
+        if not has_secrets(spec):
+            headers, none = headers_for(spec, wire, self._fixed)
+            self._public = CIMultiDict(headers), none
 
     async def __aenter__(self) -> Self:
         check_secrets(self._spec)
@@ -181,7 +188,7 @@ class HttpJudge:
     async def ask(self, call: PlannedCall, body: bytes) -> Reply | Failure:
         """Send the exact bytes once."""
         del call
-        headers, secrets = headers_for(self._spec, self._wire, self._fixed)
+        headers, secrets = self._public or headers_for(self._spec, self._wire, self._fixed)
         try:
             async with self._session.post(
                 self._url, data=body, headers=headers, allow_redirects=False
@@ -227,7 +234,7 @@ class HttpJudge:
 
 
 def _cause(error: BaseException) -> str:
-    """Say why nobody was reached, in the words of the system where it has some."""
+    """Return why the server was not reached, in the system's words if it has some."""
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.os_error.errno
         if number is not None and number in errno.errorcode:

@@ -20,27 +20,22 @@ from judgelaw.ledger.postgres_session import Terms as Terms
 from judgelaw.ledger.postgres_view import PostgresView as PostgresView, archive as archive
 from judgelaw.ledger.protocol import Ledger as Ledger, LedgerView as LedgerView
 from judgelaw.ledger.records import (
-    BatchState as BatchState,
     Booking as Booking,
     Completed as Completed,
     Ending as Ending,
     Failed as Failed,
     Judged as Judged,
     JudgeSummary as JudgeSummary,
-    Loss as Loss,
     OpenBatch as OpenBatch,
     Pulse as Pulse,
     Read as Read,
-    Receipt as Receipt,
     Record as Record,
     Reservation as Reservation,
     StoredAttempt as StoredAttempt,
-    StoredBatch as StoredBatch,
     StoredCompletion as StoredCompletion,
     StoredReply as StoredReply,
     Totals as Totals,
     Unsent as Unsent,
-    VerdictCount as VerdictCount,
 )
 from judgelaw.ledger.sqlite import SqliteLedger as SqliteLedger
 from judgelaw.ledger.sqlite_view import (
@@ -48,3 +43,4 @@ from judgelaw.ledger.sqlite_view import (
     SqliteView as SqliteView,
     lost as lost,
 )
+from judgelaw.wire import Receipt as Receipt

@@ -60,7 +60,7 @@ class RunLock:
         os.pwrite(self._fd, json.dumps(who).encode(), 0)
 
     def release(self) -> None:
-        """Let go of the run."""
+        """Release the lock of the run."""
         if self._fd < 0:
             return
         self._path.unlink(missing_ok=True)

@@ -317,7 +317,7 @@ class PostgresLedger(PostgresView):
         self._writer.refuse_if_broken()
 
     async def _inside_the_lease(self, work: Work) -> None:
-        """Make something durable, and return while nobody can have taken what it is about."""
+        """Make something durable, and return before the lease on it can have run out."""
         while True:
             await self._writer.do(work, urgent=True)
             # A worker that slept between the commit and this line may have lost its calls.

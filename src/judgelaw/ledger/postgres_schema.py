@@ -140,7 +140,7 @@ def unpack(text: str) -> str:
 
 
 def adapt(connection: "psycopg.Connection[Any]") -> None:
-    """Let every string of a connection go out packed and come in unpacked."""
+    """Pack every string that a connection sends, and unpack every string that it receives."""
     string = driver().types.string
 
     class Text(string.StrDumper):  # type: ignore[misc, name-defined] # loaded lazily, untyped
@@ -195,7 +195,7 @@ def list_runs(address: Address) -> list[str]:
 
 
 def enter(connection: "psycopg.Connection[Any]", run: str) -> None:
-    """Let statements of this connection find the tables of a run, and nobody else's."""
+    """Make the statements of this connection use the tables of one run."""
     adapt(connection)
     connection.execute(
         "SELECT set_config('search_path', quote_ident($1), false)", (schema_of(run),)

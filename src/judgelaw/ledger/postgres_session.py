@@ -138,7 +138,7 @@ class Session:
 
     @property
     def valid(self) -> bool:
-        """Whether nobody can have taken this session's calls yet."""
+        """Whether no other session can have taken this session's calls yet."""
         return self._now() < self._valid_until
 
     def commit(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:
@@ -164,7 +164,7 @@ class Session:
             return results
         if results is None or self._committed() != group:
             raise RunError(f"the ledger {self.address} refuses every commit; try again later")
-        # The answer to an earlier try was lost on the way, the commit was not.
+        # An earlier try was committed, but its answer was lost on the way.
         self._groups = group
         return results
 

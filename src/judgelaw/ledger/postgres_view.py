@@ -63,7 +63,7 @@ class PostgresView(RowView):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let every reading inside show the same moment, whatever is written meanwhile."""
+        """Make every reading inside show the same moment, even if others write meanwhile."""
         with self._connect() as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             self._frozen = connection

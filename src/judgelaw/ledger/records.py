@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from judgelaw.study import PlannedCall
-from judgelaw.wire import Completion, Verdict
+from judgelaw.wire import Completion, Receipt, Verdict
 
 AttemptState = Literal["started", "completed", "failed", "orphaned", "refused", "unsent"]
 BatchState = Literal["prepared", "submitting", "submitted", "ended", "orphaned", "withdrawn"]
@@ -37,20 +37,6 @@ class Booking:
 
 UNLIMITED = Booking()
 """Where nobody else is asking, or nothing is limited."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Receipt:
-    """What the provider says of its own reply."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cached_tokens: int | None = None
-    model: str | None = None
-    fingerprint: str | None = None
-    response_id: str | None = None
-    echoed_seed: int | None = None
-    replayed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -194,7 +194,7 @@ class SqliteLedger(SqliteView):
         return Reservation(attempt=attempt, number=reservation.number + 1, call=reservation.call)
 
     async def book(self, reservation: Reservation, *, tokens: float, usd: float) -> Booking:
-        """Let every request pass: nobody else works on this run."""
+        """Allow every request: no other session works on this run."""
         del reservation, tokens, usd
         return UNLIMITED
 
@@ -331,7 +331,7 @@ class SqliteLedger(SqliteView):
 
 
 def _roll_back(path: Path) -> None:
-    """Let SQLite undo what was left half done where there is no log yet, or none any more.
+    """Make SQLite undo an unfinished change if there is no log, or no longer one.
 
     Whoever only reads cannot do that, and would take the file for damaged.
     """
@@ -357,7 +357,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
-            # Whoever does not read the answer goes on in the old mode without a word, and there
+            # The answer must be read: SQLite keeps the old mode without an error, and in that mode
             # a power loss may take back the last commit.
             raise sqlite3.OperationalError(f"its journal stays in mode {mode}")
         connection.execute("PRAGMA synchronous = FULL")
@@ -371,7 +371,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _ours(path: Path) -> Iterator[None]:
-    """Let no error of SQLite out of opening and closing a ledger."""
+    """Turn every error of SQLite, while a ledger opens or closes, into one of ours."""
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -134,7 +134,7 @@ def lost(path: Path) -> Loss | None:
 def damaged(path: Path, error: sqlite3.Error) -> JudgelawError:
     """Say whether a change was left half done, the disk is at fault, or the file is no ledger."""
     if path.with_name(f"{path.name}-journal").exists():
-        # Who only reads may not undo it, which SQLite words as a disk that cannot be written.
+        # A reader may not undo an unfinished change; SQLite then says that it cannot write.
         return RunError(
             f"{path}: {error}: a kill or a power loss left a change half done; the command that "
             "acquires the run (`judgelaw run` or `judgelaw audit`) puts that right"

@@ -8,7 +8,6 @@ from typing import Any, Self
 from judgelaw.ledger.records import (
     Judged,
     JudgeSummary,
-    Receipt,
     Reservation,
     StoredAttempt,
     StoredBatch,
@@ -18,7 +17,7 @@ from judgelaw.ledger.records import (
     VerdictCount,
 )
 from judgelaw.study import PlannedCall
-from judgelaw.wire import Completion, Verdict
+from judgelaw.wire import Completion, Receipt, Verdict
 
 
 class RowView(ABC):
@@ -168,7 +167,7 @@ class RowView(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
 
     @abstractmethod
     def _rows(self, name: str, *values: object) -> Iterator[Any]:

@@ -129,7 +129,7 @@ class GroupWriter:
         group = _Group()
         group.add(self._queue.get())
         self._hurry.wait(_GATHER_S)
-        # Cleared before the queue is: what comes in between is taken along, or hurries the next.
+        # Cleared before the queue is emptied: what arrives in between joins this group or the next.
         self._hurry.clear()
         while not self._queue.empty():
             group.add(self._queue.get())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         target as target,
         write_gate_file as write_gate_file,
     )
-    from judgelaw.page.drawing import stylesheet as stylesheet
+    from judgelaw.page.drawing import drawing_ahead as drawing_ahead, stylesheet as stylesheet
     from judgelaw.page.explorer import (
         COMPLETION_CUT as COMPLETION_CUT,
         OPENS_WITH as OPENS_WITH,
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         write_figures as write_figures,
     )
     from judgelaw.page.table_forms import (
+        escape as escape,
+        inert as inert,
         to_csv as to_csv,
         to_json_text as to_json_text,
         to_latex as to_latex,

@@ -20,76 +20,50 @@ from judgelaw.page.document import (
 from judgelaw.page.table_forms import table_view
 from judgelaw.words import visible
 
-GLOSSARY = (
-    ("Cell", "One item under one prompt in one answer order. It holds the repeats."),
-    ("Verdict law", "The probabilities with which the judge gives each verdict in one cell."),
-    (
-        "Disagreement",
-        "The probability that two calls give different verdicts. All components are in this unit.",
+GLOSSARY = {
+    "Cell": "One item under one prompt in one answer order. It holds the repeats.",
+    "Verdict law": "The probabilities with which the judge gives each verdict in one cell.",
+    "Disagreement": (
+        "The probability that two calls give different verdicts. All components are in this unit."
     ),
-    (
-        "Repeat calls",
-        (
-            "Disagreement of two calls of the very same request: the dice. More repeats average it "
-            "out, rewording does not touch it."
-        ),
+    "Repeat calls": (
+        "Disagreement of two calls of the very same request: the dice. More repeats average it "
+        "out, rewording does not touch it."
     ),
-    (
-        "Prompt",
-        "How far the verdict law moves between the declared prompts, after averaging the orders.",
+    "Prompt": (
+        "How far the verdict law moves between the declared prompts, after averaging the orders."
     ),
-    (
-        "Answer order",
-        "How far the law moves when the two answers change places, after averaging the prompts.",
+    "Answer order": (
+        "How far the law moves when the two answers change places, after averaging the prompts."
     ),
-    (
-        "Prompt × order",
-        "What neither explains alone: an order effect that depends on the prompt.",
+    "Prompt × order": "What neither explains alone: an order effect that depends on the prompt.",
+    "Corrected": (
+        "Counts pairs of distinct calls only, so that finite repeats add no bias. May be negative."
     ),
-    (
-        "Corrected",
-        "Counts pairs of distinct calls only, so that finite repeats add no bias. May be negative.",
+    "Plug-in": (
+        "Takes relative frequencies for the laws. Too large for every effect, by an amount that "
+        "falls as one over the repeats. Flip rates share this bias."
     ),
-    (
-        "Plug-in",
-        (
-            "Takes relative frequencies for the laws. Too large for every effect, by an amount "
-            "that falls as one over the repeats. Flip rates share this bias."
-        ),
+    "Items like these": (
+        "The interval for other items of the same kind. It covers the choice of items and the "
+        "dice, and allows for a kind of item that is rare and was not drawn."
     ),
-    (
-        "Items like these",
-        (
-            "The interval for other items of the same kind. It covers the choice of items and the "
-            "dice, and allows for a kind of item that is rare and was not drawn."
-        ),
+    "These items": (
+        "The interval for the same items, prompts and orders asked again. It covers the dice alone."
     ),
-    (
-        "These items",
-        (
-            "The interval for the same items, prompts and orders asked again. It covers the dice "
-            "alone."
-        ),
+    "Band": (
+        "In the tables that are named as in the paper: where the average falls when items are "
+        "resampled within strata. A picture of the benchmark, too narrow for a claim where few "
+        "items flip."
     ),
-    (
-        "Band",
-        (
-            "In the tables that are named as in the paper: where the average falls when items are "
-            "resampled within strata. A picture of the benchmark, too narrow for a claim where "
-            "few items flip."
-        ),
+    "Share": "A component over the total, as the range that the calls or items allow.",
+    "Census, sampled": (
+        "A census takes the declared prompts as all that matter; sampled prompts stand for the "
+        "generator that drew them."
     ),
-    ("Share", "A component over the total, as the range that the calls or items allow."),
-    (
-        "Census, sampled",
-        (
-            "A census takes the declared prompts as all that matter; sampled prompts stand for the "
-            "generator that drew them."
-        ),
-    ),
-    ("Barycentre", "The mean of verdict laws: the ordinary verdict rate."),
-    ("Invalid", "A completed reply from which no verdict could be read. An outcome, not a gap."),
-)
+    "Barycentre": "The mean of verdict laws: the ordinary verdict rate.",
+    "Invalid": "A completed reply from which no verdict could be read. An outcome, not a gap.",
+}
 
 
 def integrity(record: Mapping[str, Any] | None, analysis: Part[Analysis]) -> Section:
@@ -182,5 +156,5 @@ def tables(analysis: Part[Analysis], *, shown: frozenset[str] = frozenset()) -> 
 
 def glossary() -> Section:
     """Return what the words mean."""
-    pairs = tuple((term, (meaning,)) for term, meaning in GLOSSARY)
+    pairs = tuple((term, (meaning,)) for term, meaning in GLOSSARY.items())
     return Section(id="glossary", title="Words", blocks=(Facts(pairs=pairs),))

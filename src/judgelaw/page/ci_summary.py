@@ -48,7 +48,7 @@ def levels(report: "Gate") -> str:
 
 
 def limit_text(d: "LimitDecision") -> str:
-    """Write the limit as it is read."""
+    """Write a limit as people read it: `prompt < 0.02`."""
     return f"{d.quantity} {'<' if d.side == 'max' else '>='} {d.limit:g}"
 
 
@@ -116,7 +116,7 @@ def gate_markdown(report: "Gate") -> str:
 
 
 def write_gate_file(text: str, target: Path, *, append: bool = False) -> None:
-    """Write a file of the gate; a summary is added to, as CI jobs share one file."""
+    """Write a file of the gate; `append` adds to a summary that the steps of a CI job share."""
     with writing(target), target.open("a" if append else "w", encoding="utf-8") as file:
         file.write(text)
 

@@ -1,9 +1,8 @@
 """Components with their bands, and their shares of the total, as figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil, floor
-from typing import Any
 
 from judgelaw.analysis import Component, Components, JudgeAnalysis
 from judgelaw.estimate import COMPONENTS
@@ -85,38 +84,15 @@ def dumbbell(rows: Sequence[Spec], y: Spec, title: str | None, colour: Spec) -> 
         drawing.marks("rule", rows, asked, strokeWidth=1.6),
         drawing.marks("rule", rows, joined, color=drawing.FAINT.light, strokeDash=[2, 2]),
         drawing.marks(
-            "point",
-            rows,
-            {"x": q("plugin"), "y": y},
-            size=52,
-            strokeWidth=1.4,
-            color=ring,
-            filled=False,
+            "point", rows, {"x": q("plugin"), "y": y}, size=52, strokeWidth=1.4, color=ring
         ),
-        drawing.marks(
-            "point",
-            rows,
-            {**dot, "description": drawing.n("label")},
-            filled=True,
-            size=96,
-            opacity=1,
-        ),
-    ]  # fmt: skip - one layer an entry
+        drawing.dots(rows, {**dot, "description": drawing.n("label")}, 96),
+    ]
 
 
-def _row(mark: Mark) -> dict[str, Any]:
-    return {
-        "name": LABELS[mark.component],
-        "estimate": mark.estimate,
-        "plugin": mark.plugin,
-        "low": mark.low,
-        "high": mark.high,
-        "call_low": mark.call_low,
-        "call_high": mark.call_high,
-        "text": mark.text,
-        "label": mark.label,
-        "colour": drawing.COMPONENT[mark.component],
-    }
+def _row(mark: Mark) -> Spec:
+    colour = drawing.COMPONENT[mark.component]
+    return {**asdict(mark), "name": LABELS[mark.component], "colour": colour}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +116,11 @@ class Share:
 def shares(found: Sequence[Share], *, width: int) -> Spec:
     """Draw the parts of the total as one bar a judge, with the range of each share."""
     judges = list(dict.fromkeys(s.judge for s in found))
-    bars = [bar for judge in judges for bar in _stack(found, judge)]
+    bars = [
+        {**bar, "end": min(1.0, bar["end"])}
+        for judge in judges
+        for bar in drawing.stacked((s.width, _bar(s)) for s in found if s.judge == judge)
+    ]
     several = len(judges) > 1
     plot = width - (drawing.room_for(judges) + 8 if several else 2)
     y = names("judge", judges, labelFontSize=12)
@@ -164,29 +144,12 @@ def shares(found: Sequence[Share], *, width: int) -> Spec:
         drawing.marks(
             "text", inside, text_at, color=drawing.PAPER.light, fontWeight=600, fontSize=12
         ),
-    ]  # fmt: skip - one layer an entry
+    ]
     return drawing.chart(drawing.layer(layers, width=plot, height={"step": 34}))
 
 
-def _stack(found: Sequence[Share], judge: str) -> list[dict[str, Any]]:
-    """Lay the parts end to end; one without a width is not drawn."""
-    start = 0.0
-    bars = []
-    for share in (s for s in found if s.judge == judge and s.width > 0):
-        end = min(1.0, start + share.width)
-        bars.append(
-            {
-                "judge": judge,
-                "start": start,
-                "end": end,
-                "middle": (start + end) / 2,
-                "text": share.text,
-                "label": share.label,
-                "colour": drawing.COMPONENT[share.component],
-            }
-        )
-        start = end
-    return bars
+def _bar(share: Share) -> Spec:
+    return {**asdict(share), "colour": drawing.COMPONENT[share.component]}
 
 
 PARTS = tuple(name for name in COMPONENTS if name != "total")

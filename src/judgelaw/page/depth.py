@@ -52,14 +52,7 @@ def over_depth(points: Sequence[DepthPoint], *, width: int, columns: int) -> Spe
 def _panel(points: Sequence[DepthPoint], name: str, width: int, *, named: bool) -> Spec:
     colour, ghost = drawing.COMPONENT[name], drawing.MUTED.light
     rows = [asdict(p) for p in points]
-    axis = {
-        "title": "repeats per cell, R",
-        "values": [p.repeats for p in points],
-        "grid": False,
-        "format": "d",
-    }
-    scale = {"type": "log", "base": 2, "nice": False, "padding": 16}
-    x = q("repeats", scale=scale, axis=axis)
+    x = drawing.by_repeats([p.repeats for p in points], 16)
     y_axis = {"tickCount": 5, "minExtent": 30}
     dot = {"x": x, "y": q("estimate", axis=y_axis, title=None), "description": n("label")}
     ring = {"x": x, "y": q("plugin"), "description": n("plugin_label")}
@@ -77,20 +70,10 @@ def _panel(points: Sequence[DepthPoint], name: str, width: int, *, named: bool) 
             {"x": x, "y": q("low"), "y2": {"field": "high"}}, rows, color=colour, strokeWidth=6
         ),
         drawing.marks("line", rows, {"x": x, "y": q("estimate")}, strokeWidth=1.6, color=colour),
-        drawing.marks("point", rows, dot, filled=True, size=62, opacity=1, color=colour),
-        drawing.marks(
-            "point",
-            rows,
-            ring,
-            filled=True,
-            size=46,
-            opacity=1,
-            strokeWidth=1.5,
-            color=drawing.PAPER.light,
-            stroke=ghost,
-        ),
+        drawing.dots(rows, dot, 62, color=colour),
+        drawing.rings(rows, ring),
         *(_names(points, colour, ghost, x) if named else ()),
-    ]  # fmt: skip - one layer an entry
+    ]
     return drawing.layer(layers, width=width, height=170, title=LABELS[name])
 
 
@@ -110,7 +93,7 @@ def _names(points: Sequence[DepthPoint], colour: str, ghost: str, x: Spec) -> li
             color=paint,
         )
         for text, value, paint, dy in named
-    ]  # fmt: skip - one layer an entry
+    ]
 
 
 def _curve(points: Sequence[DepthPoint]) -> list[dict[str, float]]:

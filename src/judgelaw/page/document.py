@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-from judgelaw.page.drawing import NARROW, WIDE, Spec, Svg, draw
+from judgelaw.page.drawing import NARROW, WIDE, Spec, Svg, draw_all
 
 if TYPE_CHECKING:
     from judgelaw.arrays import Floats
@@ -65,27 +65,27 @@ def resolve(document: Mapping[str, Any], where: str) -> Any:
 
 
 def decimal(value: float | None, digits: int = 4, *, where: str | None = None) -> Number:
-    """Show a component or a rate; raw, with its sign."""
+    """Show a component or a rate as it is, with its sign."""
     known = finite(value)
     return Number(value=known, text=_fixed(known, digits), path=where)
 
 
 def percent(value: float | None, digits: int = 0, *, where: str | None = None) -> Number:
-    """Show a share of one."""
+    """Show a share as a percentage."""
     known = finite(value)
     text = ABSENT if known is None else _fixed(100 * known, digits) + "%"
     return Number(value=known, text=text, path=where)
 
 
 def count(value: float | None, *, where: str | None = None) -> Number:
-    """Show a whole number with its thousands apart."""
+    """Show a whole number, with commas between thousands."""
     known = finite(value)
     text = ABSENT if known is None else f"{int(known):,}".replace("-", MINUS)
     return Number(value=None if known is None else int(known), text=text, path=where)
 
 
 def p_value(value: float | None, *, where: str | None = None) -> Number:
-    """Show a p value; never as zero."""
+    """Show a p value; a tiny one is shown as below a limit, never as zero."""
     known = finite(value)
     if known is None or known >= _SMALLEST_P:
         return Number(value=known, text=_fixed(known, 3), path=where)
@@ -93,7 +93,7 @@ def p_value(value: float | None, *, where: str | None = None) -> Number:
 
 
 def measured(value: float | None, *, where: str | None = None) -> Number:
-    """Show a figure of unknown scale: whole numbers whole, the rest in four significant digits."""
+    """Show a figure of unknown scale: a whole number as it is, others to four digits."""
     known = finite(value)
     if known is None:
         return Number(value=None, text=ABSENT, path=where)
@@ -192,7 +192,7 @@ class Findings:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """Terms with what they are: a configuration, a glossary, an integrity record."""
+    """Terms with what they mean or hold: a configuration, a glossary."""
 
     kind: ClassVar[str] = "facts"
     pairs: tuple[tuple[str, Inline], ...]
@@ -330,7 +330,7 @@ def figure(
     widths: tuple[int, int] = (WIDE, NARROW),
 ) -> FigureView:
     """Draw a chart for wide and for narrow windows; `label` says what it shows."""
-    wide, narrow = (draw(drawn(width), label=label) for width in widths)
+    wide, narrow = draw_all([drawn(width) for width in widths], label=label)
     said = (caption,) if isinstance(caption, str) else caption
     return FigureView(name=name, caption=said, wide=wide, narrow=narrow, title=title, key=key)
 
@@ -440,5 +440,5 @@ class _Trail:
 
 
 def plain(parts: Inline) -> str:
-    """Return a run of text and figures as one string."""
+    """Return text and the figures in it as one string."""
     return "".join(part.text if isinstance(part, Number) else part for part in parts)

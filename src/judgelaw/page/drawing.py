@@ -1,31 +1,30 @@
 """How charts look and are drawn: one theme, one palette, SVG that is safe in a page.
 
-Colours: the Okabe-Ito set, which stays apart under every common colour blindness.
+Charts are Vega-Lite specifications as plain values, drawn by vl-convert in the light colours of
+the Okabe-Ito set, which stays apart under every common colour blindness. The page repaints them by
+attribute (`[fill="#0072b2"]`) from CSS variables, so that one SVG serves light, dark and print,
+and stands alone in a paper.
 
-Charts are drawn in the light colours; the page repaints them by attribute (`[fill="#0072b2"]`)
-from CSS variables, so that one SVG serves light, dark and print, and stands alone in a paper.
-
-One look for every chart, and the few words in which charts are written.
-
-Charts are Vega-Lite specifications as plain values; the tests hold each against the schema.
-
-From a chart to an SVG that is safe inside a page, small, and walkable by keyboard.
-
-vl-convert draws it; here everything that is not on a short list of elements and attributes is
-dropped, so that whatever a label holds, nothing in a chart can run or fetch.
+Everything in a drawing that is not on a short list of elements and attributes is dropped, so that
+whatever a label holds, nothing in a chart can run or fetch.
 """
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import signal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 
 @dataclass(frozen=True, kw_only=True)
 class Colour:
-    """One role with its colour on white and on a dark ground."""
+    """The colour of one role on a white page and on a dark one."""
 
     role: str
     light: str
@@ -47,20 +46,10 @@ TIE = Colour(role="tie", light="#b3b7bc", dark="#8b9097")
 INVALID = Colour(role="invalid", light="#4a4e54", dark="#d6d3cd")
 
 COLOURS = (
-    INK,
-    MUTED,
-    FAINT,
-    LINE,
-    PAPER,
-    CALL,
-    PROMPT,
-    ORDER,
-    INTERACTION,
-    FIRST,
-    SECOND,
-    TIE,
-    INVALID,
-)  # fmt: skip - one line a family
+    INK, MUTED, FAINT, LINE, PAPER,
+    CALL, PROMPT, ORDER, INTERACTION,
+    FIRST, SECOND, TIE, INVALID,
+)  # fmt: skip
 COMPONENT = {
     "call": CALL.light,
     "prompt": PROMPT.light,
@@ -68,12 +57,7 @@ COMPONENT = {
     "interaction": INTERACTION.light,
     "total": INK.light,
 }
-_VERDICT = {
-    "candidate_1": FIRST,
-    "candidate_2": SECOND,
-    "tie": TIE,
-    "invalid": INVALID,
-}
+_VERDICT = {"candidate_1": FIRST, "candidate_2": SECOND, "tie": TIE, "invalid": INVALID}
 # other alphabets take these in turn, after the colours that the usual verdicts own
 _OTHER = (FIRST, SECOND, ORDER, INTERACTION, CALL, PROMPT, TIE, FAINT)
 SERIES = (CALL, PROMPT, ORDER, INTERACTION, FIRST, SECOND)
@@ -159,7 +143,7 @@ _CONFIG: Spec = {
 
 
 def chart(body: Mapping[str, Any]) -> Spec:
-    """Dress a finished chart."""
+    """Return a finished chart in the look that all charts share."""
     return {
         "$schema": _SCHEMA,
         "background": "transparent",
@@ -180,8 +164,41 @@ def marks(
     }
 
 
+def dots(
+    rows: Iterable[Mapping[str, Any]], encoding: Mapping[str, Any], size: float, **style: Any
+) -> Spec:
+    """Return estimates as full points."""
+    return marks("point", rows, encoding, filled=True, opacity=1, size=size, **style)
+
+
+def rings(rows: Iterable[Mapping[str, Any]], encoding: Mapping[str, Any]) -> Spec:
+    """Return plug-in estimates as points that are empty inside."""
+    style = {"strokeWidth": 1.5, "stroke": MUTED.light, "color": PAPER.light}
+    return dots(rows, encoding, 46, **style)
+
+
+def by_repeats(depths: Sequence[int], padding: int) -> Spec:
+    """Return the channel of repeats per cell, by powers of two."""
+    title = "repeats per cell, R"
+    axis = {"title": title, "values": list(depths), "grid": False, "format": "d"}
+    scale = {"type": "log", "base": 2, "nice": False, "padding": padding}
+    return q("repeats", axis=axis, scale=scale)
+
+
+def stacked(parts: Iterable[tuple[float, Mapping[str, Any]]]) -> list[Spec]:
+    """Lay parts of a bar end to end, given their widths; one without a width is not drawn."""
+    bars: list[Spec] = []
+    start = 0.0
+    for width, row in parts:
+        if width > 0:
+            end = start + width
+            bars.append({**row, "start": start, "end": end, "middle": (start + end) / 2})
+            start = end
+    return bars
+
+
 def layer(layers: Sequence[Spec], **size: Any) -> Spec:
-    """Lay marks over each other."""
+    """Return layers of marks, drawn one over the other."""
     return {"layer": list(layers), **size}
 
 
@@ -226,44 +243,12 @@ def band(encoding: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], **style
 _SVG = "http://www.w3.org/2000/svg"
 _ELEMENTS = {"svg", "g", "path", "line", "rect", "text", "tspan", "circle", "clipPath", "defs"}
 _ATTRIBUTES = {
-    "viewBox",
-    "width",
-    "height",
-    "x",
-    "y",
-    "x1",
-    "y1",
-    "x2",
-    "y2",
-    "d",
-    "r",
-    "cx",
-    "cy",
-    "transform",
-    "fill",
-    "stroke",
-    "opacity",
-    "fill-opacity",
-    "stroke-opacity",
-    "stroke-width",
-    "stroke-dasharray",
-    "stroke-linecap",
-    "stroke-linejoin",
-    "stroke-miterlimit",
-    "text-anchor",
-    "font-family",
-    "font-size",
-    "font-weight",
-    "font-style",
-    "dx",
-    "dy",
-    "role",
-    "aria-label",
-    "aria-hidden",
-    "class",
-    "clip-path",
-    "id",
-}  # fmt: skip - read as families
+    "viewBox", "width", "height", "x", "y", "x1", "y1", "x2", "y2", "dx", "dy", "cx", "cy",
+    "d", "r", "transform", "id", "class", "clip-path", "role", "aria-label", "aria-hidden",
+    "fill", "fill-opacity", "opacity", "stroke", "stroke-opacity", "stroke-width",
+    "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit",
+    "text-anchor", "font-family", "font-size", "font-weight", "font-style",
+}  # fmt: skip
 _LONG_FRACTION = re.compile(r"(-?\d+\.\d{2})\d+")
 _charts = itertools.count(1)
 
@@ -284,11 +269,62 @@ class Svg:
     height: float
 
 
+_drawers: "list[ProcessPoolExecutor]" = []
+"""Processes that draw, where some were started."""
+_DRAWERS = 2
+"""A chart is drawn for wide and for narrow windows, both at the same time."""
+
+
+@contextmanager
+def drawing_ahead() -> Iterator[None]:
+    """Draw in processes of their own within this context; they start at once.
+
+    The drawing engine takes half a second to start and keeps Python waiting while it draws. For
+    commands alone: a new process loads the main module, which in a user's script may do anything.
+    """
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only where it pays
+    from multiprocessing import get_context  # noqa: PLC0415 - same
+
+    ignored = (signal.SIGINT, signal.SIG_IGN)  # the command itself answers to Ctrl-C
+    pool = ProcessPoolExecutor(
+        _DRAWERS, get_context("spawn"), initializer=signal.signal, initargs=ignored
+    )
+    empty = chart(marks("point", [], {}))
+    for _ in range(_DRAWERS):
+        pool.submit(_drawn, empty)
+    _drawers.append(pool)
+    try:
+        yield
+    finally:
+        _drawers.remove(pool)
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
 def draw(chart: Spec, *, label: str) -> Svg:
     """Draw a chart for a page; `label` says in one line what it shows."""
+    return draw_all([chart], label=label)[0]
+
+
+def draw_all(charts: Sequence[Spec], *, label: str) -> list[Svg]:
+    """Draw several sizes of a chart, at the same time where processes wait for it."""
+    return [clean(markup, label=label) for markup in _all_drawn(charts)]
+
+
+def _all_drawn(charts: Sequence[Spec]) -> list[str]:
+    if _drawers:
+        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - as above
+
+        # A process that somebody ended is no reason to lose the page: it is drawn here.
+        with suppress(BrokenProcessPool):
+            return list(_drawers[-1].map(_drawn, charts))
+    return [_drawn(one) for one in charts]
+
+
+def _drawn(chart: Spec) -> str:
     import vl_convert as vlc  # noqa: PLC0415 - loads 30 MB, only where something is drawn
 
-    return clean(vlc.vegalite_to_svg(chart), label=label)
+    markup: str = vlc.vegalite_to_svg(chart)
+    return markup
 
 
 def clean(markup: str, *, label: str) -> Svg:
@@ -316,7 +352,7 @@ def clean(markup: str, *, label: str) -> Svg:
 
 
 def _tidy(element: ET.Element, scope: str) -> None:
-    """Drop foreign parts, empty scaffolding and axis descriptions; shorten coordinates."""
+    """Drop foreign elements, those that paint nothing, and names of axes; shorten coordinates."""
     element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
     is_data = element.get("aria-roledescription") not in {"axis", "legend", "group mark container"}
     for name in list(element.attrib):
@@ -352,13 +388,10 @@ def _is_noise(name: str, element: ET.Element) -> bool:
 
 
 def _is_empty(element: ET.Element) -> bool:
-    """Tell scaffolding that paints nothing: hidden labels, unpainted backgrounds."""
+    """Whether an element paints nothing: a hidden label, or a background without a colour."""
     if element.get("opacity") == "0" or element.get("display") == "none":
         return True
     kind = element.get("class", "").split(" ")[0]
-    painted = element.get("fill") not in {None, "none"} or element.get("stroke") not in {
-        None,
-        "none",
-        "transparent",
-    }
+    unpainted = {None, "none", "transparent"}
+    painted = not unpainted >= {element.get("fill"), element.get("stroke")}
     return kind in {"background", "foreground"} and not painted

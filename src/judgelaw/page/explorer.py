@@ -8,7 +8,6 @@ import base64
 import gzip
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -163,34 +162,29 @@ def belief(estimate: float | None, variance: float | None, *, has_errors: bool) 
     return "clear of call noise" if estimate >= _CLEAR * sqrt(variance) else "within call noise"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Packed:
-    chunks: dict[str, tuple[str, ...]]
-    size: int
-
-
 def _texts(
     tensors: Mapping[str, VerdictTensor], completions: Completions
 ) -> tuple[dict[str, tuple[str, ...]], int]:
     """Pack completions at the longest cut that keeps the page within its budget."""
-    if not completions:
-        return {}, COMPLETION_CUT
-    packed = _Packed(chunks={}, size=0)
-    cut = COMPLETION_CUT
-    for cut in _CUTS:
-        packed = _packed(tensors, completions, cut)
-        if packed.size <= BUDGET:
-            break
-    return packed.chunks, cut
-
-
-def _packed(tensors: Mapping[str, VerdictTensor], completions: Completions, cut: int) -> _Packed:
     chunks: dict[str, tuple[str, ...]] = {}
-    for name, tensor in tensors.items():
-        if found := completions.get(name):
-            starts = range(0, len(tensor.items), _CHUNK)
-            chunks[name] = tuple(pack(_chunk(tensor, found, start, cut)) for start in starts)
-    return _Packed(chunks=chunks, size=sum(len(c) for group in chunks.values() for c in group))
+    cut = COMPLETION_CUT
+    for cut in _CUTS if completions else ():
+        chunks = _packed(tensors, completions, cut)
+        if sum(len(c) for group in chunks.values() for c in group) <= BUDGET:
+            break
+    return chunks, cut
+
+
+def _packed(
+    tensors: Mapping[str, VerdictTensor], completions: Completions, cut: int
+) -> dict[str, tuple[str, ...]]:
+    return {
+        name: tuple(
+            pack(_chunk(tensor, found, start, cut)) for start in range(0, len(tensor.items), _CHUNK)
+        )
+        for name, tensor in tensors.items()
+        if (found := completions.get(name))
+    }
 
 
 def _chunk(

@@ -51,7 +51,7 @@ class Corners:
 
     @property
     def scales(self) -> tuple[Spec, Spec]:
-        """Channels options of the plane."""
+        """Options of the two channels of the plane."""
         low, high = (-0.02, _HEIGHT + 0.02) if self.top else (-1.0, 1.0)
         return (
             {"scale": {"domain": [-0.02, 1.02], "nice": False}, "axis": None},
@@ -99,6 +99,7 @@ def simplex(
     rows = [{**asdict(p), "bx": barycentre.x, "by": barycentre.y} for p in points]
     dots = {"x": x, "y": y, **_by_kind(points)}
     centre = {"x": x, "y": y, "description": n("label")}
+    diamond = {"color": drawing.PROMPT.light, "stroke": drawing.PAPER.light}
     layers = [_edges(corners, x, y)]
     if title is None:
         layers += _corner_names(corners, x, y)
@@ -107,18 +108,8 @@ def simplex(
         layers.append(drawing.marks("rule", rows, spokes, color=drawing.LINE.light))
     layers += [
         drawing.marks("point", rows, dots, filled=True, opacity=0.55),
-        drawing.marks(
-            "point",
-            [asdict(barycentre)],
-            centre,
-            filled=True,
-            shape="diamond",
-            size=110,
-            opacity=1,
-            color=drawing.PROMPT.light,
-            stroke=drawing.PAPER.light,
-        ),
-    ]  # fmt: skip - one layer an entry
+        drawing.dots([asdict(barycentre)], centre, 110, shape="diamond", **diamond),
+    ]
     height = width * _HEIGHT if corners.top else _LINE_HEIGHT
     named: Spec = {} if title is None else {"title": {"text": title, "limit": width}}
     return drawing.layer(layers, width=width, height=height, **named)
@@ -162,11 +153,11 @@ def _corner_names(corners: Corners, x: Spec, y: Spec) -> list[Spec]:
             **style,
         )
         for text, at, high, style in placed
-    ]  # fmt: skip - one layer an entry
+    ]
 
 
 def gallery(pictures: Sequence[Spec], *, columns: int) -> Spec:
-    """Lay small pictures side by side."""
+    """Return small pictures side by side, in rows."""
     return drawing.chart({"concat": list(pictures), "columns": columns, "spacing": 22})
 
 
@@ -218,7 +209,7 @@ def _caution() -> Prose:
 
 
 def _width(corners: Corners) -> int:
-    """A triangle fits a phone; the line of two verdicts may be as wide."""
+    """Return a width that fits a phone, for the triangle or for the line of two verdicts."""
     return 312 if corners.top else 318
 
 

@@ -52,13 +52,7 @@ class Floor:
 def discrepancies(found: Sequence[Discrepancy], floor: Floor | None, *, width: int) -> Spec:
     """Draw both distances over depth, with the disagreement of the reference's own halves."""
     rows = [asdict(d) for d in found]
-    axis = {
-        "title": "repeats per cell, R",
-        "values": [d.repeats for d in found],
-        "grid": False,
-        "format": "d",
-    }
-    x = q("repeats", axis=axis, scale={"type": "log", "base": 2, "nice": False, "padding": 20})
+    x = drawing.by_repeats([d.repeats for d in found], 20)
     title = "mean distance from the reference"
     y = q("corrected", title=title, axis={"tickCount": 4, "minExtent": 30}, scale={"zero": True})
     orange, ghost = drawing.PROMPT.light, drawing.MUTED.light
@@ -73,27 +67,9 @@ def discrepancies(found: Sequence[Discrepancy], floor: Floor | None, *, width: i
             strokeDash=[3, 3],
         ),
         drawing.marks("line", rows, {"x": x, "y": q("corrected")}, color=orange, strokeWidth=1.6),
-        drawing.marks(
-            "point",
-            rows,
-            {"x": x, "y": y, "description": n("label")},
-            filled=True,
-            size=62,
-            opacity=1,
-            color=orange,
-        ),
-        drawing.marks(
-            "point",
-            rows,
-            {"x": x, "y": q("plugin"), "description": n("plugin_label")},
-            filled=True,
-            size=46,
-            opacity=1,
-            strokeWidth=1.5,
-            stroke=ghost,
-            color=drawing.PAPER.light,
-        ),
-    ]  # fmt: skip - one layer an entry
+        drawing.dots(rows, {"x": x, "y": y, "description": n("label")}, 62, color=orange),
+        drawing.rings(rows, {"x": x, "y": q("plugin"), "description": n("plugin_label")}),
+    ]
     return drawing.chart(drawing.layer(layers, width=width - 60, height=170))
 
 

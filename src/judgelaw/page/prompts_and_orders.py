@@ -87,7 +87,7 @@ def distance_map(distances: Sequence[Distance], *, width: int, pale: bool = Fals
             strokeWidth=0.5,
             cornerRadius=2,
         ),
-    ]  # fmt: skip - one layer an entry
+    ]
     if lettered:
         text = {"x": x, "y": y, "text": n("text")}
         layers.append(drawing.marks("text", rows, text, fontSize=9 if small else 11))
@@ -154,9 +154,9 @@ def leans(items: NDArray[np.float64], mean: Lean, *, width: int) -> Spec:
             color=green,
             strokeWidth=6,
         ),
-        drawing.marks("point", [asdict(mean)], dot, filled=True, size=90, opacity=1, color=green),
+        drawing.dots([asdict(mean)], dot, 90, color=green),
         *_ends(plot),
-    ]  # fmt: skip - one layer an entry
+    ]
     return drawing.chart(drawing.layer(layers, width=plot, height=_HEIGHT))
 
 
@@ -189,7 +189,7 @@ def _ends(width: int) -> list[Spec]:
             color=muted,
         )
         for text, align, x in ends
-    ]  # fmt: skip - one layer an entry
+    ]
 
 
 _REJECTED = 0.05

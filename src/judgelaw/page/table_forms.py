@@ -25,14 +25,8 @@ from judgelaw.words import visible
 FORMATS = ("csv", "tex", "json")
 _ESCAPED = str.maketrans(
     {
+        **{char: rf"\{char}" for char in "&%$#_{}"},
         "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
@@ -44,7 +38,7 @@ _ESCAPED = str.maketrans(
         "⊥": r"$\bot$",
         "−": "$-$",
     }
-)  # fmt: skip - read as pairs
+)
 _WHOLE = 1e15
 _RUN = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a formula starts; some spreadsheets take the wide forms of East Asian type for the same."""
@@ -55,7 +49,7 @@ def to_csv(table: Table) -> str:
     """Write a header and every row; what is not available is empty, figures keep every digit."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_inert(column) for column in table.columns)
+    writer.writerow(inert(column) for column in table.columns)
     writer.writerows([_exact(cell) for cell in row] for row in table.rows)
     return out.getvalue()
 
@@ -137,7 +131,7 @@ def escape(text: str) -> str:
 
 
 def rounded(value: float, digits: int = 4) -> str:
-    """Round for reading; a whole number stays whole."""
+    """Return a figure rounded for reading; a whole number stays whole."""
     if isinstance(value, int) or (float(value).is_integer() and abs(value) < _WHOLE):
         return f"{int(value):,}"
     return f"{value:.{digits}f}" if abs(value) < 1 else f"{value:,.4g}"
@@ -175,11 +169,11 @@ def _or_null(cell: Cell) -> Any:
 def _exact(cell: Cell) -> str:
     if not _finite(cell):
         return ""
-    return repr(cell) if isinstance(cell, float) else _inert(str(cell))
+    return repr(cell) if isinstance(cell, float) else inert(str(cell))
 
 
-def _inert(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run; a number is only a number."""
+def inert(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
     return f"'{text}" if text.startswith(_RUN) and not _NUMBER.fullmatch(text) else text
 
 

@@ -74,8 +74,8 @@ def _panel(stream: Stream, width: int, title: str) -> Spec:
             strokeWidth=6,
         ),
         drawing.marks("line", rows, {"x": x, "y": q("agreement")}, strokeWidth=1.4, color=blue),
-        drawing.marks("point", rows, dot, filled=True, size=50, opacity=1, color=blue),
-    ]  # fmt: skip - one layer an entry
+        drawing.dots(rows, dot, 50, color=blue),
+    ]
     name: Spec = {"title": {"text": stream.name, "limit": width}} if stream.name else {}
     return drawing.layer(layers, width=width, height=130, **name)
 
@@ -222,7 +222,7 @@ def drift(analysis: Part[Analysis]) -> Section | None:
 
 
 def _cannot(untestable: list[Finding]) -> list[Prose]:
-    """Say which test cannot be made and why; streams that share a reason share a paragraph."""
+    """Say which tests cannot be made and why, one paragraph for each reason."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for found in untestable:
         grouped.setdefault((found.name, found.advice), []).append(visible(found.subject))
@@ -255,7 +255,7 @@ def _said(tested: list[Part[Finding]]) -> list[Block]:
 
 
 def _slopes(slopes: Part[Table], *, untestable: bool) -> Block:
-    """Show the slopes; folded away where some of them are no test."""
+    """Show the slopes; closed until asked for where some of them test nothing."""
     table = table_view(slopes, name="time_drift", caption=slopes.value.title)
     if not untestable:
         return table

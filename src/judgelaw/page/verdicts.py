@@ -1,8 +1,7 @@
 """What came back: verdicts by prompt and order, invalid outputs, agreement with gold labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from judgelaw.analysis import Analysis, JudgeAnalysis
 from judgelaw.page import drawing
@@ -38,7 +37,14 @@ class Outcome:
 def outcome_bars(outcomes: Sequence[Outcome], verdicts: Sequence[str], *, width: int) -> Spec:
     """Draw one bar a row, split into verdicts in the order of the alphabet."""
     rows = list(dict.fromkeys(o.row for o in outcomes))
-    bars = [bar for row in rows for bar in _stacked(outcomes, row, verdicts)]
+    colours = drawing.verdict_colours(verdicts)
+    bars = [
+        bar
+        for row in rows
+        for bar in drawing.stacked(
+            (o.share, {**asdict(o), "colour": colours[o.verdict]}) for o in outcomes if o.row == row
+        )
+    ]
     axis = {"title": None, "format": "%", "grid": False, "tickCount": 4}
     encoding = {
         "x": q("start", scale={"domain": [0, 1], "nice": False}, axis=axis),
@@ -51,30 +57,6 @@ def outcome_bars(outcomes: Sequence[Outcome], verdicts: Sequence[str], *, width:
     plot = width - drawing.room_for(rows) - 14
     layers = [drawing.marks("bar", bars, encoding, **style)]
     return drawing.chart(drawing.layer(layers, width=plot, height={"step": 20}))
-
-
-def _stacked(
-    outcomes: Sequence[Outcome], row: str, verdicts: Sequence[str]
-) -> list[dict[str, Any]]:
-    colours = drawing.verdict_colours(verdicts)
-    by_verdict = {o.verdict: o for o in outcomes if o.row == row}
-    start = 0.0
-    bars: list[dict[str, Any]] = []
-    for verdict in verdicts:
-        found = by_verdict[verdict]
-        if found.share == 0:
-            continue
-        bars.append(
-            {
-                "row": row,
-                "start": start,
-                "end": start + found.share,
-                "label": found.label,
-                "colour": colours[verdict],
-            }
-        )
-        start += found.share
-    return bars
 
 
 _ROWS_AT_MOST = 24

@@ -1,11 +1,17 @@
 """Known-law studies of the estimators, and the published figures held against them."""
 
-from judgelaw.replication.corpus import Corpus as Corpus, find_corpus as find_corpus
+from judgelaw.replication.corpus import (
+    Corpus as Corpus,
+    comparable_corpus as comparable_corpus,
+    find_corpus as find_corpus,
+)
 from judgelaw.replication.custom_study import (
     CustomRow as CustomRow,
     CustomStudy as CustomStudy,
     simulate_custom as simulate_custom,
 )
+from judgelaw.replication.layouts import Layout as Layout, write_layouts as write_layouts
+from judgelaw.replication.panel_layouts import make_layouts as make_layouts
 from judgelaw.replication.panel_study import (
     PanelLaw as PanelLaw,
     PanelRow as PanelRow,
@@ -18,6 +24,9 @@ from judgelaw.replication.paper_check import (
     compare_panel as compare_panel,
     compare_point as compare_point,
 )
+from judgelaw.replication.paper_figures import draw_figures as draw_figures
+from judgelaw.replication.paper_parts import PaperData as PaperData, gather as gather
+from judgelaw.replication.paper_protocol import protocol_files as protocol_files
 from judgelaw.replication.paper_tables import recompute as recompute
 from judgelaw.replication.point_study import (
     DecisionRow as DecisionRow,

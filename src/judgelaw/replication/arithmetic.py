@@ -7,7 +7,15 @@ The two sides agree if the ranges meet: rounding is given its due, and nothing m
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from judgelaw.replication.published_numbers import Finding, Row, Span, Tables, matched, stated
+from judgelaw.replication.published_numbers import (
+    Finding,
+    Row,
+    Span,
+    Tables,
+    matched,
+    row_name,
+    stated,
+)
 
 Check = Callable[[Tables], Iterator[Finding]]
 
@@ -45,39 +53,27 @@ def excess_is_call(t: Tables) -> Iterator[Finding]:
 
 def scaled_columns(t: Tables) -> Iterator[Finding]:
     """The scaled-excess columns are R (plug-in - corrected), and 5/12 call at R = 4."""
-    components = t[_COMPONENTS]
+    rule = "scaled column = R (plug-in - corrected)"
     for row in t[_SUMMARY].rows:
         for R in (2, 4):
-            difference = Span.printed(row[f"plugin_{R}"]) - Span.printed(row[f"corrected_{R}"])
-            yield matched(
-                _SUMMARY,
-                f"{row['judge']}, R = {R}",
-                "scaled column = R (plug-in - corrected)",
-                row[f"scaled_{R}"],
-                other=difference.times(R),
-            )
-        call = components.row(judge=row["judge"])["call"]
-        yield matched(
-            _SUMMARY,
-            f"{row['judge']}, R = 4",
-            "scaled column = 5/12 call",
-            row["scaled_4"],
-            other=Span.printed(call).times(Fraction(5, 12)),
-        )
+            name, scaled = f"{row['judge']}, R = {R}", _excess(row, R).times(R)
+            yield matched(_SUMMARY, name, rule, row[f"scaled_{R}"], other=scaled)
+        call = Span.printed(t[_COMPONENTS].row(judge=row["judge"])["call"])
+        other, name = call.times(Fraction(5, 12)), f"{row['judge']}, R = 4"
+        yield matched(_SUMMARY, name, "scaled column = 5/12 call", row["scaled_4"], other=other)
 
 
 def excess_columns(t: Tables) -> Iterator[Finding]:
     """The excess columns are plug-in minus corrected, here and in the text."""
+    rule = "excess = plug-in - corrected"
     for row in t[_PROMPTS].rows:
         for R in (2, 4):
-            difference = Span.printed(row[f"plugin_{R}"]) - Span.printed(row[f"corrected_{R}"])
-            yield matched(
-                _PROMPTS,
-                f"{row['judge']}, R = {R}",
-                "excess = plug-in - corrected",
-                row[f"excess_{R}"],
-                other=difference,
-            )
+            name, other = f"{row['judge']}, R = {R}", _excess(row, R)
+            yield matched(_PROMPTS, name, rule, row[f"excess_{R}"], other=other)
+
+
+def _excess(row: Row, R: int) -> Span:
+    return Span.printed(row[f"plugin_{R}"]) - Span.printed(row[f"corrected_{R}"])
 
 
 def reductions(t: Tables) -> Iterator[Finding]:
@@ -87,14 +83,9 @@ def reductions(t: Tables) -> Iterator[Finding]:
         ("tab:supp_panel_sensitivity", "panel"),
     ):
         for row in t[label].rows:
-            difference = Span.printed(row["plugin"]) - Span.printed(row[corrected])
-            yield matched(
-                label,
-                f"R = {row['repeats']}",
-                "reduction = plug-in - corrected discrepancy",
-                row["reduction"],
-                other=difference,
-            )
+            other = Span.printed(row["plugin"]) - Span.printed(row[corrected])
+            rule = "reduction = plug-in - corrected discrepancy"
+            yield matched(label, f"R = {row['repeats']}", rule, row["reduction"], other=other)
 
 
 def shares(t: Tables) -> Iterator[Finding]:
@@ -104,28 +95,19 @@ def shares(t: Tables) -> Iterator[Finding]:
         components = t[_COMPONENTS].row(judge=row["judge"])
         for part in PARTS:
             share = Span.printed(components[part]).over(Span.printed(components["total"]))
-            yield matched(
-                label,
-                f"{row['judge']}, {part}",
-                "share = component / total, percent",
-                row[part],
-                other=share.times(100),
-            )
+            name, rule = f"{row['judge']}, {part}", "share = component / total, percent"
+            yield matched(label, name, rule, row[part], other=share.times(100))
 
 
 def largest_component(t: Tables) -> Iterator[Finding]:
     """The column of largest components names the largest of each row."""
     for row in t[_SUMMARY].rows:
         components = t[_COMPONENTS].row(judge=row["judge"])
-        largest = max(PARTS, key=lambda part: Fraction(components[part]))
-        yield stated(
-            "identity",
-            _SUMMARY,
-            row["judge"],
+        largest, rule = (
+            max(PARTS, key=lambda p: Fraction(components[p])),
             "largest component at R = 4",
-            row["largest"],
-            found=largest,
         )
+        yield stated("identity", _SUMMARY, row["judge"], rule, row["largest"], found=largest)
 
 
 def flags(t: Tables) -> Iterator[Finding]:
@@ -173,7 +155,7 @@ def bands_hold_their_estimate(t: Tables) -> Iterator[Finding]:
             yield stated(
                 "identity",
                 table.label,
-                _name(row),
+                row_name(row),
                 f"{band} holds {column} {row[column]}",
                 "holds",
                 found="holds" if inside else "does not hold",
@@ -254,11 +236,6 @@ def _by_layer(t: Tables) -> Iterator[tuple[str, str, Row]]:
         if label in _LONG:
             layer, R = name.split(", R = ")
             yield layer, R, row
-
-
-def _name(row: Row) -> str:
-    keys = ("layer", "judge", "stream", "split", "component", "repeats")
-    return ", ".join(f"R = {row[k]}" if k == "repeats" else row[k] for k in keys if k in row)
 
 
 CHECKS: tuple[Check, ...] = (

@@ -1,12 +1,13 @@
-"""The paper's corpus found in a calls table, and what recomputed tables share."""
+"""The paper's corpus found in a calls table."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from judgelaw.arrays import ABSENT, Floats
+from judgelaw.diagnose import Cell
 from judgelaw.errors import InputError
-from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty import Resampling, item_bands
+from judgelaw.replication.paper_parts import PaperParts, complete_ranks
+from judgelaw.replication.published_numbers import published
+from judgelaw.tensor import VerdictTensor
 
 JUDGES = {
     "Qwen3.6-27B": ("qwen",),
@@ -26,6 +27,8 @@ LAYERS = {
 
 QWEN = "Qwen3.6-27B"
 PANEL_REPEATS = 4
+_PANEL = (50, 6, 2, PANEL_REPEATS)
+"""Items, prompts, orders and repeats of every configuration of the published panel."""
 
 Key = tuple[str | None, str | None]
 """Layer and judge, None where the table has no such column."""
@@ -78,13 +81,38 @@ def find_corpus(
     return Corpus(layers=of_qwen, panel=panel)
 
 
-def prefix(tensor: VerdictTensor | None, repeats: int) -> VerdictTensor | None:
-    """Return the first ranks of a tensor that has all of them in every cell, else None."""
-    if tensor is None or tensor.ranked is None or tensor.ranked.shape[-1] < repeats:
+def comparable_corpus(
+    parts: PaperParts,
+    configurations: Mapping[str, Mapping[str, Cell]],
+    tensors: Mapping[tuple[str | None, str], VerdictTensor],
+) -> Corpus | None:
+    """Return the paper's corpus, where judges and designs are its own; None for any other calls.
+
+    A run says which models answered: a judge of a published name with another model, or a
+    simulated one, is not the published judge. A table has nothing but names.
+    """
+    known_models = {r["judge"]: r["model"] for r in published()["tab:judge-configurations"].rows}
+    designs = {
+        row["layer"]: tuple(int(row[axis]) for axis in ("items", "prompts", "orders", "repeats"))
+        for row in published()["tab:s-qwen-layers"].rows
+    }
+    names = {judge: _match(JUDGES, judge, {}) for judge in [*parts.panel, parts.judge] if judge}
+    for judge, name in names.items():
+        model = configurations.get(judge, {}).get("model", known_models.get(name or ""))
+        if name is None or model != known_models[name]:
+            return None
+    if any(_design(tensor) != designs[part] for part, tensor in parts.layers.items()):
         return None
-    if (tensor.ranked[..., :repeats] == ABSENT).any():
+    if any(_design(tensor) != _PANEL for tensor in parts.panel.values()):
         return None
-    return tensor.prefix(repeats)
+    layers = {part: tensors[key] for part, key in parts.streams.items()}
+    known = {str(names[judge]): tensor for judge, tensor in parts.panel.items()}
+    of_qwen = parts.judge is not None and names[parts.judge] == QWEN
+    return Corpus(layers=layers if of_qwen else {}, panel=known)
+
+
+def _design(tensor: VerdictTensor) -> tuple[int, ...]:
+    return (*tensor.counts.shape[:3], tensor.depth[0])
 
 
 def _sorted_by_part(
@@ -122,8 +150,9 @@ def _matched_calls(
     order = ("evaluation", None, "broad")
     for layer in order:
         if (layer, judge) in known:
+            found = complete_ranks(known[layer, judge], PANEL_REPEATS)
             # Other items would be no stand-in for a layer whose calls are incomplete.
-            return prefix(known[layer, judge], PANEL_REPEATS)
+            return found if found is not None and found.depth[0] == PANEL_REPEATS else None
     return None
 
 
@@ -140,27 +169,3 @@ def _match(
         if name not in declared and any(part in low for part in parts):
             return name
     return None
-
-
-Band = tuple[float, float]
-Value = float | str | Band | None
-Values = Iterator[tuple[Mapping[str, str], Mapping[str, Value]]]
-"""Key of a published row, and values by its columns; None where the corpus lacks what it needs."""
-
-VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
-
-
-def band_of(by: Resampling, values: Floats, tensor: VerdictTensor) -> Band:
-    """Return the band of the mean of per-item values, within the strata of the items."""
-    bands = item_bands(values, strata=tensor.strata, draws=by.draws, seed=by.seed)
-    return float(bands.low[0]), float(bands.high[0])
-
-
-Recompute = Callable[[Corpus, Resampling], Values]
-
-
-def outcomes(tensor: VerdictTensor) -> dict[str, Value]:
-    """Count calls by verdict."""
-    totals = tensor.counts.sum(axis=(0, 1, 2))
-    found = dict(zip(tensor.verdicts, totals, strict=True))
-    return {name: str(int(found.get(name, 0))) for name in VERDICTS}

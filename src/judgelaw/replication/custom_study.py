@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from judgelaw.arrays import Floats, check_at_least, count_ranked
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, decompose, population
-from judgelaw.replication.point_study import ErrorMoments, ExactErrors, exact_errors
+from judgelaw.replication.point_study import ErrorMoments, ErrorRow, exact_errors
 from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.worlds import World, draw_ranked
@@ -21,7 +21,7 @@ _NEGATIVE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomRow:
+class CustomRow(ErrorRow):
     """The columns of the point simulation, for one component of one world.
 
     `truth` and the analytic columns are means over the items of the world, once each; errors are
@@ -30,19 +30,7 @@ class CustomRow:
     """
 
     component: str
-    prompts: int
     orders: int
-    truth: float
-    repeats: int
-    plugin_bias: float
-    plugin_se: float
-    analytic_bias: float
-    debiased_bias: float
-    debiased_se: float
-    mse_ratio: float
-    mse_ratio_se: float
-    exact_mse_ratio: float
-    negative_share: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +73,18 @@ def simulate_custom(
     )
     truth = np.asarray(population(sample)[component])
     exact = exact_errors(sample, depths, component=component)
-    shape = (component, prompts, orders, float(truth.mean()))
-    rows = [_row(shape, (depth, j), exact[j], moments) for j, depth in enumerate(depths)]
-    return CustomStudy(items=items, seed=seed, rows=tuple(rows))
+    rows = tuple(
+        CustomRow(
+            component=component,
+            prompts=prompts,
+            orders=orders,
+            truth=float(truth.mean()),
+            repeats=depth,
+            **moments.columns(j, exact[j]),
+        )
+        for j, depth in enumerate(depths)
+    )
+    return CustomStudy(items=items, seed=seed, rows=rows)
 
 
 def _check(
@@ -116,30 +113,4 @@ def _estimates(
     return (
         np.stack([d.plugin[component] for d in found]),
         np.stack([d[component] for d in found]),
-    )
-
-
-def _row(
-    shape: tuple[str, int, int, float],
-    at: tuple[int, int],
-    exact: ExactErrors,
-    moments: ErrorMoments,
-) -> CustomRow:
-    (component, prompts, orders, truth), (depth, j) = shape, at
-    ratio, ratio_se = moments.mse_ratio
-    return CustomRow(
-        component=component,
-        prompts=prompts,
-        orders=orders,
-        truth=truth,
-        repeats=depth,
-        plugin_bias=float(moments.bias[0][j]),
-        plugin_se=float(moments.bias_error[0][j]),
-        analytic_bias=exact.plugin_bias,
-        debiased_bias=float(moments.bias[1][j]),
-        debiased_se=float(moments.bias_error[1][j]),
-        mse_ratio=float(ratio[j]),
-        mse_ratio_se=float(ratio_se[j]),
-        exact_mse_ratio=exact.mse_ratio,
-        negative_share=float(np.asarray(moments.negative)[j] / moments.items),
     )

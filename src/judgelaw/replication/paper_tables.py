@@ -1,204 +1,274 @@
-"""Every empirical table recomputed from a calls table, beside what was published."""
+"""Every empirical figure of the paper, in what `analyze` says of these calls.
 
-from collections.abc import Iterator
+A published row names what it speaks of; a function here finds the same figures in the analysis.
+"""
 
-import numpy as np
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from judgelaw.arrays import Floats
-from judgelaw.estimate import COMPONENTS, Decomposition, decompose
-from judgelaw.replication import layer_tables as of_layers
-from judgelaw.replication.corpus import (
-    JUDGES,
-    PANEL_REPEATS,
-    Corpus,
-    Recompute,
-    Value,
-    Values,
-    band_of,
-    outcomes,
+from judgelaw.analysis import count_outcomes
+from judgelaw.diagnose import TAU, Drift, Finding as Diagnostic, rank_drift
+from judgelaw.replication.arithmetic import PARTS
+from judgelaw.replication.corpus import JUDGES, PANEL_REPEATS, QWEN, Corpus
+from judgelaw.replication.paper_parts import AnalysedParts, analyse_parts, complete_ranks
+from judgelaw.replication.published_numbers import (
+    AXES,
+    Finding,
+    Row,
+    Span,
+    held,
+    published,
+    row_name,
+    stated,
 )
-from judgelaw.replication.published_numbers import Finding, Row, Span, held, published, stated
-from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty import Resampling, item_bands, resampled_means
+from judgelaw.tensor import INVALID
+from judgelaw.uncertainty import Resampling, item_bands
 
-TAU = 0.02
-_DEPTHS = (2, PANEL_REPEATS)
-_PARTS = COMPONENTS[:-1]
+Band = tuple[float, float]
+Value = float | str | Band | None
+Values = Mapping[str, Value]
+"""By column of a published table; a column that is missing cannot be had from these calls."""
 
-
-def summary(corpus: Corpus, _: Resampling) -> Values:
-    """Plug-in, corrected and scaled excess at both depths, and the largest component."""
-    for judge in JUDGES:
-        found = _macros(corpus.panel.get(judge))
-        values: dict[str, Value] = {}
-        for R in _DEPTHS:
-            d = found.get(R)
-            plugin = None if d is None else float(d.plugin["prompt"])
-            corrected = None if d is None else float(d.prompt)
-            excess = None if plugin is None or corrected is None else plugin - corrected
-            values |= {f"plugin_{R}": plugin, f"corrected_{R}": corrected, f"excess_{R}": excess}
-            values[f"scaled_{R}"] = None if excess is None else R * excess
-        deepest = found.get(PANEL_REPEATS)
-        largest = None if deepest is None else max(_PARTS, key=lambda part: float(deepest[part]))
-        yield {"judge": judge}, {**values, "largest": largest}
+_DEPTHS = {"control": 8, "evaluation": 8, "reference": 16, "broad": 4}
+_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
+Recompute = Callable[["Analysed", Row], Values]
 
 
-def components(corpus: Corpus, by: Resampling) -> Values:
-    """Complete decomposition at R = 4, with the band of the prompt component."""
-    for judge in JUDGES:
-        tensor = corpus.panel.get(judge)
-        if tensor is None:
-            yield {"judge": judge}, dict.fromkeys((*COMPONENTS, "estimate", "band"))
-            continue
-        d = decompose(tensor)
-        values: dict[str, Value] = {name: float(d[name].mean()) for name in COMPONENTS}
-        band = band_of(by, d.prompt, tensor)
-        yield {"judge": judge}, {**values, "estimate": values["prompt"], "band": band}
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Analysed(AnalysedParts):
+    """The corpus with what `analyze` says of it."""
+
+    corpus: Corpus
 
 
-def component_shares(corpus: Corpus, _: Resampling) -> Values:
-    """Components over the total, in percent."""
-    for judge in JUDGES:
-        d = _macros(corpus.panel.get(judge)).get(PANEL_REPEATS)
-        yield (
-            {"judge": judge},
-            {part: None if d is None else 100 * float(d[part] / d.total) for part in _PARTS},
-        )
+def _analysed(corpus: Corpus, how: Resampling) -> Analysed:
+    """Analyse the corpus at the depths of the paper, every cell of a stream at the same depth."""
+    cut = {part: complete_ranks(t, _DEPTHS[part]) for part, t in corpus.layers.items()}
+    layers = {part: tensor for part, tensor in cut.items() if tensor is not None}
+    if "reference" in layers and layers["reference"].depth[0] < _DEPTHS["reference"]:
+        del layers["reference"]
+    found = analyse_parts(layers, corpus.panel, judge=QWEN, how=how)
+    return Analysed(corpus=corpus, **vars(found))
 
 
-def judge_outcomes(corpus: Corpus, _: Resampling) -> Values:
-    """Outcome counts, and the share of calls that name the gold candidate."""
-    for judge in JUDGES:
-        tensor = corpus.panel.get(judge)
-        if tensor is None:
-            missing = ("candidate_1", "candidate_2", "tie", INVALID, "gold_match")
-            yield {"judge": judge}, dict.fromkeys(missing)
-        else:
-            yield {"judge": judge}, {**outcomes(tensor), "gold_match": _gold_match(tensor)}
-
-
-def invalid_as_tie(corpus: Corpus, _: Resampling) -> Values:
-    """Corrected prompt means before and after merging invalid into tie."""
-    for judge in JUDGES:
-        tensor = corpus.panel.get(judge)
-        values: dict[str, Value] = {}
-        for R in _DEPTHS:
-            before, after = f"four_category_{R}", f"merged_{R}"
-            if tensor is None:
-                values |= {before: None, after: None}
-                continue
-            at = tensor.prefix(R)
-            merged = at.recode({INVALID: "tie"}) if INVALID in at.verdicts else at
-            values[before] = float(decompose(at).prompt.mean())
-            values[after] = float(decompose(merged).prompt.mean())
-        yield {"judge": judge}, values
-
-
-def flags(corpus: Corpus, _: Resampling) -> Values:
-    """Configurations above tau, by depth and metric."""
-    for R in _DEPTHS:
-        found = {judge: _macros(corpus.panel.get(judge)).get(R) for judge in JUDGES}
-        if any(d is None for d in found.values()):
-            yield {"repeats": str(R)}, {"plugin": None, "corrected": None}
-            continue
-        plugin = [j for j, d in found.items() if d is not None and d.plugin["prompt"] > TAU]
-        corrected = [j for j, d in found.items() if d is not None and d.prompt > TAU]
-        yield (
-            {"repeats": str(R)},
-            {
-                "plugin": ", ".join(plugin) or "none",
-                "corrected": ", ".join(corrected) or "none",
-            },
-        )
-
-
-def orderings(corpus: Corpus, _: Resampling) -> Values:
-    """Configurations by prompt mean at R = 4, largest first."""
-    values = _prompt_values(corpus)
-    for index, metric in enumerate(("plugin", "corrected")):
-        if values is None:
-            yield {"metric": metric}, {"order": None}
-            continue
-        means = values[index].mean(axis=0)
-        names = [list(JUDGES)[j] for j in np.argsort(-means)]
-        yield {"metric": metric}, {"order": " > ".join(names)}
-
-
-def top_changes(corpus: Corpus, by: Resampling) -> Values:
-    """Share of item draws in which plug-in and corrected put different configurations on top."""
-    values = _prompt_values(corpus)
-    if values is None:
-        yield {}, {"percent_of_draws": None}
-        return
-    strata = next(iter(corpus.panel.values())).strata
-    both = np.concatenate([values[0], values[1]], axis=1)
-    means = resampled_means(both, strata=strata, draws=by.draws, seed=by.seed)
-    n = len(JUDGES)
-    differ = means[:, :n].argmax(axis=1) != means[:, n:].argmax(axis=1)
-    yield {}, {"percent_of_draws": 100 * float(differ.mean())}
-
-
-def order_minus_call(corpus: Corpus, by: Resampling) -> Values:
-    """Band of the order-minus-call difference of Claude."""
-    tensor = corpus.panel.get("Claude Haiku 4.5")
-    if tensor is None:
-        yield {}, {"band": None}
-        return
-    d = decompose(tensor)
-    bands = item_bands(d.order - d.call, strata=tensor.strata, draws=by.draws, seed=by.seed)
-    yield {}, {"band": (float(bands.low[0]), float(bands.high[0]))}
-
-
-def _macros(tensor: VerdictTensor | None) -> dict[int, Decomposition]:
+def _layer_outcomes(of: Analysed, row: Row) -> Values:
+    tensor = of.corpus.layers.get(row["layer"])
     if tensor is None:
         return {}
-    return {R: decompose(tensor.prefix(R)).macro() for R in _DEPTHS}
+    return {"rows": str(int(tensor.counts.sum())), **_outcomes(count_outcomes(tensor))}
 
 
-def _prompt_values(corpus: Corpus) -> tuple[Floats, Floats] | None:
-    """Plug-in and corrected item values (items, configurations) on the same items at R = 4."""
-    if set(corpus.panel) != set(JUDGES):
+def _outcomes(found: Mapping[str, int]) -> dict[str, Value]:
+    return {name: str(found.get(name, 0)) for name in _VERDICTS}
+
+
+def _prompt_estimates(of: Analysed, row: Row) -> Values:
+    c = of.component(row["layer"], row["repeats"], "prompt")
+    if c is None:
+        return {}
+    return {
+        "plugin": c.plugin,
+        "plugin_band": c.plugin_band,
+        "debiased": c.estimate,
+        "debiased_band": c.band,
+    }
+
+
+def _layer_components(of: Analysed, row: Row) -> Values:
+    c = of.component(row["layer"], row["repeats"], row["component"])
+    return {} if c is None else {"estimate": c.estimate, "band": c.band}
+
+
+@dataclass(frozen=True)
+class _From:
+    """Figures that stand in a table of the analysis.
+
+    Attributes:
+        table: its name.
+        key: columns of it that name the row, with the published columns that they equal.
+        columns: published columns, with those that they come from; bands follow by themselves.
+        layer: the only layer that the published table speaks of, None where it names it itself.
+    """
+
+    table: str
+    key: Mapping[str, str]
+    columns: Mapping[str, str]
+    layer: str | None = None
+
+    def __call__(self, of: Analysed, row: Row) -> Values:
+        found = next((r for r in of.rows(self.table) if self._names(r, row)), None)
+        if found is None:
+            return {}
+        values: dict[str, Value] = {}
+        for column, ours in self.columns.items():
+            value = found[ours]
+            values[column] = str(value) if isinstance(value, int) else value
+            if (low := found.get(f"{ours}_low")) is not None:
+                values[f"{column}_band"] = (low, found[f"{ours}_high"])
+        if "estimate" in values:
+            values["interval"] = values.get("estimate_band")
+        return values
+
+    def _names(self, ours: Mapping[str, Any], row: Row) -> bool:
+        if self.layer is not None and ours["layer"] != self.layer:
+            return False
+        return all(str(ours[own]) == row[theirs] for own, theirs in self.key.items())
+
+
+def _rank_gaps(of: Analysed, row: Row) -> Values:
+    """Return the slope over all calls that were made; slopes on time need times of calls."""
+    streams = {**of.corpus.panel, **of.corpus.layers}
+    tensor = streams.get(row["stream"])
+    drift: Drift | None = None if tensor is None else rank_drift(tensor, of.how)
+    if drift is None:
+        return {}
+    return {"rank_slope": drift.slope.estimate, "rank_slope_band": drift.slope.band}
+
+
+def _summary(of: Analysed, row: Row) -> Values:
+    values: dict[str, Value] = {}
+    for R in (2, PANEL_REPEATS):
+        c = of.component(row["judge"], str(R), "prompt")
+        if c is not None:
+            values |= {f"plugin_{R}": c.plugin, f"corrected_{R}": c.estimate}
+            values |= {f"excess_{R}": c.excess, f"scaled_{R}": R * c.excess}
+    found = of.panel.get(row["judge"])
+    if found is not None and found.lead is not None:
+        values["largest"] = found.lead.largest
+    return values
+
+
+def _components(of: Analysed, row: Row) -> Values:
+    found = of.panel.get(row["judge"])
+    if found is None:
+        return {}
+    prompt = found.components["prompt"]
+    values: dict[str, Value] = {name: c.estimate for name, c in found.components.items()}
+    return {**values, "estimate": prompt.estimate, "band": prompt.band}
+
+
+def _shares(of: Analysed, row: Row) -> Values:
+    found = of.panel.get(row["judge"])
+    return {} if found is None else {p: 100 * found.components[p].share for p in PARTS}
+
+
+def _judge_outcomes(of: Analysed, row: Row) -> Values:
+    found = of.panel.get(row["judge"])
+    return {} if found is None else {**_outcomes(found.outcomes), "gold_match": found.gold_match}
+
+
+def _invalid_as_tie(of: Analysed, row: Row) -> Values:
+    values: dict[str, Value] = {}
+    for r in of.rows("invalid_sensitivity"):
+        if r["configuration"] == row["judge"] and not r["layer"]:
+            values[f"four_category_{r['R']}"] = r["as_outcome"]
+            values[f"merged_{r['R']}"] = r["invalid_to_tie"]
+    return values
+
+
+def _flags(of: Analysed, row: Row) -> Values:
+    found = {judge: of.component(judge, row["repeats"], "prompt") for judge in JUDGES}
+    if None in found.values():
+        return {}
+    plugin = [judge for judge, c in found.items() if c is not None and c.plugin > TAU]
+    corrected = [judge for judge, c in found.items() if c is not None and c.estimate > TAU]
+    return {"plugin": ", ".join(plugin) or "none", "corrected": ", ".join(corrected) or "none"}
+
+
+def _ordering(of: Analysed, row: Row) -> Values:
+    """Return the configurations by prompt component, from the largest down."""
+    found = _ranking(of, "ordering")
+    if found is None:
+        return {}
+    at = found.columns.index(row["metric"])
+    ranked = sorted(found.rows, key=lambda cells: -float(cells[at] or 0.0))
+    return {"order": " > ".join(str(cells[0]) for cells in ranked)}
+
+
+def _top_changes(of: Analysed, _: Row) -> Values:
+    """Return how often plug-in and corrected put different configurations on top."""
+    found = _ranking(of, "top_judge")
+    return {} if found is None else {"percent_of_draws": 100 * found.figures["top_differs"]}
+
+
+def _ranking(of: Analysed, name: str) -> Diagnostic | None:
+    """Return a finding on the ranking of all four configurations, None without all of them."""
+    if set(of.corpus.panel) != set(JUDGES):
         return None
-    items = corpus.panel[next(iter(JUDGES))].items
-    found = [decompose(corpus.panel[judge].select(items=items)) for judge in JUDGES]
-    return (
-        np.stack([d.plugin["prompt"] for d in found], axis=1),
-        np.stack([d.prompt for d in found], axis=1),
-    )
+    found = next(f for f in of.analyses[-1].diagnostics if f.name == name)
+    return found if found.figures else None
 
 
-def _gold_match(tensor: VerdictTensor) -> float | None:
-    if tensor.gold is None or any(gold not in tensor.verdicts for gold in tensor.gold):
-        return None
-    codes = [tensor.verdicts.index(str(gold)) for gold in tensor.gold]
-    right = tensor.counts[np.arange(len(codes)), :, :, codes].sum()
-    return float(right / tensor.counts.sum())
+def _order_minus_call(of: Analysed, _: Row) -> Values:
+    found = of.panel.get("Claude Haiku 4.5")
+    if found is None:
+        return {}
+    items = found.item_values
+    gap = items.of("order") - items.of("call")
+    bands = item_bands(gap, strata=items.strata, draws=of.how.draws, seed=of.how.seed)
+    return {"band": (float(bands.low[0]), float(bands.high[0]))}
 
+
+_REFERENCE = _From(
+    "matched_reference",
+    {"R": "repeats"},
+    {"plugin": "plug_in", "debiased": "debiased", "reduction": "reduction"},
+)
+_HALVES = _From(
+    "reference_split_half",
+    {"split": "split"},
+    {
+        "half_a": "half_a",
+        "half_b": "half_b",
+        "mae": "half_to_half_mae",
+        "rmse": "rmse",
+        "correlation": "item_correlation",
+    },
+    layer="reference",
+)
+_PANELS = _From(
+    "panel_sensitivity",
+    {"R": "repeats"},
+    {
+        "plugin": "plug_in_mae",
+        "panel": "panel_mae",
+        "reduction": "mae_reduction",
+        "squared_reduction": "aggregate_squared_reduction",
+    },
+)
+_NULL_PANEL = _From(
+    "panel_intervals",
+    {"R": "repeats"},
+    {"estimate": "estimate", "se": "standard_error"},
+    layer="control",
+)
+_COMPLETE = _From("complete_case", {"layer": "layer", "R": "repeats"}, {"retained": "kept"})
 
 TABLES: tuple[tuple[str, Recompute], ...] = (
-    ("tab:s-qwen-layers", of_layers.layer_outcomes),
-    ("tab:real_prompt_estimates", of_layers.prompt_estimates),
-    ("tab:decomposition", of_layers.matched_components),
-    ("tab:supp_broad_decomposition", of_layers.broad_components),
-    ("tab:matched_reference", of_layers.matched_reference),
-    ("text:matched_reference", of_layers.matched_reference),
-    ("tab:reference_split_half", of_layers.split_halves),
-    ("text:reference_split_half", of_layers.split_halves),
-    ("tab:supp_panel_sensitivity", of_layers.panel_sensitivity),
-    ("text:live_null_panel", of_layers.null_panel),
-    ("text:complete_case", of_layers.complete_cases),
-    ("tab:s-time-drift", of_layers.rank_gaps),
-    ("tab:cross_model_summary", summary),
-    ("tab:s-cross-prompt", summary),
-    ("tab:cross-model-components", components),
-    ("text:cross_model_bands", components),
-    ("text:cross_model_shares", component_shares),
-    ("tab:cross-model-outcomes", judge_outcomes),
-    ("tab:s-cross-bot", invalid_as_tie),
-    ("text:cross_model_flags", flags),
-    ("text:cross_model_order", orderings),
-    ("text:top_changes", top_changes),
-    ("text:claude_order_minus_call", order_minus_call),
+    ("tab:s-qwen-layers", _layer_outcomes),
+    ("tab:real_prompt_estimates", _prompt_estimates),
+    ("tab:decomposition", _layer_components),
+    ("tab:supp_broad_decomposition", _layer_components),
+    ("tab:matched_reference", _REFERENCE),
+    ("text:matched_reference", _REFERENCE),
+    ("tab:reference_split_half", _HALVES),
+    ("text:reference_split_half", _HALVES),
+    ("tab:supp_panel_sensitivity", _PANELS),
+    ("text:live_null_panel", _NULL_PANEL),
+    ("text:complete_case", _COMPLETE),
+    ("tab:s-time-drift", _rank_gaps),
+    ("tab:cross_model_summary", _summary),
+    ("tab:s-cross-prompt", _summary),
+    ("tab:cross-model-components", _components),
+    ("text:cross_model_bands", _components),
+    ("text:cross_model_shares", _shares),
+    ("tab:cross-model-outcomes", _judge_outcomes),
+    ("tab:s-cross-bot", _invalid_as_tie),
+    ("text:cross_model_flags", _flags),
+    ("text:cross_model_order", _ordering),
+    ("text:top_changes", _top_changes),
+    ("text:claude_order_minus_call", _order_minus_call),
 )
 
 _BAND_SHARE = 0.055
@@ -213,38 +283,15 @@ _PERCENT_POINTS = 1.7
 
 def recompute(corpus: Corpus, *, resampling: Resampling | None = None) -> tuple[Finding, ...]:
     """Recompute every empirical table; columns that a calls table cannot give are not available."""
-    chosen = resampling or Resampling()
+    of = _analysed(corpus, resampling or Resampling())
     return tuple(
-        finding for label, function in TABLES for finding in _table(label, function, corpus, chosen)
+        _compare(label, row_name(row), column, printed, values.get(column))
+        for label, function in TABLES
+        for row in published()[label].rows
+        for values in (function(of, row),)
+        for column, printed in row.items()
+        if column not in AXES
     )
-
-
-def _table(
-    label: str, function: Recompute, corpus: Corpus, resampling: Resampling
-) -> Iterator[Finding]:
-    found = list(function(corpus, resampling))
-    for row in published()[label].rows:
-        values = next((v for key, v in found if all(row.get(k) == x for k, x in key.items())), None)
-        keys = next((set(key) for key, _ in found), set())
-        for column, printed in row.items():
-            if column in keys or column in _AXES:
-                continue
-            value = None if values is None else values.get(column)
-            yield _compare(label, _name(row), column, printed, value)
-
-
-_AXES = (
-    "layer",
-    "judge",
-    "split",
-    "stream",
-    "metric",
-    "component",
-    "repeats",
-    "items",
-    "prompts",
-    "orders",
-)
 
 
 def _compare(label: str, name: str, column: str, printed: str | list[str], value: Value) -> Finding:
@@ -276,8 +323,3 @@ def _compare_band(
 def _excess(finding: Finding) -> float:
     found = finding.found if isinstance(finding.found, float) else 0.0
     return abs(found - Span.printed(finding.published).middle) / max(finding.tolerance, 1e-300)
-
-
-def _name(row: Row) -> str:
-    shown = ("layer", "judge", "stream", "split", "metric", "component", "repeats")
-    return ", ".join(f"R = {row[k]}" if k == "repeats" else row[k] for k in shown if k in row)

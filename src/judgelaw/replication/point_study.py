@@ -128,6 +128,21 @@ class ErrorMoments:
             spread = aa - 2 * ratio * ab + ratio**2 * bb
             return ratio, np.sqrt(np.maximum(spread, 0) / n) / mean[1]
 
+    def columns(self, j: int, exact: ExactErrors) -> dict[str, float]:
+        """Return what a table says of the j-th depth, beside the closed forms."""
+        ratio, ratio_se = self.mse_ratio
+        return {
+            "plugin_bias": float(self.bias[0][j]),
+            "plugin_se": float(self.bias_error[0][j]),
+            "analytic_bias": exact.plugin_bias,
+            "debiased_bias": float(self.bias[1][j]),
+            "debiased_se": float(self.bias_error[1][j]),
+            "mse_ratio": float(ratio[j]),
+            "mse_ratio_se": float(ratio_se[j]),
+            "exact_mse_ratio": exact.mse_ratio,
+            "negative_share": float(np.asarray(self.negative)[j] / self.items),
+        }
+
 
 """Called with the number of items just simulated."""
 
@@ -139,8 +154,8 @@ _ROWS = [DEPTH_ROWS[depth] for depth in DEPTHS]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PointRow:
-    """One row of the table: K prompts, a truth, R repeats.
+class ErrorRow:
+    """How far both estimators are off: K prompts, a truth, R repeats.
 
     Attributes:
         plugin_bias, plugin_se: mean error of the plug-in, and its Monte Carlo error.
@@ -149,8 +164,6 @@ class PointRow:
         mse_ratio, mse_ratio_se: plug-in over complete mean squared error.
         exact_mse_ratio: the same in closed form.
         negative_share: share of items whose complete estimate is below zero.
-        panel_bias, panel_se: mean error of the consecutive-two-repeat estimator.
-        panel_mse_ratio: its mean squared error over the complete one's.
     """
 
     prompts: int
@@ -165,6 +178,17 @@ class PointRow:
     mse_ratio_se: float
     exact_mse_ratio: float
     negative_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointRow(ErrorRow):
+    """One row of the table.
+
+    Attributes:
+        panel_bias, panel_se: mean error of the consecutive-two-repeat estimator.
+        panel_mse_ratio: its mean squared error over the complete one's.
+    """
+
     panel_bias: float
     panel_se: float
     panel_mse_ratio: float
@@ -239,7 +263,18 @@ def _setting(
         _take_in(design, block, complete, panel)
         progress(block.plugin.shape[1])
     exact = exact_errors(design.laws[None], DEPTHS)
-    return [_row(design, (truth, j), exact[j], complete, panel) for j in range(len(DEPTHS))]
+    return [
+        PointRow(
+            prompts=design.prompts,
+            truth=truth,
+            repeats=depth,
+            **complete.columns(j, exact[j]),
+            panel_bias=float(panel.bias[1][j]),
+            panel_se=float(panel.bias_error[1][j]),
+            panel_mse_ratio=float(complete.mse_ratio[0][j] / panel.mse_ratio[0][j]),
+        )
+        for j, depth in enumerate(DEPTHS)
+    ]
 
 
 def _take_in(design: Design, block: ItemBlock, complete: ErrorMoments, panel: ErrorMoments) -> None:
@@ -251,34 +286,6 @@ def _take_in(design: Design, block: ItemBlock, complete: ErrorMoments, panel: Er
     sums = block.complete[:PANELS].cumsum(axis=0)[[depth // 2 - 1 for depth in DEPTHS]]
     means = sums / (of_complete[0] * np.array(DEPTHS)[:, None] // 2)
     panel.add(plugin, means, sums < 0)
-
-
-def _row(
-    design: Design,
-    at: tuple[float, int],
-    exact: ExactErrors,
-    complete: ErrorMoments,
-    panel: ErrorMoments,
-) -> PointRow:
-    truth, j = at
-    ratio, ratio_se = complete.mse_ratio
-    return PointRow(
-        prompts=design.prompts,
-        truth=truth,
-        repeats=DEPTHS[j],
-        plugin_bias=float(complete.bias[0][j]),
-        plugin_se=float(complete.bias_error[0][j]),
-        analytic_bias=exact.plugin_bias,
-        debiased_bias=float(complete.bias[1][j]),
-        debiased_se=float(complete.bias_error[1][j]),
-        mse_ratio=float(ratio[j]),
-        mse_ratio_se=float(ratio_se[j]),
-        exact_mse_ratio=exact.mse_ratio,
-        negative_share=float(np.asarray(complete.negative)[j] / complete.items),
-        panel_bias=float(panel.bias[1][j]),
-        panel_se=float(panel.bias_error[1][j]),
-        panel_mse_ratio=float(ratio[j] / panel.mse_ratio[0][j]),
-    )
 
 
 DATASETS = 40_000

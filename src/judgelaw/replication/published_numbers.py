@@ -115,7 +115,7 @@ Kind = Literal["identity", "regenerated", "recomputed"]
 Verdict = Literal["agrees", "differs", "not available"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Finding:
     """One comparison.
 
@@ -142,6 +142,19 @@ class Finding:
     verdict: Verdict
 
 
+AXES = (
+    *("layer", "judge", "split", "stream", "metric", "component", "repeats"),
+    *("items", "prompts", "orders"),
+)
+"""Columns that say what a published row speaks of."""
+
+
+def row_name(row: Row) -> str:
+    """Say in words what a published row speaks of."""
+    shown = ("layer", "judge", "stream", "split", "metric", "component", "repeats")
+    return ", ".join(f"R = {row[k]}" if k == "repeats" else row[k] for k in shown if k in row)
+
+
 def held(
     kind: Kind, table: str, row: str, rule: str, printed: str, *, found: float, error: float = 0.0
 ) -> Finding:
@@ -151,16 +164,8 @@ def held(
     # The printed value is exact, the found one a float: leave it its own rounding.
     slack = 1e-12 * max(1.0, abs(span.middle))
     agrees = math.isfinite(found) and abs(found - span.middle) <= tolerance + slack
-    return Finding(
-        kind=kind,
-        table=table,
-        row=row,
-        rule=rule,
-        published=printed,
-        found=found,
-        tolerance=tolerance,
-        verdict="agrees" if agrees else "differs",
-    )
+    verdict: Verdict = "agrees" if agrees else "differs"
+    return Finding(kind, table, row, rule, printed, found, tolerance, verdict)
 
 
 def matched(
@@ -168,16 +173,9 @@ def matched(
 ) -> Finding:
     """Hold what a printed number allows (or `span`) against the range that an identity gives."""
     own = span or Span.printed(printed)
-    return Finding(
-        kind="identity",
-        table=table,
-        row=row,
-        rule=rule,
-        published=printed,
-        found=other.middle,
-        tolerance=own.half_width + other.half_width,
-        verdict="agrees" if own.meets(other) else "differs",
-    )
+    verdict: Verdict = "agrees" if own.meets(other) else "differs"
+    tolerance = own.half_width + other.half_width
+    return Finding("identity", table, row, rule, printed, other.middle, tolerance, verdict)
 
 
 def stated(
@@ -187,16 +185,7 @@ def stated(
     verdict: Verdict = "not available" if found is None else "differs"
     if found == printed:
         verdict = "agrees"
-    return Finding(
-        kind=kind,
-        table=table,
-        row=row,
-        rule=rule,
-        published=printed,
-        found=found,
-        tolerance=0.0,
-        verdict=verdict,
-    )
+    return Finding(kind, table, row, rule, printed, found, 0.0, verdict)
 
 
 def tally(findings: Iterable[Finding]) -> Mapping[str, Mapping[str, int]]:

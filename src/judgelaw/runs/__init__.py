@@ -25,6 +25,17 @@ if TYPE_CHECKING:
     )
     from judgelaw.runs.folder import RunFolder as RunFolder
     from judgelaw.runs.overview import Glance as Glance, Overview as Overview
+    from judgelaw.runs.package_checks import (
+        is_package as is_package,
+        verify_foreign as verify_foreign,
+        verify_package as verify_package,
+    )
+    from judgelaw.runs.packaging import (
+        Contents as Contents,
+        Package as Package,
+        release as release,
+    )
+    from judgelaw.runs.publication import PaperFolder as PaperFolder, write_paper as write_paper
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
     from judgelaw.runs.source import (
         Reading as Reading,

@@ -1,4 +1,4 @@
-"""What was read is analysed, held against limits, or written as a page."""
+"""From calls that were read to an answer: an analysis, a gate, or a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,6 @@ from judgelaw.runs.source import UNNAMED, Reading, Source, of_tensors, read_sour
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
-    from judgelaw.acquire.verify import Verification
     from judgelaw.analysis import Analysis, Key
     from judgelaw.estimate import Design
     from judgelaw.uncertainty import Gate, Limit, Scope
@@ -66,7 +65,7 @@ def _of_run(calls: Source) -> dict[str, Any]:
     declared = {} if calls.threshold is None else {"threshold": calls.threshold}
     return {
         **declared,
-        "evidence": calls.folder.evidence(calls.tensors, calls.main_layer),
+        "evidence": calls.folder.evidence(calls.tensors, calls.main_layer, calls.reused),
         "configurations": calls.folder.judge_configurations(),
         "integrity": calls.folder.integrity(),
     }
@@ -188,27 +187,17 @@ def report_page(
     """
     from judgelaw.page import build
 
-    folder = calls.folder
+    found: dict[str, Any] = {}
+    if calls.folder is not None:
+        found = {
+            "completions": calls.folder.completions(analysis.main_layer),
+            "configuration": calls.folder.configuration(),
+            "integrity": calls.folder.checks(verified=check),
+        }
+    elif check:
+        raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
     title = title or calls.name
-    if folder is None:
-        if check:
-            raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
-        return build(analysis, title=title, tensors=calls.tensors, progress=progress)
-    return build(
-        analysis,
-        title=title,
-        tensors=calls.tensors,
-        completions=folder.completions(analysis.main_layer),
-        configuration=folder.configuration(),
-        integrity=folder.checks(_verified(folder.path) if check else None),
-        progress=progress,
-    )
-
-
-def _verified(run: Path) -> "Verification":
-    from judgelaw.acquire.verify import verify
-
-    return verify(run)
+    return build(analysis, title=title, tensors=calls.tensors, progress=progress, **found)
 
 
 def write_report(
@@ -232,7 +221,7 @@ def write_report(
 
 
 def write_page(target: Path, page: str) -> None:
-    """Write a page, whole or not at all; a device or a pipe takes it as it comes."""
+    """Write a page under its name once it is complete; a device or a pipe is written to at once."""
     partial = target.with_name(f".{target.name}.partial")
     with writing(target):
         if target.exists() and not target.is_file():

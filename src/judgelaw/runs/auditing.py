@@ -1,4 +1,4 @@
-"""From a study to its report: freeze, acquire, analyse, write; what shows it is handed in."""
+"""From a study to its report: freeze, acquire, analyse, write. Callers say who shows progress."""
 
 import json
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def audit_study(study: Path, out: Path | None = None, *, shown: Shown | None = N
 
 
 def _refuse_one_repeat(study: Path, out: Path | None) -> None:
-    """Refuse before the first call what could not be analysed after the last."""
+    """Refuse a study of one repeat before its first call: no analysis could follow its last one."""
     from judgelaw.study import RECORD, load_study, open_run
 
     loaded = load_study(study)

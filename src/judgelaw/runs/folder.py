@@ -1,9 +1,10 @@
 """A run folder, opened once: its frozen study, its ledger, its files and their sums."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from judgelaw.acquire.verify import Verification
     from judgelaw.analysis import Key
     from judgelaw.diagnose import Cell, Evidence, ReplyFacts
     from judgelaw.page import Completions, Place
@@ -66,18 +66,38 @@ class RunFolder:
         """Return the share of planned calls that completed, by judge."""
         return self.ledger.coverage() if self.ledger else {}
 
-    def evidence(self, tensors: "Mapping[Key, VerdictTensor]", main: str | None) -> "Evidence":
+    @property
+    def reused(self) -> "dict[Key, Key]":
+        """The streams that are calls of another stream, with the stream that made them."""
+        return {
+            (layer.name, layer.reuse.judge): (layer.reuse.layer, layer.reuse.judge)
+            for layer in self.frozen.study.streams
+            if layer.reuse is not None
+        }
+
+    def seconds(self, tensors: "Mapping[Key, VerdictTensor]") -> "dict[Key, NDArray[np.float64]]":
+        """Read when each call was made, of reused calls too; empty where that was not kept."""
+        timing = self.path / TIMING
+        return _seconds(timing, tensors, self.reused) if timing.is_file() else {}
+
+    def evidence(
+        self,
+        tensors: "Mapping[Key, VerdictTensor]",
+        main: str | None,
+        reused: "Mapping[Key, Key]",
+    ) -> "Evidence":
         """Read times of calls, response ids, texts and seeds, as far as the run kept them.
 
-        The replies are read once: those of the main layer are kept for the page.
+        The replies are read once: those of the main layer are kept for the page. Replies that a
+        layer reuses are looked at where they were made.
         """
         from judgelaw.diagnose import Evidence
 
-        timing = self.path / TIMING
         return Evidence(
-            seconds=_seconds(timing, tensors) if timing.is_file() else {},
+            seconds=self.seconds(tensors),
             replies=self._reply_facts(tensors, main),
             adjacent=self.frozen.study.schedule == "cells",
+            reused=reused,
         )
 
     def _reply_facts(
@@ -98,10 +118,19 @@ class RunFolder:
         if layer not in self._replies:
             self._replies[layer] = list(self.ledger.replies(layer)) if self.ledger else []
         found: dict[str, dict[Place, str]] = {}
-        for reply in self._replies[layer]:
+        for reply in chain(self._reused_replies(layer), self._replies[layer]):
             place = (reply.item, reply.prompt, reply.order, reply.repeat)
             found.setdefault(reply.judge, {})[place] = _text(reply)
         return found
+
+    def _reused_replies(self, layer: str | None) -> Iterator[StoredReply]:
+        """Yield the replies of another layer that are part of this one too."""
+        depth = self.frozen.study.depth.get(str(layer), 0)
+        items = set(self.frozen.blueprint.members.get(str(layer), ()))
+        for (name, judge), (source, _) in self.reused.items():
+            for reply in self.ledger.replies(source) if self.ledger and name == layer else ():
+                if reply.judge == judge and reply.repeat < depth and reply.item in items:
+                    yield reply
 
     def judge_configurations(self) -> "dict[str, dict[str, Cell]]":
         """Return the frozen configuration of every judge as the columns of a table."""
@@ -143,8 +172,8 @@ class RunFolder:
             ]
         return rows
 
-    def checks(self, verified: "Verification | None" = None) -> dict[str, str]:
-        """Return what acquisition left behind and what was verified, for the page, in words."""
+    def checks(self, *, verified: bool = False) -> dict[str, str]:
+        """Return what acquisition left behind, for the page, in words; verify the run if asked."""
         found: dict[str, str] = {}
         if t := self.totals:
             found = {
@@ -152,8 +181,11 @@ class RunFolder:
                 "Replies that may be paid for and lost": f"{t.at_risk:,}",
                 "Tokens read and written": f"{t.input_tokens:,} and {t.output_tokens:,}",
             }
-        for check in verified.checks if verified else ():
-            found[check.name] = f"{'ok' if check.ok else 'WRONG'}: {check.detail}"
+        if verified:
+            from judgelaw.acquire.verify import verify
+
+            for check in verify(self.path).checks:
+                found[check.name] = f"{'ok' if check.ok else 'WRONG'}: {check.detail}"
         return found
 
     def configuration(self) -> dict[str, Any]:
@@ -192,7 +224,7 @@ class RunFolder:
 
 
 def _seconds(
-    path: Path, tensors: "Mapping[Key, VerdictTensor]"
+    path: Path, tensors: "Mapping[Key, VerdictTensor]", reused: "Mapping[Key, Key]"
 ) -> "dict[Key, NDArray[np.float64]]":
     """Read when each call was made, shaped like the ranked verdicts of its stream."""
     import duckdb
@@ -207,7 +239,8 @@ def _seconds(
         for key, tensor in tensors.items():
             if tensor.ranked is None:
                 continue
-            *names, repeats, started = connection.execute(query, list(key)).fetchnumpy().values()
+            made = connection.execute(query, list(reused.get(key, key))).fetchnumpy()
+            *names, repeats, started = made.values()
             axes = (tensor.items, tensor.prompts, tensor.orders)
             places = np.array([*map(_places, axes, names), repeats])
             # Items that were dropped as incomplete, or ranks that were cut, have no place.

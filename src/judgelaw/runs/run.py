@@ -7,7 +7,7 @@
 Everything is read when it is asked for, so that a run that is under way may be watched.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from os import PathLike
@@ -51,11 +51,11 @@ class RunStatus:
     """
 
     planned: int
-    completed: int
-    invalid: int
-    failed: int
-    flagged: int
-    judges: "Mapping[str, RunStatus]"
+    completed: int = 0
+    invalid: int = 0
+    failed: int = 0
+    flagged: int = 0
+    judges: "Mapping[str, RunStatus]" = field(default_factory=dict)
 
     @property
     def open(self) -> int:
@@ -96,7 +96,7 @@ class Run:
         planned = _planned(folder.frozen)
         view = folder.ledger
         if view is None:
-            return _sum({name: _status(planned=n) for name, n in planned.items()})
+            return _sum({name: RunStatus(planned=n) for name, n in planned.items()})
         parsers = {name: parser_name(judge) for name, judge in folder.frozen.judges.items()}
         invalid = dict.fromkeys(planned, 0)
         for found in view.verdict_counts():
@@ -105,7 +105,7 @@ class Run:
         judges = {name: view.totals(name) for name in planned}
         return _sum(
             {
-                name: _status(
+                name: RunStatus(
                     planned=planned[name],
                     completed=totals.completed,
                     invalid=invalid[name],
@@ -211,31 +211,13 @@ def _query(sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         return [column[0] for column in read.description or ()], read.fetchall()
 
 
-def _status(
-    *, planned: int, completed: int = 0, invalid: int = 0, failed: int = 0, flagged: int = 0
-) -> RunStatus:
-    return RunStatus(
-        planned=planned,
-        completed=completed,
-        invalid=invalid,
-        failed=failed,
-        flagged=flagged,
-        judges={},
-    )
-
-
 def _sum(judges: "Mapping[str, RunStatus]") -> RunStatus:
-    def total(name: str) -> int:
-        return sum(getattr(status, name) for status in judges.values())
-
-    return RunStatus(
-        planned=total("planned"),
-        completed=total("completed"),
-        invalid=total("invalid"),
-        failed=total("failed"),
-        flagged=total("flagged"),
-        judges=judges,
-    )
+    counts = {
+        name: sum(getattr(status, name) for status in judges.values())
+        for name in _COUNTS
+        if name != "open"
+    }
+    return RunStatus(**counts, judges=judges)
 
 
 def _progress_html(name: str, status: RunStatus) -> str:

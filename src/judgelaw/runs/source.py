@@ -1,9 +1,9 @@
-"""The calls of a run or of a table, read as somebody asked."""
+"""The calls of a run or of a table, as they were asked for."""
 
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -50,6 +50,7 @@ class Source:
         threshold: prompt component above which a judge is flagged, None for the usual one.
         gate: limits that the study declares, by quantity.
         coverage: share of planned calls that are there, by judge; empty for a table.
+        reused: streams that are calls of another stream, with that stream.
     """
 
     tensors: "Mapping[Key, VerdictTensor]"
@@ -61,6 +62,7 @@ class Source:
     threshold: float | None = None
     gate: Mapping[str, float] = field(default_factory=dict)
     coverage: Mapping[str, float] = field(default_factory=dict)
+    reused: "Mapping[Key, Key]" = field(default_factory=dict)
 
     @property
     def run(self) -> Path | None:
@@ -98,12 +100,12 @@ def read_source(path: str, reading: Reading | None = None) -> Source:
             engine=reading.engine,
         )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
-    chosen = _of_layer(named, reading.layer)
     run = Path(path) if Path(path).is_dir() and (Path(path) / "study.yaml").is_file() else None
     if run is None:
         design = reading.design or "census"
+        chosen = _of_layer(named, reading.layer)
         return Source(tensors=chosen, design=design, name=Path(path).name)
-    return _declared(chosen, run, reading)
+    return _declared(named, run, reading)
 
 
 def of_tensors(
@@ -113,7 +115,7 @@ def of_tensors(
     layer: str | None = None,
     design: "Design | None" = None,
 ) -> Source:
-    """Return tensors that are there already as a source, some judges of one layer if asked."""
+    """Return a source of tensors that are in memory already, all of them or some."""
     if not tensors:
         raise InputError("no calls: give a tensor, or a mapping of tensors by judge")
     chosen = _of_layer(tensors, layer)
@@ -126,7 +128,7 @@ def of_tensors(
 
 @contextmanager
 def _remedy() -> Iterator[None]:
-    """Name the options of the command line where a message speaks Python."""
+    """Add the option of the command line to a message that names an argument of Python."""
     try:
         yield
     except IncompleteDesignError as error:
@@ -165,6 +167,8 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
 
     folder = RunFolder(run)
     study = folder.frozen.study
+    with _remedy():
+        tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
     drawn = getattr(study.prompts, "policy", None) == "generator"
     asked = reading.design or (study.analysis and study.analysis.estimator)
     if study.analysis and study.analysis.depth and reading.repeats is None:
@@ -185,7 +189,28 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
         threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
         gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
         coverage=folder.coverage(),
+        reused={key: source for key, source in folder.reused.items() if key in tensors},
     )
+
+
+def _with_reused(
+    tensors: "Mapping[Key, VerdictTensor]",
+    folder: "RunFolder",
+    incomplete: Literal["error", "drop"],
+) -> "dict[Key, VerdictTensor]":
+    """Put the calls that a layer reuses beside its own, before its own judges."""
+    found: dict[Key, VerdictTensor] = {}
+    depths, members = folder.frozen.study.depth, folder.frozen.blueprint.members
+    for key, source in folder.reused.items():
+        if source in tensors:
+            calls = tensors[source]
+            here = set(members[str(key[0])])
+            items = [item for item in calls.items if item in here]
+            chosen = _cut(calls.select(items=items), depths[str(key[0])]).complete(incomplete)
+            found[key] = replace(chosen, layer=key[0])
+    layers = dict.fromkeys(layer for layer, _ in [*tensors, *found])
+    both = {**found, **tensors}
+    return {key: both[key] for layer in layers for key in both if key[0] == layer}
 
 
 def _cut(tensor: "VerdictTensor", depth: int) -> "VerdictTensor":

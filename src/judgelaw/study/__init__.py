@@ -21,9 +21,7 @@ from judgelaw.study.manifest import (
     reading as reading,
 )
 from judgelaw.study.models import (
-    Analysis as Analysis,
     Budget as Budget,
-    Gate as Gate,
     Layer as Layer,
     Study as Study,
     Transport as Transport,

@@ -10,6 +10,8 @@ from judgelaw.study.models import Generator, Layer, Selection, Study
 from judgelaw.study.prompts import Template, templates_of
 from judgelaw.wire import JudgeSpec
 
+_NAMED = 3
+
 
 @dataclass(frozen=True, kw_only=True)
 class Blueprint:
@@ -78,6 +80,10 @@ def survey(loaded: LoadedStudy) -> Blueprint:
             raise loaded.error(where, str(error)) from None
         members[layer.name] = tuple(item.id for item in chosen)
         _check_control(loaded, layer, place, templates)
+    for place, layer in enumerate(study.streams):
+        _check_reuse(loaded, layer, place, members)
+    for judge in study.judges:
+        _check_world(loaded, judge, members, len(templates))
     used = {item for ids in members.values() for item in ids}
     items = tuple(item for item in everything if item.id in used)
     return Blueprint(study=study, items=items, templates=templates, members=members)
@@ -91,7 +97,8 @@ def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
         text = f"{path}, no such file or folder; paths are relative to the study file"
         raise loaded.error(("items", "path"), text)
     try:
-        return read_items(items.source, path, items.fields, loaded.study.task)
+        split = items.strata == "split"
+        return read_items(items.source, path, items.fields, loaded.study.task, split=split)
     except OSError as error:
         text = f"{path}, cannot be read ({error.strerror}); check path and source"
         raise loaded.error(("items", "path"), text) from None
@@ -110,6 +117,46 @@ def _check_control(
     if layer.labels is None and (len(templates) == 1 or sampled):
         text = "missing, hidden labels take the place of a census of prompts; add labels: 6"
         raise loaded.error(("layers", place, "labels"), text)
+
+
+def _check_world(
+    loaded: LoadedStudy, judge: JudgeSpec, members: Mapping[str, tuple[str, ...]], prompts: int
+) -> None:
+    """Refuse a simulated judge whose world has no law for a cell that it will be asked."""
+    if judge.law is None or judge.law.world is None:
+        return
+    from judgelaw.worlds import World  # noqa: PLC0415 - numpy loads for a simulated judge only
+
+    study = loaded.study
+    layers = [layer.name for layer in study.streams if judge in study.judges_of(layer)]
+    items = dict.fromkeys(item for layer in layers for item in members[layer])
+    if not items:
+        return
+    try:
+        world = World.from_spec(judge.law.world)
+        world.laws(items=list(items), prompts=prompts, orders=len(study.order_labels))
+    except InputError as error:
+        written = loaded.document.data["judges"]
+        name = judge.family or judge.name
+        place = next(i for i, entry in enumerate(written) if entry.get("name") == name)
+        raise loaded.error(("judges", place, "law", "world"), str(error)) from None
+
+
+def _check_reuse(
+    loaded: LoadedStudy, layer: Layer, place: int, members: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Refuse a layer with items that the layer whose calls it reuses does not ask about."""
+    if layer.reuse is None:
+        return
+    there = set(members[layer.reuse.layer])
+    lacks = [item for item in members[layer.name] if item not in there]
+    if lacks:
+        named = ", ".join(lacks[:_NAMED]) + (", ..." if len(lacks) > _NAMED else "")
+        text = (
+            f"{layer.reuse.layer!r}, lacks {len(lacks)} of the {len(members[layer.name])} items "
+            f"of this layer ({named}); choose its items: or a part of them"
+        )
+        raise loaded.error(("layers", place, "reuse", "layer"), text)
 
 
 def blocks(blueprint: Blueprint) -> tuple[Block, ...]:

@@ -76,6 +76,13 @@ def _deeper(
     for name, now in reached.items():
         if repeats is not None and layer in (None, name):
             wanted[name] = max(now, repeats)
+    for stream in study.streams:
+        source = stream.reuse.layer if stream.reuse else stream.name
+        if wanted[stream.name] > wanted[source]:
+            raise InputError(
+                f"layer {stream.name!r} reuses calls of {source!r}, which has {wanted[source]} "
+                f"repeats, not {wanted[stream.name]}; extend {source!r} first"
+            )
     if prompts is not None:
         _check_prompts(study, prompts)
     grows = wanted != reached or (

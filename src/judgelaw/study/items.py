@@ -110,26 +110,47 @@ def _parquet(path: Path) -> Iterator[Record]:
 
 
 def _llmbar(path: Path) -> Iterator[Record]:
-    # The released repository keeps one dataset.json in a folder of each stratum.
+    """Yield the records of LLMBar: a file of one subset, or a folder of them, by split or not.
+
+    The released repository keeps one `dataset.json` in a folder of each subset. A split is the
+    folder above the subset's (`test/Natural.json`), or the field `split` of a record.
+    """
     files = [path]
     if path.is_dir():
-        files = sorted(path.glob("*.json")) or sorted(path.rglob("dataset.json"))
+        found = (path.glob("*.json"), path.rglob("dataset.json"), path.rglob("*.json"))
+        files = next((each for each in map(sorted, found) if each), [])
     if not files:
         raise StudyError(f"{path}: no *.json files; llmbar is a folder of LLMBar files")
-    for file in files:
-        stratum = file.parent.name if file.stem == "dataset" else file.stem
+    places = {file: _place(file, path) for file in files}
+    twice = len({subset for subset, _ in places.values()}) < len(files)
+    for file, (subset, split) in places.items():
+        prefix = f"{split}-{subset}" if split and twice else subset
         for number, (line, fields) in enumerate(_array(file)):
             yield (
                 f"{file}:{line}",
                 {
-                    "id": f"{stratum}-{number:03d}",
-                    "stratum": stratum,
+                    "id": f"{prefix}-{number:03d}",
+                    "stratum": subset,
+                    "split": fields.get("split", split),
                     "instruction": fields.get("input"),
                     "candidate_1": fields.get("output_1"),
                     "candidate_2": fields.get("output_2"),
                     "gold": fields.get("label"),
                 },
             )
+
+
+def _place(file: Path, root: Path) -> tuple[str, str | None]:
+    """Return the subset and the split that the place of a file says."""
+    names = [*file.relative_to(root if root.is_dir() else root.parent).parent.parts]
+    if file.stem != "dataset":
+        names.append(file.stem)
+    elif not names:
+        names = [file.parent.name]
+    *above, subset = names
+    # The released repository has its adversarial subsets in a folder of their own.
+    above = [name for name in above if name != "Adversarial"]
+    return subset, above[-1] if above else None
 
 
 def _array(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -197,7 +218,9 @@ class Item:
         return sha256_hex(canonical_json(asdict(self)))
 
 
-def read_items(source: str, path: Path, fields: dict[str, str], task: str) -> tuple[Item, ...]:
+def read_items(
+    source: str, path: Path, fields: dict[str, str], task: str, *, split: bool = False
+) -> tuple[Item, ...]:
     """Read the items of a study; every bad record is named with its line.
 
     Args:
@@ -205,11 +228,14 @@ def read_items(source: str, path: Path, fields: dict[str, str], task: str) -> tu
         path: the file or folder.
         fields: names in the file by contract name.
         task: `pairwise` needs two candidates, `pointwise` one.
+        split: make strata of split and subset, where the file is one of LLMBar.
     """
     items: dict[str, Item] = {}
     seen: dict[str, str] = {}
     problems: list[str] = []
     for where, record in records(source, path):
+        if split:
+            _split_stratum(record, where, problems)
         item = _item(_renamed(record, fields), where, task, problems)
         if item is None:
             continue
@@ -227,6 +253,15 @@ def read_items(source: str, path: Path, fields: dict[str, str], task: str) -> tu
     if not items:
         raise StudyError(f"{path}: no items; a study needs at least one")
     return tuple(items.values())
+
+
+def _split_stratum(record: dict[str, Any], where: str, problems: list[str]) -> None:
+    if record.get("split") is None:
+        problems.append(
+            f"{where}: split: missing, strata: split needs one; give every record a field split, "
+            "or put the files of each split into a folder of its name"
+        )
+    record["stratum"] = f"{record.get('split')}-{record['stratum']}"
 
 
 def _renamed(record: dict[str, Any], fields: dict[str, str]) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def _literal_problem(name: str, value: str) -> str | None:
 
 
 def looks_like_a_key(text: str) -> bool:
-    """Whether a text has a part that nobody would make up: long, or of letters and digits mixed.
+    """Whether a part of a text looks random: it is long, or mixes letters and digits.
 
     Versions, dates, names and media types have none.
 

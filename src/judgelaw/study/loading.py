@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from judgelaw.errors import StudyError
+from judgelaw.errors import InputError, StudyError
 from judgelaw.study.models import Study, expand
 from judgelaw.study.problems import (
     Document,
@@ -184,11 +184,53 @@ def _resolved(template: ChatTemplate, folder: FilePath) -> tuple[ChatTemplate, l
             text = (folder / template.path).read_bytes().decode()
         except (OSError, UnicodeDecodeError) as error:
             return template, [f"{template.path!r}, cannot be read ({error}); check the path"]
+        if FilePath(template.path).suffix == ".json":
+            try:
+                template, text = tokenizer_template(template, text)
+            except InputError as error:
+                return template, [f"{template.path!r}, {error}"]
     found = sha256_hex(text or "")
     if template.sha256 not in (None, found):
         name = template.path or "text"
         return template, [f"{name!r}, hashes to {found}, not to the sha256 declared; correct one"]
     return template.model_copy(update={"text": text, "sha256": found}), []
+
+
+def tokenizer_template(template: ChatTemplate, content: str) -> tuple[ChatTemplate, str]:
+    """Take the chat template, and the tokens that begin and end a text, out of a tokenizer's file.
+
+    `tokenizer_config.json` holds one template, or several by name of which `default` is meant. What
+    the study says of the tokens stands.
+
+    Raises:
+        InputError: the file holds no template.
+    """
+    try:
+        config = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise InputError(f"no JSON ({error}); fetch the file again") from None
+    found = config.get("chat_template") if isinstance(config, dict) else None
+    if isinstance(found, list):
+        named = {each.get("name"): each.get("template") for each in found if isinstance(each, dict)}
+        found = named.get("default")
+    if not isinstance(found, str):
+        raise InputError(
+            "holds no chat_template; where a revision keeps it in chat_template.jinja, name that "
+            "file"
+        )
+    special = [_token(each) for each in config.get("additional_special_tokens") or ()]
+    tokens = {
+        "bos": template.bos or _token(config.get("bos_token")),
+        "eos": template.eos or _token(config.get("eos_token")),
+        "special": template.special or tuple(token for token in special if token),
+    }
+    return template.model_copy(update=tokens), found
+
+
+def _token(value: Any) -> str | None:
+    """Return a token that is written as text, or as an object with its text in `content`."""
+    text = value.get("content") if isinstance(value, dict) else value
+    return text if isinstance(text, str) and text else None
 
 
 def _stop(path: FilePath, document: Document, problems: Iterable[Problem]) -> None:

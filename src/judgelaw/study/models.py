@@ -1,5 +1,6 @@
 """What a study file declares: its fields, its presets, its JSON Schema."""
 
+from collections.abc import Mapping
 from itertools import product
 from math import prod
 from typing import Annotated, Any, Literal
@@ -191,11 +192,12 @@ class Selection(Model):
 
 
 class Items(Model):
-    """Where the items are, and how their fields are called there."""
+    """Where the items are, and how their fields are called there; `strata` are those of LLMBar."""
 
     source: Literal["jsonl", "csv", "parquet", "llmbar"]
     path: str = Field(min_length=1)
     fields: dict[str, str] = Field(default_factory=dict)
+    strata: Literal["subset", "split"] = "subset"
     sample: Selection | None = None
     selections: dict[str, Selection] = Field(default_factory=dict)
 
@@ -256,12 +258,29 @@ Prompts = Annotated[
 ]
 
 
-class Layer(Model):
-    """A stream of calls with a role; it shares no call and no seed with another layer.
+class Reuse(Model):
+    """Calls of another layer that stand in this one too: asked once, counted in both.
 
     Attributes:
-        items: a selection by name; absent, the study's own `sample`.
-        judges: names of judges, or of the family that a grid expanded; absent, all.
+        layer: the layer that makes the calls.
+        judge: the judge whose calls they are.
+        repeats: the first so many repeats of every cell; absent, as many as this layer has.
+    """
+
+    layer: str
+    judge: str
+    repeats: Depth | None = None
+
+
+class Layer(Model):
+    """A stream of calls with a role; it shares no call with another layer but those it reuses.
+
+    Attributes:
+        repeats: calls in a cell; absent, those of `reuse`, else the study's.
+        items: a selection by name; absent, that of the layer reused, else the study's own `sample`.
+        judges: names of judges, or of the family that a grid expanded; absent, all but the one
+            whose calls are reused.
+        reuse: calls of another layer that are part of this one.
         labels: hidden labels of a control layer.
         prompt: the template that a control layer repeats; absent, the first.
     """
@@ -271,6 +290,7 @@ class Layer(Model):
     repeats: Depth | None = None
     items: str | None = None
     judges: tuple[str, ...] | None = None
+    reuse: Reuse | None = None
     labels: Annotated[int, Field(ge=2, le=1_000)] | None = None
     prompt: str | None = None
 
@@ -345,11 +365,21 @@ class Study(Model):
 
     @property
     def streams(self) -> tuple[Layer, ...]:
-        """The layers with their depth filled in; one layer `audit` where none is declared."""
+        """The layers with everything filled in; one layer `audit` where none is declared."""
         layers = self.layers or (Layer(name="audit", role="audit"),)
-        return tuple(
-            layer.model_copy(update={"repeats": layer.repeats or self.repeats}) for layer in layers
-        )
+        items = {layer.name: layer.items for layer in layers}
+        return tuple(self._filled(layer, items) for layer in layers)
+
+    def _filled(self, layer: Layer, items: Mapping[str, str | None]) -> Layer:
+        """Fill in what a layer takes from the layer that it reuses, or from the study."""
+        reuse = layer.reuse
+        update: dict[str, Any] = {"repeats": layer.repeats or self.repeats}
+        if reuse is not None:
+            depth = layer.repeats or reuse.repeats or self.repeats
+            own = {"repeats": reuse.repeats or depth}
+            chosen = layer.items or items.get(reuse.layer)
+            update = {"repeats": depth, "items": chosen, "reuse": reuse.model_copy(update=own)}
+        return layer.model_copy(update=update)
 
     @property
     def order_labels(self) -> tuple[str, ...]:
@@ -367,10 +397,7 @@ class Study(Model):
         """Return the study with other repeats by layer, and other prompts of a generator."""
         update: dict[str, Any] = {"repeats": depth.get("audit", self.repeats)}
         if self.layers:
-            layers = (
-                layer.model_copy(update={"repeats": depth[layer.name]}) for layer in self.layers
-            )
-            update = {"layers": tuple(layers)}
+            update = {"layers": tuple(_deeper(layer, depth[layer.name]) for layer in self.layers)}
         if isinstance(self.prompts, Generator) and prompts is not None:
             update["prompts"] = self.prompts.model_copy(update={"count": prompts})
         return self.model_copy(update=update)
@@ -378,9 +405,18 @@ class Study(Model):
     def judges_of(self, layer: Layer) -> tuple[JudgeSpec, ...]:
         """Return the judges of one layer, in the sequence of the study."""
         if layer.judges is None:
-            return self.judges
+            reused = layer.reuse and layer.reuse.judge
+            return tuple(judge for judge in self.judges if judge.name != reused)
         wanted = set(layer.judges)
         return tuple(j for j in self.judges if j.name in wanted or j.family in wanted)
+
+
+def _deeper(layer: Layer, repeats: int) -> Layer:
+    """Return a layer at another depth, with as many calls of the layer that it reuses."""
+    update: dict[str, Any] = {"repeats": repeats}
+    if layer.reuse is not None:
+        update["reuse"] = layer.reuse.model_copy(update={"repeats": repeats})
+    return layer.model_copy(update=update)
 
 
 _TEXT = {"type": "string"}

@@ -46,6 +46,7 @@ def identity(blueprint: Blueprint) -> dict[str, Any]:
                 "prompt": layer.prompt,
                 "judges": [judge.name for judge in study.judges_of(layer)],
                 "items": list(blueprint.members[layer.name]),
+                "reuse": layer.reuse and layer.reuse.model_dump(exclude={"repeats"}),
             }
             for layer in study.streams
         },

@@ -53,6 +53,9 @@ def _items(study: Study) -> Iterator[Problem]:
     if items.source == "llmbar" and items.fields:
         text = "llmbar files have fixed names; leave it out"
         yield Problem(path=("items", "fields"), text=text)
+    if items.source != "llmbar" and items.strata != "subset":
+        text = f"{items.strata!r}, is about LLMBar; other items name their own stratum"
+        yield Problem(path=("items", "strata"), text=text)
     if SAMPLE in items.selections:
         text = "the name is taken by items.sample; choose another"
         yield Problem(path=("items", "selections", SAMPLE), text=text)
@@ -160,6 +163,37 @@ def _layers(study: Study) -> Iterator[Problem]:
                 text = f"{name!r}, must be one of {', '.join(sorted(names))}; choose one"
                 yield Problem(path=(*path, "judges", which), text=text)
         yield from _control(layer, path)
+        if layer.reuse is not None:
+            yield from _reuse(study, layer, (*path, "reuse"))
+
+
+def _reuse(study: Study, layer: Layer, path: Path) -> Iterator[Problem]:
+    """Yield what keeps calls of another layer from standing in this one too."""
+    reuse = layer.reuse
+    assert reuse is not None  # noqa: S101 - the caller looked
+    others = {other.name: other for other in study.streams if other.name != layer.name}
+    source = others.get(reuse.layer)
+    if source is None:
+        text = f"{reuse.layer!r}, must be another layer ({', '.join(others) or 'there is none'})"
+        yield Problem(path=(*path, "layer"), text=f"{text}; name the one that makes the calls")
+        return
+    if "control" in (source.role, layer.role):
+        text = "hidden labels stand in the place of prompts there; reuse a layer of real prompts"
+        yield Problem(path=(*path, "layer"), text=text)
+    judges = [judge.name for judge in study.judges_of(source)]
+    if reuse.judge not in judges:
+        text = f"{reuse.judge!r}, is not asked in layer {source.name!r} ({', '.join(judges)})"
+        yield Problem(path=(*path, "judge"), text=f"{text}; name one that is")
+    if reuse.judge in {judge.name for judge in study.judges_of(layer)}:
+        text = f"{reuse.judge!r}, is asked anew by this layer too; name it once"
+        yield Problem(path=(*path, "judge"), text=text)
+    depth, wanted, there = layer.repeats, reuse.repeats, source.repeats or 0
+    if wanted is not None and depth is not None and wanted != depth:
+        text = f"{wanted}, the layer has {depth}; plug-in values depend on it, so use one depth"
+        yield Problem(path=(*path, "repeats"), text=text)
+    elif (needed := wanted or depth or study.repeats) > there:
+        text = f"{needed}, layer {source.name!r} has {there}; reuse fewer, or deepen that layer"
+        yield Problem(path=(*path, "repeats"), text=text)
 
 
 def _control(layer: Layer, path: Path) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def scratch(run: Path) -> Iterator[Path]:
-    """Give a folder for what is needed while freezing only."""
+    """Yield a folder for files that are needed only while freezing."""
     folder = run / _SCRATCH
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -50,7 +50,7 @@ def exclusive(run: Path) -> Iterator[None]:
 
 @contextmanager
 def staged(run: Path) -> Iterator[Path]:
-    """Give a folder to write into; all its files move into the run at the end, or none does.
+    """Yield a folder to write into; at the end all its files move into the run, or none does.
 
     A list of the files is made durable before the first of them moves. A process that dies
     before the list leaves nothing; one that dies after it leaves work that `recover` finishes.

@@ -95,7 +95,7 @@ def _of_items(
 
 
 def gold_of(calls: Calls, item: str, raw: str | None, alphabet: Alphabet) -> str | None:
-    """Return the verdict that an item's gold label names, None where it has none."""
+    """Return the verdict that an item's gold label names, None without a label."""
     if raw is None or is_empty(raw):
         return None
     gold = alphabet.name(raw)
@@ -204,7 +204,7 @@ def labelled(
 
 
 def _joined(parts: Sequence[Part]) -> Part:
-    """Lay parts into one grid, items sorted."""
+    """Join parts into one grid with sorted items."""
     prompts = tuple(sorted({label for part in parts for label in part.prompts}))
     orders = tuple(sorted({label for part in parts for label in part.orders}))
     items = [label for part in parts for label in part.items]

@@ -216,7 +216,7 @@ def choose_pair(census: Census, judge: str | None, layer: str | None) -> Pair:
 
 
 def choose_judges(census: Census, judges: Iterable[str] | None) -> list[Pair]:
-    """Keep the pairs of the named judges, of all of them where none is named."""
+    """Keep the pairs of the named judges; of all judges if no name is given."""
     if judges is None:
         return list(census.ranks)
     if isinstance(judges, str):

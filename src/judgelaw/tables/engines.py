@@ -151,16 +151,16 @@ class DuckCalls:
         return f"{column} = {value if isinstance(value, int) else text(value)}"
 
     def label(self, part: str) -> str:
-        """The column as text; an empty stratum is none."""
+        """The column as text; an empty stratum counts as no stratum."""
         if not self.layout.has(part):
             return _literal(ONLY if part == "order" else None)
         column = self.layout.columns[part]
         label = name(column) if self.types[column] == "VARCHAR" else f"{name(column)}::VARCHAR"
-        # Told apart from NULL it would split a cell in two, and one half would hide the other.
+        # An empty stratum that differs from NULL would split a cell in two, and hide one half.
         return f"nullif({label}, '')" if part == "stratum" else label
 
     def rank(self) -> str:
-        """The column `repeat` as a whole number, NULL where it is none."""
+        """The column `repeat` as a whole number, NULL if it is not one."""
         column = self.layout.columns["repeat"]
         if self.types[column] in _WHOLE:
             return name(column)
@@ -271,7 +271,7 @@ class LazyCalls:
             if self.layout.has(part)
         }
         if (stratum := labels.get("stratum")) is not None:
-            # An empty stratum is none: told apart from it, it would split a cell in two.
+            # An empty stratum counts as no stratum; otherwise it would split a cell in two.
             labels["stratum"] = nw.when(stratum != nw.lit("")).then(stratum)
         return self.frame.select(**labels, rank=self._rank())
 
@@ -314,7 +314,7 @@ class _Stream:
 
 
 def registered(con: duckdb.DuckDBPyConnection, view: str, frame: nw.DataFrame[Any]) -> None:
-    """Let DuckDB scan a frame in memory without a copy."""
+    """Make a frame in memory known to DuckDB, which scans it without a copy."""
     native = frame.to_native()
     pandas = frame.implementation.is_pandas()
     con.register(view, native if pandas else _Stream(native))
@@ -322,7 +322,7 @@ def registered(con: duckdb.DuckDBPyConnection, view: str, frame: nw.DataFrame[An
 
 @contextmanager
 def engine_errors(table: str) -> Iterator[None]:
-    """Let no error of a frame's engine out; each engine has a tree of its own."""
+    """Turn every error of a frame's engine into one of ours; each engine has its own classes."""
     try:
         yield
     except JudgelawError:
@@ -340,7 +340,7 @@ def engine_errors(table: str) -> Iterator[None]:
 
 
 def laid_out(frame: Any, columns: Mapped, table: str) -> Layout:
-    """Lay out the columns of a narwhals frame."""
+    """Return the columns of a narwhals frame, as the contract calls them."""
     # The names of pandas columns may be anything; those of the contract are text.
     names = [name for name in frame.collect_schema().names() if isinstance(name, str)]
     return lay_out(names, columns, table=table)

@@ -57,7 +57,7 @@ class FileSource:
     single: bool = False
 
     def local_text(self, folder: Path) -> Path:
-        """Give the path of uncompressed text on this machine, in `folder` if it has to be made."""
+        """Return the path of uncompressed text on this machine, made in `folder` if need be."""
         if self.store is None and not self.gzipped:
             return Path(self.pattern)
         target = folder / f"calls.{self.format}"
@@ -105,7 +105,7 @@ def locate(source: str | os.PathLike[str]) -> FileSource:
 
 @contextmanager
 def store_errors(table: str) -> Iterator[None]:
-    """Let no error of a store's client out; each client has a tree of its own."""
+    """Turn every error of a store's client into one of ours; each client has its own classes."""
     with foreign_errors(table):
         try:
             yield
@@ -236,7 +236,7 @@ class TextFile:
         return self._csv_fault(width) if self.format == "csv" else self._json_fault()
 
     def lines(self, rows: Collection[int]) -> dict[int, int]:
-        """Give the line on which each of the rows (counted from 0 after a header) starts."""
+        """Return the line on which each of the rows (counted from 0 after a header) starts."""
         wanted, found = set(rows), {}
         records = self._csv_rows() if self.format == "csv" else self._json_lines()
         for row, (line, _) in enumerate(records):
@@ -282,7 +282,7 @@ class TextFile:
         return records
 
     def _csv_records(self) -> Iterator[tuple[int, list[str]]]:
-        """Give each record that is not blank with the line on which it starts."""
+        """Yield each record that is not blank, with the line on which it starts."""
         with (
             _fields_of_any_length(),
             self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file,
@@ -307,7 +307,7 @@ class TextFile:
 
 @contextmanager
 def _fields_of_any_length() -> Iterator[None]:
-    """Lift the limit of the csv module, which belongs to the process, for as long as we read."""
+    """Remove the length limit of the csv module, which is the process's, while we read."""
     limit = csv.field_size_limit(sys.maxsize)
     try:
         yield

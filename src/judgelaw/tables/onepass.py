@@ -76,7 +76,7 @@ class Grid:
             self._size += len(piece[0])
 
     def flush(self) -> None:
-        """Lay down what waits."""
+        """Write the waiting calls to their places."""
         if not self._waiting:
             return
         items, places, codes = (np.concatenate(a) for a in zip(*self._waiting, strict=True))
@@ -222,7 +222,7 @@ def _axes(calls: DuckCalls, census: Census, pairs: Sequence[Pair]) -> _Axes | No
 
 
 def _fill(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> int:
-    """Lay down every call of the pairs; return how many there were."""
+    """Write every call of the pairs to its place; return how many there were."""
     prompt = _code(calls.label("prompt"), axes.prompts)
     order = _code(calls.label("order"), axes.orders)
     # In 64 bits: places may outnumber what a product of two 32-bit numbers holds.

@@ -132,7 +132,7 @@ def _kind(column: str, values: Column) -> type | None:
 
 
 def _array(values: Column) -> NDArray[Any]:
-    """Give DuckDB an array; None survives in arrays of objects."""
+    """Return an array for DuckDB; None is kept in arrays of objects."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values
     array = np.empty(len(values), dtype=object)
@@ -141,6 +141,6 @@ def _array(values: Column) -> NDArray[Any]:
 
 
 def _sync(path: Path) -> None:
-    """Bring the bytes to the disk before the name points at them."""
+    """Flush the bytes to the disk before the file gets its name."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

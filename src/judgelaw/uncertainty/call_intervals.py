@@ -277,7 +277,7 @@ class CallErrors:
         return component == "total" and float(self.shown.agreement.mean()) >= _AGREEING
 
     def _at_least_agreements(self, spread: Spread) -> Spread:
-        """Hold the variance up by that of the agreements over all cells, V_J."""
+        """Raise the variance to that of the agreements over all cells, V_J, where it is smaller."""
         a = self.shown.agreement
         if a.size < 2:  # noqa: PLR2004 - to vary
             return spread

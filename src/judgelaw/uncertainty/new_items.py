@@ -270,7 +270,7 @@ def largest_allowed(allowed: Callable[[float], bool]) -> float:
     for _ in range(_HALVINGS):
         middle = (rho + refused) / 2
         rho, refused = (middle, refused) if allowed(middle) else (rho, middle)
-    # The end that was refused is the honest one: the border lies below it.
+    # Return the refused end, which is on the safe side: the border lies below it.
     return refused
 
 

@@ -70,7 +70,7 @@ class Shuffler:
 
     @classmethod
     def of(cls, n: Array, ranked: Array | None, facet: Facet) -> Self:
-        """Lay out ranked verdicts, or counts where there are none."""
+        """Arrange ranked verdicts for shuffling, or counts if there are no ranks."""
         C = n.shape[-1]
         codes = _expanded(n) if ranked is None else np.asarray(ranked, dtype=np.int64)
         codes = np.where(codes == ABSENT, C, codes)
@@ -367,7 +367,7 @@ def _varying(counts: Counts, facet: Facet) -> NDArray[np.int64]:
     """
     axis = 2 if facet == "prompt" else 3
     levels, repeats = counts.shape[axis], int(counts[0, 0, 0, 0].sum())
-    # As they lie in memory: the facet that is shuffled comes after the other one.
+    # In the order of memory: the shuffled facet comes after the other one.
     n_xo = np.ascontiguousarray(np.moveaxis(counts, axis, 3), dtype=np.float64)
     n_x = np.einsum("diolc->dilc", n_xo)
     varying = levels * (repeats - 1) * _squares(n_x) + (levels - 1) * _squares(n_xo)

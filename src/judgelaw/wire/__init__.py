@@ -7,9 +7,7 @@ from judgelaw.wire.form import (
     Entry as Entry,
     Frame as Frame,
     LostBatch as LostBatch,
-    Results as Results,
     Stage as Stage,
-    text_of as text_of,
 )
 from judgelaw.wire.judge_spec import (
     AMENDABLE as AMENDABLE,
@@ -19,11 +17,8 @@ from judgelaw.wire.judge_spec import (
     Batch as Batch,
     ChatTemplate as ChatTemplate,
     Decoding as Decoding,
-    FinalChannel as FinalChannel,
     JsonParser as JsonParser,
     JudgeSpec as JudgeSpec,
-    Law as Law,
-    LawCell as LawCell,
     Model as Model,
     Name as Name,
     ParserSpec as ParserSpec,
@@ -54,13 +49,18 @@ from judgelaw.wire.reply import (
     Consequence as Consequence,
     Failure as Failure,
     FailureKind as FailureKind,
+    Receipt as Receipt,
     Reply as Reply,
     Verdict as Verdict,
     read_json as read_json,
     read_status as read_status,
-    said_in as said_in,
 )
-from judgelaw.wire.secrets import check_secrets as check_secrets, headers_for as headers_for
+from judgelaw.wire.secrets import (
+    Secrets as Secrets,
+    check_secrets as check_secrets,
+    has_secrets as has_secrets,
+    headers_for as headers_for,
+)
 from judgelaw.wire.wires import (
     PROVIDERS as PROVIDERS,
     WIRES as WIRES,

@@ -153,9 +153,8 @@ def stops_of(judge: JudgeSpec, name: str) -> dict[str, Any]:
     return {name: list(judge.stop)} if judge.stop else {}
 
 
-def dumps(value: Any) -> str:
-    """Write JSON as it is frozen: no spaces, nothing escaped that need not be."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+"""Writes JSON as it is frozen: no spaces, nothing escaped that need not be."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -278,7 +278,7 @@ class JudgeSpec(Model):
         """Fill in what a short form leaves out."""
         if not isinstance(data, dict):
             return data
-        # Data that passes through here counts as Python's, where a list is no tuple.
+        # After this step pydantic treats the data as Python values, where a list is no tuple.
         filled = {key: value if key == "extra" else _tuples(value) for key, value in data.items()}
         if "seed" not in filled and _seedless(filled):
             filled["seed"] = "logical"

@@ -125,17 +125,15 @@ class Failure:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """A completion, and what the provider says of it.
+class Receipt:
+    """What the provider says of its own reply.
 
     Attributes:
-        completion: what was said.
         input_tokens, output_tokens, cached_tokens: usage as reported, None where it was not.
         model, fingerprint, response_id, echoed_seed: as returned.
         replayed: the reply names itself as served from a cache.
     """
 
-    completion: Completion
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
@@ -144,6 +142,13 @@ class Answer:
     response_id: str | None = None
     echoed_seed: int | None = None
     replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer(Receipt):
+    """A reply that holds a completion, and what the provider says of it."""
+
+    completion: Completion
 
 
 _REFUSED = frozenset({401, 402, 403})
@@ -233,7 +238,7 @@ def _date(value: str) -> float | None:
     """Return the Unix time of an HTTP date; None for anything that is none."""
     try:
         parts = parsedate_tz(value)
-        # Seconds are summed up, since a date beyond the calendar has no datetime.
+        # Add up seconds, since datetime cannot hold dates this far away.
         return None if parts is None else float(mktime_tz(parts))
     except (ArithmeticError, IndexError, LookupError, TypeError, ValueError):
         # The standard library promises None for a bad date, and raises all of these.

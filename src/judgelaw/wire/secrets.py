@@ -216,6 +216,11 @@ def check_secrets(spec: JudgeSpec) -> None:
             read_secret(value.removeprefix(_ENV), f"judge {spec.name}: header {name}")
 
 
+def has_secrets(spec: JudgeSpec) -> bool:
+    """Whether requests of the judge carry a secret, which may change while a run is under way."""
+    return spec.api_key is not None or any(v.startswith(_ENV) for v in spec.headers.values())
+
+
 def headers_for(
     spec: JudgeSpec, wire: str, fixed: Mapping[str, str]
 ) -> tuple[dict[str, str], Secrets]:

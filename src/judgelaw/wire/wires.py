@@ -20,7 +20,7 @@ class ChatRenderer:
 
     def __init__(self, template: ChatTemplate, system: str | None, judge: str) -> None:
         """Compile the template; the judge's name is for messages."""
-        # Here, since an analysis passes this module and renders nothing.
+        # Imported here, since an analysis loads this module and renders nothing.
         from jinja2 import TemplateError  # noqa: PLC0415
         from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415
 

@@ -36,7 +36,7 @@ class LawRule(Protocol):
 
 
 def spaced_score(levels: int, *, facet: str = "prompt") -> NDArray[np.float64]:
-    """Equally spaced levels, centred, with mean square one over the census (FORMULAS 6)."""
+    """Return equally spaced levels, centred, with mean square one over the census (FORMULAS 6)."""
     check_at_least(f"{facet}s", levels, 2, f"one {facet} cannot differ from itself")
     score = np.arange(1, levels + 1) - (levels + 1) / 2
     return np.asarray(score / np.sqrt(np.mean(score**2)))

@@ -10,10 +10,11 @@ from dataclasses import replace
 import duckdb
 import pytest
 
-from judgelaw.acquire import Bar, PlainLines, Silent, acquire
+from judgelaw.acquire import Silent, acquire
 from judgelaw.acquire.engine import drive
 from judgelaw.acquire.progress import Tally, clock
 from judgelaw.acquire.retry import Reason
+from judgelaw.cli.terminal import CallBar, CallLines
 from judgelaw.errors import BudgetReachedError, InputError, IntegrityError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
 from judgelaw.study import Budget, extend, file_sha256, freeze, load_study, read_sums
@@ -313,7 +314,7 @@ def test_progress_says_rate_time_cost_failures_and_invalid_share(capsys):
     tally = Tally(judges={}, planned=100, done=50, started_at=0.0)
     tally.answered, tally.read, tally.invalid, tally.failed = 50, 50, 5, 3
     assert tally.words(10.0) == "50/100 calls, 5.0/s, 0:10 left, 3 failed, 10.0% invalid"
-    lines = PlainLines(sys.stderr)
+    lines = CallLines(sys.stderr)
     for now in (0.0, 1.0, 5.0, 5.5, 6.0):
         tally.done += 1
         lines.show(tally, now)
@@ -325,7 +326,7 @@ def test_progress_says_rate_time_cost_failures_and_invalid_share(capsys):
 
 def test_progress_says_how_the_last_attempt_failed(capsys):
     tally = Tally(judges={}, planned=9, done=0, started_at=0.0)
-    lines = PlainLines(sys.stderr)
+    lines = CallLines(sys.stderr)
     for failed in (36, 37):
         tally.failed = failed
         tally.last_failure = "cannot connect to [::1]:8998:\n\x1b[2J" + " refused" * 40
@@ -336,7 +337,7 @@ def test_progress_says_how_the_last_attempt_failed(capsys):
     assert "\x1b" not in other
     assert len(other) < 110
     screen = io.StringIO()
-    with Bar(screen) as bar:
+    with CallBar(screen) as bar:
         bar.show(tally, 1.0)
     assert "[::1]:8998" in " ".join(screen.getvalue().split())
 
@@ -344,7 +345,7 @@ def test_progress_says_how_the_last_attempt_failed(capsys):
 def test_a_terminal_gets_a_bar(tmp_path):
     screen = io.StringIO()
     frozen = frozen_study(tmp_path, [simulated_judge(price=PRICE)])
-    with Bar(screen) as bar:
+    with CallBar(screen) as bar:
         acquire(frozen, observer=bar)
     assert "100%" in screen.getvalue()
     assert "16/16 calls" in screen.getvalue()

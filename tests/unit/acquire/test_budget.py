@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgelaw.acquire.budget import Cost, Meter, RunBudget, exhausted, open_purse, usd
+from judgelaw.acquire.budget import Cost, Meter, RunBudget, exhausted, open_run_budget, usd
 from judgelaw.acquire.retry import Halt
 from judgelaw.errors import InputError
 from judgelaw.ledger import Receipt, Totals
@@ -45,46 +45,46 @@ def test_a_meter_learns_the_ratio_of_its_judge():
 
 
 def test_calls_under_way_count():
-    purse = RunBudget(Budget(calls=2))
-    assert purse.lacks(Cost()) is None
-    purse.hold(Cost())
-    purse.hold(Cost())
-    assert purse.lacks(Cost()) == "2 calls"
-    purse.settle(Cost(), None, completed=False)
-    assert purse.lacks(Cost()) is None
-    purse.settle(Cost(), None, completed=True)
-    purse.hold(Cost())
-    assert purse.lacks(Cost()) == "2 calls"
+    run_budget = RunBudget(Budget(calls=2))
+    assert run_budget.lacks(Cost()) is None
+    run_budget.hold(Cost())
+    run_budget.hold(Cost())
+    assert run_budget.lacks(Cost()) == "2 calls"
+    run_budget.settle(Cost(), None, completed=False)
+    assert run_budget.lacks(Cost()) is None
+    run_budget.settle(Cost(), None, completed=True)
+    run_budget.hold(Cost())
+    assert run_budget.lacks(Cost()) == "2 calls"
 
 
 def test_tokens_and_dollars_hold_the_worst_case():
-    purse = RunBudget(Budget(tokens=1_000, usd=1.0))
+    run_budget = RunBudget(Budget(tokens=1_000, usd=1.0))
     worst = Cost(tokens=600, usd=0.1)
-    purse.hold(worst)
-    assert "1000 tokens" in purse.lacks(worst)
-    purse.settle(worst, Cost(tokens=100, usd=0.95), completed=True)
-    assert purse.lacks(Cost(tokens=600)) is None
-    assert "1 USD" in purse.lacks(worst)
+    run_budget.hold(worst)
+    assert "1000 tokens" in run_budget.lacks(worst)
+    run_budget.settle(worst, Cost(tokens=100, usd=0.95), completed=True)
+    assert run_budget.lacks(Cost(tokens=600)) is None
+    assert "1 USD" in run_budget.lacks(worst)
 
 
 def test_rounding_does_not_pile_up():
-    purse = RunBudget(Budget(tokens=10))
+    run_budget = RunBudget(Budget(tokens=10))
     for _ in range(10_000):
-        purse.hold(Cost(tokens=0.1))
-        purse.settle(Cost(tokens=0.1), None, completed=False)
-    assert purse.lacks(Cost(tokens=10)) is None
+        run_budget.hold(Cost(tokens=0.1))
+        run_budget.settle(Cost(tokens=0.1), None, completed=False)
+    assert run_budget.lacks(Cost(tokens=10)) is None
 
 
 def test_a_purse_starts_from_the_rows_and_counts_lost_answers():
     rows = totals(completed=10, input_tokens=1_000, output_tokens=100, at_risk=5)
-    purse = open_purse(Budget(tokens=9), {"j": judge(price=PRICE)}, {"j": rows})
-    assert (purse.calls, purse.tokens) == (10, 1_650)
-    assert purse.usd == pytest.approx(1.5 * 0.002)
+    run_budget = open_run_budget(Budget(tokens=9), {"j": judge(price=PRICE)}, {"j": rows})
+    assert (run_budget.calls, run_budget.tokens) == (10, 1_650)
+    assert run_budget.usd == pytest.approx(1.5 * 0.002)
 
 
 def test_dollars_without_a_price_are_refused():
     with pytest.raises(InputError, match="judge j has no price"):
-        open_purse(Budget(usd=5), {"j": judge()}, {"j": totals()})
+        open_run_budget(Budget(usd=5), {"j": judge()}, {"j": totals()})
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_dollars_without_a_price_are_refused():
     [({"calls": 1}, "calls"), ({"tokens": 1}, "tokens"), ({"usd": 0.5}, "usd")],
 )
 def test_a_limit_that_is_reached_names_its_key(budget, key):
-    purse = RunBudget(Budget(**budget), calls=1)
+    run_budget = RunBudget(Budget(**budget), calls=1)
     halt = Halt()
-    exhausted(halt, purse.lacks(Cost(tokens=2, usd=1.0)))
+    exhausted(halt, run_budget.lacks(Cost(tokens=2, usd=1.0)))
     assert halt.remedy == f"raise budget.{key} in the study"

@@ -8,7 +8,9 @@ import pytest
 
 from judgelaw.cli import main
 from judgelaw.cli.init import PROVIDERS
-from judgelaw.study import freeze, load_study, open_run
+from judgelaw.replication import protocol_files
+from judgelaw.replication.paper_protocol import STRATA
+from judgelaw.study import freeze, load_study, open_run, preview
 from judgelaw.study.problems import read_yaml
 from servers.provider import Provider, say
 from servers.study import simulated_judge, write_study
@@ -44,6 +46,48 @@ def known(tmp_path) -> Path:
     item = {"id": "a", "instruction": "q", "candidate_1": "x", "candidate_2": "y"}
     (tmp_path / "items.jsonl").write_text(json.dumps(item) + "\n")
     return path
+
+
+def test_init_writes_the_papers_protocol(tmp_path, capsys):
+    path = tmp_path / "new" / "study.yaml"
+    code, out, _ = run(capsys, "init", "--study", "paper", "--out", str(path))
+    assert code == 0
+    assert "live.yaml" in out
+    example = Path(__file__).parents[3] / "examples/paper"
+    for name in ("study.yaml", "live.yaml", "items.jsonl"):
+        assert (path.parent / name).read_bytes() == (example / name).read_bytes()
+    code, out, _ = run(capsys, "check", str(path))
+    assert code == 0
+    assert "44,112 calls" in out or "44112 calls" in out
+    code, _, err = run(capsys, "init", "--study", "paper", "--out", str(path))
+    assert code == 2
+    assert "exists" in err
+    _, schema, _ = run(capsys, "schema")
+    for name in ("study.yaml", "live.yaml"):
+        jsonschema.validate(read_yaml((path.parent / name).read_text()).data, json.loads(schema))
+
+
+def test_the_live_protocol_plans_the_papers_calls(tmp_path):
+    """With LLMBar and the templates in their places, which are not ours to ship."""
+    _, live, _ = protocol_files().values()
+    (tmp_path / "live.yaml").write_text(live)
+    (tmp_path / "llmbar").mkdir()
+    row = {"input": "q", "output_1": "x", "output_2": "y", "label": 1}
+    for subset, count in STRATA.items():
+        (tmp_path / "llmbar" / f"{subset}.json").write_text(json.dumps([row] * count))
+    text = "{% for m in messages %}{{ m.content }}{% endfor %}"
+    for judge in ("qwen", "gpt-oss", "gemma"):
+        (tmp_path / "templates" / judge).mkdir(parents=True)
+        (tmp_path / "templates" / judge / "chat_template.jinja").write_text(text)
+    config = json.dumps({"chat_template": "<bos>" + text, "bos_token": "<bos>"})
+    (tmp_path / "templates/gemma/tokenizer_config.json").write_text(config)
+    planned = preview(load_study(tmp_path / "live.yaml")).planned
+    assert sum(block.count for block in planned) == 44_112
+    assert {b.judge.name: b.count for b in planned if b.layer.name == "panel"} == {
+        "gpt-oss": 2_400,
+        "gemma": 2_400,
+        "claude": 2_400,
+    }
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

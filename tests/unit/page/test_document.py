@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from judgelaw.page import document as numbers
+from support.reports import analysed, judge_part, tensor
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -63,3 +64,33 @@ def test_plain_keys_make_the_dotted_path_of_the_contract():
     found = numbers.path("judges", "my-judge", "components", "prompt", "estimate")
     assert found == "judges.my-judge.components.prompt.estimate"
     assert numbers.path("judges", "gpt-5.4") == 'judges["gpt-5.4"]'
+
+
+@pytest.fixture(scope="module")
+def judge():
+    return judge_part(analysed({(None, "gpt-5.4"): tensor()}), "gpt-5.4")
+
+
+def test_an_accessor_gives_the_value_and_the_path_of_one_expression(judge):
+    found = judge.at(lambda j: j.depths[2]["prompt"].estimate)
+    assert found.value == judge.value.depths[2]["prompt"].estimate
+    assert found.path == 'judges["gpt-5.4"].depths.2.prompt.estimate'
+    low = judge.at(lambda j: j.components["prompt"]).known(lambda c: c.interval).entries()[0]
+    assert low.path == 'judges["gpt-5.4"].components.prompt.interval[0]'
+    squared = judge.known(lambda j: j.prompt_distances).at(lambda d: d.squared).cell(2, 1)
+    assert squared.value == judge.value.prompt_distances.squared[2, 1]
+    assert squared.path == 'judges["gpt-5.4"].prompt_distances.squared[2][1]'
+
+
+def test_an_accessor_that_names_nothing_fails_at_once(judge):
+    with pytest.raises(AttributeError, match="leed"):
+        judge.at(lambda j: j.leed)
+    with pytest.raises(KeyError, match="propmt"):
+        judge.at(lambda j: j.components["propmt"])
+
+
+def test_what_is_absent_is_none_and_has_no_figure(judge):
+    assert judge.known(lambda j: j.projection) is None
+    assert judge.at(lambda j: j.strata).find("no such stratum") is None
+    (dash,) = numbers.Part(None).interval(lambda pair: pair)
+    assert (dash.value, dash.text) == (None, numbers.ABSENT)

@@ -1,11 +1,12 @@
 import re
+from unittest.mock import patch
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import Mark, Share, estimates, shares
-from judgelaw.page.drawing import clean, draw
+from judgelaw.page.drawing import clean, draw, draw_all, drawing_ahead
 from judgelaw.words import visible
 from support.reports import HOSTILE
 
@@ -79,3 +80,21 @@ def test_drawings_in_one_page_share_no_id():
     one, other = (draw(estimates([mark()], width=680), label="x") for _ in range(2))
     ids = [set(re.findall(r'id="([^"]+)"', d.markup)) for d in (one, other)]
     assert not ids[0] & ids[1]
+
+
+def scopeless(svg):
+    return re.sub(r"c\d+-", "", svg.markup)
+
+
+def test_processes_that_start_ahead_draw_the_same():
+    specs = [estimates([mark("call"), mark("prompt")], width=width) for width in (680, 330)]
+    here = [scopeless(svg) for svg in draw_all(specs, label="x")]
+    with drawing_ahead():
+        (pool,) = drawing._drawers
+        with patch("vl_convert.vegalite_to_svg", side_effect=AssertionError("drawn here")):
+            assert [scopeless(svg) for svg in draw_all(specs, label="x")] == here
+        for process in list(pool._processes.values()):
+            process.kill()
+            process.join()
+        assert [scopeless(svg) for svg in draw_all(specs, label="x")] == here, "drawn here instead"
+    assert not drawing._drawers

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from judgelaw.estimate import decompose, panels
-from judgelaw.replication import Corpus, Resampling
+from judgelaw.replication import Corpus, Resampling, recompute
 from judgelaw.replication.corpus import JUDGES
-from judgelaw.replication.layer_tables import complete_cases, panel_sensitivity, split_halves
-from judgelaw.replication.paper_tables import flags, invalid_as_tie, top_changes
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.worlds import World
 
@@ -25,17 +23,24 @@ def corpus(*, layers=MappingProxyType({}), panel=MappingProxyType({})):
     return Corpus(layers=dict(layers), panel=dict(panel))
 
 
-def rows(function, given):
-    return [values for _, values in function(given, QUICK)]
+def rows(given, *tables):
+    """What was found for every row of published tables, by column."""
+    found = {}
+    for f in recompute(given, resampling=QUICK):
+        if f.table in tables:
+            found.setdefault(f.row, {})[f.rule] = f.found
+    return found
 
 
 def test_halves_are_blocks_of_eight_and_even_against_odd():
     reference = drawn(16, 1)
-    contiguous, interleaved = rows(split_halves, corpus(layers={"reference": reference}))
-    for found, halves in (
-        (contiguous, (range(8), range(8, 16))),
-        (interleaved, (range(0, 16, 2), range(1, 16, 2))),
+    given = corpus(layers={"reference": reference})
+    found_by_split = rows(given, "tab:reference_split_half")
+    for split, halves in (
+        ("contiguous", (range(8), range(8, 16))),
+        ("interleaved", (range(0, 16, 2), range(1, 16, 2))),
     ):
+        found = found_by_split[split]
         for name, ranks in zip(("half_a", "half_b"), halves, strict=True):
             expected = decompose(reference.ranks(list(ranks))).prompt.mean()
             assert found[name] == pytest.approx(expected)
@@ -44,14 +49,14 @@ def test_halves_are_blocks_of_eight_and_even_against_odd():
 def test_complete_cases_have_two_valid_calls_in_every_cell():
     ranked = np.zeros((3, 6, 2, 2), dtype=int)
     ranked[1, 2, 1, 0] = 3
-    found = rows(complete_cases, corpus(layers={"control": VerdictTensor.from_ranked(ranked)}))
-    assert (found[0]["retained"], found[0]["items"]) == ("2", "3")
+    given = corpus(layers={"control": VerdictTensor.from_ranked(ranked)})
+    assert rows(given, "text:complete_case")["control, R = 2"]["retained"] == "2"
 
 
 def test_panel_sensitivity_is_that_of_two_repeat_panels():
     reference, evaluation = drawn(16, 1), drawn(8, 2)
     given = corpus(layers={"reference": reference, "evaluation": evaluation})
-    found = rows(panel_sensitivity, given)[1]
+    found = rows(given, "tab:supp_panel_sensitivity")["R = 4"]
     target = panels(reference).prompt.mean(axis=-1)
     panel = panels(evaluation.prefix(4)).prompt.mean(axis=-1)
     plugin = decompose(evaluation.prefix(4)).plugin["prompt"]
@@ -74,7 +79,8 @@ def test_flags_are_raised_above_two_hundredths():
     sizes = dict(zip(JUDGES, (13, 14, 13, 14), strict=True))  # .0214 and .0198
     given = corpus(panel={judge: one_prompt_differs(n) for judge, n in sizes.items()})
     above = ", ".join(judge for judge, n in sizes.items() if n == 13)
-    assert rows(flags, given) == [{"plugin": above, "corrected": above}] * 2
+    found = rows(given, "text:cross_model_flags")
+    assert found == {f"R = {R}": {"plugin": above, "corrected": above} for R in (2, 4)}
 
 
 def test_tops_change_where_noise_puts_another_on_top():
@@ -88,14 +94,15 @@ def test_tops_change_where_noise_puts_another_on_top():
     names = list(JUDGES)
     mixed = corpus(panel=dict(zip(names, (noisy, steady, quiet, quiet), strict=True)))
     alone = corpus(panel=dict(zip(names, (quiet, steady, quiet, quiet), strict=True)))
-    (always,), (never,) = rows(top_changes, mixed), rows(top_changes, alone)
+    always, never = (rows(given, "text:top_changes")[""] for given in (mixed, alone))
     assert always["percent_of_draws"] > 50
     assert never["percent_of_draws"] == 0
 
 
 def test_invalid_is_merged_into_tie():
     tensor = drawn(4, 5)
-    found = rows(invalid_as_tie, corpus(panel={next(iter(JUDGES)): tensor}))[0]
+    judge = next(iter(JUDGES))
+    found = rows(corpus(panel={judge: tensor}), "tab:s-cross-bot")[judge]
     merged = decompose(tensor.recode({INVALID: "tie"})).prompt.mean()
     assert found["merged_4"] == pytest.approx(merged)
     other = decompose(tensor.recode({INVALID: "candidate_1"})).prompt.mean()

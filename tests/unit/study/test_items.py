@@ -68,6 +68,36 @@ def test_llmbar_as_released_has_a_folder_for_each_stratum(tmp_path):
     assert [item.id for item in items] == ["Manual-000", "Natural-000"]
 
 
+def test_llmbar_has_ten_strata_by_split_and_subset(tmp_path):
+    row = {"input": "q", "output_1": "x", "output_2": "y", "label": 1}
+    for split in ("dev", "test"):
+        for subset in ("Natural", "Adversarial/Manual"):
+            (tmp_path / "folders" / split / subset).mkdir(parents=True)
+            file = tmp_path / "folders" / split / subset / "dataset.json"
+            file.write_text(json.dumps([row]))
+    items = read_items("llmbar", tmp_path / "folders", {}, "pairwise", split=True)
+    strata = ["dev-Manual", "dev-Natural", "test-Manual", "test-Natural"]
+    assert [item.stratum for item in items] == strata
+    assert [item.id for item in items] == [f"{stratum}-000" for stratum in strata]
+    by_subset = read_items("llmbar", tmp_path / "folders", {}, "pairwise")
+    assert {item.stratum for item in by_subset} == {"Manual", "Natural"}
+    (tmp_path / "fields").mkdir()
+    rows = [{**row, "split": "dev"}, {**row, "split": "test"}]
+    (tmp_path / "fields" / "Natural.json").write_text(json.dumps(rows))
+    items = read_items("llmbar", tmp_path / "fields", {}, "pairwise", split=True)
+    assert [(i.id, i.stratum) for i in items] == [
+        ("Natural-000", "dev-Natural"),
+        ("Natural-001", "test-Natural"),
+    ]
+
+
+def test_llmbar_without_splits_has_no_strata_of_them(tmp_path):
+    row = {"input": "q", "output_1": "x", "output_2": "y", "label": 1}
+    (tmp_path / "Natural.json").write_text(json.dumps([row]))
+    with pytest.raises(StudyError, match=r"split: missing, strata: split needs one; give every"):
+        read_items("llmbar", tmp_path, {}, "pairwise", split=True)
+
+
 def test_llmbar_problems_carry_their_line(tmp_path):
     path = tmp_path / "Natural.json"
     path.write_text('[\n {"input": "q", "output_1": "x",\n  "output_2": "y"},\n {"input": "q"}\n]')

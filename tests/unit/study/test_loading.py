@@ -1,10 +1,11 @@
+import json
 import re
 import traceback
 
 import pytest
 
 from judgelaw.errors import StudyError
-from judgelaw.study import load_study
+from judgelaw.study import load_study, survey
 
 
 def problems(path) -> list[str]:
@@ -255,3 +256,60 @@ def test_half_a_surrogate_pair_is_refused(make_study):
     path = make_study(("    model: m", '    model: m\n    system: "\\ud800"'))
     with pytest.raises(StudyError):
         load_study(path)
+
+
+COMPLETIONS = ("provider: openai-chat", "provider: openai-completions")
+
+
+def with_template(make_study, tmp_path, file, content):
+    (tmp_path / file).write_text(content)
+    return make_study(COMPLETIONS, add=f"    template: {{path: {file}}}\n")
+
+
+def test_a_tokenizers_file_gives_template_and_tokens(make_study, tmp_path):
+    config = {
+        "chat_template": "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}",
+        "bos_token": {"content": "<bos>", "lstrip": False},
+        "eos_token": "<eos>",
+        "additional_special_tokens": ["<turn>"],
+    }
+    path = with_template(make_study, tmp_path, "tokenizer_config.json", json.dumps(config))
+    template = load_study(path).study.judges[0].template
+    assert template.text == config["chat_template"]
+    assert (template.bos, template.eos, template.special) == ("<bos>", "<eos>", ("<turn>",))
+    alone = with_template(make_study, tmp_path, "chat_template.jinja", config["chat_template"])
+    assert load_study(alone).study.judges[0].template.sha256 == template.sha256
+    several = [{"name": "tool", "template": "t"}, {"name": "default", "template": "d"}]
+    named = json.dumps({"chat_template": several})
+    path = with_template(make_study, tmp_path, "tokenizer_config.json", named)
+    assert load_study(path).study.judges[0].template.text == "d"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "no JSON"),
+        ("{}", "holds no chat_template; where a revision keeps it"),
+    ],
+)
+def test_a_tokenizers_file_without_a_template_is_refused(make_study, tmp_path, content, words):
+    path = with_template(make_study, tmp_path, "tokenizer_config.json", content)
+    assert any(words in problem for problem in problems(path))
+
+
+def test_a_preset_says_which_file_of_which_revision_it_needs(make_study):
+    text = make_study(("    provider: openai-chat\n", "    preset: paper-gemma\n")).read_text()
+    path = make_study(text=text.replace("    model: m\n", ""))
+    (found,) = problems(path)
+    revision = "005ad3404e59d6023443cb575daa05336842228a"
+    assert f"name tokenizer_config.json of google/gemma-3-27b-it at revision {revision}" in found
+
+
+def test_a_world_outside_the_simplex_is_refused_before_freezing(make_study):
+    world = "{world: {base: [0.9, 0.1], prompt: 0.2, verdicts: [candidate_1, candidate_2]}}"
+    judge = f"    provider: simulated\n    law: {world}\n"
+    server = "    provider: openai-chat\n    base_url: http://127.0.0.1:1/v1\n"
+    loaded = load_study(make_study((server, judge)))
+    words = r"study\.yaml:1\d: judges\[0\]\.law\.world: prompt = 0\.2 .* leaves the simplex"
+    with pytest.raises(StudyError, match=words):
+        survey(loaded)

@@ -377,23 +377,23 @@ def _checks(run: Path, progress: Progress) -> Iterator[Check]:
 
 
 def _opened(run: Path, frozen: FrozenRun, advance: Advance) -> Iterator[Check]:
-    yield from _each("record", lambda: [check_record(frozen)])
-    yield from _each("manifest", lambda: ManifestChecks(frozen).run(advance))
-    yield from _each("controls", lambda: check_controls(frozen))
-    yield from _each("marks", lambda: _missing(run))
+    yield from guarded("record", lambda: [check_record(frozen)])
+    yield from guarded("manifest", lambda: ManifestChecks(frozen).run(advance))
+    yield from guarded("controls", lambda: check_controls(frozen))
+    yield from guarded("marks", lambda: _missing(run))
     if not (run / LEDGER_NAME).exists():
         yield Check(name="ledger", ok=True, detail="nothing was acquired yet")
         return
     with SqliteView(run / LEDGER_NAME) as view:
-        yield from _each("database", lambda: [check_database(view)])
-        yield from _each("join", lambda: [check_join(frozen, view)])
-        yield from _each("attempts", lambda: [check_attempts(view)])
-        yield from _each("completions", lambda: CompletionChecks(frozen, view).run(advance))
-        yield from _each("tables", lambda: check_tables(frozen, view))
-        yield from _each("complete", lambda: [_complete(frozen, view)])
+        yield from guarded("database", lambda: [check_database(view)])
+        yield from guarded("join", lambda: [check_join(frozen, view)])
+        yield from guarded("attempts", lambda: [check_attempts(view)])
+        yield from guarded("completions", lambda: CompletionChecks(frozen, view).run(advance))
+        yield from guarded("tables", lambda: check_tables(frozen, view))
+        yield from guarded("complete", lambda: [_complete(frozen, view)])
 
 
-def _each(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+def guarded(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
     """Run one group of checks; what is too damaged to be looked at fails, and says why."""
     try:
         yield from look()

@@ -2,7 +2,6 @@
 
 from judgelaw.tables.importers.assembly import (
     Imported as Imported,
-    JudgeSurvey as JudgeSurvey,
     Survey as Survey,
     assemble as assemble,
 )

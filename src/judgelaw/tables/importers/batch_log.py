@@ -36,12 +36,12 @@ Decoder = Callable[[dict[str, Any]], list[Decoded]]
 
 
 def read_openai(path: Path, tick: Advance, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
-    """Give every completion of OpenAI batch output; `pattern` splits `custom_id` into parts."""
+    """Yield every completion of OpenAI batch output; `pattern` splits `custom_id` into parts."""
     return _read(path, tick, _openai, _compiled(pattern))
 
 
 def read_anthropic(path: Path, tick: Advance, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
-    """Give every completion of Anthropic batch results."""
+    """Yield every completion of Anthropic batch results."""
     return _read(path, tick, _anthropic, _compiled(pattern))
 
 

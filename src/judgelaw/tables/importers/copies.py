@@ -114,7 +114,7 @@ def _by_cache(judge: str, calls: Sequence[ImportedCall], search: _Search, *, nam
 
 
 def _by_text(judge: str, calls: Sequence[ImportedCall], search: _Search) -> None:
-    """Note where every repeat of every cell says the same: no proof, but worth a look."""
+    """Say if every repeat of every cell has the same text: no proof of copies, but worth a look."""
     cells: dict[object, list[str | None]] = {}
     for call in calls:
         cells.setdefault(call.cell, []).append(call.said)

@@ -92,7 +92,7 @@ def scalars(record: Any, names: Iterable[str]) -> dict[str, str]:
 
 
 def _paths(value: Any, prefix: str = "") -> Iterable[str]:
-    """Give the paths of single values, those of mappings only."""
+    """Yield the dotted paths of single values; lists are left out."""
     for key, inner in value.items():
         if isinstance(inner, Mapping):
             yield from _paths(inner, f"{prefix}{key}.")

@@ -25,7 +25,7 @@ _FILTERED = "content_filter"
 
 
 def read(path: Path, tick: Advance) -> Iterator[Entry]:
-    """Give every sample of a log, epoch after epoch."""
+    """Yield every sample of a log, epoch after epoch."""
     for place, task, sample in _samples(path, tick):
         if not isinstance(sample, dict) or "id" not in sample or "epoch" not in sample:
             raise TableError(f"{place}: no sample of an inspect log: it needs id and epoch")

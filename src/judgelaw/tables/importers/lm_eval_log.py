@@ -15,7 +15,7 @@ _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl(?:\.gz
 
 
 def read(path: Path, tick: Advance) -> Iterator[Entry]:
-    """Give every response to every document.
+    """Yield every response to every document.
 
     A task with several filters writes the same responses once a filter: the first filter is read.
     """

@@ -29,7 +29,7 @@ _LOCAL_HEADER = struct.Struct("<26xHH")
 
 @contextmanager
 def file_errors(path: Path) -> Iterator[None]:
-    """Let no error of the file system or of a decoder out."""
+    """Turn every error of the file system and of a decoder into one of ours."""
     try:
         yield
     except JudgelawError:
@@ -63,7 +63,7 @@ def read_json(path: Path, tick: Advance) -> Any:
 
 
 def read_json_lines(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give every object of a file of JSON lines, with its place."""
+    """Yield every object of a file of JSON lines, with its place."""
     with file_errors(path), open_text(path) as file:
         number = 0
         while line := file.readline(LARGEST_ENTRY + 1):

@@ -16,7 +16,7 @@ _SUFFIXES = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 
 
 def read(path: Path, tick: Advance) -> Iterator[Entry]:
-    """Give every row of a CSV, JSON lines or Parquet file."""
+    """Yield every row of a CSV, JSON lines or Parquet file."""
     suffix = max((s for s in _SUFFIXES if path.name.lower().endswith(s)), key=len, default=None)
     if suffix is None:
         raise TableError(f"{path}: a table ends in {', '.join(_SUFFIXES)}: rename or convert it")

@@ -24,7 +24,7 @@ _FAILED_TO_RUN = 2
 
 
 def read(path: Path, tick: Advance) -> Iterator[Entry]:
-    """Give every row of an export.
+    """Yield every row of an export.
 
     The export has no repeat index: rows with equal provider, prompt and vars are repeats, in the
     order of the file.

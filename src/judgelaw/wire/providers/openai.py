@@ -70,10 +70,25 @@ def _completions(judge: JudgeSpec) -> Shape:
     return ',"prompt":', "", {**decoding_of(judge), **stops_of(judge, "stop"), **judge.extra}
 
 
+TEMPLATE_FILES = {
+    "Qwen/Qwen3.6-27B": "chat_template.jinja",
+    "openai/gpt-oss-120b": "chat_template.jinja",
+    "google/gemma-3-27b-it": "tokenizer_config.json",
+}
+"""Where the paper's open models keep their chat template, beside their weights."""
+
+
+def _template_file(judge: JudgeSpec) -> str:
+    """Say which file of which revision holds the chat template of a judge."""
+    file = TEMPLATE_FILES.get(judge.model, "chat_template.jinja or tokenizer_config.json")
+    revision = f" at revision {judge.revision}" if judge.revision else ""
+    return f"{file} of {judge.model}{revision} as template:"
+
+
 def _template_missing(judge: JudgeSpec) -> Iterator[Fault]:
     if judge.template is None:
         text = (
-            "missing, the prompt is rendered here; name the chat template file of the revision, "
+            f"missing, the prompt is rendered here; name {_template_file(judge)}, "
             "or set provider: openai-chat to let the server render"
         )
         yield ("template",), text

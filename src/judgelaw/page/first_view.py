@@ -1,0 +1,197 @@
+"""The first screen: a word, four numbers of 100, one short sentence, what to do, accuracy."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from judgelaw.analysis import Analysis, ChangeRate, JudgeAnalysis, ToDo
+from judgelaw.page.document import (
+    ABSENT,
+    Block,
+    ChangeTile,
+    FirstView,
+    Inline,
+    Number,
+    Part,
+    Prose,
+    Section,
+    ToDoView,
+    finite,
+    note,
+    paragraph,
+)
+from judgelaw.words import visible
+
+Judge = Part[JudgeAnalysis]
+
+LABELS: Final = {
+    "ask_again": "Ask again",
+    "reword": "Reword",
+    "swap": "Swap",
+    "both": "Both",
+}
+_MEANING: Final = {
+    "ask_again": "same prompt, same order",
+    "reword": "another prompt",
+    "swap": "other answer order",
+    "both": "another prompt and order",
+}
+_HOW: Final = {
+    "ask_again": "two calls with the same prompt and the same answer order",
+    "reword": "two calls with different prompts and the same answer order",
+    "swap": "two calls with the same prompt and different answer orders",
+    "both": "two calls that differ in prompt and in answer order",
+}
+_WHOLE = 10.0
+"""Points of 100 from which no digit behind the point is shown."""
+
+
+def first_views(analysis: Part[Analysis]) -> tuple[FirstView, ...]:
+    """Return what is read first of every judge."""
+    judges = analysis.at(lambda a: a.judges).items()
+    several = len(judges) > 1
+    checks = _checks(analysis.value)
+    return tuple(
+        _first(judge, visible(name) if several else "", checks, analysis.value.settings.level)
+        for name, judge in judges
+    )
+
+
+def _first(judge: Judge, who: str, checks: str, level: float) -> FirstView:
+    trust = judge.value.trust
+    return FirstView(
+        who=who,
+        word=trust.word if trust else "",
+        reason=visible(trust.reason) if trust else "",
+        rules=tuple((r.word, r.when, r.holds) for r in trust.rules) if trust else (),
+        short=judge.value.short,
+        path=judge.at(lambda j: j.short).path,
+        tiles=tuple(
+            _tile(name, rate, level) for name, rate in judge.at(lambda j: j.changes).items()
+        ),
+        to_do=to_do(judge),
+        total=_total(judge),
+        gold=_gold(judge),
+        checks=checks,
+    )
+
+
+def _tile(name: str, rate: Part[ChangeRate | None], level: float) -> ChangeTile:
+    found = rate.known(lambda r: r)
+    label, meaning = LABELS[name], _MEANING[name]
+    if found is None:
+        how = f"Not known: these calls do not hold {_HOW[name]}."
+        return ChangeTile(label=label, meaning=meaning, number=None, here=(), new=(), how=how)
+    return ChangeTile(
+        label=label,
+        meaning=meaning,
+        number=of_100(found.value.estimate, where=found.at(lambda r: r.estimate).path),
+        here=_range(found.known(lambda r: r.call_interval)),
+        new=_range(found.known(lambda r: r.interval)),
+        how=(
+            f"Of all pairs of {_HOW[name]} on the same item, so many gave different verdicts. No "
+            "call is compared with itself, so that few repeats do not make the number too small. "
+            f"The ranges hold it in {100 * level:g} of 100 audits."
+        ),
+    )
+
+
+def of_100(value: float | None, *, where: str | None = None) -> Number:
+    """Show a chance as points of 100, with one digit more where it is small."""
+    known = finite(value)
+    if known is None:
+        return Number(value=None, text=ABSENT, path=where)
+    points = 100 * max(known, 0.0)
+    digits = 0 if points >= _WHOLE else 1
+    text = f"{points:.{digits}f}"
+    return Number(value=known, text="0" if float(text) == 0 else text, path=where)
+
+
+def _range(found: Part[tuple[float, float]] | None) -> Inline:
+    """Write the ends of an interval; a chance is never shown below none or above all."""
+    if found is None:
+        return ()
+    low, high = found.entries()
+    return (
+        of_100(low.value, where=low.path),
+        " to ",
+        _at_most_all(of_100(high.value, where=high.path)),
+    )
+
+
+def _at_most_all(number: Number) -> Number:
+    if number.value is None or number.value <= 1:
+        return number
+    return Number(value=number.value, text="100", path=number.path)
+
+
+def to_do(judge: Judge) -> tuple[ToDoView, ...]:
+    """Return what is worth doing, as the first screen and the section below show it.
+
+    The one place where lines of advice come in: whatever fills `JudgeAnalysis.to_do` is shown.
+    """
+    return tuple(
+        ToDoView(do=visible(x.value.do), because=visible(x.value.because))
+        for x in judge.at(lambda j: j.to_do).entries()
+    )
+
+
+def _total(judge: Judge) -> Inline:
+    found = judge.at(lambda j: j.components["total"])
+    if found.value.absent:
+        return ()
+    return (
+        "Any two calls, prompt and order drawn anew: ",
+        of_100(found.value.estimate, where=found.at(lambda c: c.estimate).path),
+        " of 100 disagree (the total).",
+    )
+
+
+def _gold(judge: Judge) -> Inline:
+    if judge.value.gold_match is None:
+        return ("Accuracy is not known: these items have no gold verdict.",)
+    return (
+        "Accuracy: ",
+        of_100(judge.value.gold_match, where=judge.at(lambda j: j.gold_match).path),
+        " of 100 calls give the gold verdict.",
+    )
+
+
+def _checks(analysis: Analysis) -> str:
+    """Say in one line what the checks of these calls found."""
+    found = [f.verdict for f in analysis.diagnostics]
+    if not found:
+        return "No check could be made."
+    problems, notices = found.count("problem"), found.count("notice")
+    if problems:
+        return f"{_checks_word(problems)} of {len(found)} found a problem."
+    if notices:
+        return f"No check found a problem; {notices} of {len(found)} found something to mention."
+    return f"No check of {len(found)} found a problem."
+
+
+def _checks_word(count: int) -> str:
+    return f"{count} check{'s' if count > 1 else ''}"
+
+
+def what_to_do(judges: Mapping[str, Judge]) -> Section:
+    """Return what is worth doing, judge by judge, and where to find what it would gain."""
+    blocks: list[Block] = []
+    for name, judge in judges.items():
+        found = judge.value.to_do
+        who = f"{visible(name)}: " if len(judges) > 1 else ""
+        if not found:
+            blocks.append(paragraph(f"{who}nothing that these calls show to be worth doing."))
+        else:
+            blocks.append(Prose(paragraphs=tuple((f"{who}{_line(x)}",) for x in found)))
+    blocks.append(
+        note(
+            "Numbers are changes of 100 verdicts between two calls, on these items. A thing is "
+            "listed where its part of the disagreement is shown to be worth it, not where its "
+            "estimate happens to be large."
+        )
+    )
+    return Section(id="do", title="What to do", blocks=tuple(blocks))
+
+
+def _line(x: ToDo) -> str:
+    return f"{visible(x.do)}: {visible(x.because)}."

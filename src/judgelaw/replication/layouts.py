@@ -1,0 +1,208 @@
+"""A table in the layout of the paper: grouped headers, fixed digits, bands in brackets.
+
+CSV has the digits of the paper, with the ends of a band in columns of their own. JSON has the
+header, the text of every cell and the figures behind them. LaTeX is the table as it was printed.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from judgelaw.errors import writing
+from judgelaw.page import escape, inert
+
+Pair = tuple[float, float]
+FORMATS = ("csv", "tex", "json")
+NOT_THERE = "--"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A number as a table of the paper prints it.
+
+    Attributes:
+        value: the number, None where it cannot be had.
+        digits: after the point.
+        band: the ends of its band, None without one.
+        short: without the zero before the point, as `.0245`.
+    """
+
+    value: float | None
+    digits: int
+    band: Pair | None = None
+    short: bool = False
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """The number and the ends of its band, empty where there is none."""
+        low, high = self.band or (None, None)
+        return self._text(self.value), self._text(low), self._text(high)
+
+    def _text(self, value: float | None) -> str:
+        if value is None or not isfinite(value):
+            return ""
+        # A number that rounds to zero has no sign left.
+        text = f"{round(value, self.digits) + 0.0:.{self.digits}f}"
+        return text.replace("0.", ".", 1) if self.short and abs(value) < 1 else text
+
+    @property
+    def latex(self) -> str:
+        """The number with its band in brackets, in mathematics where it is negative."""
+        value, low, high = (f"${t}$" if t.startswith("-") else t for t in self.texts)
+        return f"{value or NOT_THERE} [{low}, {high}]" if low else value or NOT_THERE
+
+
+Entry = str | int | Figure | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """One table.
+
+    Attributes:
+        label: of the paper's table.
+        caption: what it shows, and of what.
+        columns: the header.
+        groups: the line above the header: words, and how many columns they span.
+        rows: the cells; an empty first cell continues the row above.
+    """
+
+    label: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    groups: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of its files."""
+        name = self.label.removeprefix("tab:").removeprefix("supp_").removeprefix("s-")
+        return name.removeprefix("qwen-").replace("-", "_")
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The header in one line: words of the group, then of the column."""
+        above = [words for words, span in self.groups for _ in range(span)]
+        above += [""] * (len(self.columns) - len(above))
+        return tuple(f"{a} {b}".strip() for a, b in zip(above, self.columns, strict=True))
+
+
+def to_csv(layout: Layout) -> str:
+    """Write the table with the digits of the paper, ends of bands in columns of their own."""
+    banded = [
+        any(isinstance(row[i], Figure) and row[i].band for row in layout.rows)  # type: ignore[union-attr] # a figure, as was asked before
+        for i in range(len(layout.columns))
+    ]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    header: list[str] = []
+    for words, has_band in zip(layout.headings, banded, strict=True):
+        header += [words, f"{words} low", f"{words} high"] if has_band else [words]
+    writer.writerow(map(inert, header))
+    for row in _repeated(layout.rows):
+        pairs = zip(row, banded, strict=True)
+        writer.writerow(cell for entry, has_band in pairs for cell in _cells(entry, has_band))
+    return out.getvalue()
+
+
+def _repeated(rows: Sequence[tuple[Entry, ...]]) -> Iterator[tuple[Entry, ...]]:
+    """Yield the rows with the first cell written out where it continues the one above."""
+    above: Entry = ""
+    for first, *rest in rows:
+        above = above if first == "" else first
+        yield (above, *rest)
+
+
+def _cells(entry: Entry, has_band: bool) -> list[str]:  # noqa: FBT001 - of the column
+    if isinstance(entry, Figure):
+        return list(entry.texts) if has_band else [entry.texts[0]]
+    text = "" if entry is None else inert(entry) if isinstance(entry, str) else str(entry)
+    return [text, "", ""] if has_band else [text]
+
+
+def to_latex(layout: Layout) -> str:
+    """Write the table with booktabs rules, a caption and the paper's label."""
+    numeric = [
+        all(isinstance(row[i], Figure | int) for row in layout.rows)
+        for i in range(len(layout.columns))
+    ]
+    lines = [
+        r"\begin{table*}[t]",
+        r"\centering",
+        r"\small",
+        r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}",
+        r"\toprule",
+        *_grouped(layout.groups),
+        " & ".join(map(escape, layout.columns)) + r" \\",
+        r"\midrule",
+        *(" & ".join(map(_latex, row)) + r" \\" for row in layout.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\caption{{{escape(layout.caption)}}}",
+        rf"\label{{{layout.label}}}",
+        r"\end{table*}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _grouped(groups: Sequence[tuple[str, int]]) -> list[str]:
+    if not groups:
+        return []
+    cells, rules, at = [], [], 1
+    for words, span in groups:
+        cells.append(
+            rf"\multicolumn{{{span}}}{{c}}{{{escape(words)}}}" if words else "&" * (span - 1)
+        )
+        if words and span > 1:
+            rules.append(rf"\cmidrule(lr){{{at}-{at + span - 1}}}")
+        at += span
+    return [" & ".join(cells) + r" \\", "".join(rules)]
+
+
+def _latex(entry: Entry) -> str:
+    if isinstance(entry, Figure):
+        return entry.latex
+    if isinstance(entry, int):
+        return f"{entry:,}"
+    return NOT_THERE if entry is None else escape(entry)
+
+
+def to_json(layout: Layout) -> str:
+    """Write header, texts and figures."""
+    document = {
+        "label": layout.label,
+        "caption": layout.caption,
+        "groups": [{"words": words, "columns": span} for words, span in layout.groups],
+        "columns": list(layout.columns),
+        "rows": [[_plain(entry) for entry in row] for row in _repeated(layout.rows)],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _plain(entry: Entry) -> Any:
+    if not isinstance(entry, Figure):
+        return entry
+    known = entry.value is not None and isfinite(entry.value)
+    value = {"value": entry.value if known else None, "text": entry.texts[0]}
+    return {**value, "band": list(entry.band)} if entry.band else value
+
+
+_WRITERS = {"csv": to_csv, "tex": to_latex, "json": to_json}
+
+
+def write_layouts(layouts: Mapping[str, Layout], folder: Path) -> list[Path]:
+    """Write every table in every format as `folder/NAME.EXT`; return the files."""
+    written = []
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, layout in layouts.items():
+            for extension, text in _WRITERS.items():
+                file = folder / f"{name}.{extension}"
+                file.write_text(text(layout), encoding="utf-8", newline="")
+                written.append(file)
+    return written

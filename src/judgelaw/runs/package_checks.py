@@ -1,0 +1,299 @@
+"""A package checked by whoever has it: hashes, frozen calls, verdicts, and every table again.
+
+A package of another program is a folder with a calls table, hashes of its files, and perhaps a
+manifest: what it says of itself is held against what it holds.
+"""
+
+import csv
+import gzip
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgelaw.acquire.verify import (
+    Check,
+    ManifestChecks,
+    Problems,
+    Verification,
+    check_controls,
+    check_files,
+    check_record,
+    guarded,
+)
+from judgelaw.errors import InputError, JudgelawError
+from judgelaw.runs.packaging import PACKAGE, SCHEMA, write_results
+from judgelaw.steps import Progress, unseen
+
+if TYPE_CHECKING:
+    from judgelaw.study import FrozenRun
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SUMS_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
+_SUMS_NAMES = ("SHA256SUMS", "SHA256SUMS.txt", "sha256sums.txt", "checksums.txt")
+_TABLES = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
+_COUNTS = ("rows", "row_count", "n_rows", "calls", "n_calls")
+
+
+def is_package(folder: Path) -> bool:
+    """Whether a folder is a package that `judgelaw release` wrote."""
+    return (folder / PACKAGE).is_file()
+
+
+def verify_package(folder: Path, *, progress: Progress = unseen) -> Verification:
+    """Check a package against itself, and make every table again; reads only.
+
+    Args:
+        folder: the package.
+        progress: opens what shows how many rows were looked at.
+    """
+    return Verification(checks=tuple(_package_checks(folder, progress)))
+
+
+def _package_checks(folder: Path, progress: Progress) -> Iterator[Check]:
+    from judgelaw.study import open_run
+
+    yield check_files(folder)
+    try:
+        frozen = open_run(folder)
+        held = json.loads((folder / PACKAGE).read_text(encoding="utf-8"))
+    except (JudgelawError, ValueError, OSError) as error:
+        yield Check(name="frozen", ok=False, detail=str(error))
+        return
+    if held.get("schema") != SCHEMA:
+        words = f"{PACKAGE} is of schema {held.get('schema')!r}, not {SCHEMA}"
+        yield Check(name="package", ok=False, detail=words)
+        return
+    texts = bool(held["contents"]["texts"])
+    yield from guarded("record", lambda: [check_record(frozen)])
+    with progress("verifying rows", frozen.count) as advance:
+        yield from guarded("manifest", lambda: ManifestChecks(frozen, texts=texts).run(advance))
+    yield from guarded("items", lambda: [_check_items(frozen, texts=texts)])
+    yield from guarded("controls", lambda: check_controls(frozen))
+    yield from guarded("calls", lambda: [_check_calls(frozen)])
+    yield from guarded("results", lambda: [_check_results(folder, progress)])
+
+
+def _check_items(frozen: "FrozenRun", *, texts: bool) -> Check:
+    """Compare the items with their hashes, as far as their texts are there."""
+    from judgelaw.runs.packaging import ITEM_HASHES
+
+    problems = Problems()
+    lines = (frozen.path / ITEM_HASHES).read_text(encoding="utf-8").splitlines()[1:]
+    listed = dict(line.rsplit(",", 1) for line in lines)
+    if list(listed) != [f'"{item}"' for item in frozen.items]:
+        problems.add(f"{ITEM_HASHES} does not list the items of the package")
+    for name, item in frozen.items.items():
+        if texts and listed.get(f'"{name}"') != item.sha256:
+            problems.add(f"item {name} is not what its hash says")
+    what = "match their hashes" if texts else "are listed with their hashes, without texts"
+    return problems.check("items", f"{len(listed)} items {what}")
+
+
+def _check_calls(frozen: "FrozenRun") -> Check:
+    """Join verdicts and frozen calls: every call once, with the stratum and gold of its item."""
+    from judgelaw.acquire import CALLS, CALLS_COLUMNS, read_labels
+    from judgelaw.duck import one_file
+    from judgelaw.study import reading
+
+    labels = read_labels(frozen)
+    planned = {
+        (
+            c.judge,
+            c.layer,
+            c.item,
+            c.stratum,
+            labels.get(c.call_id, c.prompt),
+            c.order,
+            c.repeat,
+            c.gold,
+        )
+        for c in frozen.iter_calls()
+    }
+    problems, count = Problems(), 0
+    names = ", ".join(f'"{name}"' for name in CALLS_COLUMNS)
+    with reading() as connection:
+        query = f"SELECT {names} FROM {one_file(frozen.path / CALLS)}"  # noqa: S608 - names are ours
+        for *where, verdict, gold in connection.execute(query).fetchall():
+            count += 1
+            key = (*where, gold)
+            if key in planned:
+                planned.remove(key)
+            else:
+                said = " / ".join(str(part) for part in where if part is not None)
+                problems.add(f"{said}: no frozen call, or a second verdict of one")
+            if not verdict:
+                problems.add(f"row {count} has no verdict")
+    problems.extend(
+        f"{judge} / {layer} / {item} / {prompt} / {order} / {repeat}: frozen, without a verdict"
+        for judge, layer, item, _, prompt, order, repeat, _ in sorted(planned, key=str)
+    )
+    return problems.check("calls", f"{count} verdicts, one for every frozen call")
+
+
+def _check_results(folder: Path, progress: Progress) -> Check:
+    """Make analysis and tables again, and compare them to the byte; figures are not redrawn."""
+    problems = Problems()
+    with tempfile.TemporaryDirectory() as made:
+        names = write_results(folder, Path(made), figures=False, progress=progress)
+        own = [name for name in names if not name.endswith("paper.json")]
+        for name in own:
+            if not (folder / name).is_file():
+                problems.add(f"{name} is missing")
+            elif (folder / name).read_bytes() != (Path(made) / name).read_bytes():
+                problems.add(f"{name} comes out differently")
+    return problems.check("results", f"{len(own)} files of results come out to the byte")
+
+
+def verify_foreign(folder: Path) -> Verification:
+    """Check a package of another program: a calls table with hashes, and a manifest perhaps."""
+    return Verification(checks=tuple(_foreign_checks(folder)))
+
+
+def _foreign_checks(folder: Path) -> Iterator[Check]:
+    listed = dict(_listed_hashes(folder))
+    if not listed:
+        raise InputError(
+            f"{folder} holds no run, no package and no list of hashes: name a run folder, a "
+            "package of `judgelaw release`, or a folder with SHA256SUMS or a manifest of hashes"
+        )
+    yield _check_hashes(folder, listed)
+    tables = _tables(folder)
+    if not tables:
+        yield Check(name="table", ok=False, detail="no calls table was found beside the hashes")
+    counts = _declared_counts(folder)
+    for table in tables:
+        yield from guarded("table", partial(_check_table, folder, table, counts))
+
+
+def _listed_hashes(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the files whose SHA-256 the package names, in lists of sums and in JSON manifests."""
+    for path in sorted(folder.rglob("*")):
+        if path.name in _SUMS_NAMES or path.suffix == ".sha256":
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                if match := _SUMS_LINE.fullmatch(line.strip()):
+                    yield _placed(folder, path, match[2]), match[1].lower()
+        elif path.suffix == ".json" and "manifest" in path.name.lower():
+            for name, digest in _hashes_in(_json(path)):
+                yield _placed(folder, path, name), digest
+
+
+def _placed(folder: Path, listing: Path, name: str) -> Path:
+    """Return the file that a list means: beside the list, else from the package's own folder."""
+    beside, from_root = listing.parent / name, folder / name
+    return from_root if from_root.exists() and not beside.exists() else beside
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: no JSON ({error}); fetch the package again") from None
+
+
+def _hashes_in(value: Any, name: str | None = None) -> Iterator[tuple[str, str]]:
+    """Yield (file, hash) of any nesting: `{file: hash}`, or objects with a path and a sha256."""
+    if isinstance(value, Mapping):
+        named = next((value[k] for k in ("path", "file", "name", "filename") if k in value), name)
+        for key, inner in value.items():
+            if key == "sha256" and isinstance(named, str):
+                yield from _hashes_in(inner, named)
+            else:
+                yield from _hashes_in(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _hashes_in(inner, name)
+    elif isinstance(value, str) and name and "." in name and _SHA256.fullmatch(value.lower()):
+        yield name, value.lower()
+
+
+def _check_hashes(folder: Path, listed: Mapping[Path, str]) -> Check:
+    from judgelaw.study import file_sha256
+
+    problems = Problems()
+    for path, digest in listed.items():
+        name = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
+        if not path.is_relative_to(folder):
+            problems.add(f"{name} lies outside the package")
+        elif not path.is_file():
+            problems.add(f"{name} is missing")
+        elif file_sha256(path) != digest:
+            problems.add(f"{name} differs from its recorded hash")
+    return problems.check("files", f"{len(listed)} files match their hashes")
+
+
+def _tables(folder: Path) -> list[Path]:
+    """Return the files that hold verdicts of repeated calls."""
+    from judgelaw.tables import ALIASES
+
+    def has(columns: set[str], part: str) -> bool:
+        return not columns.isdisjoint({part, *ALIASES.get(part, ())})
+
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name.lower().endswith(_TABLES):
+            columns = {name.lower() for name in _columns(path)}
+            if all(has(columns, part) for part in ("item", "verdict", "repeat")):
+                found.append(path)
+    return found
+
+
+def _columns(path: Path) -> list[str]:
+    """Return the names of the columns of a table; none where a file is no table."""
+    if path.suffix == ".parquet":
+        from judgelaw.duck import one_file
+        from judgelaw.study import reading
+
+        with reading() as connection:
+            query = f"SELECT * FROM {one_file(path)} LIMIT 0"  # noqa: S608 - the path is quoted
+            return [column[0] for column in connection.execute(query).description or []]
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8-sig", errors="replace") as file:
+        first = str(file.readline())
+    if ".jsonl" in path.name:
+        try:
+            row = json.loads(first)
+        except ValueError:  # no line of JSON is no table
+            return []
+        return list(row) if isinstance(row, dict) else []
+    return next(csv.reader([first]), [])
+
+
+def _declared_counts(folder: Path) -> set[int]:
+    """Return the numbers of rows that the package's manifests name."""
+    counts: set[int] = set()
+
+    def look(value: Any) -> None:
+        if isinstance(value, Mapping):
+            counts.update(v for k, v in value.items() if k in _COUNTS and isinstance(v, int))
+            for inner in value.values():
+                look(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                look(inner)
+
+    for path in folder.rglob("*manifest*.json"):
+        look(_json(path))
+    return counts
+
+
+def _check_table(folder: Path, table: Path, counts: set[int]) -> Iterator[Check]:
+    """Read a table whole, and hold its rows against what the manifest says of them."""
+    from judgelaw.tables import read_tensors
+
+    name = table.relative_to(folder).as_posix()
+    tensors = read_tensors(str(table), incomplete="drop")
+    rows = sum(int(tensor.counts.sum()) for tensor in tensors.values())
+    dropped = sum(tensor.dropped for tensor in tensors.values())
+    streams = f"{len(tensors)} streams" if len(tensors) > 1 else "one stream"
+    gone = f", {dropped} incomplete items left out" if dropped else ""
+    yield Check(name="table", ok=True, detail=f"{name}: {rows} calls in {streams}{gone}")
+    if counts and not dropped and rows not in counts:
+        said = ", ".join(map(str, sorted(counts)))
+        detail = f"{name} holds {rows} calls, the manifest names {said}"
+        yield Check(name="rows", ok=False, detail=detail)
+    elif counts and not dropped:
+        yield Check(name="rows", ok=True, detail=f"{rows} calls, as the manifest says")

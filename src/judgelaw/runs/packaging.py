@@ -1,0 +1,293 @@
+"""A package that others can check: what a run found, without times, request ids or completions.
+
+The package is a run folder without a ledger: study, frozen calls, verdicts, and everything that was
+made of them, made from the package itself. Whoever has it can make every table again.
+"""
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from judgelaw.errors import IncompleteRunError, InputError, IntegrityError, writing
+from judgelaw.runs import package_words
+from judgelaw.steps import Progress, unseen
+
+if TYPE_CHECKING:
+    from judgelaw.acquire.verify import Verification
+    from judgelaw.study import FrozenRun, Study
+
+PACKAGE = "package.json"
+SCHEMA = "judgelaw.package/1"
+ANALYSIS, TABLES, PAPER = "results/analysis.json", "tables", "paper"
+COMPLETIONS = "completions.jsonl.gz"
+ITEM_HASHES = "items.csv"
+_PRIVATE: dict[str, Any] = {"base_url": None, "api_key": None, "headers": {}}
+_ENVIRONMENT = ("judgelaw", "numpy", "scipy", "duckdb", "pydantic", "jinja2", "vl-convert-python")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """What was written.
+
+    Attributes:
+        folder: where.
+        files: every file, relative to the folder.
+        calls: verdicts in it.
+        left_out: what of the run is not in it.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    calls: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """What a package holds beside verdicts: texts of items, times of calls, completions."""
+
+    texts: bool = True
+    times: bool = False
+    completions: bool = False
+
+
+def release(
+    run: Path, folder: Path, contents: Contents | None = None, *, progress: Progress = unseen
+) -> Package:
+    """Write the privacy-reduced package of a finished run.
+
+    Args:
+        run: the run folder; it is verified first.
+        folder: where the package goes; it must be empty or not there.
+        contents: what it holds beside verdicts.
+        progress: opens what shows how far the work is.
+
+    Raises:
+        InputError: the folder holds something already.
+        IntegrityError: the run is not what was frozen and acquired.
+        IncompleteRunError: calls of the run are open.
+    """
+    from judgelaw.acquire.verify import verify
+    from judgelaw.study import open_run
+
+    chosen = contents or Contents()
+    frozen = open_run(run)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} holds something already; name a new or an empty folder")
+    verified = verify(run, progress=progress)
+    _check(run, frozen, verified)
+    with writing(folder):
+        _copy(frozen, folder, chosen)
+    write_results(folder, progress=progress)
+    with writing(folder):
+        _describe(frozen, folder, chosen, verified)
+    return _sealed(frozen, folder, chosen)
+
+
+def _check(run: Path, frozen: "FrozenRun", verified: "Verification") -> None:
+    """Refuse a run that is damaged or not finished."""
+    wrong = [check.name for check in verified.checks if not check.ok]
+    if wrong:
+        raise IntegrityError(f"{run} does not verify ({', '.join(wrong)}); nothing was released")
+    left = frozen.count - _completed(run)
+    if left:
+        raise IncompleteRunError(
+            f"{run}: {left} of {frozen.count} calls are open; `judgelaw run` finishes them, then "
+            "release"
+        )
+
+
+def _completed(run: Path) -> int:
+    from judgelaw.ledger import LEDGER_NAME, SqliteView
+
+    if not (run / LEDGER_NAME).is_file():
+        return 0
+    with SqliteView(run / LEDGER_NAME) as view:
+        return view.totals().completed
+
+
+def _copy(frozen: "FrozenRun", folder: Path, chosen: Contents) -> None:
+    """Copy what was frozen and found, without private parts."""
+    from judgelaw.runs.folder import TIMING
+    from judgelaw.study import ITEMS, LABELS, MANIFEST, PROMPTS
+
+    run = frozen.path
+    names = [MANIFEST, PROMPTS, "calls.parquet"]
+    names += [LABELS] if (run / LABELS).is_file() else []
+    names += [TIMING] if chosen.times else []
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(run / name, folder / name)
+    _write(folder / ITEMS, "".join(_items(frozen, texts=chosen.texts)))
+    rows = (f'"{item.id}",{item.sha256}\n' for item in frozen.items.values())
+    _write(folder / ITEM_HASHES, "item,sha256\n" + "".join(rows))
+    _write_study(frozen, folder)
+    if chosen.completions:
+        _write_completions(frozen, folder / COMPLETIONS)
+
+
+def _items(frozen: "FrozenRun", *, texts: bool) -> Iterator[str]:
+    """Yield the items a line each; without texts their place is empty, and the hash stands."""
+    from judgelaw.wire import canonical_json
+
+    blank = {"instruction": "", "candidate_1": "", "candidate_2": None}
+    for item in frozen.items.values():
+        values = asdict(item)
+        kept = values if texts else {**values, **blank}
+        yield canonical_json(kept) + "\n"
+
+
+def _write_study(frozen: "FrozenRun", folder: Path) -> None:
+    """Write the study in force and its record, without addresses, keys, headers and paths."""
+    import io
+
+    from ruamel.yaml import YAML
+
+    from judgelaw.study import ITEMS, RECORD, STUDY
+    from judgelaw.wire import sha256_hex
+
+    study = public_study(frozen.study)
+    plain = study.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    plain = {"version": 1, **plain}
+    plain["items"] = {**plain["items"], "source": "jsonl", "path": ITEMS}
+    for name in ("fields", "strata"):
+        plain["items"].pop(name, None)
+    out = io.StringIO()
+    yaml = YAML(typ="safe")
+    yaml.default_flow_style = False
+    yaml.dump(plain, out)
+    text = out.getvalue()
+    record = replace(
+        frozen.record,
+        study=study.model_dump(mode="json", by_alias=True),
+        source_sha256=sha256_hex(text),
+        amendments=(),
+    )
+    _write(folder / STUDY, text)
+    (folder / RECORD).write_bytes(record.to_json())
+
+
+def public_study(study: "Study") -> "Study":
+    """Return a study without what is private: addresses, keys, headers, folders of models."""
+    judges = tuple(
+        judge.model_copy(
+            update={
+                **_PRIVATE,
+                "model_path": judge.model_path and PurePath(judge.model_path).name,
+            }
+        )
+        for judge in study.judges
+    )
+    return study.model_copy(update={"judges": judges})
+
+
+def _write_completions(frozen: "FrozenRun", path: Path) -> None:
+    """Write what every judge said, in the sequence of the schedule; no ids of requests."""
+    from judgelaw.ledger import LEDGER_NAME, SqliteView
+
+    names = ("layer", "judge", "item", "prompt", "order", "repeat", "text", "refusal")
+    with (
+        SqliteView(frozen.path / LEDGER_NAME) as view,
+        path.open("wb") as file,
+        # A fixed time and no name: the same completions are the same bytes.
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+    ):
+        for reply in view.replies():
+            row = {name: getattr(reply, name) for name in names}
+            packed.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+
+
+def write_results(
+    folder: Path,
+    target: Path | None = None,
+    *,
+    figures: bool = True,
+    progress: Progress = unseen,
+) -> list[str]:
+    """Make analysis, tables and the paper's tables of a package; return their names.
+
+    Args:
+        folder: the package.
+        target: where they go; by default into the package.
+        figures: whether to draw the figures too.
+        progress: opens what shows how far the work is.
+    """
+    from judgelaw.page import write_tables
+    from judgelaw.runs.answers import analyze_source
+    from judgelaw.runs.publication import write_paper
+    from judgelaw.runs.source import read_source
+
+    out = target or folder
+    calls = read_source(str(folder))
+    analysis = analyze_source(calls, progress=progress)
+    text = json.dumps(analysis.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    with writing(out):
+        _write(out / ANALYSIS, text)
+    files = write_tables(analysis.tables, out / TABLES)
+    made = write_paper(calls, out / PAPER, figures=figures, progress=progress)
+    return [ANALYSIS, *(path.relative_to(out).as_posix() for path in (*files, *made.files))]
+
+
+def _describe(
+    frozen: "FrozenRun", folder: Path, chosen: Contents, verified: "Verification"
+) -> None:
+    """Write what the package is: for people, for programs, for a citation."""
+    _write(folder / "README.md", package_words.readme(frozen, chosen))
+    _write(folder / "DATA_DICTIONARY.md", package_words.dictionary(chosen))
+    _write(folder / "CITATION.cff", package_words.citation(frozen))
+    _write_json(folder / "environment.json", _environment(frozen))
+    package = {
+        "schema": SCHEMA,
+        "study": frozen.study.name,
+        "calls": frozen.count,
+        "contents": asdict(chosen),
+        "study_sha256": frozen.record.source_sha256,
+        "run_verified": {check.name: check.detail for check in verified.checks},
+    }
+    _write_json(folder / PACKAGE, package)
+
+
+def _environment(frozen: "FrozenRun") -> dict[str, Any]:
+    """Return the versions that froze the run, and those that made the tables."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    made: dict[str, str] = {"python": platform.python_version()}
+    for name in _ENVIRONMENT:
+        try:
+            made[name] = version(name)
+        except PackageNotFoundError:  # scipy's or the figures' package may be left out
+            made[name] = "not installed"
+    return {"frozen_with": frozen.record.versions, "tables_made_with": made}
+
+
+def _sealed(frozen: "FrozenRun", folder: Path, chosen: Contents) -> Package:
+    """Write the sums of everything and say what is there."""
+    from judgelaw.study import SUMS, write_sums
+
+    files = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
+    write_sums(folder, files)
+    kept = {"texts of items": chosen.texts, "times of calls": chosen.times}
+    kept["completions"] = chosen.completions
+    left_out = [name for name, held in kept.items() if not held]
+    return Package(
+        folder=folder,
+        files=(*files, SUMS),
+        calls=frozen.count,
+        left_out=(*left_out, "request ids, addresses, keys and headers"),
+    )
+
+
+def _write_json(path: Path, value: Any) -> None:
+    _write(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="")

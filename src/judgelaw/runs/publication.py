@@ -1,0 +1,164 @@
+"""The tables and figures of the paper, from a run or a table."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgelaw.errors import writing
+from judgelaw.steps import Progress, unseen
+
+if TYPE_CHECKING:
+    from judgelaw.replication import Finding, Layout, PaperData
+    from judgelaw.runs.source import Source
+    from judgelaw.study import FrozenRun
+
+TABLES, FIGURES = "tables", "figures"
+SUMMARY = "paper.json"
+SCHEMA = "judgelaw.paper-folder/1"
+_SIMULATED_ITEMS = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperFolder:
+    """What was written.
+
+    Attributes:
+        folder: where.
+        tables: the tables by file name.
+        figures: names of the figures.
+        left_out: why a table or figure of the paper cannot be made from these calls.
+        published: published figures beside ours, empty unless judges and designs are the paper's.
+        files: every file.
+    """
+
+    folder: Path
+    tables: "Mapping[str, Layout]"
+    figures: tuple[str, ...]
+    left_out: Mapping[str, str]
+    published: "tuple[Finding, ...]"
+    files: tuple[Path, ...]
+
+
+def write_paper(
+    calls: "Source",
+    folder: Path,
+    *,
+    draws: int | None = None,
+    seed: int | None = None,
+    items: int = _SIMULATED_ITEMS,
+    figures: bool = True,
+    progress: Progress = unseen,
+) -> PaperFolder:
+    """Write every empirical table and figure of the paper that these calls give.
+
+    Args:
+        calls: what was read of a run or table.
+        folder: where they go; files of the same names are replaced.
+        draws: item resamples of the bands; by default as the study declares it, else 20,000.
+        seed: of the resampling and of the simulated figure.
+        items: simulated items in each setting of Figure 3.
+        figures: whether to draw them.
+        progress: opens what shows how far the work is.
+    """
+    from judgelaw.page import write_figures
+    from judgelaw.replication import make_layouts, write_layouts as write
+
+    with progress("tables", 1) as advance:
+        data = paper_data(calls, draws=draws, seed=seed)
+        tables, left_out = make_layouts(data)
+        files = write(tables, folder / TABLES)
+        advance(1)
+    drawn: dict[str, Any] = {}
+    if figures:
+        drawn, missing = _figures(data, items, progress)
+        left_out |= missing
+        with progress("drawing", len(drawn)) as advance:
+            for name, spec in drawn.items():
+                files += write_figures({name: spec}, folder / FIGURES)
+                advance(1)
+    made = PaperFolder(
+        folder=folder,
+        tables=tables,
+        figures=tuple(drawn),
+        left_out=left_out,
+        published=_beside_published(calls, data),
+        files=(*files, folder / SUMMARY),
+    )
+    with writing(folder):
+        text = json.dumps(_summary(data, made), indent=1, ensure_ascii=False) + "\n"
+        (folder / SUMMARY).write_text(text, encoding="utf-8", newline="")
+    return made
+
+
+def _figures(
+    data: "PaperData", items: int, progress: Progress
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Draw what these calls give, and the simulated Figure 3."""
+    from judgelaw.replication import draw_figures, figure, simulate_point
+
+    drawn, missing = draw_figures(data)
+    with progress("simulating items", 4 * items) as advance:
+        study = simulate_point(items=items, seed=data.found.how.seed, progress=advance)
+    drawn["figure_3"] = figure(study)
+    return dict(sorted(drawn.items())), missing
+
+
+def _summary(data: "PaperData", made: PaperFolder) -> dict[str, Any]:
+    """Return what `paper.json` says: which judges, which depths, what was made and what not."""
+    return {
+        "schema": SCHEMA,
+        "judge": data.parts.judge,
+        "panel": list(data.parts.panel),
+        "reused": data.parts.reused,
+        "depths": data.depths,
+        "draws": data.found.how.draws,
+        "seed": data.found.how.seed,
+        "tables": {name: table.label for name, table in made.tables.items()},
+        "figures": list(made.figures),
+        "left_out": made.left_out,
+        "published": [asdict(finding) for finding in made.published],
+    }
+
+
+def paper_data(
+    calls: "Source", *, draws: int | None = None, seed: int | None = None
+) -> "PaperData":
+    """Find and analyse the parts of the paper in a run or table, with what a run adds."""
+    from judgelaw.replication import Resampling, gather
+    from judgelaw.uncertainty import BAND_DRAWS
+
+    folder = calls.folder
+    declared = folder and folder.frozen.study.analysis
+    if declared:
+        draws = declared.draws if draws is None else draws
+        seed = declared.seeds.get("analysis") if seed is None else seed
+    how = Resampling(draws=draws or BAND_DRAWS, seed=seed or 0)
+    facts: dict[str, Any] = {}
+    if folder is not None:
+        facts = {
+            "seconds": folder.seconds(calls.tensors),
+            "configurations": folder.judge_configurations(),
+            "integrity": folder.integrity(),
+            "prompts": prompt_hashes(folder.frozen),
+        }
+    return gather(calls.tensors, how=how, roles=calls.roles, **facts)
+
+
+def prompt_hashes(frozen: "FrozenRun") -> dict[str, str]:
+    """Return the SHA-256 of every prompt; of its instruction block where that is the paper's."""
+    from judgelaw.study import instruction_blocks
+
+    blocks = instruction_blocks() if frozen.study.prompts == "paper-six" else {}
+    own = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in blocks.items()}
+    return {name: own.get(name, digest) for name, digest in frozen.record.prompts.items()}
+
+
+def _beside_published(calls: "Source", data: "PaperData") -> "tuple[Finding, ...]":
+    """Hold the tables against the published ones, where judges and designs are the paper's own."""
+    from judgelaw.replication import comparable_corpus, recompute
+
+    corpus = comparable_corpus(data.parts, data.configurations, calls.tensors)
+    return () if corpus is None else recompute(corpus, resampling=data.found.how)

@@ -1,0 +1,250 @@
+"""A run released, checked by somebody else, and damaged in every way that a copy can be."""
+
+import gzip
+import hashlib
+import json
+import shutil
+
+import duckdb
+import pytest
+
+from judgelaw.acquire.verify import check_files
+from judgelaw.cli import main
+from judgelaw.errors import IncompleteRunError, InputError, IntegrityError
+from judgelaw.runs import (
+    Contents,
+    audit_study,
+    read_source,
+    release,
+    verify_foreign,
+    verify_package,
+)
+from judgelaw.study import SUMS, freeze, load_study, write_sums
+from support.studies import write_items
+
+SECRET_ADDRESS = "10.11.12.13"
+STUDY = f"""\
+version: 1
+name: trial
+seed: 5
+items: {{source: jsonl, path: items.jsonl}}
+prompts: paper-six
+judges:
+  - name: one
+    provider: simulated
+    model: m
+    headers: {{X-Place: "literal:{SECRET_ADDRESS}"}}
+    law: {{world: {{base: [0.6, 0.3, 0.05, 0.05]}}}}
+  - {{name: two, provider: simulated, model: m, law: {{verdicts: {{candidate_1: 1}}}}}}
+layers:
+  - {{name: control, role: control, judges: [one], repeats: 2}}
+  - {{name: evaluation, role: evaluation, judges: [one], repeats: 4}}
+  - {{name: panel, role: audit, reuse: {{layer: evaluation, judge: one, repeats: 2}}}}
+analysis: {{draws: 200, permutations: 99}}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release")
+    write_items(folder, 6)
+    (folder / "study.yaml").write_text(STUDY)
+    return audit_study(folder / "study.yaml", folder / "run").run
+
+
+@pytest.fixture(scope="module")
+def package(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package")
+    release(run, folder)
+    return folder
+
+
+@pytest.fixture
+def copy(package, tmp_path):
+    """The package as somebody else has it, and nothing beside it."""
+    shutil.copytree(package, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def wrong(checks):
+    return {check.name: check.detail for check in checks if not check.ok}
+
+
+def test_a_copy_verifies_and_comes_out_to_the_byte(copy):
+    checks = verify_package(copy).checks
+    assert wrong(checks) == {}
+    detail = {check.name: check.detail for check in checks}
+    assert detail["calls"] == "576 verdicts, one for every frozen call"
+    assert "come out to the byte" in detail["results"]
+    assert {"payloads", "controls", "items"} <= set(detail)
+
+
+def test_a_package_holds_nothing_private(package, run):
+    names = {path.relative_to(package).as_posix() for path in package.rglob("*") if path.is_file()}
+    assert {"README.md", "DATA_DICTIONARY.md", "CITATION.cff", "environment.json", SUMS} <= names
+    assert {"paper/tables/cross_model_summary.tex", "paper/figures/figure_5.pdf"} <= names
+    assert not names & {"ledger.sqlite", "timing.parquet", "report.html"}
+    assert SECRET_ADDRESS in (run / "manifest.json").read_text()
+    for name in names:
+        content = (package / name).read_bytes()
+        assert SECRET_ADDRESS.encode() not in content
+        assert str(run).encode() not in content
+
+
+def test_the_study_of_a_package_can_be_run_again(copy, tmp_path):
+    with pytest.raises(SystemExit) as stop:
+        main(["check", str(copy / "study.yaml")])
+    assert stop.value.code in (0, None)
+    again = freeze(load_study(copy / "study.yaml"), tmp_path / "again")
+    assert again.record.judges == json.loads((copy / "manifest.json").read_text())["judges"]
+    assert again.count == 576
+
+
+def test_one_flipped_byte_in_any_file_is_found_and_the_file_is_named(copy):
+    files = sorted(path for path in copy.rglob("*") if path.is_file())
+    assert len(files) > 100
+    for path in files:
+        content = path.read_bytes()
+        for place in (0, len(content) // 2, len(content) - 1):
+            flipped = bytearray(content)
+            flipped[place] ^= 1
+            path.write_bytes(bytes(flipped))
+            found = check_files(copy)
+            assert not found.ok, path
+            assert path.name == SUMS or path.relative_to(copy).as_posix() in found.detail
+        path.write_bytes(content)
+    assert check_files(copy).ok
+
+
+def test_a_missing_or_a_new_file_is_named(copy):
+    (copy / "tables" / "outcomes.csv").unlink()
+    (copy / "notes.txt").write_text("new")
+    detail = check_files(copy).detail
+    assert "tables/outcomes.csv is missing" in detail
+    assert "notes.txt is not in SHA256SUMS" in detail
+
+
+def test_changes_that_come_with_new_sums_are_found_too(copy):
+    """Whoever edits a table can write its hash anew: the verdicts still say something else."""
+    table = copy / "paper/tables/cross_model_outcomes.csv"
+    table.write_text(table.read_text().replace("two", "owt"))
+    write_sums(copy, ["paper/tables/cross_model_outcomes.csv"])
+    assert wrong(verify_package(copy).checks) == {
+        "results": "paper/tables/cross_model_outcomes.csv comes out differently"
+    }
+
+
+def test_a_changed_verdict_or_a_lost_call_is_found(copy):
+    calls = copy / "calls.parquet"
+    rows = "(SELECT *, row_number() OVER () AS n FROM read_parquet(?))"
+    edited = copy.parent / "edited.parquet"
+    query = f"COPY (SELECT * EXCLUDE n FROM {rows} WHERE n > 1) TO '{edited}'"  # noqa: S608 - ours
+    duckdb.execute(query, [str(calls)])
+    shutil.move(edited, calls)
+    write_sums(copy, ["calls.parquet"])
+    found = wrong(verify_package(copy).checks)
+    assert "frozen, without a verdict" in found["calls"]
+
+
+def test_texts_stay_behind_where_that_is_asked(run, tmp_path):
+    made = release(run, tmp_path / "p", Contents(texts=False, times=True, completions=True))
+    items = (tmp_path / "p/inputs/items.jsonl").read_text()
+    assert "first 1" not in items
+    assert "task 1" not in items
+    assert "i1" in items
+    assert "texts of items" in made.left_out
+    checks = {check.name: check for check in verify_package(tmp_path / "p").checks}
+    assert all(check.ok for check in checks.values())
+    assert "left out" in checks["payloads"].detail
+    said = gzip.decompress((tmp_path / "p/completions.jsonl.gz").read_bytes()).decode()
+    assert len(said.splitlines()) == 576
+    drift = json.loads((tmp_path / "p/paper/tables/time_drift.json").read_text())
+    assert any(
+        isinstance(cell, dict) and cell["text"] for row in drift["rows"] for cell in row[2:3]
+    )
+
+
+def test_what_cannot_be_released_is_said_before_anything_is_written(run, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/x").write_text("")
+    with pytest.raises(InputError, match="holds something already"):
+        release(run, tmp_path / "full")
+    write_items(tmp_path)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    freeze(load_study(tmp_path / "study.yaml"), tmp_path / "open")
+    with pytest.raises(IncompleteRunError, match="576 of 576 calls are open"):
+        release(tmp_path / "open", tmp_path / "out")
+    shutil.copytree(run, tmp_path / "broken")
+    (tmp_path / "broken/study.yaml").write_text("changed")
+    with pytest.raises(IntegrityError, match=r"does not verify \(files, record\)"):
+        release(tmp_path / "broken", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_line_releases_and_verifies(run, tmp_path, capsys):
+    for arguments in (
+        ["release", str(run), "-o", str(tmp_path / "p")],
+        ["verify", str(tmp_path / "p")],
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code in (0, None)
+    out = capsys.readouterr().out
+    assert "576 calls in" in out
+    assert "come out to the byte" in out
+
+
+def test_a_package_is_analysed_like_the_run(package, run):
+    theirs, ours = read_source(str(package)).tensors, read_source(str(run)).tensors
+    assert list(theirs) == list(ours)
+    assert all((theirs[key].counts == ours[key].counts).all() for key in ours)
+
+
+@pytest.fixture
+def foreign(package, tmp_path):
+    """A package of another program: a table of other column names, hashes in a manifest."""
+    folder = tmp_path / "foreign"
+    (folder / "data").mkdir(parents=True)
+    table = folder / "data/canonical_calls_core.csv"
+    columns = 'judge, layer, item AS item_id, prompt, "order", repeat AS repeat_rank, verdict'
+    query = f"COPY (SELECT {columns} FROM read_parquet(?)) TO '{table}'"  # noqa: S608 - ours
+    duckdb.execute(query, [str(package / "calls.parquet")])
+    digest = hashlib.sha256(table.read_bytes()).hexdigest()
+    manifest = {"tables": [{"path": "canonical_calls_core.csv", "sha256": digest, "rows": 576}]}
+    (folder / "data/core_data_manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def test_a_foreign_package_is_held_against_what_it_says(foreign):
+    checks = verify_foreign(foreign).checks
+    assert wrong(checks) == {}
+    assert [check.name for check in checks] == ["files", "table", "rows"]
+    assert "576 calls in 3 streams" in checks[1].detail
+
+
+def test_a_foreign_package_with_a_changed_or_missing_file_is_found(foreign):
+    table = foreign / "data/canonical_calls_core.csv"
+    text = table.read_text()
+    table.write_text("\n".join(text.splitlines()[:-12]) + "\n")
+    found = wrong(verify_foreign(foreign).checks)
+    assert found["files"] == "data/canonical_calls_core.csv differs from its recorded hash"
+    table.unlink()
+    found = wrong(verify_foreign(foreign).checks)
+    assert found["files"] == "data/canonical_calls_core.csv is missing"
+    assert "no calls table" in found["table"]
+
+
+def test_a_foreign_list_of_sums_is_read_too(foreign, capsys):
+    table = foreign / "data/canonical_calls_core.csv"
+    (foreign / "data/core_data_manifest.json").unlink()
+    digest = hashlib.sha256(table.read_bytes()).hexdigest()
+    (foreign / SUMS).write_text(f"{digest}  data/canonical_calls_core.csv\n")
+    with pytest.raises(SystemExit) as stop:
+        main(["verify", str(foreign)])
+    assert stop.value.code in (0, None)
+    assert "576 calls" in capsys.readouterr().out
+    (foreign / SUMS).write_text(f"{digest}  ../outside.csv\n")
+    assert "outside" in wrong(verify_foreign(foreign).checks)["files"]
+    (foreign / SUMS).unlink()
+    with pytest.raises(InputError, match="no list of hashes"):
+        verify_foreign(foreign)
