@@ -51,6 +51,8 @@ FLAGS = {
     },
     "audit": {
         "--out": f"{HERE}::test_audit_puts_the_run_where_it_is_told",
+        "--tables": f"{HERE}::test_tables_and_texts_are_there_as_asked",
+        "--without-texts": f"{HERE}::test_tables_and_texts_are_there_as_asked",
         "--view": "tests/browser/test_live.py::test_an_audit_opens_its_own_page",
     },
     "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
@@ -145,6 +147,7 @@ FLAGS = {
         "--output": f"{HERE}::test_a_page_has_the_title_and_the_place_that_were_asked_for",
         "--title": f"{HERE}::test_a_page_has_the_title_and_the_place_that_were_asked_for",
         "--figures": f"{CLI}/test_report.py::test_figures_are_written_for_a_paper",
+        "--without-texts": f"{HERE}::test_tables_and_texts_are_there_as_asked",
         "--verify": f"{CLI}/test_report.py"
         "::test_a_run_becomes_a_page_with_its_replies_and_its_configuration",
     },

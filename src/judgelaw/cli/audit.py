@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from judgelaw.cli.options import examples, on_terminal, say
+from judgelaw.cli.options import examples, on_terminal, say, without_texts_option
 from judgelaw.cli.terminal import echo
 from judgelaw.errors import writing
 from judgelaw.runs import REPORT
@@ -26,8 +26,14 @@ from judgelaw.runs import REPORT
     type=click.Path(file_okay=False, path_type=Path),
     help="The run folder; by default runs/NAME beside the study.",
 )
+@click.option(
+    "--tables", is_flag=True, help="Write every table as CSV, LaTeX and JSON into RUN/tables."
+)
+@without_texts_option
 @click.option("--view", "watch", is_flag=True, help="Show the run in a browser while it goes on.")
-def command(*, study: Path, out: Path | None, watch: bool) -> None:
+def command(
+    *, study: Path, out: Path | None, tables: bool, without_texts: bool, watch: bool
+) -> None:
     """Freeze a study, ask every call, analyse the verdicts and write the report.
 
     Interrupt it at any time: the same command goes on where it stopped, and takes seconds when
@@ -37,7 +43,9 @@ def command(*, study: Path, out: Path | None, watch: bool) -> None:
     from judgelaw.runs import audit_study
 
     with _viewed(study, out) if watch else nullcontext():
-        audited = audit_study(study, out, shown=on_terminal())
+        audited = audit_study(
+            study, out, shown=on_terminal(), tables=tables, texts=not without_texts
+        )
         show(audited.analysis)
         echo(f"report: {audited.run / REPORT}")
         if watch and sys.stdin.isatty():

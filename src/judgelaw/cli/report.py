@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
-from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
+from judgelaw.cli.options import (
+    examples,
+    permutations_option,
+    resampling_options,
+    source_options,
+    without_texts_option,
+)
 from judgelaw.cli.terminal import echo, progress
 from judgelaw.errors import InputError
 from judgelaw.runs import REPORT, Reading, Source, analyze_source, read_source, write_report
@@ -40,6 +46,7 @@ _MANY = 20_000
 @source_options
 @resampling_options
 @permutations_option
+@without_texts_option
 @click.option("--verify", "check", is_flag=True, help="Verify the run first, and show the checks.")
 def command(
     *,
@@ -51,6 +58,7 @@ def command(
     draws: int | None,
     seed: int | None,
     permutations: int | None,
+    without_texts: bool,
     check: bool,
 ) -> None:
     """Write one HTML page: the answer, its intervals, every item, what to do.
@@ -64,7 +72,15 @@ def command(
         analysis = analyze_source(
             calls, draws=draws, seed=seed, permutations=permutations, progress=progress
         )
-        write_report(analysis, calls, target, title=title, check=check, progress=progress)
+        write_report(
+            analysis,
+            calls,
+            target,
+            title=title,
+            check=check,
+            texts=not without_texts,
+            progress=progress,
+        )
     echo(str(target))
     if figures_folder is not None:
         from judgelaw.page import figures, write_figures

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         PROMPTS_PART as PROMPTS_PART,
         Completions as Completions,
         Place as Place,
+        Question as Question,
+        Questions as Questions,
         opening as opening,
     )
     from judgelaw.page.export import (

@@ -19,6 +19,7 @@ from judgelaw.page.component_figure import (
 from judgelaw.page.document import (
     Block,
     FigureView,
+    Folded,
     Inline,
     Part,
     Prose,
@@ -65,7 +66,7 @@ def symbols(settings: Part[Settings]) -> tuple[tuple[str, str], ...]:
     level = _level(settings)
     return (
         ("dot", "corrected"),
-        ("ring", "plug-in"),
+        ("ring", "counted without correction (plug-in)"),
         ("bar", f"{level}, items like these"),
         ("line", f"{level}, these items asked again"),
     )
@@ -78,19 +79,17 @@ def _level(settings: Part[Settings]) -> str:
 def answer(judge: Judge, about: About, *, prefix: str = "") -> Section:
     """Return the components of one judge."""
     blocks: list[Block] = [
+        paragraph(judge.value.sentence),
         *_share_figure(judge, shares_caption(about.settings)),
         _estimates(judge, about.key),
     ]
     if about.explain_negative:
         blocks.append(_negative(judge))
-    blocks += [_table(judge), _fixed(about)]
-    blocks += [
-        _lead(judge),
-        _drawn(judge, about.settings),
-        _permutation(judge),
-        _warnings(judge),
-        *_split(judge),
-    ]
+    blocks += [_table(judge), _fixed(about), _warnings(judge)]
+    more = [_lead(judge), _drawn(judge, about.settings), _permutation(judge), *_split(judge)]
+    said = tuple(block for block in more if not _is_void(block))
+    if said:
+        blocks.append(Folded(summary="How sure this is, and where the error is from", blocks=said))
     return Section(
         id=f"{prefix}components",
         title="What the disagreement is made of",
@@ -149,7 +148,7 @@ def _table(judge: Judge) -> TableView:
         "Corrected",
         "Items like these",
         "These items",
-        "Plug-in",
+        "Uncorrected (plug-in)",
         "Share, items like these",
         "Share, these items",
     )

@@ -1,20 +1,18 @@
 """The first screen: a word, four numbers of 100, one short sentence, what to do, accuracy."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from judgelaw.analysis import Analysis, ChangeRate, JudgeAnalysis, ToDo
 from judgelaw.page.document import (
     ABSENT,
     Block,
-    ChangeTile,
-    FirstView,
     Inline,
     Number,
     Part,
     Prose,
     Section,
-    ToDoView,
     finite,
     note,
     paragraph,
@@ -41,6 +39,63 @@ _HOW: Final = {
     "swap": "two calls with the same prompt and different answer orders",
     "both": "two calls that differ in prompt and in answer order",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeTile:
+    """How many of 100 verdicts change between two calls of one kind.
+
+    Attributes:
+        label, meaning: a word, and what differs between the two calls.
+        number: of 100; None where the design does not vary it.
+        here, new: range on these items, and on items like them; empty where there is none.
+        how: how the number comes about, for who asks.
+    """
+
+    label: str
+    meaning: str
+    number: Number | None
+    here: Inline
+    new: Inline
+    how: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToDoView:
+    """One thing that is worth doing, and why."""
+
+    do: str
+    because: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstView:
+    """What is read first of one judge.
+
+    Attributes:
+        who: the judge; empty for the only one.
+        word, reason: whether it may be relied on, and the one reason.
+        rules: behind the word: which word, when, whether it holds.
+        short, path: one sentence of at most twenty words, and where the JSON holds it.
+        tiles: how often verdicts change.
+        to_do: up to three things that are worth doing.
+        total, gold: disagreement of any two calls, and accuracy, each in a line.
+        checks: what the checks found, in a line.
+    """
+
+    who: str
+    word: str
+    reason: str
+    rules: tuple[tuple[str, str, bool], ...]
+    short: str
+    path: str
+    tiles: tuple[ChangeTile, ...]
+    to_do: tuple[ToDoView, ...]
+    total: Inline
+    gold: Inline
+    checks: str
+
+
 _WHOLE = 10.0
 """Points of 100 from which no digit behind the point is shown."""
 
@@ -103,7 +158,7 @@ def of_100(value: float | None, *, where: str | None = None) -> Number:
     points = 100 * max(known, 0.0)
     digits = 0 if points >= _WHOLE else 1
     text = f"{points:.{digits}f}"
-    return Number(value=known, text="0" if float(text) == 0 else text, path=where)
+    return Number(value=known, text="0" if float(text) == 0 else text, path=where, of_100=True)
 
 
 def _range(found: Part[tuple[float, float]] | None) -> Inline:
@@ -121,7 +176,7 @@ def _range(found: Part[tuple[float, float]] | None) -> Inline:
 def _at_most_all(number: Number) -> Number:
     if number.value is None or number.value <= 1:
         return number
-    return Number(value=number.value, text="100", path=number.path)
+    return replace(number, text="100")
 
 
 def to_do(judge: Judge) -> tuple[ToDoView, ...]:

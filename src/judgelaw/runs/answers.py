@@ -179,18 +179,21 @@ def report_page(
     *,
     title: str | None = None,
     check: bool = False,
+    texts: bool = True,
     progress: Progress = unseen,
 ) -> str:
     """Return the page of an analysis; a run adds completions, configuration and checks.
 
-    The title is by default the name of the study or of the table.
+    The title is by default the name of the study or of the table. Without `texts` the page holds
+    no question, no answer and no reply.
     """
     from judgelaw.page import build
 
     found: dict[str, Any] = {}
     if calls.folder is not None:
         found = {
-            "completions": calls.folder.completions(analysis.main_layer),
+            "completions": calls.folder.completions(analysis.main_layer) if texts else None,
+            "questions": calls.folder.questions() if texts else None,
             "configuration": calls.folder.configuration(),
             "integrity": calls.folder.checks(verified=check),
         }
@@ -207,6 +210,7 @@ def write_report(
     *,
     title: str | None = None,
     check: bool = False,
+    texts: bool = True,
     progress: Progress = unseen,
     beside: Sequence[Path] = (),
 ) -> Path:
@@ -214,7 +218,8 @@ def write_report(
 
     A file inside the run folder is entered in its SHA256SUMS, as are those written `beside` it.
     """
-    write_page(target, report_page(analysis, calls, title=title, check=check, progress=progress))
+    page = report_page(analysis, calls, title=title, check=check, texts=texts, progress=progress)
+    write_page(target, page)
     if calls.folder is not None:
         calls.folder.enter_sums([target, *beside])
     return target

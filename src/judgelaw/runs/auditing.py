@@ -51,10 +51,18 @@ class Audited:
     analysis: "Analysis"
 
 
-def audit_study(study: Path, out: Path | None = None, *, shown: Shown | None = None) -> Audited:
+def audit_study(
+    study: Path,
+    out: Path | None = None,
+    *,
+    shown: Shown | None = None,
+    tables: bool = False,
+    texts: bool = True,
+) -> Audited:
     """Freeze, acquire, analyse and report; a study that was interrupted goes on.
 
-    Writes results/analysis.json, tables/ and report.html into the run folder.
+    Writes results/analysis.json and report.html into the run folder; every table into tables/
+    where that is asked for. Without `texts` the page holds no question, no answer and no reply.
 
     Raises:
         IncompleteRunError: calls are open; the same command resumes.
@@ -65,7 +73,8 @@ def audit_study(study: Path, out: Path | None = None, *, shown: Shown | None = N
     acquired = acquire_study(study, out, shown=shown)
     acquired.raise_if_open()
     shown.say(_done(acquired))
-    return Audited(run=acquired.path, analysis=_analyse(acquired.path, shown.bar))
+    analysis = _analyse(acquired.path, shown.bar, tables=tables, texts=texts)
+    return Audited(run=acquired.path, analysis=analysis)
 
 
 def _refuse_one_repeat(study: Path, out: Path | None) -> None:
@@ -101,7 +110,7 @@ def _done(acquired: "Acquisition") -> str:
     return f"{t.completed:,} calls are done{failed}{lost}"
 
 
-def _analyse(run: Path, bar: Progress) -> "Analysis":
+def _analyse(run: Path, bar: Progress, *, tables: bool, texts: bool) -> "Analysis":
     """Analyse a run and write everything that an audit leaves behind."""
     from judgelaw.page import write_tables
 
@@ -111,8 +120,10 @@ def _analyse(run: Path, bar: Progress) -> "Analysis":
     with writing(run / ANALYSIS):
         (run / RESULTS).mkdir(exist_ok=True)
         (run / ANALYSIS).write_text(text + "\n", encoding="utf-8")
-    tables = write_tables(analysis.tables, run / TABLES)
-    write_report(analysis, calls, run / REPORT, progress=bar, beside=[run / ANALYSIS, *tables])
+    beside = [run / ANALYSIS]
+    if tables:
+        beside += write_tables(analysis.tables, run / TABLES)
+    write_report(analysis, calls, run / REPORT, texts=texts, progress=bar, beside=beside)
     return analysis
 
 

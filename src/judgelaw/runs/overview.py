@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import JudgelawError
-from judgelaw.ledger import LEDGER_NAME, Holder, Pulse, SqliteView, holder_of
+from judgelaw.ledger import LEDGER_NAME, Holder, Pulse, holder_of
 from judgelaw.runs.answers import REPORT
 from judgelaw.runs.auditing import ANALYSIS
-from judgelaw.study import RECORD, STUDY, FrozenRun, open_run
+from judgelaw.runs.folder import RunFolder
+from judgelaw.study import RECORD, STUDY, FrozenRun
 from judgelaw.tensor import INVALID
 from judgelaw.wire import parser_name
 from judgelaw.words import visible, words
@@ -147,7 +148,7 @@ class Overview:
         try:
             if (run / _PENDING).exists():
                 return Glance(id=name, name=run.name, folder=place, state="waiting")
-            return _glance(name, place, open_run(run))
+            return _glance(name, place, RunFolder(run))
         except (JudgelawError, OSError, ValueError, KeyError, TypeError) as error:
             return Glance(
                 id=name,
@@ -173,9 +174,9 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _glance(name: str, place: str, frozen: FrozenRun) -> Glance:
-    run = frozen.path
-    pulse, invalid = _pulse(frozen)
+def _glance(name: str, place: str, folder: RunFolder) -> Glance:
+    run, frozen = folder.path, folder.frozen
+    pulse, invalid = _pulse(folder)
     holder = holder_of(run)
     judges = _judges(frozen, pulse, invalid)
     completed = pulse.completed if pulse else 0
@@ -200,18 +201,16 @@ def _glance(name: str, place: str, frozen: FrozenRun) -> Glance:
     )
 
 
-def _pulse(frozen: FrozenRun) -> tuple[Pulse | None, Mapping[str, int]]:
+def _pulse(folder: RunFolder) -> tuple[Pulse | None, Mapping[str, int]]:
     """Read the ledger; None where nothing was asked yet."""
-    path = frozen.path / LEDGER_NAME
-    if not path.exists():
+    if folder.ledger is None:
         return None, {}
-    parsers = {name: parser_name(judge) for name, judge in frozen.judges.items()}
+    parsers = {name: parser_name(judge) for name, judge in folder.frozen.judges.items()}
     invalid = dict.fromkeys(parsers, 0)
-    with SqliteView(path) as view:
-        for found in view.verdict_counts():
-            if found.verdict == INVALID and found.parser == parsers.get(found.judge):
-                invalid[found.judge] += found.count
-        return view.pulse(), invalid
+    for found in folder.ledger.verdict_counts():
+        if found.verdict == INVALID and found.parser == parsers.get(found.judge):
+            invalid[found.judge] += found.count
+    return folder.ledger.pulse(), invalid
 
 
 def _judges(
