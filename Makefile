@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CAN_RUN := $(VENV)/.can-run
 WORKERS ?= 2
+FAST := tests/architecture tests/exact tests/properties tests/unit/estimate tests/unit/worlds tests/unit/study tests/unit/test_tensor.py
 
-.PHONY: setup test lint types imports pytest calibrate bench audit docs clean
+.PHONY: setup test test-fast lint types imports pytest calibrate bench audit docs dist clean
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt tools/setup.sh
@@ -20,12 +21,20 @@ $(CAN_RUN): pyproject.toml constraints.txt tools/setup.sh
 
 test: lint types imports docs pytest
 
+# Under a minute once set up: lint, and the tests that need no server, model, database or browser.
+# What it leaves out is in `make test`.
+test-fast: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest -n $(WORKERS) -q $(FAST)
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 types: $(READY)
 	$(BIN)/mypy
+	$(BIN)/basedpyright -p tests/typing
 
 imports: $(READY)
 	$(BIN)/lint-imports --no-cache
@@ -46,6 +55,11 @@ bench: $(READY)
 # The main job: a real audit with the embedded model, from study to report.
 audit: $(CAN_RUN)
 	$(BIN)/judgelaw audit examples/quickstart/study.yaml
+
+# What a release uploads: a wheel and an archive of the source, built from what is committed.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation -o dist .
 
 docs: $(READY)
 	$(BIN)/sphinx-build -W -q docs docs/_build/html

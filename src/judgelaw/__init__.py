@@ -2,56 +2,44 @@
 
     import judgelaw as jl
 
-    tensor = jl.VerdictTensor.from_table("calls.csv.gz")
-    print(jl.decompose(tensor).macro())
+    analysis = jl.analyze("calls.csv.gz")
+    jl.gate("calls.csv.gz", {"prompt": 0.02}).verdict
 
 Names load when they are first used, so that `import judgelaw` and `judgelaw --help` are immediate.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from judgelaw.doors import lazy
+from judgelaw import errors as errors
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from judgelaw.analysis import Analysis as Analysis, analyze as analyze
-    from judgelaw.errors import (
-        BudgetReachedError as BudgetReachedError,
-        DuplicateCallsError as DuplicateCallsError,
-        IncompleteDesignError as IncompleteDesignError,
-        IncompleteRunError as IncompleteRunError,
-        InputError as InputError,
-        IntegrityError as IntegrityError,
-        JudgelawError as JudgelawError,
-        LeaseLostError as LeaseLostError,
-        MissingExtraError as MissingExtraError,
-        NotIdentifiedError as NotIdentifiedError,
-        ProviderRefusedError as ProviderRefusedError,
-        RunError as RunError,
-        RunLockedError as RunLockedError,
-        StorageError as StorageError,
-        StudyChangedError as StudyChangedError,
-        StudyError as StudyError,
-        TableError as TableError,
+    # The front door: one line for each public name, with the room that it is in.
+    from judgelaw.analysis import (
+        Analysis as Analysis,
+        Comparison as Comparison,
     )
-    from judgelaw.estimate import Decomposition as Decomposition, decompose as decompose
-    from judgelaw.runs import Run as Run, RunStatus as RunStatus, gate as gate
+    from judgelaw.errors import JudgelawError as JudgelawError
+    from judgelaw.estimate import (
+        Decomposition as Decomposition,
+        decompose as decompose,
+    )
+    from judgelaw.first_release import *  # noqa: F403 - they keep importing, unlisted
+    from judgelaw.runs import (
+        Plan as Plan,
+        Run as Run,
+        analyze as analyze,
+        audit as audit,
+        audit_async as audit_async,
+        compare as compare,
+        gate as gate,
+        plan as plan,
+        report as report,
+    )
     from judgelaw.tensor import VerdictTensor as VerdictTensor
+    from judgelaw.uncertainty import Gate as Gate
+else:
+    from judgelaw.doors import front
 
-_ROOMS = ("analysis", "decide", "estimate", "replication", "tables", "uncertainty", "worlds")
-_FORMER = {"plan": "decide", "simulate": "replication"}  # names of the first release
-_offered, _listed = lazy(__name__)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name, or a room, when it is first asked for."""
-    if name in _ROOMS or name in _FORMER:
-        return import_module(f"judgelaw.{_FORMER.get(name, name)}")
-    return _offered(name)
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*_listed(), *_ROOMS})
+    __getattr__, __dir__ = front(__name__, beside=("errors", "__version__"))

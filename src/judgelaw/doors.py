@@ -32,6 +32,7 @@ def lazy(room: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
             for node in block.body
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
+            if alias.name != "*"
         }
 
     def found(name: str) -> Any:
@@ -56,3 +57,24 @@ def offered(package: str, name: str) -> list[Any]:
     path = import_module(package).__path__
     modules = [import_module(f"{package}.{found.name}") for found in iter_modules(path)]
     return [thing for module in modules for thing in getattr(module, name, ())]
+
+
+def front(
+    package: str, *, beside: tuple[str, ...]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of the front door: what is listed, then what was once.
+
+    Args:
+        package: `__name__` in its `__init__`.
+        beside: public names that are there already.
+    """
+    offered, _ = lazy(package)
+
+    def found(name: str) -> Any:
+        if name == "__all__":
+            return sorted({*offered(name), *beside} - {"__version__"})
+        if name.startswith("_") or name in offered("__all__"):
+            return offered(name)
+        return getattr(import_module(f"{package}.first_release"), name)
+
+    return found, lambda: sorted({*offered("__all__"), *beside})

@@ -1,19 +1,118 @@
-"""Values in the user's own tools: frames of their library, and what a notebook shows."""
+"""Values in the user's own tools: frames of their library, JSON, and what a notebook shows."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from html import escape
-from math import isnan
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, get_args
 
-from judgelaw.errors import MissingExtraError
+from judgelaw.errors import InputError, MissingExtraError
+from judgelaw.words import counted, shortened, visible
 
 Library = Literal["pandas", "polars", "pyarrow"]
+
+_ROWS = 12
+"""Rows that a result shows of itself; all of them are in `to_frame()`."""
+_CELL = 48
+_WORDS = 1_200
+_SHOWN = 2_900
+"""Characters of a repr: what is printed by accident stays on one screen."""
+
+
+class Result:
+    """What every answer offers, whatever it is about: a short repr, HTML, a frame, JSON.
+
+    A subclass is a frozen dataclass made with `repr=False`. It says its `schema`, what was found
+    (`in_words`) and its rows (`records`); `to_json` it writes itself where the document is not
+    simply its fields.
+    """
+
+    schema: ClassVar[str]
+    """Name and version of the JSON document, `judgelaw.gate/1`."""
+
+    brief: ClassVar[tuple[str, ...]] = ()
+    """Columns that it shows of itself; all of them where none are named."""
+
+    def in_words(self) -> str:
+        """Say what was found, in a sentence or a few."""
+        raise NotImplementedError
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """Return the rows of `to_frame()`: plain values by column, the same columns in each."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a document of plain values, None for what is nan."""
+        return {"schema": self.schema, **plain(self)}
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return the rows in a frame of pandas, polars or pyarrow."""
+        rows = self.records()
+        names = list(rows[0]) if rows else []
+        return frame_of({name: [row[name] for row in rows] for name in names}, library)
+
+    def __repr__(self) -> str:
+        head, *rows = self._shown()
+        said = _cut(visible(self.in_words()), _WORDS)
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in (head, *rows)]
+        more = f"... {self._more()}" if self._more() else ""
+        text = "\n".join(filter(None, [f"{type(self).__name__}: {said}", *lines, more]))
+        return _cut(text, _SHOWN)
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._shown()
+        more = f"<p>{escape(self._more())}</p>" if self._more() else ""
+        return table_html(visible(self.in_words()), head, rows) + more
+
+    def _shown(self) -> list[list[str]]:
+        """Return the names of the columns, and the first rows as text."""
+        rows = self.records()
+        names = list(self.brief or (rows[0] if rows else ()))
+        cells = [
+            [shortened(visible(_cell(row[name])), _CELL) for name in names] for row in rows[:_ROWS]
+        ]
+        return [names, *cells]
+
+    def _more(self) -> str:
+        more = len(self.records()) - _ROWS
+        return f"and {counted(more, 'row')} more in to_frame()" if more > 0 else ""
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]} ..."
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def plain(value: Any) -> Any:
+    """Turn frozen values into what JSON can hold; a number that does not exist becomes None."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):  # an array or a scalar of NumPy
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def frame_of(columns: Mapping[str, Any], library: Library) -> Any:
     """Return columns as a frame of pandas, polars or pyarrow."""
     import narwhals as nw  # noqa: PLC0415 - loads when a frame is asked for
 
+    if library not in get_args(Library):
+        raise InputError(
+            f"library {library!r}: a frame is one of {', '.join(get_args(Library))}; for another "
+            "library take pyarrow and convert"
+        )
     try:
         return nw.from_dict(dict(columns), backend=library).to_native()
     except ImportError as error:
@@ -33,7 +132,7 @@ def table_html(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]])
 
 def bars_svg(values: Mapping[str, float], hollow: Mapping[str, float]) -> str:
     """Return bars of named values around zero, with a ring where the `hollow` value lies."""
-    shown = {name: value for name, value in values.items() if not isnan(value)}
+    shown = {name: value for name, value in values.items() if not math.isnan(value)}
     every = [0.0, *shown.values(), *(hollow[name] for name in shown)]
     low, high = min(every), max(every)
     span = (high - low) or 1.0

@@ -27,7 +27,7 @@ from judgelaw.arrays import (
     some,
 )
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
-from judgelaw.frames import Library, frame_of, table_html
+from judgelaw.frames import Library, frame_of, plain, table_html
 from judgelaw.streams import stream
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 INVALID = "invalid"
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
+
+
+_LABELS = ("judge", "layer", "items", "prompts", "orders", "verdicts", "strata", "gold", "notes")
+"""What names the cells of a tensor, in its JSON."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -380,6 +384,11 @@ class VerdictTensor:
         columns["verdict"] = np.array(self.verdicts)[c]
         columns["count"] = self.counts.ravel()
         return frame_of(columns, library)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts and their labels as plain values."""
+        labels = {name: plain(getattr(self, name)) for name in _LABELS}
+        return {"schema": "judgelaw.tensor/1", **labels, "counts": plain(self.counts)}
 
     def _repr_html_(self) -> str:
         totals = self.counts.sum(axis=(0, 1, 2))

@@ -1,7 +1,11 @@
-"""A provider is one source file, and so is an importer: each is planted beside the others."""
+"""A provider is one source file, and so is an importer: each is planted beside the others.
+
+What is planted are the files that the pages for contributors show.
+"""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,27 +20,9 @@ from servers.study import write_study
 
 SRC = Path(judgelaw.__file__).parent
 
-HTTP_PROVIDER = '''
-"""A made-up server that answers under `said`, and counts tokens in its own words."""
-
-from judgelaw.wire.form import Provider, WireFormat, decoding_of
-from judgelaw.wire.reply import Answer, Completion
-
-
-def _encode(judge):
-    return ',"ask":', "", {"options": decoding_of(judge)}
-
-
-def _decode(reply, body):
-    return Answer(
-        completion=Completion(text=body["said"], finish_reason="stop"),
-        output_tokens=body["spent"],
-    )
-
-
-WIRE = WireFormat(name="oracle", path="speak", encode=_encode, decode=_decode, seedless="no dice")
-PROVIDERS = (Provider(name="oracle", wire=WIRE),)
-'''
+EXAMPLES = SRC.parents[1] / "examples" / "extend"
+CALLS = SRC.parents[1] / "examples" / "calls.csv.gz"
+HTTP_PROVIDER = (EXAMPLES / "oracle.py").read_text()
 
 LOCAL_PROVIDER = '''
 """A judge without HTTP: it always prefers what is shown first."""
@@ -71,25 +57,7 @@ PROVIDERS = (
 )
 '''
 
-IMPORTER = '''
-"""Logs of a made-up tool: item, prompt, order and verdict between bars."""
-
-from judgelaw.tables.importers.entries import Advice, Entry, Format
-
-
-def read(path, tick):
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
-        tick(len(line))
-        item, prompt, order, verdict = line.split("|")
-        known = {"judge": "j", "item": item, "prompt": prompt, "order": order}
-        yield Entry(
-            place=f"{path}:{number}", record={"said": verdict}, known={**known, "verdict": verdict}
-        )
-
-
-ADVICE = Advice(fresh="ask again", repeat="ask twice")
-OFFERED = (Format(name="bars", read=read, advice=ADVICE),)
-'''
+IMPORTER = (EXAMPLES / "bars_log.py").read_text()
 
 
 class _Oracle(BaseHTTPRequestHandler):
@@ -195,3 +163,54 @@ def test_an_importer_is_one_file(tmp_path):
     judge = json.loads(analysed.stdout)["judges"]["j"]
     assert judge["calls"] == 16
     assert judge["outcomes"] == {"candidate_1": 8, "candidate_2": 8, "tie": 0, "invalid": 0}
+
+
+def test_a_parser_needs_no_file_here(tmp_path):
+    """A package offers it under an entry point: a module and its metadata."""
+    shutil.copy(EXAMPLES / "last_word.py", tmp_path)
+    info = tmp_path / "last_word-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: last-word\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[judgelaw.parsers]\nlast-word = last_word:parse\n")
+    law = {"candidate_1": 0.5, "candidate_2": 0.5}
+    judge = {"name": "j", "provider": "simulated", "model": "law", "law": {"verdicts": law}}
+    study = write_study(tmp_path / "study", [judge | {"parser": "last-word"}])
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SRC.parent}"}
+    command = [sys.executable, "-m", "judgelaw", "audit", str(study), "--json", "-"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=env
+    )
+    assert done.returncode == 0, done.stderr
+    outcomes = json.loads(done.stdout)["judges"]["j"]["outcomes"]
+    assert outcomes["candidate_1"] + outcomes["candidate_2"] == 16
+
+
+def test_a_diagnostic_is_one_file_and_two_lines(tmp_path):
+    page = (SRC.parents[1] / "docs" / "contributing" / "diagnostic.md").read_text()
+    imported, yielded = re.search(r"```text\n(from .+)\n(    yield .+)\n```", page).groups()
+    tree = planted(tmp_path, {"diagnose/ties.py": (EXAMPLES / "ties.py").read_text()})
+    file = tree / "judgelaw" / "diagnose" / "diagnosis.py"
+    text = file.read_text()
+    before = "from judgelaw.errors import InputError\n"
+    last = "    for test in labels:\n        yield control_finding("
+    assert before in text
+    assert last in text
+    text = text.replace(before, f"{imported}\n{before}").replace(last, f"{yielded}\n{last}")
+    file.write_text(text)
+    done = run(
+        tree, "analyze", CALLS, "--draws", "50", "--permutations", "0", "--json", "-", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    (found,) = (f for f in json.loads(done.stdout)["diagnostics"] if f["name"] == "ties")
+    assert found["verdict"] == "ok"
+    assert 0.1 < found["figures"]["share"] < 0.4
+
+
+PAGES = sorted((SRC.parents[1] / "docs" / "contributing").glob("*.md"))
+
+
+@pytest.mark.parametrize("name", ["provider", "parser", "diagnostic", "importer"])
+def test_every_page_ends_in_a_file_count(name):
+    (page,) = (page for page in PAGES if page.stem == name)
+    last = page.read_text().rstrip().split("\n\n")[-1]
+    assert re.match(r"\*\*Files: \d+\*\*", last), last

@@ -215,6 +215,48 @@ def test_tables_and_texts_are_there_as_asked(tmp_path, ask):
     assert ask("verify", run)[0] == 0
 
 
+def test_audit_writes_the_analysis_as_json(tmp_path, ask):
+    study = write_study(tmp_path, [simulated_judge()], analysis={"draws": 50, "permutations": 9})
+    code, out, err = ask("audit", study, "--json", "-")
+    assert code == 0
+    assert json.loads(out)["schema"] == "judgelaw.analysis/1"
+    assert "16 calls are done" in err
+    _, again, _ = ask("audit", study, "--json", tmp_path / "analysis.json")
+    assert "report: " in again
+    assert json.loads((tmp_path / "analysis.json").read_text()) == json.loads(out)
+
+
+def test_quiet_leaves_only_the_answer(tmp_path, ask):
+    """Before the name of a command and after it; an error is told all the same."""
+    analysis = {"draws": 50, "permutations": 9}
+    for number, words in enumerate((("-q", "audit"), ("audit", "--quiet"))):
+        study = write_study(tmp_path / str(number), [simulated_judge()], analysis=analysis)
+        code, out, err = ask(*words, study)
+        assert (code, err) == (0, "")
+        assert out.splitlines()[-1].startswith("report: ")
+    code, _, err = ask("-q", "audit", tmp_path / "nothing.yaml")
+    assert code == 2
+    assert "nothing.yaml" in err
+
+
+def test_verbose_shows_the_log(tmp_path, ask):
+    study = write_study(tmp_path, [simulated_judge()], analysis={"draws": 50, "permutations": 9})
+    assert "info: sim: 16 of 16 calls are open" in ask("audit", study, "--verbose")[2]
+    assert "info: sim: 0 of 16 calls are open" in ask("-v", "audit", study)[2]
+    assert "info:" not in ask("audit", study)[2], "the log is heard until the command ends"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_page_is_opened_in_a_browser_where_there_is_one(table, tmp_path, ask, monkeypatch, there):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or there)
+    page = tmp_path / "page.html"
+    code, out, err = ask("report", table, "--judge", "a", "-o", page, "--open", *QUICK)
+    assert (code, out) == (0, f"{page}\n")
+    assert opened == [page.as_uri()]
+    assert ("no browser was found" in err) is not there
+
+
 def test_check_shows_json_and_probes_only_when_asked(tmp_path, ask):
     with Provider(say("B")) as provider:
         study = write_study(tmp_path, [chat_judge(provider.base_url)])

@@ -14,6 +14,7 @@ import pytest
 
 from judgelaw import errors
 from judgelaw.cli import program
+from judgelaw.cli.volume import SHARED
 from support.pages import PAGES, ROOT
 
 HERE = "tests/docs/test_flag_effects.py"
@@ -48,13 +49,17 @@ FLAGS = {
     "": {
         "--version": f"{HERE}::test_version_and_help",
         "--help": f"{HERE}::test_version_and_help",
+        "--quiet": f"{HERE}::test_quiet_leaves_only_the_answer",
+        "--verbose": f"{HERE}::test_verbose_shows_the_log",
     },
     "audit": {
         "--out": f"{HERE}::test_audit_puts_the_run_where_it_is_told",
         "--tables": f"{HERE}::test_tables_and_texts_are_there_as_asked",
         "--without-texts": f"{HERE}::test_tables_and_texts_are_there_as_asked",
         "--view": "tests/browser/test_live.py::test_an_audit_opens_its_own_page",
+        "--json": f"{HERE}::test_audit_writes_the_analysis_as_json",
     },
+    "completion": {},
     "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
     "init": {
         "--provider": f"{CLI}/test_study_commands.py"
@@ -146,6 +151,7 @@ FLAGS = {
         **dict.fromkeys(("--draws", "--seed", "--permutations"), DRAWN),
         "--output": f"{HERE}::test_a_page_has_the_title_and_the_place_that_were_asked_for",
         "--title": f"{HERE}::test_a_page_has_the_title_and_the_place_that_were_asked_for",
+        "--open": f"{HERE}::test_a_page_is_opened_in_a_browser_where_there_is_one",
         "--figures": f"{CLI}/test_report.py::test_figures_are_written_for_a_paper",
         "--without-texts": f"{HERE}::test_tables_and_texts_are_there_as_asked",
         "--verify": f"{CLI}/test_report.py"
@@ -231,7 +237,10 @@ def options(command: click.Command) -> dict[str, tuple[str, ...]]:
         for param in command.params
         if isinstance(param, click.Option)
     }
-    return {"--version": ("--version",), "--help": ("--help",)} if command is program.cli else found
+    if command is program.cli:
+        return {"--help": ("--help",), **found}
+    # Every command has these; they are tried on the group, and before and after a command's name.
+    return {flag: spellings for flag, spellings in found.items() if flag not in SHARED}
 
 
 def tree(command: click.Command, words: tuple[str, ...] = ()) -> dict[str, click.Command]:

@@ -6,6 +6,7 @@ from judgelaw.acquire.acquisition import (
     unread as unread,
 )
 from judgelaw.acquire.budget import usd as usd
+from judgelaw.acquire.engine import TAKES_STOPPER as TAKES_STOPPER, Stopper as Stopper
 from judgelaw.acquire.outputs import (
     CALLS as CALLS,
     CALLS_COLUMNS as CALLS_COLUMNS,

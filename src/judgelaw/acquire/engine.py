@@ -2,12 +2,15 @@
 
 import asyncio
 import gc
+import logging
 import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import aiohttp
@@ -25,6 +28,7 @@ from judgelaw.ledger import Ending, Ledger, Record
 from judgelaw.study import FrozenRun
 from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 
+_LOG = logging.getLogger(__name__)
 GRACE_S = 15.0
 _TICK_S = 0.25
 _NEW_OBJECTS = 20_000
@@ -71,6 +75,8 @@ async def drive(
     effects = effects or real_effects()
     totals = {name: ledger.totals(name) for name in frozen.judges}
     pending = {name: spec for name, spec in frozen.judges.items() if totals[name].open}
+    for name, found in totals.items():
+        _LOG.info("%s: %s of %s calls are open", name, found.open, found.planned)
     run_budget = open_run_budget(frozen.study.budget, frozen.judges, totals)
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
@@ -315,6 +321,15 @@ def _session() -> aiohttp.ClientSession:
     )
 
 
+Stopper = Callable[[], object]
+"""Stops a run in good order, from any thread."""
+
+TAKES_STOPPER: ContextVar[Callable[[Stopper], None] | None] = ContextVar(
+    "TAKES_STOPPER", default=None
+)
+"""Who runs a session in a thread of its own sets this there, and is handed what stops it."""
+
+
 @contextmanager
 def signals(interrupt: Callable[[], None]) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM stop the run in good order, where signals can be had."""
@@ -324,8 +339,10 @@ def signals(interrupt: Callable[[], None]) -> Iterator[None]:
         try:
             loop.add_signal_handler(number, interrupt)
         except (NotImplementedError, RuntimeError, ValueError):
-            continue  # not the main thread: whoever runs it there cancels instead
+            continue  # not the main thread: whoever runs it there stops it instead
         taken.append(number)
+    if (take := TAKES_STOPPER.get()) is not None:
+        take(partial(loop.call_soon_threadsafe, interrupt))
     try:
         yield
     finally:

@@ -7,6 +7,7 @@ commit off the critical path. Memory holds a few batches, however many calls are
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ from judgelaw.judges import Judge
 from judgelaw.ledger import Booking, Completed, Ending, Ledger, Reservation, Unsent
 from judgelaw.study import FrozenRun, Requests
 from judgelaw.wire import Answer, Failure, FailureKind, JudgeSpec, Reply
+
+_LOG = logging.getLogger(__name__)
 
 
 class Feed:
@@ -313,6 +316,7 @@ class Lane:
         return None
 
     def _record_failure(self, failure: Failure, sent: Sent) -> None:
+        _LOG.info("%s: an attempt failed, %s: %s", self._spec.name, failure.kind, failure.detail)
         self._record(failed(failure, sent.reservation, sent.at, self._effects.clock()))
 
     def _failures_allowed(self, kind: FailureKind) -> int:

@@ -14,6 +14,12 @@ from judgelaw.analysis.complete_analysis import (
     make_tables as make_tables,
 )
 from judgelaw.analysis.component_tables import Context as Context
+from judgelaw.analysis.facet_values import (
+    ItemValues as ItemValues,
+    OrderDirection as OrderDirection,
+    PromptDistances as PromptDistances,
+    PromptLean as PromptLean,
+)
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
     coverage as coverage,
@@ -25,14 +31,10 @@ from judgelaw.analysis.values import (
     Component as Component,
     Components as Components,
     Identity as Identity,
-    ItemValues as ItemValues,
     JudgeAnalysis as JudgeAnalysis,
     Key as Key,
     LargestComponent as LargestComponent,
-    OrderDirection as OrderDirection,
     OtherMetric as OtherMetric,
-    PromptDistances as PromptDistances,
-    PromptLean as PromptLean,
     Rule as Rule,
     Settings as Settings,
     Table as Table,

@@ -1,16 +1,20 @@
 """Judges compared on matched items: paired differences of every component, and the ranking."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import nan
+from typing import Any
 
 import numpy as np
 
 from judgelaw.analysis.components import inferences
-from judgelaw.analysis.values import Pair, pair_of
+from judgelaw.analysis.facet_values import Pair
+from judgelaw.analysis.values import pair_of
 from judgelaw.arrays import Floats
 from judgelaw.diagnose import Matched, RankStability, match, rank_stability
 from judgelaw.estimate import CENSUS, COMPONENTS
+from judgelaw.frames import Result
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     DepthEstimates,
@@ -23,6 +27,7 @@ from judgelaw.uncertainty import (
 )
 
 _NO_WIDTH = 1e-12
+_TIE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +68,8 @@ class Difference:
         return _leaves_out_zero(self.call_simultaneous)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Comparison(Result):
     """Several judges side by side.
 
     Attributes:
@@ -85,6 +90,35 @@ class Comparison:
     plugins: Mapping[str, Mapping[str, float]]
     differences: tuple[Difference, ...]
     rankings: Mapping[str, RankStability]
+
+    schema = "judgelaw.comparison/1"
+    brief = ("a", "b", "component", "estimate", "low", "high", "call_low", "call_high", "plugin")
+
+    def in_words(self) -> str:
+        """Say what is told apart; every claim rests on the intervals of the differences."""
+        return "\n".join(_sentences(self))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each difference, with the intervals that hold all together."""
+        return [_flat(d) for d in self.differences]
+
+
+def _flat(d: Difference) -> dict[str, Any]:
+    low, high = d.simultaneous or (nan, nan)
+    call_low, call_high = d.call_simultaneous or (nan, nan)
+    return {
+        "a": d.a,
+        "b": d.b,
+        "component": d.component,
+        "estimate": d.estimate,
+        "plugin": d.plugin,
+        "low": low,
+        "high": high,
+        "call_low": call_low,
+        "call_high": call_high,
+        "settled": d.settled,
+        "settled_here": d.settled_here,
+    }
 
 
 def compare(
@@ -164,3 +198,34 @@ def _paired(a: DepthEstimates, b: DepthEstimates, component: str) -> Floats:
 
 def _leaves_out_zero(pair: Pair | None) -> bool:
     return pair is not None and not pair[0] <= 0 <= pair[1]
+
+
+def _sentences(c: Comparison) -> Iterator[str]:
+    """Say what is told apart; every claim rests on the intervals that are printed."""
+    yield f"Total disagreement, largest estimate first: {', '.join(c.rankings['total'].corrected)}."
+    settled = [d for d in c.differences if d.settled]
+    here = [d for d in c.differences if d.settled_here and not d.settled]
+    if settled:
+        yield f"Differences that other items like these would not undo: {_named_pairs(settled)}."
+    if here:
+        yield f"Differences on these items, which other items may undo: {_named_pairs(here)}."
+    if not settled and not here:
+        yield "No difference is settled: taken together, all intervals hold 0."
+    for name, ranking in c.rankings.items():
+        turned = [d for d in c.differences if d.component == name and _turned(d)]
+        if turned:
+            told = any(d.settled_here or d.settled for d in turned)
+            yield (
+                f"By {name} the plug-in ranks {ranking.plugin_in_words}, the corrected estimate "
+                f"{ranking.in_words}"
+                + ("." if told else "; these calls do not tell which is right.")
+            )
+
+
+def _named_pairs(found: Sequence[Difference]) -> str:
+    return "; ".join(f"{d.component} of {d.a} and {d.b}" for d in found)
+
+
+def _turned(d: Difference) -> bool:
+    """Whether the plug-in ranks two judges the other way round; ties are no ranking."""
+    return d.estimate * d.plugin < 0 and min(abs(d.estimate), abs(d.plugin)) > _TIE

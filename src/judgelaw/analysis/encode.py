@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from math import isfinite
 from typing import Any
 
-import numpy as np
-
+from judgelaw.analysis.facet_values import ItemValues
 from judgelaw.analysis.values import (
     Analysis,
     Components,
-    ItemValues,
     JudgeAnalysis,
 )
 from judgelaw.estimate import COMPONENTS
+from judgelaw.frames import plain
 
-SCHEMA = "judgelaw.analysis/1"
+SCHEMA = Analysis.schema
 
 
 def encode(analysis: Analysis) -> dict[str, Any]:
@@ -36,12 +34,18 @@ def encode(analysis: Analysis) -> dict[str, Any]:
     }
     document["left_out"] = dict(analysis.left_out)
     document["warnings"] = list(analysis.warnings)
-    plain: dict[str, Any] = _plain(document)
-    return plain
+    encoded: dict[str, Any] = plain(document)
+    return encoded
 
 
 def _judges(judges: Mapping[str, JudgeAnalysis]) -> dict[str, Any]:
     return {name: _judge(j) for name, j in judges.items()}
+
+
+def encode_judge(j: JudgeAnalysis) -> dict[str, Any]:
+    """Return what the document holds of one judge, as plain values."""
+    encoded: dict[str, Any] = plain(_judge(j))
+    return encoded
 
 
 def _judge(j: JudgeAnalysis) -> dict[str, Any]:
@@ -94,16 +98,3 @@ def _item_values(values: ItemValues) -> dict[str, Any]:
         "plugin": columns(values.plugin),
         "call_variance": None if variance is None else columns(variance),
     }
-
-
-def _plain(value: Any) -> Any:
-    """Turn tuples and arrays into lists, and numbers that are not finite into None."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _plain(v) for key, v in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value

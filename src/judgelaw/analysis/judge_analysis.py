@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
+from judgelaw.analysis.facet_values import ItemValues, PromptDistances
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -17,13 +18,7 @@ from judgelaw.analysis.outcomes import (
     unanimous_cells,
 )
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import (
-    Components,
-    Identity,
-    ItemValues,
-    JudgeAnalysis,
-    PromptDistances,
-)
+from judgelaw.analysis.values import Components, Identity, JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
 from judgelaw.steps import Advance, within

@@ -11,7 +11,8 @@ from math import nan
 
 import numpy as np
 
-from judgelaw.analysis.values import Identity, OrderDirection, OtherMetric, PromptLean, pair_of
+from judgelaw.analysis.facet_values import OrderDirection, PromptLean
+from judgelaw.analysis.values import Identity, OtherMetric, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (

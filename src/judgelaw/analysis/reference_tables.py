@@ -13,7 +13,8 @@ from judgelaw.analysis.component_tables import (
     layer_name,
     with_band,
 )
-from judgelaw.analysis.values import Key, Pair, Table
+from judgelaw.analysis.facet_values import Pair
+from judgelaw.analysis.values import Key, Table
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.estimate import panels
 from judgelaw.tensor import VerdictTensor

@@ -2,16 +2,36 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
+from math import nan
 from typing import Any, Literal
 
 import numpy as np
 
-from judgelaw.arrays import Floats
+from judgelaw.analysis.facet_values import (
+    ItemValues,
+    OrderDirection,
+    Pair,
+    PromptDistances,
+    PromptLean,
+)
 from judgelaw.diagnose import Cell, Finding
-from judgelaw.estimate import COMPONENTS, Design
+from judgelaw.estimate import Design
+from judgelaw.frames import Result, bars_svg
 from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
+from judgelaw.words import visible
 
-Pair = tuple[float, float]
+_SAID = 3
+"""Judges whose sentence an analysis says of itself."""
+_BRIEF = (
+    "estimate",
+    "interval_low",
+    "interval_high",
+    "call_interval_low",
+    "call_interval_high",
+    "plugin",
+)
+
 Key = tuple[str | None, str]
 """Layer (None where the data has none) and judge."""
 
@@ -164,84 +184,6 @@ class Identity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrderDirection:
-    """Which displayed position the judge favours, over all its calls.
-
-    Attributes:
-        first, second: share of calls that chose the answer displayed first, or second.
-        lean: first minus second.
-        band: interval of the lean for new items, None where none can be had.
-        favoured: "first", "second" or "neither" (the band holds zero).
-    """
-
-    first: float
-    second: float
-    lean: float
-    band: Pair | None
-    favoured: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class PromptLean:
-    """How far one prompt leans to the answer shown first, on the items that were asked.
-
-    Attributes:
-        prompt: its name.
-        lean: share of calls for the answer shown first, less that for the one shown second.
-        interval: of the lean, together with those of all other prompts.
-    """
-
-    prompt: str
-    lean: float
-    interval: Pair
-
-    @property
-    def shown(self) -> bool:
-        """Whether the lean is told from zero."""
-        return not self.interval[0] <= 0 <= self.interval[1]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ItemValues:
-    """Estimates of single items, with how far to believe them.
-
-    Attributes:
-        items, strata: labels.
-        estimates, plugin: (items, components) in the order of COMPONENTS.
-        call_variance: unbiased call-sampling variance (items, components), None below four repeats.
-    """
-
-    items: tuple[str, ...]
-    strata: tuple[str, ...] | None
-    estimates: Floats
-    plugin: Floats
-    call_variance: Floats | None
-
-    def of(self, component: str) -> Floats:
-        """Return one component of every item."""
-        return np.asarray(self.estimates[:, COMPONENTS.index(component)])
-
-    def variance_of(self, component: str) -> Floats | None:
-        """Return the call-sampling variance of one component of every item."""
-        if self.call_variance is None:
-            return None
-        return np.asarray(self.call_variance[:, COMPONENTS.index(component)])
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PromptDistances:
-    """How far the verdict laws of prompts lie apart.
-
-    Attributes:
-        prompts: labels.
-        squared: mean unbiased squared distances between their laws, (prompts, prompts).
-    """
-
-    prompts: tuple[str, ...]
-    squared: Floats
-
-
-@dataclass(frozen=True, kw_only=True)
 class OtherMetric:
     """What another metric says of the same calls, and how much of that is call noise.
 
@@ -261,8 +203,8 @@ class OtherMetric:
     note: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgeAnalysis:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class JudgeAnalysis(Result):
     """Everything that the calls of one judge in one layer say.
 
     Attributes:
@@ -328,14 +270,36 @@ class JudgeAnalysis:
     warnings: tuple[str, ...]
     trust: Trust | None = None
 
+    schema = "judgelaw.judge/1"
+    brief = ("component", *_BRIEF)
+
+    def in_words(self) -> str:
+        """Give the answer, in one plain sentence."""
+        return self.sentence
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each component."""
+        return [{"component": name, **_flat(c)} for name, c in self.components.items()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the analysis document holds of this judge."""
+        from judgelaw.analysis.encode import encode_judge  # noqa: PLC0415 - it imports this module
+
+        return {"schema": self.schema, **encode_judge(self)}
+
+    def _repr_html_(self) -> str:
+        estimates = {name: c.estimate for name, c in self.components.items()}
+        plugins = {name: c.plugin for name, c in self.components.items()}
+        return super()._repr_html_() + bars_svg(estimates, plugins)
+
     @property
     def near_deterministic(self) -> bool:
         """Whether every cell is unanimous, so that these calls show no call noise at all."""
         return self.unanimous_cells == 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Table(Result):
     """A table of the analysis, named as in the paper where the paper has it.
 
     Attributes:
@@ -349,6 +313,16 @@ class Table:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+
+    schema = "judgelaw.table/1"
+
+    def in_words(self) -> str:
+        """Give the title."""
+        return self.title
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows by column."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,8 +348,8 @@ class Settings:
     order_weights: Mapping[str, float] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Analysis:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Analysis(Result):
     """One complete analysis of one table.
 
     Attributes:
@@ -400,6 +374,35 @@ class Analysis:
     left_out: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    schema = "judgelaw.analysis/1"
+    brief = ("judge", "component", *_BRIEF)
+
+    def in_words(self) -> str:
+        """Give the sentence of every judge of the main layer; of the first ones where many."""
+        said = [f"{name}: {j.sentence}" for name, j in list(self.judges.items())[:_SAID]]
+        more = len(self.judges) - _SAID
+        return "\n".join([*said, f"and {more} judges more"] if more > 0 else said)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each judge and component of every layer, the main layer first."""
+        main = [(self.main_layer, name, found) for name, found in self.judges.items()]
+        others = [
+            (layer, name, found)
+            for (layer, name), found in self.streams().items()
+            if layer != self.main_layer
+        ]
+        return [
+            {"layer": layer, "judge": name, "component": component, **_flat(c)}
+            for layer, name, found in [*main, *others]
+            for component, c in found.components.items()
+        ]
+
+    def _repr_html_(self) -> str:
+        shown = list(self.judges.items())[:_SAID]
+        parts = [f"<h4>{escape(visible(name))}</h4>{j._repr_html_()}" for name, j in shown]
+        more = len(self.judges) - _SAID
+        return "".join([*parts, f"<p>and {more} judges more</p>"] if more > 0 else parts)
+
     def to_json(self) -> dict[str, Any]:
         """Return the `judgelaw.analysis/1` document: plain values, None for what is nan."""
         from judgelaw.analysis.encode import encode  # noqa: PLC0415 - encode imports this module
@@ -415,6 +418,15 @@ class Analysis:
             for layer, judges in self.layers.items()
             for name, found in judges.items()
         }
+
+
+def _flat(c: Component) -> dict[str, Any]:
+    """Return the figures of a component that a frame holds, nan where there are none."""
+    flat: dict[str, Any] = {"estimate": c.estimate, "plugin": c.plugin}
+    for name in ("interval", "call_interval", "band"):
+        low, high = getattr(c, name) or (nan, nan)
+        flat |= {f"{name}_low": low, f"{name}_high": high}
+    return flat | {"call_se": nan if c.call_se is None else c.call_se, "share": c.share}
 
 
 def pair_of(found: Interval) -> Pair | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from judgelaw.cli.options import examples, on_terminal, say, without_texts_option
-from judgelaw.cli.terminal import echo
+from judgelaw.cli.terminal import echo, write_json
 from judgelaw.errors import writing
 from judgelaw.runs import REPORT
 
@@ -17,6 +17,7 @@ from judgelaw.runs import REPORT
     epilog=examples(
         "judgelaw audit study.yaml",
         "judgelaw audit study.yaml --out runs/first --view",
+        "judgelaw -q audit study.yaml --json - | jq .judges",
     )
 )
 @click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
@@ -26,13 +27,20 @@ from judgelaw.runs import REPORT
     type=click.Path(file_okay=False, path_type=Path),
     help="The run folder; by default runs/NAME beside the study.",
 )
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(
     "--tables", is_flag=True, help="Write every table as CSV, LaTeX and JSON into RUN/tables."
 )
 @without_texts_option
 @click.option("--view", "watch", is_flag=True, help="Show the run in a browser while it goes on.")
 def command(
-    *, study: Path, out: Path | None, tables: bool, without_texts: bool, watch: bool
+    *,
+    study: Path,
+    out: Path | None,
+    json_file: str | None,
+    tables: bool,
+    without_texts: bool,
+    watch: bool,
 ) -> None:
     """Freeze a study, ask every call, analyse the verdicts and write the report.
 
@@ -46,8 +54,11 @@ def command(
         audited = audit_study(
             study, out, shown=on_terminal(), tables=tables, texts=not without_texts
         )
-        show(audited.analysis)
-        echo(f"report: {audited.run / REPORT}")
+        if json_file is not None:
+            write_json(audited.analysis.to_json(), json_file)
+        if json_file != "-":
+            show(audited.analysis)
+            echo(f"report: {audited.run / REPORT}")
         if watch and sys.stdin.isatty():
             say("the page stays until you press Enter")
             sys.stdin.readline()

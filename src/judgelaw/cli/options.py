@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from judgelaw.cli.terminal import CallBar, CallLines, echo, progress
+from judgelaw.cli.terminal import CallBar, CallLines, echo, is_quiet, progress
 from judgelaw.errors import InputError
 from judgelaw.runs import Reading
 
@@ -48,6 +48,10 @@ def require_folder(run: Path) -> None:
 
 def observer() -> "AbstractContextManager[Observer]":
     """Open what shows the calls of a run: a bar on a terminal, plain lines elsewhere."""
+    from judgelaw.acquire import Silent
+
+    if is_quiet():
+        return nullcontext(Silent())
     return CallBar(sys.stderr) if sys.stderr.isatty() else nullcontext(CallLines(sys.stderr))
 
 

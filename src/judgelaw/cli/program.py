@@ -8,37 +8,52 @@ from io import StringIO
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 import judgelaw
 from judgelaw.cli.terminal import echo, say
-from judgelaw.errors import JudgelawError, storage_error
+from judgelaw.cli.volume import with_volume
+from judgelaw.errors import IncompleteDesignError, JudgelawError, TableError, storage_error
 
-# name of the command -> the sentence that `judgelaw --help` shows. The module has the same name,
-# with a trailing underscore where the name is a Python keyword; its command object is `command`.
-COMMANDS = {
-    "audit": "From a study to its report in one command; the same command resumes.",
-    "demo": "A whole audit of a judge whose law is known, in seconds.",
-    "init": "Write a commented study to start from.",
-    "check": "Check a study and show what it would run.",
-    "plan": "Show what a study costs and how much it will know, before a cent is spent.",
-    "run": "Ask every call of a study; the same command resumes.",
-    "worker": "Ask calls of runs in a shared PostgreSQL ledger, beside other workers.",
-    "status": "Say how far a run is, and how its calls ended.",
-    "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
-    "verify": "Derive everything in a run folder again, and say what is wrong.",
-    "reparse": "Read stored completions under another parser, offline.",
-    "import": "Turn logs of other tools into a calls table, and say what it can tell.",
-    "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
-    "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
-    "view": "Show the runs of a folder in a browser, live; two of them side by side.",
-    "label": "Label items by key in a browser; every label is on the disk at once.",
-    "compare": "Put judges side by side on matched items.",
-    "gate": "Pass or fail a judge against limits, for a CI job.",
-    "simulate": "Known-law studies: see the estimators against the truth.",
-    "paper": "Make the paper's tables and figures of your calls, or check the published ones.",
-    "release": "Write a package of a run that others can verify, without private parts.",
-    "schema": "Print the JSON Schema of study files.",
+# Group -> command -> the sentence that `judgelaw --help` shows. A command is added by its line here
+# and a module of the same name, with a trailing underscore where the name is a Python keyword; its
+# command object is `command`.
+GROUPS = {
+    "Start": {
+        "audit": "From a study to its report in one command; the same command resumes.",
+        "demo": "A whole audit of a judge whose law is known, in seconds.",
+        "init": "Write a commented study to start from.",
+        "check": "Check a study and show what it would run.",
+        "plan": "Show what a study costs and how much it will know, before a cent is spent.",
+        "completion": "Print what makes a shell complete commands and options.",
+    },
+    "Acquire": {
+        "run": "Ask every call of a study; the same command resumes.",
+        "worker": "Ask calls of runs in a shared PostgreSQL ledger, beside other workers.",
+        "status": "Say how far a run is, and how its calls ended.",
+        "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
+        "verify": "Derive everything in a run folder again, and say what is wrong.",
+        "reparse": "Read stored completions under another parser, offline.",
+    },
+    "Answer": {
+        "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
+        "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
+        "view": "Show the runs of a folder in a browser, live; two of them side by side.",
+        "compare": "Put judges side by side on matched items.",
+        "gate": "Pass or fail a judge against limits, for a CI job.",
+    },
+    "Tables": {
+        "import": "Turn logs of other tools into a calls table, and say what it can tell.",
+        "label": "Label items by key in a browser; every label is on the disk at once.",
+        "schema": "Print the JSON Schema of study files.",
+    },
+    "Research": {
+        "simulate": "Known-law studies: see the estimators against the truth.",
+        "paper": "Make the paper's tables and figures of your calls, or check the published ones.",
+        "release": "Write a package of a run that others can verify, without private parts.",
+    },
 }
+COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 
 OK, BUG, INTERRUPTED = 0, 70, 130
 
@@ -60,19 +75,37 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"no command is called {name!r}{hint}")
         module = import_module(f"judgelaw.cli.{'import_' if name == 'import' else name}")
         command: click.Command = module.command
-        return command
+        return with_volume(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show the list from the table above, without importing the commands."""
+        """Show the groups from the table above, without importing the commands."""
         del ctx
+        widest = max(map(len, COMMANDS))
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            for group, commands in GROUPS.items():
+                with formatter.section(group):
+                    formatter.write_dl([(f"{n:{widest}}", said) for n, said in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names of commands from the table above, without importing them."""
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(judgelaw.__version__, prog_name="judgelaw")
 def cli() -> None:
-    """How much of an LLM judge's disagreement is dice, prompt, answer order or interaction."""
+    """How much of an LLM judge's disagreement is dice, prompt, answer order or interaction.
+
+    \b
+    See it work:       judgelaw demo
+    Audit a judge:     judgelaw init, then judgelaw audit study.yaml
+    Analyse a table:   judgelaw analyze calls.csv
+    """  # noqa: D301 - a backspace keeps click from folding the lines together
+
+
+with_volume(cli)
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
@@ -96,7 +129,7 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         )
         return INTERRUPTED
     except JudgelawError as error:
-        say(f"judgelaw: {error}", err=True)
+        say(f"judgelaw: {error}{_in_options(error)}", err=True)
         return error.exit_code
     except BrokenPipeError:
         # The reader (`| head`) has closed the pipe; Python would raise again on closing stdout.
@@ -111,6 +144,15 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
         return BUG
     # A command may return an exit code (a gate that failed); everything else is done.
     return result if isinstance(result, int) else OK
+
+
+def _in_options(error: JudgelawError) -> str:
+    """Name the option of the command line where a message speaks Python."""
+    if isinstance(error, IncompleteDesignError) and "incomplete=" in str(error):
+        return " (here: --incomplete drop)"
+    if isinstance(error, TableError) and "columns={" in str(error):
+        return " (here: --columns PART=NAME)"
+    return ""
 
 
 def _place(error: Exception) -> str:

@@ -13,9 +13,16 @@ from judgelaw.cli.options import (
     source_options,
     without_texts_option,
 )
-from judgelaw.cli.terminal import echo, progress
-from judgelaw.errors import InputError
-from judgelaw.runs import REPORT, Reading, Source, analyze_source, read_source, write_report
+from judgelaw.cli.terminal import echo, progress, say
+from judgelaw.runs import (
+    Reading,
+    Source,
+    analyze_source,
+    check_target,
+    read_source,
+    report_target,
+    write_report,
+)
 
 _MANY = 20_000
 """From so many calls on the analysis takes longer than the start of a process that draws."""
@@ -23,7 +30,7 @@ _MANY = 20_000
 
 @click.command(
     epilog=examples(
-        "judgelaw report runs/my-study",
+        "judgelaw report runs/my-study --open",
         "judgelaw report calls.csv.gz -o report.html --figures figures/",
     )
 )
@@ -47,6 +54,7 @@ _MANY = 20_000
 @resampling_options
 @permutations_option
 @without_texts_option
+@click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
 @click.option("--verify", "check", is_flag=True, help="Verify the run first, and show the checks.")
 def command(
     *,
@@ -60,14 +68,15 @@ def command(
     permutations: int | None,
     without_texts: bool,
     check: bool,
+    show: bool,
 ) -> None:
     """Write one HTML page: the answer, its intervals, every item, what to do.
 
     The page needs no network, no server and no JavaScript, and holds everything that it shows.
     """
     calls = read_source(source, reading)
-    target = output or _default(source, calls)
-    _check_folder(target)
+    target = output or report_target(source, calls)
+    check_target(target)
     with _drawing_ahead(calls):
         analysis = analyze_source(
             calls, draws=draws, seed=seed, permutations=permutations, progress=progress
@@ -82,6 +91,8 @@ def command(
             progress=progress,
         )
     echo(str(target))
+    if show:
+        _open(target)
     if figures_folder is not None:
         from judgelaw.page import figures, write_figures
 
@@ -101,16 +112,9 @@ def _drawing_ahead(calls: Source) -> AbstractContextManager[None]:
     return drawing_ahead()
 
 
-def _default(source: str, calls: Source) -> Path:
-    if calls.run is not None:
-        return calls.run / REPORT
-    path = Path(source)
-    if path.is_file():
-        return path.with_name(path.name.split(".")[0] + ".html")
-    return Path(REPORT)
+def _open(page: Path) -> None:
+    """Show the page in a browser; a machine that has none gets the page all the same."""
+    import webbrowser
 
-
-def _check_folder(target: Path) -> None:
-    """Refuse a page that could not be written, before the work that would be lost with it."""
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {target}: {target.parent} is no folder; make it first")
+    if not webbrowser.open(page.resolve().as_uri()):
+        say(f"no browser was found: open {page} yourself", err=True)

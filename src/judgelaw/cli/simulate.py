@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 import click
 
 from judgelaw.cli.options import examples
-from judgelaw.cli.terminal import plain, progress, say, show_table, write_json
+from judgelaw.cli.terminal import progress, say, show_table, write_json
 from judgelaw.errors import InputError, writing
+from judgelaw.frames import plain
 from judgelaw.replication import CustomStudy, DecisionStudy, PanelStudy, PointStudy, SampledStudy
 from judgelaw.worlds import SPEC_KEYS, World
 

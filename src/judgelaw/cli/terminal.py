@@ -1,20 +1,19 @@
 """What commands share: JSON out, a table on the terminal, and progress for what takes long."""
 
 import json
-import math
 import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import click
 
 from judgelaw.errors import writing
+from judgelaw.frames import plain
 from judgelaw.steps import Advance
 from judgelaw.words import visible, visible_json
 
@@ -28,21 +27,11 @@ _LINE_EVERY_S = 5.0
 
 _UNBOUNDED = 10_000
 
+QUIET = "judgelaw.quiet"
+"""Where the context of a command holds whether nothing beside the answer is wanted."""
+
 _SHORT = 20
 """Longer cells are words, which may be folded."""
-
-
-def plain(value: Any) -> Any:
-    """Turn frozen values into what JSON can hold; a number that does not exist becomes null."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def write_json(value: Any, target: str) -> None:
@@ -59,8 +48,17 @@ def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print to the terminal, with nothing in it that a terminal would obey.
 
     Whatever a provider, an item or a file name says goes through here, or through `show_table`.
+    What a command says on stderr is beside its answer: `-q` leaves it out.
     """
+    if err and is_quiet():
+        return
     click.echo(visible(str(text)), err=err, nl=nl)
+
+
+def is_quiet() -> bool:
+    """Whether the command that runs was told to say nothing beside its answer."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET))
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -120,7 +118,8 @@ def progress(
 
     After two seconds a bar appears on stderr, or a plain line every five where it is no terminal.
     """
-    reporter = _Bar(what, total) if sys.stderr.isatty() else _Lines(what, total)
+    bar = sys.stderr.isatty() and not is_quiet()
+    reporter = _Bar(what, total) if bar else _Lines(what, total)
     start = clock()
     done = 0
 

@@ -13,7 +13,7 @@ calls only (paper S3.2), so they are unbiased for two repeats or more in every c
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,15 +42,26 @@ from judgelaw.estimate.facets import (
     concentrations,
     moebius,
 )
-from judgelaw.frames import Library, bars_svg, frame_of, table_html
+from judgelaw.frames import Library, bars_svg, frame_of, plain, table_html
 from judgelaw.tensor import VerdictTensor
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T = TypeVar("T", default=Array)
+    """What a component is: an array over items, or one number."""
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+S = TypeVar("S")
 
 COMPONENTS = ("call", "prompt", "order", "interaction", "total")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Decomposition(Mapping[str, Array]):
-    """Components of disagreement, each an array of the leading shape of the counts.
+class Decomposition(Mapping[str, T]):
+    """Components of disagreement, each an array of the leading shape of the counts, or a number.
 
     call + prompt + order + interaction = total in every sample. Estimates are raw: a negative
     value says that the component is too small for these calls to see. The component of a facet
@@ -59,19 +70,19 @@ class Decomposition(Mapping[str, Array]):
     A decomposition is also a mapping: `d["prompt"]`, `dict(d)`.
     """
 
-    call: Array
-    prompt: Array
-    order: Array
-    interaction: Array
-    total: Array
-    plugin: Mapping[str, Array]
+    call: T
+    prompt: T
+    order: T
+    interaction: T
+    total: T
+    plugin: Mapping[str, T]
     design: Design = "census"
 
-    def __getitem__(self, component: str) -> Array:
+    def __getitem__(self, component: str) -> T:
         """Return one of the five components by name."""
         if component not in COMPONENTS:
             raise KeyError(component)
-        value: Array = getattr(self, component)
+        value: T = getattr(self, component)
         return value
 
     def __iter__(self) -> Iterator[str]:
@@ -81,15 +92,16 @@ class Decomposition(Mapping[str, Array]):
         return len(COMPONENTS)
 
     @property
-    def excess(self) -> dict[str, Array]:
+    def excess(self) -> dict[str, T]:
         """Plug-in minus corrected: what finite repeats add to (or take from) each component."""
-        return {name: self.plugin[name] - self[name] for name in COMPONENTS}
+        plugin, found = dict[str, Any](self.plugin), dict[str, Any](self)
+        return {name: plugin[name] - found[name] for name in COMPONENTS}
 
-    def macro(self) -> "Decomposition":
+    def macro(self) -> "Decomposition[float]":
         """Average over items, each with equal weight."""
-        return self.map(lambda values: np.asarray(values.mean())[()])
+        return self.map(_mean)
 
-    def map(self, function: Callable[[Array], Array]) -> "Decomposition":
+    def map(self, function: Callable[[T], S]) -> "Decomposition[S]":
         """Apply a function to every component and its plug-in."""
         return decomposition(
             {name: function(self[name]) for name in COMPONENTS},
@@ -99,36 +111,54 @@ class Decomposition(Mapping[str, Array]):
 
     def to_frame(self, library: Library = "pandas") -> Any:
         """Return one row for each item and component, in a frame of the library named."""
-        n = np.atleast_1d(self.total).size
+        estimates, plugins = (
+            np.stack([np.ravel(_array(values[name])) for name in COMPONENTS])
+            for values in (self, self.plugin)
+        )
+        n = estimates.shape[1]
         return frame_of(
             {
                 "item": np.tile(np.arange(n), len(COMPONENTS)),
                 "component": np.repeat(COMPONENTS, n),
-                "estimate": np.concatenate([np.ravel(self[name]) for name in COMPONENTS]),
-                "plugin": np.concatenate([np.ravel(self.plugin[name]) for name in COMPONENTS]),
+                "estimate": np.ravel(estimates),
+                "plugin": np.ravel(plugins),
             },
             library,
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """Return a document of plain values, None for what is nan."""
+        return {"schema": "judgelaw.decomposition/1", **plain(self)}
+
     def _repr_html_(self) -> str:
         mean = self.macro()
         rows = [[name, f"{mean[name]:.5f}", f"{mean.plugin[name]:.5f}"] for name in COMPONENTS]
-        items = np.atleast_1d(self.total).size
+        items = _array(self.total).size
         caption = f"{self.design}, mean of {items} items; ring: plug-in, biased by finite repeats"
         table = table_html(caption, ("component", "estimate", "plug-in"), rows)
-        values = {name: float(mean[name]) for name in COMPONENTS}
-        return table + bars_svg(values, {name: float(mean.plugin[name]) for name in COMPONENTS})
+        plugin = {name: float(mean.plugin[name]) for name in COMPONENTS}
+        return table + bars_svg({name: float(mean[name]) for name in COMPONENTS}, plugin)
 
     def __repr__(self) -> str:
-        shape = np.shape(self.total)
+        shape = _array(self.total).shape
         which = f"mean of {shape}" if shape else "macro"
-        values = ", ".join(f"{name} {np.mean(self[name]):+.5f}" for name in COMPONENTS)
+        values = ", ".join(f"{name} {_mean(self[name]):+.5f}" for name in COMPONENTS)
         return f"Decomposition({self.design}, {which}: {values})"
 
 
+def _array(values: Any) -> Array:
+    return np.asarray(values)
+
+
+def _mean(values: Any) -> float:
+    """Return the mean of an array or of one number; exact ones stay exact."""
+    mean: float = _array(_array(values).mean()).item()
+    return mean
+
+
 def decomposition(
-    corrected: Mapping[str, Array], plugin: Mapping[str, Array], design: Design = "census"
-) -> Decomposition:
+    corrected: Mapping[str, S], plugin: Mapping[str, S], design: Design = "census"
+) -> Decomposition[S]:
     """Build a decomposition from the five components by name."""
     return Decomposition(
         call=corrected["call"],

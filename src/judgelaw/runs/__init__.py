@@ -9,7 +9,6 @@ if TYPE_CHECKING:
         REPORT as REPORT,
         analyze_source as analyze_source,
         check_source as check_source,
-        gate as gate,
         report_page as report_page,
         write_page as write_page,
         write_report as write_report,
@@ -24,6 +23,15 @@ if TYPE_CHECKING:
         run_folder as run_folder,
     )
     from judgelaw.runs.folder import RunFolder as RunFolder
+    from judgelaw.runs.from_python import audit as audit, audit_async as audit_async
+    from judgelaw.runs.front import (
+        analyze as analyze,
+        check_target as check_target,
+        compare as compare,
+        gate as gate,
+        report as report,
+        report_target as report_target,
+    )
     from judgelaw.runs.overview import Glance as Glance, Overview as Overview
     from judgelaw.runs.package_checks import (
         is_package as is_package,
@@ -35,12 +43,16 @@ if TYPE_CHECKING:
         Package as Package,
         release as release,
     )
+    from judgelaw.runs.planning import Plan as Plan, duration as duration, plan as plan
     from judgelaw.runs.publication import PaperFolder as PaperFolder, write_paper as write_paper
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
     from judgelaw.runs.source import (
         Reading as Reading,
         Source as Source,
+        Which as Which,
+        compared as compared,
         read_source as read_source,
+        source_of as source_of,
     )
 else:
     __getattr__, __dir__ = lazy(__name__)

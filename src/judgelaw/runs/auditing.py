@@ -15,7 +15,7 @@ from judgelaw.steps import Progress, unseen
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.analysis import Analysis
-    from judgelaw.study import FrozenRun, LoadedStudy
+    from judgelaw.study import FrozenRun, LoadedStudy, StudyLike
 
 RESULTS = "results"
 ANALYSIS = f"{RESULTS}/analysis.json"
@@ -52,7 +52,7 @@ class Audited:
 
 
 def audit_study(
-    study: Path,
+    study: "StudyLike",
     out: Path | None = None,
     *,
     shown: Shown | None = None,
@@ -77,7 +77,7 @@ def audit_study(
     return Audited(run=acquired.path, analysis=analysis)
 
 
-def _refuse_one_repeat(study: Path, out: Path | None) -> None:
+def _refuse_one_repeat(study: "StudyLike", out: Path | None) -> None:
     """Refuse a study of one repeat before its first call: no analysis could follow its last one."""
     from judgelaw.study import RECORD, load_study, open_run
 
@@ -99,7 +99,7 @@ def _refuse_one_repeat(study: Path, out: Path | None) -> None:
             raise loaded.error(
                 ("layers", place, "repeats") if own else ("repeats",),
                 f"{rule}; set 2 or more, 4 for intervals, or ask without an analysis: "
-                f"`judgelaw run {study}`",
+                f"`judgelaw run {loaded.path}`",
             )
 
 
@@ -128,7 +128,7 @@ def _analyse(run: Path, bar: Progress, *, tables: bool, texts: bool) -> "Analysi
 
 
 def acquire_study(
-    study: Path,
+    study: "StudyLike",
     out: Path | None,
     *,
     shown: Shown,
@@ -169,7 +169,9 @@ def acquire_study(
         )
 
 
-def hand_over_study(study: Path, out: Path | None, ledger: str, bar: Progress) -> "Acquisition":
+def hand_over_study(
+    study: "StudyLike", out: Path | None, ledger: str, bar: Progress
+) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
@@ -178,7 +180,7 @@ def hand_over_study(study: Path, out: Path | None, ledger: str, bar: Progress) -
     return acquire_shared(freeze_study(study, out, bar), address, ask=False)
 
 
-def freeze_study(study: Path, out: Path | None, bar: Progress) -> "FrozenRun":
+def freeze_study(study: "StudyLike", out: Path | None, bar: Progress) -> "FrozenRun":
     """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
     from judgelaw.study import freeze, load_study
 

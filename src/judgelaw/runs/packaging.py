@@ -102,12 +102,10 @@ def _check(run: Path, frozen: "FrozenRun", verified: "Verification") -> None:
 
 
 def _completed(run: Path) -> int:
-    from judgelaw.ledger import LEDGER_NAME, SqliteView
+    from judgelaw.runs.folder import RunFolder
 
-    if not (run / LEDGER_NAME).is_file():
-        return 0
-    with SqliteView(run / LEDGER_NAME) as view:
-        return view.totals().completed
+    totals = RunFolder(run).totals
+    return 0 if totals is None else totals.completed
 
 
 def _copy(frozen: "FrozenRun", folder: Path, chosen: Contents) -> None:
@@ -187,16 +185,16 @@ def public_study(study: "Study") -> "Study":
 
 def _write_completions(frozen: "FrozenRun", path: Path) -> None:
     """Write what every judge said, in the sequence of the schedule; no ids of requests."""
-    from judgelaw.ledger import LEDGER_NAME, SqliteView
+    from judgelaw.runs.folder import RunFolder
 
+    ledger = RunFolder(frozen.path).ledger
     names = ("layer", "judge", "item", "prompt", "order", "repeat", "text", "refusal")
     with (
-        SqliteView(frozen.path / LEDGER_NAME) as view,
         path.open("wb") as file,
         # A fixed time and no name: the same completions are the same bytes.
         gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
     ):
-        for reply in view.replies():
+        for reply in ledger.replies() if ledger else ():
             row = {name: getattr(reply, name) for name in names}
             packed.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from judgelaw.acquire import CALLS
 from judgelaw.duck import one_file
 from judgelaw.errors import JudgelawError, RunError
-from judgelaw.frames import Library, frame_of, table_html
+from judgelaw.frames import Library, Result, frame_of, table_html
 from judgelaw.runs.answers import REPORT, analyze_source, write_report
 from judgelaw.runs.folder import RunFolder
 from judgelaw.runs.source import Reading, Source, read_source
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 _COUNTS = ("planned", "completed", "open", "invalid", "failed", "flagged")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunStatus:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunStatus(Result):
     """How far a run is, or one judge of it, counted from the rows of its ledger.
 
     Attributes:
@@ -57,10 +57,29 @@ class RunStatus:
     flagged: int = 0
     judges: "Mapping[str, RunStatus]" = field(default_factory=dict)
 
+    schema = "judgelaw.run-status/1"
+
     @property
     def open(self) -> int:
         """Calls that wait for an answer."""
         return self.planned - self.completed
+
+    def in_words(self) -> str:
+        """Say how many calls are done."""
+        return f"{self.completed:,} of {self.planned:,} calls completed"
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts by name, calls that are open included."""
+        return {name: getattr(self, name) for name in _COUNTS}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each judge."""
+        return [{"judge": judge, **status.counts()} for judge, status in self.judges.items()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts, and those of each judge."""
+        judges = {judge: status.counts() for judge, status in self.judges.items()}
+        return {"schema": self.schema, **self.counts(), "judges": judges}
 
 
 @dataclass(frozen=True)
@@ -83,6 +102,10 @@ class Run:
     @cached_property
     def _frozen(self) -> FrozenRun:
         return open_run(self.path)
+
+    def __fspath__(self) -> str:
+        """Let a run stand wherever the path of a run may stand."""
+        return str(self.path)
 
     @property
     def name(self) -> str:
@@ -155,6 +178,11 @@ class Run:
         names, rows = _query(f"SELECT * FROM {one_file(self.path / CALLS)}")  # noqa: S608 - quoted
         columns = zip(*rows, strict=True) if rows else ([] for _ in names)
         return frame_of(dict(zip(names, map(list, columns), strict=True)), library)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return which run it is and how far, as plain values; `analysis()` has the answer."""
+        status = self.status.to_json()
+        return {**status, "schema": "judgelaw.run/1", "name": self.name, "path": str(self.path)}
 
     def report(self, path: str | PathLike[str] | None = None) -> Path:
         """Write the HTML report, `report.html` in the run by default; return where it is."""

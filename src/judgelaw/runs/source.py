@@ -1,13 +1,14 @@
 """The calls of a run or of a table, as they were asked for."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
-from judgelaw.errors import IncompleteDesignError, InputError, TableError
+from judgelaw.errors import InputError
+from judgelaw.words import did_you_mean
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from judgelaw.runs.folder import RunFolder
     from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
+    from judgelaw.uncertainty import Estimand
 
 
 _ROUNDING = 1e-9
+IN_MEMORY = "Calls"
+"""The name of calls that no file holds."""
 UNNAMED = "judge"
 """The judge of a table without a judge column."""
 
@@ -32,8 +36,40 @@ class Reading:
     design: "Design | None" = None
     incomplete: Literal["error", "drop"] = "error"
     columns: Mapping[str, str | None] = field(default_factory=dict)
-    verdicts: tuple[str, ...] = ()
+    verdicts: Sequence[str] = ()
     engine: "Engine" = "duckdb"
+
+
+class Which(TypedDict, total=False):
+    """Which calls of a run, table or tensor to read, and how: what every question takes.
+
+    Attributes:
+        judge: this judge only, or these.
+        layer: this layer only.
+        repeats: the frozen prefix of repeat ranks below this number.
+        design: "census" if the prompts are all that matter, "sampled" if a generator drew them;
+            by default as the run declares it, else "census".
+        order_weights: how often each order is used, by name; by default as the run declares it,
+            else equal.
+        incomplete: "drop" leaves out items that lack two calls in a cell; "error" refuses them.
+        columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None leaves
+            an optional column out.
+        verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+        engine: "spark" lets Spark read a path and count.
+    """
+
+    judge: str | Iterable[str] | None
+    layer: str | None
+    repeats: int | None
+    design: "Design | None"
+    order_weights: Mapping[str, float] | None
+    incomplete: Literal["error", "drop"]
+    columns: Mapping[str, str | None] | None
+    verdicts: Sequence[str] | None
+    engine: "Engine"
+
+
+_OPTIONS = tuple(Which.__annotations__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,60 +119,121 @@ class Source:
         return {judge: t for (layer, judge), t in self.tensors.items() if layer == at}
 
 
-def read_source(path: str, reading: Reading | None = None) -> Source:
-    """Read the calls of a run folder or a calls table."""
+def read_source(x: Any, reading: Reading | None = None) -> Source:
+    """Read the calls of a run folder or of a calls table, by its path or in memory."""
     quieten_blas()
     from judgelaw.tables import read_tensors
 
     reading = reading or Reading()
-    with _remedy():
-        tensors = read_tensors(
-            path,
-            repeats=reading.repeats,
-            incomplete=reading.incomplete,
-            judges=reading.judges or None,
-            columns=reading.columns or None,
-            verdicts=reading.verdicts or None,
-            engine=reading.engine,
-        )
+    tensors = read_tensors(
+        x,
+        repeats=reading.repeats,
+        incomplete=reading.incomplete,
+        judges=reading.judges or None,
+        columns=reading.columns or None,
+        verdicts=reading.verdicts or None,
+        engine=reading.engine,
+    )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
-    run = Path(path) if Path(path).is_dir() and (Path(path) / "study.yaml").is_file() else None
+    run = _run_folder(x)
     if run is None:
         design = reading.design or "census"
         chosen = _of_layer(named, reading.layer)
-        return Source(tensors=chosen, design=design, name=Path(path).name)
+        name = Path(x).name if isinstance(x, str | os.PathLike) else IN_MEMORY
+        return Source(tensors=chosen, design=design, name=name)
     return _declared(named, run, reading)
 
 
-def of_tensors(
-    tensors: "Mapping[Key, VerdictTensor]",
-    *,
-    judges: tuple[str, ...] = (),
-    layer: str | None = None,
-    design: "Design | None" = None,
-) -> Source:
-    """Return a source of tensors that are in memory already, all of them or some."""
+def _run_folder(x: Any) -> Path | None:
+    """Return the folder of a run that was frozen there, None for anything else."""
+    if not isinstance(x, str | os.PathLike):
+        return None
+    folder = Path(x)
+    return folder if folder.is_dir() and (folder / "study.yaml").is_file() else None
+
+
+def source_of(x: Any, **which: Unpack[Which]) -> Source:
+    """Return the calls behind anything that holds calls.
+
+    Args:
+        x: a tensor, a run, the path of a run or table, a frame, a list of dicts, a Hugging Face
+            dataset, or tensors by judge or by (layer, judge).
+        which: which of its calls, and how to read them.
+    """
+    if unknown := [name for name in which if name not in Which.__annotations__]:
+        near = did_you_mean(unknown[0], Which.__annotations__)
+        raise InputError(f"no option is called {unknown[0]!r}{near}: {', '.join(_OPTIONS)}")
+    judge, weights = which.pop("judge", None), which.pop("order_weights", None)
+    given = {name: value for name, value in which.items() if value is not None}
+    reading = Reading(judges=_names(judge), **given)  # type: ignore[arg-type]  # checked above
+    held = _held(x)
+    found = read_source(x, reading) if held is None else of_tensors(held, reading)
+    return found if weights is None else replace(found, order_weights=weights)
+
+
+def _names(judge: str | Iterable[str] | None) -> tuple[str, ...]:
+    if judge is None:
+        return ()
+    return (judge,) if isinstance(judge, str) else tuple(judge)
+
+
+def _held(x: Any) -> "dict[Key, VerdictTensor] | None":
+    """Return tensors that are there already by (layer, judge), None where x has to be read."""
+    from judgelaw.tensor import VerdictTensor
+
+    if isinstance(x, VerdictTensor):
+        return {(x.layer, x.judge or UNNAMED): x}
+    if not isinstance(x, Mapping) or type(x).__module__.startswith("datasets"):
+        return None
+    found: dict[Key, VerdictTensor] = {}
+    for name, tensor in x.items():
+        if not isinstance(tensor, VerdictTensor):
+            raise InputError(
+                f"{name!r} maps to a {type(tensor).__name__}: a mapping holds tensors by judge, "
+                "{'my-judge': tensor}; columns of values go into a frame or a list of dicts"
+            )
+        key = _key(name)
+        if key in found:
+            raise InputError(f"judge {key[1]!r} is there twice: give each a name of its own")
+        found[key] = tensor
+    if len({layer is None for layer, _ in found}) > 1:
+        raise InputError("some keys name a layer and some do not: write all as (layer, judge)")
+    return found
+
+
+def _key(name: Any) -> "Key":
+    """Read a judge's name, or a pair of layer and judge."""
+    if isinstance(name, str):
+        return None, name
+    if isinstance(name, tuple) and len(name) == 2:  # noqa: PLR2004 - a pair
+        layer, judge = name
+        if isinstance(judge, str) and (layer is None or isinstance(layer, str)):
+            return layer, judge
+    raise InputError(f"key {name!r}: tensors go by judge, 'my-judge', or by (layer, judge)")
+
+
+def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Source:
+    """Return tensors that are there already as a source, as far as they are asked for."""
     if not tensors:
         raise InputError("no calls: give a tensor, or a mapping of tensors by judge")
-    chosen = _of_layer(tensors, layer)
+    if reading.columns or reading.verdicts:
+        raise InputError(
+            "columns and verdicts are about reading a table, and a tensor was read already: pass "
+            "them to VerdictTensor.from_table"
+        )
+    chosen = _of_layer(tensors, reading.layer)
     there = sorted({judge for _, judge in chosen})
-    if unknown := [judge for judge in judges if judge not in there]:
+    if unknown := [judge for judge in reading.judges if judge not in there]:
         raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(there)}")
-    kept = {key: t for key, t in chosen.items() if not judges or key[1] in judges}
-    return Source(tensors=kept, design=design or "census")
-
-
-@contextmanager
-def _remedy() -> Iterator[None]:
-    """Add the option of the command line to a message that names an argument of Python."""
-    try:
-        yield
-    except IncompleteDesignError as error:
-        raise IncompleteDesignError(f"{error} (here: --incomplete drop)") from error
-    except TableError as error:
-        if "columns={" not in str(error):
-            raise
-        raise type(error)(f"{error} (here: --columns PART=NAME)") from error
+    kept = {
+        key: (t if reading.repeats is None else t.prefix(reading.repeats))
+        for key, t in chosen.items()
+        if not reading.judges or key[1] in reading.judges
+    }
+    for tensor in kept.values():
+        tensor.depth  # noqa: B018 - refuses a tensor without items
+    complete = {key: t.complete(reading.incomplete) for key, t in kept.items()}
+    return Source(tensors=complete, design=reading.design or "census", name=IN_MEMORY)
 
 
 def quieten_blas() -> None:
@@ -167,15 +264,13 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
 
     folder = RunFolder(run)
     study = folder.frozen.study
-    with _remedy():
-        tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
+    tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
     drawn = getattr(study.prompts, "policy", None) == "generator"
     asked = reading.design or (study.analysis and study.analysis.estimator)
     if study.analysis and study.analysis.depth and reading.repeats is None:
         depth = study.analysis.depth
-        with _remedy():
-            # Calls beyond the depth do not make up for those that are missing within it.
-            tensors = {k: _cut(t, depth).complete(reading.incomplete) for k, t in tensors.items()}
+        # Calls beyond the depth do not make up for those that are missing within it.
+        tensors = {k: _cut(t, depth).complete(reading.incomplete) for k, t in tensors.items()}
     total = sum(study.orders.values())
     weights = {str(order): q / total for order, q in study.orders.items()}
     unequal = max(weights.values()) - min(weights.values()) > _ROUNDING
@@ -216,3 +311,62 @@ def _with_reused(
 def _cut(tensor: "VerdictTensor", depth: int) -> "VerdictTensor":
     """Keep the ranks below the depth that a study analyses, where there are more."""
     return tensor.prefix(depth) if depth < tensor.depth[1] else tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """Judges of several sources under names that tell them apart, and what is estimated."""
+
+    tensors: "Mapping[str, VerdictTensor]"
+    estimand: "Estimand"
+
+
+def compared(
+    names: Sequence[str],
+    read: Sequence[Source],
+    *,
+    judges: Sequence[str] = (),
+    prompts: Iterable[str] | None = None,
+) -> Compared:
+    """Bring the judges of several sources together; `names` are what the sources are called."""
+    tensors = _told_apart(names, read, judges)
+    if prompts is not None:
+        prompts = tuple(prompts)
+        tensors = {name: t.select(prompts=prompts) for name, t in tensors.items()}
+    return Compared(tensors=tensors, estimand=_one_estimand(names, read))
+
+
+def _one_estimand(names: Sequence[str], read: Sequence[Source]) -> "Estimand":
+    from judgelaw.uncertainty import Estimand
+
+    first = read[0]
+    for name, calls in zip(names, read, strict=True):
+        if (calls.design, calls.order_weights) != (first.design, first.order_weights):
+            raise InputError(
+                f"{name} declares design {calls.design!r} with order weights "
+                f"{calls.order_weights}, {names[0]} {first.design!r} with {first.order_weights}: "
+                "a difference needs one estimand; pass --design, or run one study twice"
+            )
+    return Estimand(design=first.design, order_weights=first.order_weights)
+
+
+def _told_apart(
+    names: Sequence[str], read: Sequence[Source], judges: Sequence[str]
+) -> "dict[str, VerdictTensor]":
+    """Name every judge, with its source where a name comes twice."""
+    found = [
+        (name, judge, tensor)
+        for name, calls in zip(names, read, strict=True)
+        for judge, tensor in calls.main().items()
+    ]
+    known = Counter(judge for _, judge, _ in found)
+    if unknown := [judge for judge in judges if judge not in known]:
+        raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(known)}")
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise InputError(f"{twice} is named twice: nothing differs from itself")
+    return {
+        judge if known[judge] == 1 else f"{name}: {judge}": tensor
+        for name, judge, tensor in found
+        if not judges or judge in judges
+    }

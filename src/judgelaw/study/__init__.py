@@ -8,7 +8,11 @@ from judgelaw.study.freezing import (
     preview as preview,
 )
 from judgelaw.study.items import Item as Item, records as records
-from judgelaw.study.loading import LoadedStudy as LoadedStudy, load_study as load_study
+from judgelaw.study.loading import (
+    LoadedStudy as LoadedStudy,
+    StudyLike as StudyLike,
+    load_study as load_study,
+)
 from judgelaw.study.manifest import (
     ITEMS as ITEMS,
     LABELS as LABELS,

@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -20,6 +21,7 @@ from judgelaw.study.problems import (
     known_keys,
     read_yaml,
     unknown_key,
+    written_out,
 )
 from judgelaw.study.rules import study_problems
 from judgelaw.wire import ChatTemplate, JudgeSpec, sha256_hex
@@ -54,11 +56,30 @@ class LoadedStudy:
         return failure(self.path, self.document, [Problem(path=path, text=text)])
 
 
-def load_study(path: FilePath | str) -> LoadedStudy:
-    """Read, expand and check a study file; the error lists every problem with its line."""
-    path = FilePath(path)
+StudyLike = FilePath | str | Mapping[str, Any] | LoadedStudy
+"""The path of a study file, what such a file holds as a dict, or a study that was loaded."""
+
+
+def load_study(study: StudyLike) -> LoadedStudy:
+    """Read, expand and check a study; the error lists every problem, with its line in a file.
+
+    The paths of a dict start from the working directory.
+    """
+    if isinstance(study, LoadedStudy):
+        return study
+    if isinstance(study, Mapping):
+        source, document = written_out(study, Study.model_fields)
+        return _checked(FilePath("study"), source, document)
+    if not isinstance(study, str | PathLike):
+        raise StudyError(
+            f"a {type(study).__name__} is no study: give the path of a YAML file, or a dict"
+        )
+    path = FilePath(study)
     source = _read(path)
-    document = read_yaml(source)
+    return _checked(path, source, read_yaml(source))
+
+
+def _checked(path: FilePath, source: str, document: Document) -> LoadedStudy:
     _stop(path, document, document.problems)
     raw = document.data
     if not isinstance(raw, dict):
@@ -248,4 +269,5 @@ def failure(path: FilePath, document: Document, problems: list[Problem]) -> Stud
 
 def _line(path: FilePath, line: int, problem: Problem) -> str:
     key = dotted(problem.path)
-    return f"{path}:{line}: {key}: {problem.text}" if key else f"{path}:{line}: {problem.text}"
+    place = f"{path}:{line}" if line else str(path)  # a dict has no lines
+    return f"{place}: {key}: {problem.text}" if key else f"{place}: {problem.text}"

@@ -4,8 +4,10 @@ import datetime as dt
 import difflib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from io import StringIO
+from os import PathLike
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -46,6 +48,37 @@ class Document:
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
+
+
+def written_out(study: Mapping[str, Any], fields: Iterable[str]) -> tuple[str, Document]:
+    """Return a dict as YAML, the keys in the order of the fields, and as data without lines."""
+    document = Document(lines={(): 0})
+    plain = _plain(study, (), document.problems)
+    known = {key: plain.pop(key) for key in fields if key in plain}
+    document.data = {**known, **plain}
+    if document.problems:
+        return "", document
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # its stub says None
+    text = StringIO()
+    yaml.dump(document.data, text)
+    return text.getvalue(), document
+
+
+def _plain(value: Any, path: Path, problems: list[Problem]) -> Any:
+    """Return values as YAML has them; what it has not is a problem."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v, (*path, str(k)), problems) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v, (*path, at), problems) for at, v in enumerate(value)]
+    if isinstance(value, PathLike):
+        return str(value)
+    if value is None or type(value) in {str, int, float, bool}:
+        return value
+    words = f"a {type(value).__name__}, a study holds text, numbers, lists and dicts; convert it"
+    problems.append(Problem(path=path, text=words))
+    return None
 
 
 def read_yaml(text: str) -> Document:

@@ -24,24 +24,23 @@ from judgelaw.tables.census import (
     take_census,
 )
 from judgelaw.tables.columns import Calls, Layout, Mapped, Pair, lay_out
-from judgelaw.tables.engines import DuckCalls, Locator, _types, laid_out, spark_calls
+from judgelaw.tables.engines import DuckCalls, Locator, _types, spark_calls
 from judgelaw.tables.files import FileSource, TextFile, locate, store_errors
+from judgelaw.tables.in_memory import open_in_memory
 from judgelaw.tables.onepass import read_in_one_pass
 from judgelaw.tensor import VerdictTensor
-
-FRAME = "the frame"
 
 
 def open_calls(
     con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped, *, folder: Path
 ) -> Calls:
-    """Open a path or a frame; `folder` is for what has to be unpacked."""
+    """Open a path, or what is in memory; `folder` is for what has to be unpacked."""
     if isinstance(source, (str, os.PathLike)):
         found = locate(source)
         if found.format == "parquet":
             return _open_parquet(con, found, columns)
         return _open_text(con, found, columns, folder)
-    return _open_frame(con, source, columns)
+    return open_in_memory(con, source, columns)
 
 
 def _open_parquet(con: duckdb.DuckDBPyConnection, found: FileSource, columns: Mapped) -> Calls:
@@ -145,36 +144,6 @@ def _load_json(con: duckdb.DuckDBPyConnection, file: TextFile, columns: Mapped) 
     )
     con.execute(f"CREATE TEMP TABLE calls AS SELECT {selected} FROM {scan}")
     return Layout(columns={part: part for part in layout.columns})
-
-
-def _open_frame(con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped) -> Calls:
-    import narwhals as nw  # noqa: PLC0415 - files need no frame library
-
-    from judgelaw.tables.engines import LazyCalls, engine_errors, registered  # noqa: PLC0415 - same
-
-    with engine_errors(FRAME):
-        try:
-            frame = nw.from_native(source)
-        except TypeError as error:
-            raise InputError(
-                f"a {type(source).__name__} is no calls table: pass the path of a file, or a "
-                "frame of pandas, polars, pyarrow, DuckDB or Spark"
-            ) from error
-        layout = laid_out(frame, columns, FRAME)
-    if isinstance(frame, nw.LazyFrame):
-        return LazyCalls(frame=frame, table=FRAME, layout=layout)
-    needed: Sequence[str] = sorted(set(layout.columns.values()))
-    with engine_errors(FRAME):
-        registered(con, "frame", frame.select(needed))
-        types = _types(con, "frame")
-    return DuckCalls(
-        con=con,
-        table=FRAME,
-        source="frame",
-        layout=layout,
-        types=types,
-        locator=Locator(places=lambda rows: [FRAME] * len(rows)),
-    )
 
 
 def _parts(pattern: str) -> list[tuple[str, str, str]]:

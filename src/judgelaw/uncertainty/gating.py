@@ -8,7 +8,6 @@ the gate by chance in 1 - level of cases at most, however many there are.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, Design, Weights
-from judgelaw.frames import Library, frame_of, table_html
+from judgelaw.frames import Result
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import check_level
@@ -91,8 +90,8 @@ class LimitDecision:
     reason: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gate:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Gate(Result):
     """The whole gate: failed if one limit failed, else inconclusive if one is, else passed.
 
     Attributes:
@@ -109,40 +108,18 @@ class Gate:
     level: float
     fail_level: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the `judgelaw.gate/1` document: plain values, None for what is nan."""
-        limits = [
-            {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()}
-            for row in map(asdict, self.limits)
-        ]
-        return {
-            "schema": "judgelaw.gate/1",
-            "verdict": self.verdict,
-            "items": self.items,
-            "level": self.level,
-            "fail_level": self.fail_level,
-            "limits": limits,
-        }
+    schema = "judgelaw.gate/1"
+    brief = ("judge", "quantity", "side", "limit", "estimate", "lower", "upper", "verdict")
 
-    def to_frame(self, library: Library = "pandas") -> Any:
-        """Return one row for each judge and limit, in a frame of the library named."""
-        rows = [asdict(d) for d in self.limits]
-        return frame_of({name: [row[name] for row in rows] for name in rows[0]}, library)
+    def in_words(self) -> str:
+        """Say whether the limits are kept, and for which items."""
+        kept = sum(d.verdict == "pass" for d in self.limits)
+        which = "these items asked again" if self.items == "fixed" else "new items like these"
+        return f"{self.verdict}, {kept} of {len(self.limits)} limits kept, for {which}"
 
-    def __repr__(self) -> str:
-        said = "; ".join(
-            f"{d.judge} {d.quantity} {'<' if d.side == 'max' else '>='} {d.limit:g}: {d.verdict}"
-            for d in self.limits[:20]
-        )
-        more = f"; and {len(self.limits) - 20} more" if len(self.limits) > 20 else ""  # noqa: PLR2004 - a short repr
-        return f"Gate({self.verdict}, {self.items} items: {said}{more})"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [d.judge, f"{d.side} {d.quantity}={d.limit:g}", f"{d.estimate:.4f}", d.verdict]
-            for d in self.limits
-        ]
-        return table_html(f"gate: {self.verdict}", ("judge", "limit", "estimate", "verdict"), rows)
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each judge and limit."""
+        return [asdict(d) for d in self.limits]
 
 
 @dataclass(frozen=True, kw_only=True)

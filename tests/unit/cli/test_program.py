@@ -2,9 +2,13 @@
 
 import errno
 import os
+import re
+import shutil
+import subprocess
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from judgelaw import errors
 from judgelaw.cli import program
@@ -80,3 +84,51 @@ def test_a_disk_that_refuses_is_no_bug(command, capsys, number):
 
 def test_another_error_of_the_system_is_a_bug_still(command):
     assert command(raises(OSError(errno.EINVAL, "odd"))) == 70
+
+
+def test_help_groups_the_commands_and_lists_each_once():
+    shown = CliRunner().invoke(program.cli, ["--help"]).output
+    headings = re.findall(r"^  (\w+):$", shown, re.MULTILINE)
+    assert headings == ["Start", "Acquire", "Answer", "Tables", "Research"]
+    listed = re.findall(r"^    ([a-z]+)  ", shown, re.MULTILINE)
+    assert listed == list(program.COMMANDS)
+    assert len(listed) == sum(map(len, program.GROUPS.values())), "a command in two groups"
+
+
+def completed(words, monkeypatch, capsys):
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+    monkeypatch.setenv("_JUDGELAW_COMPLETE", "bash_complete")
+    with pytest.raises(SystemExit):
+        program.main([])
+    return capsys.readouterr().out.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("judgelaw ga", ["plain,gate"]),
+        ("judgelaw gate --ma", ["plain,--max"]),
+        ("judgelaw completion f", ["plain,fish"]),
+        ("judgelaw --verb", ["plain,--verbose"]),
+    ],
+)
+def test_shells_complete_commands_options_and_choices(words, found, monkeypatch, capsys):
+    assert completed(words, monkeypatch, capsys) == found
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_that_the_shell_takes(shell, tmp_path):
+    shown = CliRunner().invoke(program.cli, ["completion", shell])
+    assert shown.exit_code == 0
+    assert "_JUDGELAW_COMPLETE" in shown.output
+    if (there := shutil.which(shell)) is not None:
+        script = tmp_path / "script"
+        script.write_text(shown.output)
+        subprocess.run([there, "-n", str(script)], check=True)
+
+
+def test_an_unknown_shell_is_refused_with_those_that_are_known():
+    refused = CliRunner().invoke(program.cli, ["completion", "csh"])
+    assert refused.exit_code == 2
+    assert "'bash', 'zsh', 'fish'" in refused.output

@@ -1,0 +1,120 @@
+"""What an analysis says of single items, prompts and displayed positions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from judgelaw.arrays import Floats
+from judgelaw.estimate import COMPONENTS
+from judgelaw.frames import Result
+
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderDirection:
+    """Which displayed position the judge favours, over all its calls.
+
+    Attributes:
+        first, second: share of calls that chose the answer displayed first, or second.
+        lean: first minus second.
+        band: interval of the lean for new items, None where none can be had.
+        favoured: "first", "second" or "neither" (the band holds zero).
+    """
+
+    first: float
+    second: float
+    lean: float
+    band: Pair | None
+    favoured: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptLean:
+    """How far one prompt leans to the answer shown first, on the items that were asked.
+
+    Attributes:
+        prompt: its name.
+        lean: share of calls for the answer shown first, less that for the one shown second.
+        interval: of the lean, together with those of all other prompts.
+    """
+
+    prompt: str
+    lean: float
+    interval: Pair
+
+    @property
+    def shown(self) -> bool:
+        """Whether the lean is told from zero."""
+        return not self.interval[0] <= 0 <= self.interval[1]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ItemValues(Result):
+    """Estimates of single items, with how far to believe them.
+
+    Attributes:
+        items, strata: labels.
+        estimates, plugin: (items, components) in the order of COMPONENTS.
+        call_variance: unbiased call-sampling variance (items, components), None below four repeats.
+    """
+
+    items: tuple[str, ...]
+    strata: tuple[str, ...] | None
+    estimates: Floats
+    plugin: Floats
+    call_variance: Floats | None
+
+    schema = "judgelaw.items/1"
+
+    def in_words(self) -> str:
+        """Say how many items there are."""
+        return f"estimates of {len(self.items):,} single items"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each item."""
+        strata = self.strata or (None,) * len(self.items)
+        return [
+            {"item": item, "stratum": stratum, **dict(zip(COMPONENTS, values, strict=True))}
+            for item, stratum, values in zip(
+                self.items, strata, self.estimates.tolist(), strict=True
+            )
+        ]
+
+    def of(self, component: str) -> Floats:
+        """Return one component of every item."""
+        return np.asarray(self.estimates[:, COMPONENTS.index(component)])
+
+    def variance_of(self, component: str) -> Floats | None:
+        """Return the call-sampling variance of one component of every item."""
+        if self.call_variance is None:
+            return None
+        return np.asarray(self.call_variance[:, COMPONENTS.index(component)])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PromptDistances(Result):
+    """How far the verdict laws of prompts lie apart.
+
+    Attributes:
+        prompts: labels.
+        squared: mean unbiased squared distances between their laws, (prompts, prompts).
+    """
+
+    prompts: tuple[str, ...]
+    squared: Floats
+
+    schema = "judgelaw.distances/1"
+
+    def in_words(self) -> str:
+        """Say what is compared."""
+        return f"squared distances between the verdict laws of {len(self.prompts)} prompts"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each pair of prompts."""
+        return [
+            {"a": a, "b": b, "squared": float(self.squared[i, j])}
+            for i, a in enumerate(self.prompts)
+            for j, b in enumerate(self.prompts[:i])
+        ]

@@ -1,0 +1,185 @@
+"""The questions that Python asks: analyse, gate, compare, report, of anything that holds calls.
+
+`x` is a tensor, a run, the path of a run or table, a frame, a list of dicts, a Hugging Face
+dataset, or tensors by judge or by (layer, judge). `which` says which of its calls; see `Which`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from judgelaw.errors import InputError
+from judgelaw.runs.answers import REPORT, analyze_source, check_source, write_report
+from judgelaw.runs.source import Source, Which, compared, source_of
+from judgelaw.steps import Progress, unseen
+
+if TYPE_CHECKING:
+    from judgelaw.analysis import Analysis, Comparison
+    from judgelaw.uncertainty import Gate, Scope
+
+
+def analyze(
+    x: Any,
+    *,
+    draws: int | None = None,
+    seed: int | None = None,
+    permutations: int | None = None,
+    level: float = 0.95,
+    threshold: float | None = None,
+    roles: Mapping[str, str] | None = None,
+    progress: Progress = unseen,
+    **which: Unpack[Which],
+) -> "Analysis":
+    """Split the disagreement of every judge into dice, prompt, answer order and interaction.
+
+    Args:
+        x: a tensor, a run, the path of a run or table, a frame, a list of dicts, a Hugging Face
+            dataset, or tensors by judge or by (layer, judge).
+        draws: item resamples of the bands; by default 20,000, fewer for many items.
+        seed: of every random choice; by default as the run declares it, else 0.
+        permutations: shuffles of the permutation tests, 999 by default; 0 leaves them out.
+        level: coverage of bands and intervals.
+        threshold: prompt component above which a judge is flagged in the ranking of judges.
+        roles: role of each layer, where its name does not say it.
+        progress: opens what shows a piece of work, given its name and its size.
+        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+
+    >>> import numpy as np, judgelaw as jl
+    >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 6, 2))
+    >>> found = jl.analyze(jl.VerdictTensor.from_counts(counts), permutations=0)
+    >>> found.judges["judge"].items
+    50
+    """
+    calls = source_of(x, **which)
+    if roles is not None:
+        calls = replace(calls, roles=roles)
+    if threshold is not None:
+        calls = replace(calls, threshold=threshold)
+    return analyze_source(
+        calls, draws=draws, seed=seed, permutations=permutations, level=level, progress=progress
+    )
+
+
+def gate(
+    x: Any,
+    limits: Mapping[str, float] | None = None,
+    *,
+    items: "Scope" = "fixed",
+    level: float = 0.95,
+    strict: bool = False,
+    **which: Unpack[Which],
+) -> "Gate":
+    """Hold judges against limits: each is passed, failed, or not decided by these calls.
+
+    Args:
+        x: as for `analyze`.
+        limits: largest values of call, prompt, order, interaction, total or invalid, and least
+            values of coverage or gold: `{"prompt": 0.02, "gold": 0.8}`; by default those that the
+            study of a run declares.
+        items: "fixed" for the items that were asked, "new" for items like them.
+        level: confidence of each bound that decides a pass; all limits must pass. Those that decide
+            a failure are at 1 - (1 - level) / m for m limits and judges together.
+        strict: for new items, suppose one unseen item at the end of its range throughout.
+        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+
+    >>> import numpy as np, judgelaw as jl
+    >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 6, 2))
+    >>> jl.gate(jl.VerdictTensor.from_counts(counts), {"prompt": 0.05}).verdict
+    'pass'
+    """
+    from judgelaw.uncertainty import limits_of
+
+    calls = source_of(x, **which)
+    asked = limits_of(limits or calls.gate)
+    return check_source(calls, asked, scope=items, level=level, strict=strict)
+
+
+def compare(
+    *xs: Any,
+    prompts: Iterable[str] | None = None,
+    draws: int | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    **which: Unpack[Which],
+) -> "Comparison":
+    """Compare judges, or versions of one judge, on the items and cells that they share.
+
+    Args:
+        xs: each as for `analyze`; one alone may hold several judges.
+        prompts: compare on these prompts only.
+        draws: item resamples of the bands.
+        seed: of every random choice.
+        level: coverage of bands and intervals.
+        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+
+    >>> import numpy as np, judgelaw as jl
+    >>> rng = np.random.default_rng(1)
+    >>> a, b = (
+    ...     jl.VerdictTensor.from_counts(rng.multinomial(4, law, size=(30, 3, 2)))
+    ...     for law in ([0.6, 0.3, 0.1, 0], [0.98, 0.02, 0, 0])
+    ... )
+    >>> jl.compare({"a": a, "b": b}, draws=200).judges
+    ('a', 'b')
+    """
+    from judgelaw.analysis import compare as compare_tensors, draws_for
+
+    if not xs:
+        raise InputError("nothing to compare: give two runs, tables or tensors, or one of several")
+    judges = which.pop("judge", None)
+    read = [source_of(x, **which) for x in xs]
+    names = [fspath(x) if isinstance(x, str | PathLike) else f"{i + 1}" for i, x in enumerate(xs)]
+    judges = (judges,) if isinstance(judges, str) else tuple(judges or ())
+    chosen = compared(names, read, judges=judges, prompts=prompts)
+    return compare_tensors(
+        chosen.tensors,
+        declared=chosen.estimand,
+        draws=draws_for(chosen.tensors.values()) if draws is None else draws,
+        seed=seed,
+        level=level,
+    )
+
+
+def report(
+    x: Any,
+    path: str | PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    draws: int | None = None,
+    seed: int | None = None,
+    permutations: int | None = None,
+    **which: Unpack[Which],
+) -> Path:
+    """Write one HTML page: the answer, its intervals, every item, what to do. Return its path.
+
+    Args:
+        x: as for `analyze`.
+        path: where the page goes; by default `report.html` in a run, `NAME.html` beside a table,
+            `report.html` here for what is in memory.
+        title: what the page is about; by default the name of the study or file.
+        draws: as for `analyze`.
+        seed: as for `analyze`.
+        permutations: as for `analyze`.
+        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+    """
+    calls = source_of(x, **which)
+    target = report_target(x, calls) if path is None else Path(path)
+    check_target(target)
+    analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
+    return write_report(analysis, calls, target, title=title)
+
+
+def report_target(x: Any, calls: Source) -> Path:
+    """Return where the page of x goes unless said otherwise."""
+    if calls.run is not None:
+        return calls.run / REPORT
+    if isinstance(x, str | PathLike) and (path := Path(x)).is_file():
+        return path.with_name(path.name.split(".")[0] + ".html")
+    return Path(REPORT)
+
+
+def check_target(target: Path) -> None:
+    """Refuse a page that could not be written, before the work that would be lost with it."""
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {target}: {target.parent} is no folder; make it first")

@@ -1,0 +1,296 @@
+"""What a study costs and how much it will know, before a cent is spent."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from judgelaw.decide import Outlook, Promise, Sizes, Workload
+from judgelaw.errors import InputError
+from judgelaw.frames import Result, plain
+from judgelaw.runs.source import source_of
+from judgelaw.steps import Progress, unseen
+
+if TYPE_CHECKING:
+    from judgelaw.estimate import Design
+    from judgelaw.study import Preview, StudyLike
+    from judgelaw.uncertainty import Scope
+    from judgelaw.wire import JudgeSpec
+
+_DEPTHS = (2, 4, 8, 16)
+_LATENCY_S = 1.0
+_OUTPUT_TOKENS = 16
+SUPPOSED_LAW = (0.4, 0.3, 0.2, 0.1)
+_SEARCHES = 20
+"""About as many sizes are tried for a wanted width."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(Result):
+    """What a study as it is declared costs and will know, and what it would take to know more.
+
+    Attributes:
+        study: its name.
+        calls: how many calls it makes.
+        cells: prompts times orders.
+        judges: cost and duration by judge.
+        forecast_from: "pilot" or "laws".
+        words: where the look ahead comes from, in a sentence.
+        assurance: chance with which a width is promised.
+        items, repeats: size of the study.
+        promises: half widths for every target, depth and component.
+        wanted: what a wanted width takes, None where none is asked for.
+    """
+
+    study: str
+    calls: int
+    cells: int
+    judges: Mapping[str, Workload]
+    forecast_from: str
+    words: str
+    assurance: float
+    items: int
+    repeats: int
+    promises: tuple[Promise, ...]
+    wanted: Sizes | None
+
+    schema = "judgelaw.decide/1"
+    brief = ("scope", "component", "items", "repeats", "half_width")
+
+    @property
+    def depths(self) -> list[int]:
+        """The depths that are shown."""
+        return sorted({p.repeats for p in self.promises})
+
+    def widths(self, scope: "Scope") -> dict[str, dict[int, float]] | None:
+        """Return half widths by component and depth, None where nothing is known of the target."""
+        found: dict[str, dict[int, float]] = {}
+        for p in self.promises:
+            if p.scope == scope:
+                found.setdefault(p.component, {})[p.repeats] = p.half_width
+        return found or None
+
+    def reasons(self, scope: "Scope") -> dict[str, str]:
+        """Return why components will have no interval."""
+        return {p.component: p.reason for p in self.promises if p.scope == scope and p.reason}
+
+    def in_words(self) -> str:
+        """Say what the study costs, and how well it will know the prompt component."""
+        known = [cost.usd for cost in self.judges.values() if cost.usd is not None]
+        money = f" about ${sum(known):,.2f}," if len(known) == len(self.judges) else ""
+        time = duration(sum(cost.seconds for cost in self.judges.values()))
+        text = f"{self.study} makes {self.calls:,} calls:{money} about {time}."
+        width = (self.widths("fixed") or {})["prompt"][self.repeats]
+        if isnan(width):
+            return text
+        if self.forecast_from != "pilot":
+            return f"{text} How much it will know cannot be told without a pilot."
+        return (
+            f"{text} With {self.repeats} repeats the prompt component of the items asked will be "
+            f"known to ±{width:.4f} or better, with a chance of {self.assurance:.0%}."
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row for each target, depth and component."""
+        return [asdict(p) for p in self.promises]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the `judgelaw.decide/1` document: plain values, None for what is nan."""
+        wanted = self.wanted
+        document: dict[str, Any] = plain(
+            {
+                "schema": self.schema,
+                "study": self.study,
+                "calls": self.calls,
+                "judges": self.judges,
+                "forecast_from": self.forecast_from,
+                "assurance": self.assurance,
+                "items": self.items,
+                "repeats": self.repeats,
+                "half_widths": self.widths("fixed"),
+                "half_widths_new_items": self.widths("new"),
+                "wanted": wanted
+                and {
+                    "component": wanted.component,
+                    "half_width": wanted.half_width,
+                    "scope": wanted.scope,
+                    "repeats": wanted.repeats and wanted.repeats.repeats,
+                    "items": wanted.items and wanted.items.items,
+                },
+            }
+        )
+        return document
+
+
+def plan(
+    study: "StudyLike",
+    pilot: Any = None,
+    *,
+    law: Sequence[float] = SUPPOSED_LAW,
+    assurance: float = 0.8,
+    half_width: float | None = None,
+    component: str = "prompt",
+    items: "Scope" = "fixed",
+    latency_s: float = _LATENCY_S,
+    progress: Progress = unseen,
+) -> Plan:
+    """Return what a study costs, and how narrow each interval will be; nothing is sent.
+
+    Args:
+        study: the path of a study file, or what such a file holds as a dict.
+        pilot: calls of one judge with two repeats or more to look ahead from; anything that
+            `analyze` takes.
+        law: without a pilot, the law of verdicts supposed in every cell. A supposition: it has no
+            effect of prompt, order or item.
+        assurance: chance that an interval is as narrow as promised.
+        half_width: find the repeats, and the items, that make an interval this narrow.
+        component: whose interval `half_width` is about.
+        items: whether it is about the items asked ("fixed") or about new ones like them ("new"),
+            which needs a pilot.
+        latency_s: seconds that one call takes.
+        progress: opens what shows a piece of work, given its name and its size.
+    """
+    from judgelaw.study import load_study, preview
+
+    if items == "new" and pilot is None:
+        raise InputError(
+            "a width for new items needs a pilot: under a supposed law all items are alike, so it "
+            "says nothing about other items; give a run or a table with two repeats or more"
+        )
+    seen = preview(load_study(study))
+    asked = None if half_width is None else (component, half_width, items)
+    outlook, words = _outlook(seen, pilot, law, assurance)
+    return _planned(seen, outlook, words, asked=asked, latency_s=latency_s, progress=progress)
+
+
+def _planned(
+    seen: "Preview",
+    outlook: Outlook,
+    words: str,
+    *,
+    asked: "tuple[str, float, Scope] | None",
+    latency_s: float,
+    progress: Progress,
+) -> Plan:
+    block = seen.planned[0]
+    items = max(len(block.items) for block in seen.planned)
+    depth = max(seen.run.study.streams[0].repeats or 0, min(_DEPTHS))
+    promises, wanted = _promised(outlook, items, depth, asked=asked, progress=progress)
+    return Plan(
+        study=seen.run.study.name,
+        calls=seen.run.count,
+        cells=len(block.prompts) * len(block.orders),
+        judges={name: _cost(seen, spec, latency_s) for name, spec in seen.run.judges.items()},
+        forecast_from=outlook.source,
+        words=words,
+        assurance=outlook.assurance,
+        items=items,
+        repeats=depth,
+        promises=promises,
+        wanted=wanted,
+    )
+
+
+def _cost(seen: "Preview", spec: "JudgeSpec", latency_s: float) -> Workload:
+    from judgelaw.decide import Price, workload
+
+    total = sum(block.count for block in seen.planned)
+    calls = sum(block.count for block in seen.planned if block.judge.name == spec.name)
+    transport = seen.run.study.transport
+    cap = spec.decoding.max_tokens or spec.decoding.max_completion_tokens or _OUTPUT_TOKENS
+    price = None
+    if spec.price is not None:
+        price = Price(
+            input_per_mtok=spec.price.input_per_mtok, output_per_mtok=spec.price.output_per_mtok
+        )
+    return workload(
+        calls=calls,
+        input_tokens=seen.input_tokens * calls // max(total, 1),
+        output_tokens=calls * cap,
+        latency_s=latency_s,
+        concurrency=transport.concurrency,
+        price=price,
+        requests_per_minute=transport.requests_per_minute,
+        tokens_per_minute=transport.tokens_per_minute,
+    )
+
+
+def _outlook(
+    seen: "Preview", pilot: Any, law: Sequence[float], assurance: float
+) -> tuple[Outlook, str]:
+    """Return where the look ahead comes from, and that in words."""
+    from judgelaw.decide import outlook_from_law, outlook_from_pilot
+
+    block = seen.planned[0]
+    K, O = len(block.prompts), len(block.orders)
+    if pilot is None:
+        supposed = outlook_from_law(
+            list(law), prompts=K, orders=O, design=_design(seen), assurance=assurance
+        )
+        return supposed, (
+            f"This supposes one law in every cell ({', '.join(f'{p:g}' for p in law)}): call "
+            "noise, and no effect of prompt, order or item. Effects make intervals wider, so "
+            "nothing is promised. Give a pilot of some 20 items with two repeats or more."
+        )
+    source = source_of(pilot)
+    judges = source.main()
+    if len(judges) != 1:
+        raise InputError(f"the pilot holds judges {list(judges)}: look ahead from a table of one")
+    (tensor,) = judges.values()
+    N, pilot_K, pilot_O, _ = tensor.counts.shape
+    least, most = tensor.depth
+    depth = str(least) if least == most else f"{least} to {most}"
+    words = f"This looks ahead from a pilot of {N} items with {depth} calls a cell."
+    if (pilot_K, pilot_O) != (K, O):
+        words += (
+            f" The pilot has {pilot_K} prompts and {pilot_O} orders, the study {K} and {O}: widths "
+            "are those of the pilot's."
+        )
+    return outlook_from_pilot(
+        tensor, design=source.design, order_weights=source.order_weights, assurance=assurance
+    ), words
+
+
+def _design(seen: "Preview") -> "Design":
+    """Return the design that the analysis of the study will take."""
+    study = seen.run.study
+    if study.analysis and study.analysis.estimator:
+        return study.analysis.estimator
+    return "sampled" if getattr(study.prompts, "policy", None) == "generator" else "census"
+
+
+def _promised(
+    outlook: Outlook,
+    items: int,
+    depth: int,
+    *,
+    asked: "tuple[str, float, Scope] | None",
+    progress: Progress,
+) -> tuple[tuple[Promise, ...], Sizes | None]:
+    """Return the promises of the study's size, and what a wanted width takes."""
+    from judgelaw.estimate import COMPONENTS
+
+    depths = sorted({*_DEPTHS, depth})
+    scopes: list[Scope] = ["fixed", "new"] if outlook.source == "pilot" else ["fixed"]
+    total = outlook.studies * (len(depths) + (_SEARCHES if asked else 0))
+    wanted = None
+    with progress("Simulating studies", total) as advance:
+        if asked is not None:
+            component, half_width, scope = asked
+            wanted = outlook.sizes_for(
+                component, half_width, items=items, repeats=depth, scope=scope, advance=advance
+            )
+        promises = outlook.promises(
+            COMPONENTS, scopes, items=items, repeats=depths, advance=advance
+        )
+        return tuple(promises), wanted
+
+
+def duration(seconds: float) -> str:
+    """Write a duration in the unit that reads best."""
+    minute, hour = 60, 3600
+    if seconds < 2 * minute:
+        return f"{seconds:.0f} s"
+    if seconds < 2 * hour:
+        return f"{seconds / minute:.0f} min"
+    return f"{seconds / hour:.1f} h"
