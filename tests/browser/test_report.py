@@ -175,6 +175,7 @@ def test_without_javascript_everything_but_the_replies_is_there(study, open_page
     closed = page.locator("#judge-1-components")
     assert not closed.locator("svg.chart").first.is_visible()
     closed.locator("> summary").click()
+    closed.locator(".folded > summary").first.click()
     assert analysis.judges["one"].sentence in page.inner_text("main")
     assert watched.complaints == []
 

@@ -6,6 +6,7 @@ for the items asked do not carry.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Final, Literal
 
 from judgelaw.analysis.sentence import MANY_INVALID, Claims, claims_of
@@ -14,12 +15,14 @@ from judgelaw.diagnose import Finding
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     CHANGES,
+    Change,
     Estimand,
     Gate,
     Inference,
     LimitDecision,
     change_interval,
     infer,
+    more_than_asking_again,
 )
 
 FINE: Final = 0.10
@@ -68,17 +71,24 @@ def change_rates(
     found: dict[str, ChangeRate | None] = {}
     for change in CHANGES:
         of = even if change in {"swap", "both"} else known
-        here, new = (
-            change_interval(of, change, level=level, scope=scope) for scope in ("fixed", "new")
-        )
-        found[change] = (
-            None
-            if here.estimate != here.estimate
-            else ChangeRate(
-                estimate=here.estimate, interval=pair_of(new), call_interval=pair_of(here)
-            )
-        )
+        found[change] = _rate(of, change, level)
     return found
+
+
+def _rate(known: Inference, change: Change, level: float) -> ChangeRate | None:
+    here, new = (
+        change_interval(known, change, level=level, scope=scope) for scope in ("fixed", "new")
+    )
+    if isnan(here.estimate):  # one level only
+        return None
+    more = more_than_asking_again(known, change, level=level)
+    return ChangeRate(
+        estimate=here.estimate,
+        interval=pair_of(new),
+        call_interval=pair_of(here),
+        more=None if isnan(more.estimate) else more.estimate,
+        more_interval=pair_of(more),
+    )
 
 
 def short_sentence(

@@ -88,11 +88,15 @@ class ChangeRate:
         estimate: unbiased; raw, so it may be below 0 by chance.
         interval: for new items like these; None where none can be had.
         call_interval: for the items asked.
+        more: how much more often than when just asked again; None for asking again.
+        more_interval: of that, for the items asked.
     """
 
     estimate: float
     interval: Pair | None
     call_interval: Pair | None
+    more: float | None = None
+    more_interval: Pair | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

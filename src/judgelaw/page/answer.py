@@ -79,17 +79,16 @@ def _level(settings: Part[Settings]) -> str:
 def answer(judge: Judge, about: About, *, prefix: str = "") -> Section:
     """Return the components of one judge."""
     blocks: list[Block] = [
-        paragraph(judge.value.sentence),
         *_share_figure(judge, shares_caption(about.settings)),
         _estimates(judge, about.key),
     ]
     if about.explain_negative:
         blocks.append(_negative(judge))
     blocks += [_table(judge), _fixed(about), _warnings(judge)]
-    more = [_lead(judge), _drawn(judge, about.settings), _permutation(judge), *_split(judge)]
+    whole = paragraph(judge.value.sentence)
+    more = [whole, _lead(judge), _drawn(judge, about.settings), _permutation(judge), *_split(judge)]
     said = tuple(block for block in more if not _is_void(block))
-    if said:
-        blocks.append(Folded(summary="How sure this is, and where the error is from", blocks=said))
+    blocks.append(Folded(summary="In full: what can be said, how sure it is, and why", blocks=said))
     return Section(
         id=f"{prefix}components",
         title="What the disagreement is made of",

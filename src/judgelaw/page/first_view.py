@@ -50,6 +50,7 @@ class ChangeTile:
         number: of 100; None where the design does not vary it.
         here, new: range on these items, and on items like them; empty where there is none.
         how: how the number comes about, for who asks.
+        more: how it compares with asking again.
     """
 
     label: str
@@ -58,6 +59,7 @@ class ChangeTile:
     here: Inline
     new: Inline
     how: str
+    more: Inline = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,12 +144,26 @@ def _tile(name: str, rate: Part[ChangeRate | None], level: float) -> ChangeTile:
         number=of_100(found.value.estimate, where=found.at(lambda r: r.estimate).path),
         here=_range(found.known(lambda r: r.call_interval)),
         new=_range(found.known(lambda r: r.interval)),
+        more=_more(found),
         how=(
             f"Of all pairs of {_HOW[name]} on the same item, so many gave different verdicts. No "
             "call is compared with itself, so that few repeats do not make the number too small. "
             f"The ranges hold it in {100 * level:g} of 100 audits."
         ),
     )
+
+
+def _more(rate: Part[ChangeRate]) -> Inline:
+    """Say how much more often than when just asked again, where that is shown."""
+    ends = rate.known(lambda r: r.more_interval)
+    if rate.value.more is None or ends is None:
+        return ()
+    low, high = ends.value
+    if low <= 0 <= high:
+        return ("not shown to differ from asking again",)
+    sign = "more" if low > 0 else "less"
+    most = of_100(abs(rate.value.more))
+    return (Number(value=most.value, text=most.text), f" {sign} than when you just ask again")
 
 
 def of_100(value: float | None, *, where: str | None = None) -> Number:

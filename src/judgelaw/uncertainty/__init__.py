@@ -33,6 +33,7 @@ from judgelaw.uncertainty.change_rates import (
     Change as Change,
     change_contrast as change_contrast,
     change_interval as change_interval,
+    more_than_asking_again as more_than_asking_again,
 )
 from judgelaw.uncertainty.contrasts import (
     Lead as Lead,

@@ -109,6 +109,39 @@ def change_interval(
     )
 
 
+def more_than_asking_again(
+    known: Inference, change: Change, *, level: float = 0.95, unequal_orders: bool = False
+) -> Interval:
+    """Return how much more often a verdict changes than when just asked again, on these items.
+
+    What prompt, order and their interaction add: the contrast of a change without the call part.
+    Where prompts were drawn, their drawing is covered.
+    """
+    check_level(level)
+    covers = known.calls.covers
+    reason = _refusal(known, change, "fixed", unequal_orders=unequal_orders)
+    if reason is not None or change == "ask_again":
+        reason = reason or "asking again is what it is compared with"
+        return no_interval(estimate=nan, level=level, covers=covers, reason=reason)
+    K, O = known.calls.shown.facets
+    contrast = {c: x for c, x in _floats(change, K, O, known.design).items() if c != "call"}
+    p = (1 + level) / 2
+    low, high = known.calls.bounds(contrast, p)
+    if known.drawn is not None:
+        least, most = _of_drawing(known.drawn, contrast, p, "fixed", 0.0)
+        low, high = float(np.fmin(low, least)), float(np.fmax(high, most))
+    return Interval(
+        estimate=float(known.calls.values(contrast).mean()),
+        se=_error(known, contrast, "fixed"),
+        low=low,
+        high=high,
+        df=nan,
+        level=level,
+        covers=covers,
+        inverted=True,
+    )
+
+
 def _refusal(known: Inference, change: Change, scope: Scope, *, unequal_orders: bool) -> str | None:
     if (absent := _absent(change, *known.calls.shown.facets)) is not None:
         return absent_reason(absent)

@@ -88,6 +88,19 @@ def test_changes_are_those_of_the_laws():
         assert rate.interval[0] < truth[name] < rate.interval[1]
 
 
+def test_what_rewording_adds_is_told_apart_from_asking_again():
+    """The extra of a swap is shown where orders differ, and that of a rewording is not."""
+    judge = judge_of(drawn(open_laws(items=100, order=0.2), repeats=8))
+    again = judge.changes["ask_again"]
+    assert (again.more, again.more_interval) == (None, None)
+    for change in ("reword", "swap", "both"):
+        rate = judge.changes[change]
+        assert rate.more == pytest.approx(rate.estimate - again.estimate)
+        assert rate.more_interval[0] <= rate.more <= rate.more_interval[1]
+    assert judge.changes["swap"].more_interval[0] > 0.1
+    assert judge.changes["reword"].more_interval[0] < 0.0 < judge.changes["reword"].more_interval[1]
+
+
 def test_what_was_not_varied_has_no_number_and_is_named():
     steady = drawn(judges.rare_noise(np.random.default_rng(1), 400, 1, 1), repeats=8)
     judge = judge_of(steady)
@@ -163,7 +176,10 @@ def test_json_has_all_of_it():
     found = analyze({(None, "j"): tensor()}, draws=50, permutations=0)
     judge = found.to_json()["judges"]["j"]
     assert set(judge["changes"]) == {"ask_again", "reword", "swap", "both"}
-    assert set(judge["changes"]["swap"]) == {"estimate", "interval", "call_interval"}
+    assert set(judge["changes"]["swap"]) == {
+        *("estimate", "interval", "call_interval"),
+        *("more", "more_interval"),
+    }
     assert judge["trust"]["word"] in {"not yet", "with care", "fine"}
     assert {"word", "when", "holds", "reason"} == set(judge["trust"]["rules"][0])
     assert judge["short"] == found.judges["j"].short
