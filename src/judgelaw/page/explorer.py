@@ -52,7 +52,7 @@ Questions = Mapping[str, Question]
 COMPLETION_CUT = 1000
 _QUESTION_CUT = 4000
 """Characters of a question or an answer that the page holds."""
-BUDGET = 11_000_000
+BUDGET = 12_000_000
 """Characters of the page that completions may take."""
 LISTED = 500
 """Items in the plain list that a page without JavaScript shows."""
@@ -65,7 +65,7 @@ _CLEAR = 2.0
 def pack(value: Any) -> str:
     """Return a value as base64 of gzipped JSON; the same value gives the same text."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=4, mtime=0)).decode()
 
 
 def explorer(
