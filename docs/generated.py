@@ -111,6 +111,7 @@ def _default(field: str, spec: dict[str, Any], required: set[str]) -> str:
 MEANING = {
     "judge": "who was asked; with one judge any word will do",
     "layer": "which stream of calls, where there are several",
+    "date": "when it was asked, YYYY-MM-DD, where items are asked again; the latest is read",
     "item": "what was judged",
     "stratum": "the group of the item: bands resample items within it",
     "prompt": "under which prompt",

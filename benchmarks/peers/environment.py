@@ -13,6 +13,7 @@ PACKAGES = {
     "arch": ["arch"],
     "inspect_ai": ["inspect-ai", "openai"],
     "lm_eval": ["lm-eval[api]"],
+    "vendor_sdks": ["openai", "anthropic"],
 }
 ENOUGH_S = 600
 """No peer is worth a longer wait; what was fetched by then is found in the cache the next time."""

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
         decompose as decompose,
     )
     from judgelaw.first_release import *  # noqa: F403 - they keep importing, unlisted
+    from judgelaw.judges import (
+        Call as Call,
+        RateLimited as RateLimited,
+        Refused as Refused,
+        Reply as Reply,
+    )
+    from judgelaw.labels import Validation as Validation, Watch as Watch
     from judgelaw.runs import (
         Plan as Plan,
         Run as Run,
@@ -36,6 +43,8 @@ if TYPE_CHECKING:
         gate as gate,
         plan as plan,
         report as report,
+        validate as validate,
+        watch as watch,
     )
     from judgelaw.tensor import VerdictTensor as VerdictTensor
     from judgelaw.uncertainty import Gate as Gate

@@ -1,7 +1,5 @@
 """The edge to DuckDB: connections, quoting, errors turned into ours, numbers brought home.
 
-Numbers out of an Arrow stream, batch by batch.
-
 DuckDB hands out a result in pieces only through the Arrow C stream interface, and NumPy does not
 read that. Columns of numbers without nulls need five fields of one struct, which is less than
 pyarrow, a hundred megabytes that nothing else here asks for.
@@ -11,7 +9,7 @@ import ctypes
 import glob
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -130,6 +128,15 @@ def private_connection(*, threads: int | None = None) -> Iterator[duckdb.DuckDBP
             yield con
         finally:
             con.close()
+
+
+def without_bar(con: duckdb.DuckDBPyConnection) -> None:
+    """Keep the progress bar of DuckDB off stdout, which belongs to data.
+
+    In a notebook without ipywidgets DuckDB has no bar, and takes no word about one.
+    """
+    with suppress(duckdb.InvalidInputException):
+        con.execute("SET enable_progress_bar = false")
 
 
 @contextmanager

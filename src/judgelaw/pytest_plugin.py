@@ -12,7 +12,7 @@ that says so, unless `on_inconclusive` is "fail" or "pass". Paths are relative t
 Every pytest run on the machine loads this file, so it imports nothing but pytest.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -33,7 +33,7 @@ _NONE: Mapping[str, float] = {}
 _MARKER = (
     "judgelaw(source, max={}, min={}, new_items=False, strict=False, level=0.95, "
     "on_inconclusive='xfail', judge=None, layer=None, repeats=None, design=None, "
-    "incomplete='error'): "
+    "incomplete='error', positions=None, blank='error'): "
     "fail where a judge breaks a limit on call, prompt, order, interaction, total, invalid, "
     "coverage or gold; without limits, those of the run's study."
 )
@@ -127,6 +127,8 @@ class _Marked:
     repeats: int | None = None
     design: "Design | None" = None
     incomplete: Literal["error", "drop"] = "error"
+    positions: Sequence[str] | None = None
+    blank: Literal["error", "invalid", "drop"] = "error"
 
 
 @pytest.fixture
@@ -160,6 +162,8 @@ def pytest_runtest_call(item: pytest.Item) -> None:
             repeats=asked.repeats,
             design=asked.design,
             incomplete=asked.incomplete,
+            positions=asked.positions,
+            blank=asked.blank,
         ).require(
             max=asked.max,
             min=asked.min,
@@ -179,6 +183,8 @@ def _read(
     repeats: int | None = None,
     design: "Design | None" = None,
     incomplete: Literal["error", "drop"] = "error",
+    positions: Sequence[str] | None = None,
+    blank: Literal["error", "invalid", "drop"] = "error",
 ) -> Audit:
     from judgelaw.runs import Reading, read_source  # noqa: PLC0415 - DuckDB, when it is needed
 
@@ -192,6 +198,8 @@ def _read(
                 repeats=repeats,
                 design=design,
                 incomplete=incomplete,
+                positions=tuple(positions or ()),
+                blank=blank,
             ),
         )
     return Audit(source=found)

@@ -58,8 +58,6 @@ class VerdictTensor:
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
-        letters: whether the verdicts are letters that nobody declared, under several orders: they
-            may name positions, whose meaning changes with the order.
     """
 
     counts: NDArray[np.int64]
@@ -75,7 +73,6 @@ class VerdictTensor:
     notes: tuple[str, ...] = ()
     dropped: int = 0
     pooled: bool = False
-    letters: bool = False
 
     def __post_init__(self) -> None:
         """Refuse labels that do not fit the axes, and negative counts."""
@@ -103,19 +100,24 @@ class VerdictTensor:
         columns: Mapping[str, str | None] | None = None,
         *,
         verdicts: Sequence[str] | None = None,
+        positions: Sequence[str] | None = None,
+        blank: Literal["error", "invalid", "drop"] = "error",
         incomplete: Literal["error", "drop"] = "error",
     ) -> "VerdictTensor":
         """Read a calls table: a file, or any frame that narwhals accepts.
 
         Args:
             source: path of a `.csv`, `.csv.gz`, `.parquet` or `.jsonl` file, a folder of Parquet,
-                a run folder, an `s3://` address, or a frame.
+                a run folder, an `s3://` address, a frame, or Arrow record batches.
             judge: the judge to read; needed where the table holds several.
             layer: the layer to read; needed where the table holds several.
             repeats: read the frozen prefix of repeat ranks below this number.
             columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None
                 leaves an optional column out.
             verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+            positions: the words for the answer shown first, for the one shown second, and perhaps
+                for a tie, `("A", "B")`: they become candidates by the order of each call.
+            blank: what a verdict that is blank becomes: `"invalid"`, or `"drop"` for no call.
             incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
         """
         from judgelaw import tables  # noqa: PLC0415 - the one door from the waist to I/O
@@ -127,6 +129,8 @@ class VerdictTensor:
             repeats=repeats,
             columns=columns,
             verdicts=verdicts,
+            positions=positions,
+            blank=blank,
             incomplete=incomplete,
         )
 

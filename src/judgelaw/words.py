@@ -35,6 +35,18 @@ def count(value: Any) -> int | None:
     return None
 
 
+_AROUND = " \t\r\n`*_\"'“”‘’«»[](){}<>.,:;!?"
+
+
+def bare(word: str) -> str:
+    """Return a word without case, blanks, and the brackets, quotes and marks around it.
+
+    >>> bare(" [[A]]."), bare("'Tie'"), bare("<")
+    ('a', 'tie', '<')
+    """
+    return (word.strip(_AROUND) or word.strip()).casefold()
+
+
 def words(text: str) -> str:
     """Make a provider's words safe to print and to keep: no control characters, not too long."""
     clean = "".join(c if c.isprintable() else " " for c in (storable(text) or ""))
@@ -89,3 +101,25 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 def counted(n: int, noun: str) -> str:
     """Write `1 row`, `2 rows`."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+_SIDES = {"pairwise": ("candidate_1", "candidate_2"), "pointwise": ("answer",)}
+_LAYER = "probe"
+
+
+def sides(task: str) -> tuple[str, ...]:
+    """Return what a probe changes in turn: each candidate, or the one answer."""
+    return _SIDES[task]
+
+
+def probe_layer(probe: str, side: str) -> str:
+    """Name the layer of the calls about one changed side: `probe.longer.candidate_1`."""
+    return f"{_LAYER}.{probe}.{side}"
+
+
+def probed_by(layer: str | None) -> tuple[str, str] | None:
+    """Return the probe and the side of a layer by its name; None for any other layer."""
+    first, _, rest = (layer or "").partition(".")
+    probe, _, side = rest.rpartition(".")
+    known = {name for names in _SIDES.values() for name in names}
+    return (probe, side) if first == _LAYER and probe and side in known else None

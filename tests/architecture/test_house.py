@@ -35,7 +35,7 @@ NAMES_PROVIDERS = {
     "wire/providers/openai.py": "its own file",
     "wire/providers/anthropic.py": "its own file",
     "wire/providers/embedded_model.py": "the formats that its server speaks",
-    "study/models.py": "presets of the paper's judges",
+    "study/presets.py": "presets of the paper's judges",
     "cli/init.py": "the studies that it writes",
     "judges/embedded.py": "the format of its server",
 }

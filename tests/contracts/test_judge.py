@@ -25,6 +25,7 @@ JUDGES = {
         provider.base_url, provider="openai-completions", template=TEMPLATE
     ),
     "anthropic": lambda provider: chat_judge(provider.root_url, provider="anthropic"),
+    "openai-responses": lambda provider: chat_judge(provider.base_url, provider="openai-responses"),
 }
 OVER_HTTP = [name for name in JUDGES if name != "simulated"]
 

@@ -56,8 +56,11 @@ def postgres_address(postgres_file):
     return address
 
 
-BATCHES = {1: [], 2: ["ended"]}
+BATCHES = {1: [], 2: ["ended"], 3: ["ended"]}
 """The batches that the fixture of a version holds: version 1 knew none."""
+
+DATES = {1: None, 2: None, 3: "2026-11-16"}
+"""The date of the calls that the fixture of a version holds: waves came with version 3."""
 
 
 def version_of(file):
@@ -78,6 +81,14 @@ def check_rows(view):
     assert next(s.failures for s in view.summaries())["timeout"] == 1
 
 
+def check_dates(view, date):
+    """Every reading of calls tells their wave."""
+    assert {c.date for c in view.calls()} == {date}
+    assert {c.call.date for c in view.completions()} == {date}
+    assert {j.call.date for j in view.judged()} == {date}
+    assert {r.date for r in view.replies()} == {date}
+
+
 def work_on(ledger, batches):
     """Do what only the schema of today can."""
     reserved = asyncio.run(ledger.reserve("chat", after=-1, limit=9))
@@ -92,6 +103,7 @@ def test_an_old_file_is_read_as_it_is(sqlite_run, sqlite_file):
     before = (sqlite_run / LEDGER_NAME).read_bytes()
     with SqliteView(sqlite_run / LEDGER_NAME) as view:
         check_rows(view)
+        check_dates(view, DATES[version_of(sqlite_file)])
         assert [b.state for b in view.batches()] == BATCHES[version_of(sqlite_file)]
         assert view.check() == []
     assert (sqlite_run / LEDGER_NAME).read_bytes() == before
@@ -100,6 +112,7 @@ def test_an_old_file_is_read_as_it_is(sqlite_run, sqlite_file):
 def test_an_old_file_is_brought_to_the_present(sqlite_run, sqlite_file):
     with SqliteLedger(sqlite_run) as ledger:
         check_rows(ledger)
+        check_dates(ledger, DATES[version_of(sqlite_file)])
         assert ledger.totals().orphaned == 1, "what was under way at the kill may have been sent"
         work_on(ledger, BATCHES[version_of(sqlite_file)])
     with SqliteView(sqlite_run / LEDGER_NAME) as view:
@@ -115,12 +128,25 @@ def test_an_old_schema_is_brought_to_the_present(postgres_address, postgres_file
 
     with PostgresLedger(postgres_address, "run") as ledger:
         check_rows(ledger)
+        check_dates(ledger, DATES[version_of(postgres_file)])
         assert ledger.totals().orphaned == 1, "the session that held it is silent since long"
         assert ledger.check() == []
         work_on(ledger, BATCHES[version_of(postgres_file)])
         assert ledger.check() == []
         versions = [row[0] for row in schema_versions(postgres_address)]
     assert versions == [step.version for step in migrations("postgres")]
+
+
+@pytest.mark.postgres
+def test_an_old_schema_is_read_as_it_is(postgres_address, postgres_file):
+    from judgelaw.ledger.postgres_view import PostgresView
+
+    before = definition(postgres_address, "run")
+    with PostgresView(postgres_address, "run") as view:
+        check_dates(view, DATES[version_of(postgres_file)])
+        with view.snapshot():
+            check_dates(view, DATES[version_of(postgres_file)])
+    assert definition(postgres_address, "run") == before
 
 
 @pytest.mark.postgres

@@ -18,6 +18,7 @@ from judgelaw.errors import IntegrityError
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 from judgelaw.study import open_run
 from servers import counting
+from servers.local_judges import command_judge, function_judge, write_code
 from servers.study import chat_judge, write_study
 
 CONCURRENCY = 8
@@ -48,58 +49,69 @@ def kill(process: subprocess.Popen) -> bool:
 
 
 def until(process: subprocess.Popen, log: Path, count: int) -> None:
-    """Wait until the server has seen so many requests, or the process ends."""
-    size = count * 65
-    while process.poll() is None and (not log.exists() or log.stat().st_size < size):
+    """Wait until so many requests were written down, or the process ends."""
+    while process.poll() is None and len(requests(log)) < count:
         time.sleep(0.002)
 
 
-def committed(run: Path) -> set[str]:
-    """Return the request hashes of calls whose completion is on the disk."""
+def committed(run: Path, name: str = "request_sha256") -> set[str]:
+    """Return the names of calls whose completion is on the disk."""
     if not (run / LEDGER_NAME).exists():
         return set()
     with SqliteView(run / LEDGER_NAME) as view:
-        return {c.call.request_sha256 for c in view.completions()}
+        return {getattr(c.call, name) for c in view.completions()}
 
 
 def campaign(tmp_path: Path, *, items: int, repeats: int, kills: int, seed: int) -> None:
-    random_moments = random.Random(seed)
-    log, run = tmp_path / "requests.log", tmp_path / "run"
+    log = tmp_path / "requests.log"
     with counting_server(log) as port:
         judge = chat_judge(f"http://127.0.0.1:{port}/v1")
         transport = {"concurrency": CONCURRENCY}
         study = write_study(tmp_path, [judge], items=items, repeats=repeats, transport=transport)
-        calls = items * 4 * repeats
-        killed = 0
-        for n in range(kills):
-            before, so_far = committed_at(run, log)
-            process = start(study, run)
-            if n % 5 == 4:
-                # Any moment at all: imports, freezing, loading, asking, closing.
-                time.sleep(random_moments.uniform(0.0, 2.0))
-            else:
-                share = random_moments.uniform(0.0, 1.6 / kills)
-                until(process, log, so_far + 1 + int(share * calls))
-                time.sleep(random_moments.uniform(0.0, 0.02))
-            killed += kill(process)
-            asked_since = requests(log)[so_far:]
-            assert not before.intersection(asked_since), "a committed call was asked again"
-        before, so_far = committed_at(run, log)
-        last = start(study, run)
-        _, said = last.communicate(timeout=300)
-        assert last.returncode == 0, said.decode()
-        assert not before.intersection(requests(log)[so_far:])
+        killings(study, log, calls=items * 4 * repeats, kills=kills, seed=seed)
+
+
+def killings(
+    study: Path, log: Path, *, calls: int, kills: int, seed: int, name: str = "request_sha256"
+) -> None:
+    """Kill a run at random moments, finish it, and look what was asked.
+
+    Args:
+        study: whose judge writes down every call that it is asked.
+        log: where, one name a line.
+        calls: of the study.
+        kills: how often.
+        seed: of the moments.
+        name: by which field of a call the log names it.
+    """
+    random_moments = random.Random(seed)
+    run = study.parent / "run"
+    killed = 0
+    for n in range(kills):
+        before, so_far = committed(run, name), len(requests(log))
+        process = start(study, run)
+        if n % 5 == 4:
+            # Any moment at all: imports, freezing, loading, asking, closing.
+            time.sleep(random_moments.uniform(0.0, 2.0))
+        else:
+            share = random_moments.uniform(0.0, 1.6 / kills)
+            until(process, log, so_far + 1 + int(share * calls))
+            time.sleep(random_moments.uniform(0.0, 0.02))
+        killed += kill(process)
+        asked_since = requests(log)[so_far:]
+        assert not before.intersection(asked_since), "a committed call was asked again"
+    before, so_far = committed(run, name), len(requests(log))
+    last = start(study, run)
+    _, said = last.communicate(timeout=300)
+    assert last.returncode == 0, said.decode()
+    assert not before.intersection(requests(log)[so_far:])
     assert killed >= kills // 2, "the campaign must have killed something"
-    check(run, requests(log), calls=calls, killed=killed)
+    check(run, requests(log), calls=calls, killed=killed, name=name)
 
 
-def committed_at(run: Path, log: Path) -> tuple[set[str], int]:
-    return committed(run), len(requests(log))
-
-
-def check(run: Path, seen: list[str], *, calls: int, killed: int) -> None:
+def check(run: Path, seen: list[str], *, calls: int, killed: int, name: str) -> None:
     asked = Counter(seen)
-    hashes = {call.call_id: call.request_sha256 for call in open_run(run).iter_calls()}
+    hashes = {call.call_id: getattr(call, name) for call in open_run(run).iter_calls()}
     with SqliteView(run / LEDGER_NAME) as view:
         totals = view.totals()
         states: dict[str, Counter] = {}
@@ -125,6 +137,36 @@ def test_a_few_kills_lose_nothing(tmp_path):
 @pytest.mark.slow
 def test_fifty_kills_lose_nothing(tmp_path):
     campaign(tmp_path, items=50, repeats=10, kills=50, seed=5)
+
+
+LOCAL = {
+    "plain": function_judge("judge_functions:plain"),
+    "async": function_judge("judge_functions:waiting"),
+    "lines": command_judge("python", "lines.py"),
+    "once": command_judge("python", "once.py", mode="once"),
+}
+
+
+def local_campaign(tmp_path, monkeypatch, kind, *, items: int, repeats: int, kills: int) -> None:
+    log = tmp_path / "asked.log"
+    monkeypatch.setenv("ASKED_LOG", str(log))
+    write_code(tmp_path)
+    transport = {"concurrency": CONCURRENCY if kind != "once" else 2}
+    study = write_study(tmp_path, [LOCAL[kind]], items=items, repeats=repeats, transport=transport)
+    calls = items * 4 * repeats
+    killings(study, log, calls=calls, kills=kills, seed=6, name="call_id")
+
+
+@pytest.mark.parametrize("kind", LOCAL)
+def test_a_few_kills_of_functions_and_commands_lose_nothing(tmp_path, monkeypatch, kind):
+    depth = 5 if kind != "once" else 2
+    local_campaign(tmp_path, monkeypatch, kind, items=10, repeats=depth, kills=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "lines"])
+def test_fifty_kills_of_functions_and_commands_lose_nothing(tmp_path, monkeypatch, kind):
+    local_campaign(tmp_path, monkeypatch, kind, items=50, repeats=10, kills=50)
 
 
 def without_log(run, folder):

@@ -101,6 +101,13 @@ def pilot(folder: Path) -> Iterator[After]:
 
 
 @contextmanager
+def probed(folder: Path) -> Iterator[After]:
+    """A study with two probes."""
+    write_study(folder, [simulated_judge()], name="probed", items=3, probes=["longer", "identity"])
+    yield nothing
+
+
+@contextmanager
 def nightly(folder: Path) -> Iterator[After]:
     """A finished run of a steady judge, the tests of examples/ci, and a log of Inspect."""
     law = {"candidate_1": 0.96, "candidate_2": 0.04}
@@ -110,6 +117,31 @@ def nightly(folder: Path) -> Iterator[After]:
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "logs").mkdir()
     shutil.copy(FIXTURES / "inspect-crossed.eval", folder / "logs" / "crossed.eval")
+    yield nothing
+
+
+@contextmanager
+def people(folder: Path) -> Iterator[After]:
+    """One verdict and one label a row, and items that nobody labelled."""
+    kinds = [("fail", "fail", 46), ("pass", "fail", 4), ("pass", "pass", 190), ("fail", "pass", 10)]
+    kinds += [("fail", "", 30), ("pass", "", 70)]
+    said = [(v, h) for v, h, n in kinds for _ in range(n)]
+    rows = [f"i{i},{v},{h}\n" for i, (v, h) in enumerate(said)]
+    (folder / "verdicts.csv").write_text("item,verdict,label\n" + "".join(rows))
+    yield nothing
+
+
+@contextmanager
+def dates(folder: Path) -> Iterator[After]:
+    """A study of anchors, and a table with dates."""
+    write_study(folder, [simulated_judge()], items=12, repeats=3).rename(folder / "anchors.yaml")
+    rows = [
+        f"2026-05-{day:02},i{i},{r},{'yes' if (i + r) % 3 else 'no'}\n"
+        for day in (3, 10, 17)
+        for i in range(20)
+        for r in range(3)
+    ]
+    (folder / "waves.csv").write_text("date,item,repeat,verdict\n" + "".join(rows))
     yield nothing
 
 
@@ -176,6 +208,29 @@ def object_store(prefix: str, files: list[Path]) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
+def protocol(folder: Path) -> Iterator[After]:
+    """The paper's protocol, cut to a few items and repeats once `init` has written it."""
+
+    def after(command: Command) -> None:
+        if command.words[1] != "init":
+            return
+        text = (folder / "study.yaml").read_text()
+        for old, new in (
+            ("per_stratum: 10", "per_stratum: 2"),
+            ("draws: 20000", "draws: 200, permutations: 99"),
+            ("repeats: 16", "repeats: 8"),
+        ):
+            assert old in text
+            text = text.replace(old, new)
+        (folder / "study.yaml").write_text(text)
+        rows = (folder / "items.jsonl").read_text().splitlines(keepends=True)
+        few = [row for row in rows if re.search(r'-00[0-3]"', row)]
+        (folder / "items.jsonl").write_text("".join(few))
+
+    yield after
+
+
+@contextmanager
 def bare(_folder: Path) -> Iterator[After]:
     yield nothing
 
@@ -185,9 +240,14 @@ STORIES = {
     "quickstart": (quickstart, ("README.md", "docs/tutorial/quickstart.md")),
     "endpoint": (endpoint, ("docs/howto/endpoint.md",)),
     "budget": (pilot, ("docs/howto/budget.md",)),
+    "probes": (probed, ("docs/howto/probes.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
+    "people": (people, ("docs/howto/people.md",)),
+    "dates": (dates, ("docs/howto/dates.md",)),
     "import": (logs, ("docs/howto/import.md",)),
     "machines": (machines, ("docs/howto/machines.md",)),
+    "shell": (bare, ("docs/howto/shell.md",)),
+    "paper": (protocol, ("docs/howto/paper.md",)),
     "uncertainty": (bare, ("docs/explanation/uncertainty.md",)),
 }
 
@@ -220,16 +280,24 @@ def _files(word: str) -> list[str]:
     return sorted(glob(word))  # noqa: PTH207 - relative names, as a shell gives them
 
 
+MAKE_TEST = ("ruff check", "mypy", "basedpyright", "lint-imports", "sphinx-build", "pytest")
+
+
 def run_make(command: Command) -> int:
     """Run what make would run; its set-up is that of the environment that the tests run in."""
     # Under `make test` another make is above this one, and would have it name its folder.
-    dry = [shutil.which("make"), "-n", "--no-print-directory", "-o", ".venv/.can-run"]
+    dry = [shutil.which("make"), "-n", "--no-print-directory"]
+    ready = ["-o", ".venv/.can-run", "-o", ".venv/.ready"]
     shown = subprocess.run(
-        [*dry, *command.words[1:]],
+        [*dry, *ready, *command.words[1:]],
         capture_output=True,
         text=True,
         check=True,
     )
+    if command.words[1:] == ("test",):
+        # These very tests, among others: that the parts are there is what can go wrong here.
+        assert [part for part in MAKE_TEST if f".venv/bin/{part}" not in shown.stdout] == []
+        return 0
     (line,) = shown.stdout.splitlines()
     assert line == ".venv/bin/judgelaw audit examples/quickstart/study.yaml"
     return program._run(line.split()[1:])

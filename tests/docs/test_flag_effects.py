@@ -124,6 +124,24 @@ def truth(table, *, layer="evaluation", repeats=None, design="census") -> float:
 
 
 READERS = ("analyze", "report", "compare", "gate")
+
+
+@pytest.mark.parametrize("command", ["analyze", "report", "compare", "gate"])
+def test_the_date_that_is_read_is_the_one_that_was_asked_for(look, command, tmp_path):
+    """Two judges on two dates: the latest is read unless told."""
+    dates = ("2026-05-03", "2026-05-10")
+    blocks = []
+    for seed, (judge, date) in enumerate((judge, date) for judge in "ab" for date in dates):
+        tensor = drawn(world=WORLD, items=6, repeats=4, judge=judge, seed=seed)
+        block = rows_of(tensor, "audit")
+        blocks.append(block | {"date": [date] * len(block["item"])})
+    path = write(tmp_path / "dated.parquet", *blocks)
+    early = prompt_of(look(command, path, "--date", dates[0])[1])
+    late = prompt_of(look(command, path)[1])
+    assert early != late
+    assert late == prompt_of(look(command, path, "--date", dates[1])[1])
+
+
 ONE_TABLE_TWO_JUDGES = {"compare": ("--judge", "a", "--judge", "b")}
 
 

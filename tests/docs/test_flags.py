@@ -24,12 +24,20 @@ KILL = "tests/crash/test_kill.py"
 IMPORT = "tests/unit/tables/importers/test_command.py"
 
 JUDGE = f"{HERE}::test_judge_reads_that_judge_only"
+NEWCOMER = (
+    "tests/unit/tables/test_forgiving.py::test_the_newcomers_log_is_answered_by_the_second_command"
+)
+FORGIVEN = (
+    "tests/unit/tables/importers/test_forgiving_import.py"
+    "::test_the_command_restores_positions_and_counts_blanks"
+)
 WHICH = f"{HERE}::test_layer_repeats_and_design_say_which_calls_and_what_they_are"
 INCOMPLETE = f"{HERE}::test_incomplete_items_are_dropped_on_demand"
 DRAWN = f"{HERE}::test_draws_seed_and_permutations_are_those_that_were_asked_for"
 MOVED = f"{HERE}::test_draws_and_seed_move_the_bands_of_a_comparison_and_nothing_else"
 NAMED = f"{HERE}::test_fields_of_a_log_are_named_one_by_one"
 MAPPED = f"{IMPORT}::test_fields_labels_orders_and_choices_come_from_options"
+LABELS = f"{CLI}/test_labels_commands.py"
 SIZES = f"{HERE}::test_sizes_and_seeds_of_simulations_are_those_that_were_asked_for"
 PAPER = f"{HERE}::test_the_paper_shows_what_agrees_too_and_takes_a_seed"
 
@@ -41,6 +49,9 @@ READS = {
     "--incomplete": INCOMPLETE,
     "--columns": f"{CLI}/test_analyze.py::test_columns_of_other_names_are_named",
     "--verdicts": f"{CLI}/test_analyze.py::test_the_alphabet_may_be_declared",
+    "--date": f"{HERE}::test_the_date_that_is_read_is_the_one_that_was_asked_for",
+    "--positions": NEWCOMER,
+    "--blank": NEWCOMER,
     "--engine": "tests/unit/tables/test_engines.py::test_the_command_line_counts_with_spark",
 }
 SIMULATED = {"--seed": SIZES, "--json": SIZES, "--items": SIZES}
@@ -62,6 +73,7 @@ FLAGS = {
     "completion": {},
     "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
     "init": {
+        "--study": f"{CLI}/test_study_commands.py::test_init_writes_the_papers_protocol",
         "--provider": f"{CLI}/test_study_commands.py"
         "::test_init_writes_a_study_that_passes_check_and_schema",
         "--model": f"{CLI}/test_study_commands.py::test_init_takes_the_model_as_it_is",
@@ -93,6 +105,7 @@ FLAGS = {
         "--cancel-batches": f"{HERE}::test_cancelled_batches_are_not_submitted",
         "--accept-loss": f"{KILL}::test_a_lost_log_stops_the_next_run_until_somebody_accepts_it",
         "--lease": f"{HERE}::test_the_lease_reaches_the_session",
+        "--date": f"{LABELS}::test_a_study_is_asked_again_on_a_later_date",
     },
     "worker": {
         "--ledger": f"{FOLDER}::test_freeze_then_work_then_finish",
@@ -114,6 +127,8 @@ FLAGS = {
     "reparse": {
         "--parser": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
         "--truncated": f"{HERE}::test_another_terminal_rule_reads_what_was_cut",
+        "--adopt": f"{CLI}/test_reading_replies.py"
+        "::test_an_adopted_parser_is_the_runs_own_and_both_are_kept",
         "--judge": f"{CLI}/test_acquire.py::test_reparse_says_what_it_wants",
         "--out": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
         "--json": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
@@ -130,6 +145,8 @@ FLAGS = {
             NAMED,
         ),
         "--text": f"{HERE}::test_the_completion_may_stand_in_a_field_of_its_own",
+        "--positions": FORGIVEN,
+        "--blank": FORGIVEN,
         "--label": MAPPED,
         "--map-order": MAPPED,
         "--where": MAPPED,
@@ -185,6 +202,31 @@ FLAGS = {
         "--summary": f"{CLI}/test_gate.py::test_the_summary_is_added_to_and_escaped",
         "--json": f"{CLI}/test_gate.py::test_json_has_verdict_and_limits",
     },
+    "validate": {
+        "--human": f"{LABELS}::test_from_file_to_sentence_in_one_command",
+        "--positive": f"{LABELS}::test_from_file_to_sentence_in_one_command",
+        "--columns": f"{LABELS}::test_from_file_to_sentence_in_one_command",
+        "--labels": f"{LABELS}::test_json_to_stdout_is_json_alone",
+        "--seed": f"{LABELS}::test_json_to_stdout_is_json_alone",
+        "--json": f"{LABELS}::test_json_to_stdout_is_json_alone",
+        "--min": f"{LABELS}::test_exit_codes_of_limits",
+        "--certify": f"{LABELS}::test_labels_that_would_show_a_target",
+        "--judge": f"{LABELS}::test_one_judge_layer_and_date_of_several",
+        "--layer": f"{LABELS}::test_one_judge_layer_and_date_of_several",
+        "--date": f"{LABELS}::test_one_judge_layer_and_date_of_several",
+        "--report": f"{LABELS}::test_pages_have_figures",
+    },
+    "watch": {
+        **dict.fromkeys(
+            ("--looks", "--positive", "--seed", "--permutations", "--columns", "--json"),
+            f"{LABELS}::test_what_a_watch_is_told",
+        ),
+        **dict.fromkeys(
+            ("--judge", "--layer", "--human"),
+            f"{LABELS}::test_a_watch_of_one_judge_and_layer_with_labels",
+        ),
+        "--report": f"{LABELS}::test_pages_have_figures",
+    },
     "simulate point": {
         **SIMULATED,
         "--figure": f"{CLI}/test_simulate.py::test_point_writes_its_figure",
@@ -212,7 +254,12 @@ FLAGS = {
         "--layer": f"{CLI}/test_paper.py::test_calls_are_recomputed_and_differences_shown",
         "--json": f"{CLI}/test_paper.py::test_json_carries_every_comparison",
         "--html": f"{CLI}/test_paper.py::test_every_comparison_stands_on_one_page",
+        "--out": f"{CLI}/test_paper.py::test_tables_and_figures_of_any_calls_go_to_a_folder",
     },
+    "release": dict.fromkeys(
+        ("--out", "--without-texts", "--times", "--completions", "--json"),
+        f"{CLI}/test_release.py::test_a_package_holds_what_was_asked_for",
+    ),
     "schema": {"--out": f"{CLI}/test_study_commands.py::test_schema_goes_to_a_file"},
 }
 

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from judgelaw.acquire import acquire
-from judgelaw.study import freeze, load_study
-from servers.study import simulated_judge, write_study
 from support.imports import FIXTURES
 from support.pages import PAGES, blocks
 
@@ -48,17 +45,12 @@ def test_the_example_table_is_what_its_script_writes(tmp_path):
     assert gzip.decompress(again.read_bytes()) == gzip.decompress(shipped.read_bytes())
 
 
-def _finish_run(folder: Path) -> None:
-    study = write_study(folder, [simulated_judge()], items=12, repeats=4)
-    acquire(freeze(load_study(study), Path("runs/first"))).raise_if_open()
-
-
 def _copy_log(folder: Path) -> None:
     (folder / "logs").mkdir()
     shutil.copy(FIXTURES / "inspect-crossed.eval", folder / "logs" / "crossed.eval")
 
 
-PREPARE = {"docs/howto/notebook.md": _finish_run, "docs/howto/ci.md": _copy_log}
+PREPARE = {"docs/howto/ci.md": _copy_log}
 
 
 @pytest.mark.parametrize("name", PYTHON)

@@ -1,7 +1,9 @@
 """The wheel: what is in it, and that it works without the source tree."""
 
+import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -34,7 +36,7 @@ def wheel(tmp_path_factory) -> Path:
 def unpacked(wheel, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("unpacked")
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
+        archive.extractall(folder)  # noqa: S202 - our own wheel
     return folder
 
 
@@ -104,3 +106,17 @@ def test_the_demo_runs_from_it(unpacked, tmp_path):
     assert "truth" in done.stdout
     (report,) = (tmp_path / "demo").rglob("report.html")
     assert report.stat().st_size > 100_000
+
+
+def test_the_source_archive_holds_the_examples_and_no_leftovers(tmp_path):
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", tmp_path, ROOT]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    git = [shutil.which("git"), "-C", ROOT, "ls-files", "examples"]
+    tracked = subprocess.run(git, capture_output=True, text=True, check=True).stdout.split()
+    assert {name for name in inside if name.startswith("examples/")} == set(tracked)
+    assert {"README.md", "CONTRIBUTING.md", "LICENSE", "docs/index.md"} <= inside
+    assert not [name for name in inside if "_build" in name or name.startswith("tests")]

@@ -66,7 +66,33 @@ def messages_body(text="A", *, finish="end_turn", model="m", number=1) -> dict:
     }
 
 
+def responses_body(text="A", *, finish="completed", model="m", number=1, why=None) -> dict:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    message = {"type": "message", "id": "m", "role": "assistant", "status": finish}
+    return {
+        "id": f"resp_{number}",
+        "object": "response",
+        "created_at": 1,
+        "status": finish,
+        "error": None,
+        "incomplete_details": why and {"reason": why},
+        "model": model,
+        "output": [{"type": "reasoning", "id": "r", "summary": []}, {**message, "content": [part]}],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": 100,
+            "input_tokens_details": {"cached_tokens": 10},
+            "output_tokens": 2,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 102,
+        },
+    }
+
+
 BODIES = {
+    "/v1/responses": responses_body,
     "/v1/chat/completions": chat_body,
     "/v1/completions": completions_body,
     "/v1/messages": messages_body,

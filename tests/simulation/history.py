@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from judgelaw.ledger import Completed, Record, StoredAttempt, StoredCompletion, Totals
-from judgelaw.ledger.view import RowView
+from judgelaw.ledger.view import LedgerView
 from judgelaw.wire import JudgeSpec, parse
 
 SENT = ("completed", "failed", "refused", "orphaned")
@@ -107,7 +107,7 @@ class History:
 
     # What the ledger says.
 
-    def compare(self, ledger: RowView) -> None:
+    def compare(self, ledger: LedgerView) -> None:
         """Hold the rows of a ledger that a session has just opened, or closed, against all that."""
         attempts, completions = list(ledger.attempts()), list(ledger.completions())
         self._compare_completions(completions)
@@ -128,7 +128,9 @@ class History:
         self.seen["unheard commits"] += len(stored) - len(self._durable)
         self._durable = stored
 
-    def _compare_verdicts(self, ledger: RowView, completions: Sequence[StoredCompletion]) -> None:
+    def _compare_verdicts(
+        self, ledger: LedgerView, completions: Sequence[StoredCompletion]
+    ) -> None:
         said = {c.call.call_id: (c.call, c.completion) for c in completions}
         verdicts = list(ledger.verdicts())
         for call_id, verdict in verdicts:
@@ -168,7 +170,7 @@ class History:
 
     def _compare_totals(
         self,
-        ledger: RowView,
+        ledger: LedgerView,
         attempts: Sequence[StoredAttempt],
         completions: Sequence[StoredCompletion],
     ) -> None:

@@ -67,6 +67,21 @@ def runs(study: dict[str, object]) -> int:
     return run.status.completed
 
 
+def judge(call: jl.Call) -> jl.Reply | str:
+    assert_type(call.text, str)
+    assert_type(call.seed, int | None)
+    if call.repeat > 2:
+        raise jl.RateLimited(after=1.0)
+    if not call.text:
+        raise jl.Refused("nothing to judge")
+    return jl.Reply(text="A", model="mine") if call.order == "AB" else "B"
+
+
+def served(study: dict[str, object]) -> jl.Run:
+    jl.audit(study, judge=judge)
+    return jl.audit(study, judge={"mine": judge}, out=Path("runs/second"))
+
+
 async def with_a_loop() -> jl.Run:
     return await jl.audit_async("study.yaml")
 

@@ -37,6 +37,19 @@ def test_every_command_and_option_exists(workflow):
         assert context.params
 
 
+def test_the_watch_appends_a_wave_and_alarms():
+    text = WORKFLOW.with_name("watch.yml").read_text(encoding="utf-8")
+    watching = YAML(typ="safe").load(text)
+    assert set(watching["on"]) == {"schedule"}
+    steps = watching["jobs"]["watch"]["steps"]
+    lines = [shlex.split(step["run"]) for step in steps if "run" in step]
+    ours = [line for line in lines if line[0] == "judgelaw"]
+    assert [line[1] for line in ours] == ["run", "watch"]
+    for _, name, *arguments in ours:
+        assert cli.get_command(None, name).make_context(name, list(arguments)).params
+    assert "${{ secrets.JUDGE_API_KEY }}" in text
+
+
 def test_no_secret_is_written_down(workflow):
     step = next(s for s in workflow["jobs"]["audit"]["steps"] if "env" in s)
     assert all(value.startswith("${{ secrets.") for value in step["env"].values())

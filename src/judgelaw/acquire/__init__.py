@@ -4,6 +4,7 @@ from judgelaw.acquire.acquisition import (
     Acquisition as Acquisition,
     acquire as acquire,
     unread as unread,
+    write_outputs as write_outputs,
 )
 from judgelaw.acquire.budget import usd as usd
 from judgelaw.acquire.engine import TAKES_STOPPER as TAKES_STOPPER, Stopper as Stopper

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from judgelaw.errors import (
     ProviderRefusedError,
     RunError,
 )
+from judgelaw.judges import JudgeFunction
 from judgelaw.ledger import (
     LEDGER_NAME,
     Address,
@@ -151,6 +153,7 @@ def acquire(
     grace_s: float = GRACE_S,
     cancel_batches: bool = False,
     accept_loss: bool = False,
+    functions: Mapping[str, JudgeFunction] | None = None,
 ) -> Acquisition:
     """Ask every open call of a run, then write its tables and hashes.
 
@@ -178,6 +181,7 @@ def acquire(
             effects=effects,
             grace_s=grace_s,
             cancel_batches=cancel_batches,
+            functions=functions,
         )
         stops = asyncio.run(asking)
         totals, left = ledger.totals(), unread(frozen, ledger)
@@ -195,7 +199,7 @@ def write_outputs(frozen: FrozenRun) -> None:
 def unread(frozen: FrozenRun, view: LedgerView) -> int:
     """Count the replies that the frozen parsers have not read."""
     return sum(
-        1 for name, spec in frozen.judges.items() for _ in view.unjudged(name, parser_name(spec))
+        1 for name, spec in frozen.readers.items() for _ in view.unjudged(name, parser_name(spec))
     )
 
 

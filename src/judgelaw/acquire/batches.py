@@ -18,18 +18,20 @@ from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.retry import (
     Again,
+    Decision,
     Halt,
     LeaveOpen,
     Reason,
     RetryPolicy,
     StopJudge,
-    StopRun,
+    completed,
     decide,
     failed,
     receipt_of,
+    stop_for,
     unmetered,
 )
-from judgelaw.ledger import Completed, Ending, Ledger, OpenBatch
+from judgelaw.ledger import Ending, Ledger, OpenBatch
 from judgelaw.wire import (
     Answer,
     Batch,
@@ -79,39 +81,29 @@ class Waiting:
     asked: tuple[CallUnderWay, ...]
 
 
+@dataclass(kw_only=True, eq=False)
 class BatchLane:
     """The calls of one judge, in batches."""
 
-    def __init__(
-        self,
-        *,
-        spec: JudgeSpec,
-        client: BatchClient,
-        calls: BatchCalls,
-        ledger: Ledger,
-        reading: Reading,
-        rules: BatchRules,
-        record: Callable[[Ending], None],
-        run_halt: Halt,
-        effects: Effects,
-    ) -> None:
-        self._spec = spec
-        self._client = client
-        self._calls = calls
-        self._ledger = ledger
-        self._reading = reading
-        self._rules = rules
-        self._record = record
-        self._run_halt = run_halt
-        self._effects = effects
-        self.halt = Halt(above=run_halt)
+    spec: JudgeSpec
+    client: BatchClient
+    calls: BatchCalls
+    ledger: Ledger
+    reading: Reading
+    rules: BatchRules
+    record: Callable[[Ending], None]
+    run_halt: Halt
+    effects: Effects
+
+    def __post_init__(self) -> None:
+        self.halt = Halt(above=self.run_halt)
 
     async def run(self) -> None:
         """Ask every open call of the judge, or as many as may be asked."""
         try:
             await self._run()
         except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
-            self._run_halt.fail(error)
+            self.run_halt.fail(error)
 
     def give_back(self) -> None:
         """Do nothing: what is not submitted was given back, and what is stays at the provider."""
@@ -131,20 +123,20 @@ class BatchLane:
     @property
     def _submits(self) -> bool:
         """Whether more may be asked; what a provider has already is collected all the same."""
-        return not (self._rules.cancel or self._reading.halt.stopped or self.halt.stopped)
+        return not (self.rules.cancel or self.reading.halt.stopped or self.halt.stopped)
 
     def _done(self) -> bool:
         """Whether nothing is left to submit; the reason, where that was not wanted."""
-        if self._rules.cancel:
-            words = f"judge {self._spec.name}: no batch waits at the provider any more"
+        if self.rules.cancel:
+            words = f"judge {self.spec.name}: no batch waits at the provider any more"
             self.halt.stop(Reason.POSTPONED, words)
             return True
-        return self._calls.over or self._reading.halt.stopped
+        return self.calls.over or self.reading.halt.stopped
 
     async def _fill(self, waiting: list[Waiting]) -> None:
         """Submit batches until as many wait as may, or nothing more is to be asked now."""
-        await self._reading.drain()
-        while len(waiting) < self._rules.batch.at_once and self._submits:
+        await self.reading.drain()
+        while len(waiting) < self.rules.batch.at_once and self._submits:
             submitted = await self._submit()
             if submitted is None:
                 return
@@ -152,22 +144,22 @@ class BatchLane:
 
     def _pause(self, waiting: int) -> float:
         """Return the seconds until there is something to look at, or to ask again."""
-        poll_s = self._rules.batch.poll_s
-        if waiting >= self._rules.batch.at_once or self._calls.lacking or not self._submits:
+        poll_s = self.rules.batch.poll_s
+        if waiting >= self.rules.batch.at_once or self.calls.lacking or not self._submits:
             return poll_s
-        return max(0.0, min(poll_s, self._calls.next_at - self._effects.monotonic()))
+        return max(0.0, min(poll_s, self.calls.next_at - self.effects.monotonic()))
 
     async def _resume(self) -> list[Waiting]:
         """Take up the batches that earlier sessions left at the provider."""
         waiting = []
-        for left in await self._ledger.open_batches(self._spec.name):
-            asked = self._calls.resumed(left.reservations)
+        for left in await self.ledger.open_batches(self.spec.name):
+            asked = self.calls.resumed(left.reservations)
             provider_id = left.provider_id or await self._find(left, asked)
             if provider_id is not None:
                 waiting.append(_waiting(left, provider_id, asked))
-        if self._rules.cancel:
+        if self.rules.cancel:
             for one in waiting:
-                await self._persist(partial(self._client.cancel, one.provider_id), _is_gone)
+                await self._persist(partial(self.client.cancel, one.provider_id), _is_gone)
         return waiting
 
     async def _find(self, left: OpenBatch, asked: Sequence[CallUnderWay]) -> str | None:
@@ -175,10 +167,10 @@ class BatchLane:
         # Always for the whole time: a clock that was set tells nothing about how long it has been.
         if not await self._sleep(_SETTLES_S):
             return None
-        found = await self._persist(lambda: self._client.find(left.uid, left.submitted_at))
+        found = await self._persist(lambda: self.client.find(left.uid, left.submitted_at))
         match found:
             case str():
-                await self._ledger.note_batch(left.batch, "submitted", provider_id=found)
+                await self.ledger.note_batch(left.batch, "submitted", provider_id=found)
                 return found
             case LostBatch.ABSENT:
                 await self._withdraw(left.batch, asked, "never submitted")
@@ -188,27 +180,27 @@ class BatchLane:
 
     async def _submit(self) -> Waiting | None:
         """Make the next batch; None where there is nothing to ask or nothing may be asked."""
-        asked = await self._calls.gather(self._rules.batch.chunk)
+        asked = await self.calls.gather(self.rules.batch.chunk)
         if not asked:
             return None
         uid = uuid4().hex  # a name, not a draw: nothing that is asked depends on it
         reservations = tuple(one.reservation for one in asked)
-        batch = await self._ledger.prepare_batch(self._spec.name, uid, reservations)
+        batch = await self.ledger.prepare_batch(self.spec.name, uid, reservations)
         entries = [one.entry for one in asked]
-        upload = await self._persist(lambda: self._client.upload(entries))
+        upload = await self._persist(lambda: self.client.upload(entries))
         if not isinstance(upload, str):
             await self._withdraw(batch, asked, "not uploaded")
             return None
-        await self._ledger.note_batch(batch, "submitting")
+        await self.ledger.note_batch(batch, "submitting")
         left = OpenBatch(
             batch=batch,
             uid=uid,
             provider_id=None,
-            submitted_at=self._effects.clock(),
+            submitted_at=self.effects.clock(),
             reservations=reservations,
         )
         made = await self._persist(
-            lambda: self._client.create(uid, upload, entries), _perhaps_created
+            lambda: self.client.create(uid, upload, entries), _perhaps_created
         )
         provider_id = await self._created(left, asked, made)
         return None if provider_id is None else _waiting(left, provider_id, asked)
@@ -217,17 +209,17 @@ class BatchLane:
         self, left: OpenBatch, asked: Sequence[CallUnderWay], made: str | Failure | None
     ) -> str | None:
         if isinstance(made, str):
-            await self._ledger.note_batch(left.batch, "submitted", provider_id=made)
+            await self.ledger.note_batch(left.batch, "submitted", provider_id=made)
             return made
         if made is not None:
             return await self._find(left, asked)
-        await self._withdraw(left.batch, asked, self.halt.words or self._run_halt.words)
+        await self._withdraw(left.batch, asked, self.halt.words or self.run_halt.words)
         return None
 
     async def _collect(self, waiting: Waiting) -> bool:
         """Look at a batch; return whether it is over and everything in it has ended."""
         name = waiting.provider_id
-        look = await self._persist(lambda: self._client.look(name), _is_gone)
+        look = await self._persist(lambda: self.client.look(name), _is_gone)
         if look is None or (isinstance(look, BatchStatus) and look.stage is Stage.WORKING):
             return False
         if isinstance(look, BatchStatus) and look.stage is Stage.FAILED:
@@ -236,7 +228,7 @@ class BatchLane:
         if isinstance(look, Failure):
             await self._orphan(waiting.batch, waiting.asked, look.detail)
             return True
-        results = await self._persist(lambda: self._client.results(name, look), _is_gone)
+        results = await self._persist(lambda: self.client.results(name, look), _is_gone)
         if results is None:
             return False
         if isinstance(results, Failure):
@@ -245,73 +237,60 @@ class BatchLane:
         for one in waiting.asked:
             result = results.get(one.entry.call_id) or _missing(look)
             self._end(one, waiting.submitted_at, result)
-        await self._ledger.flush()
-        await self._ledger.note_batch(waiting.batch, "ended", detail=look.words)
-        if look.stage is Stage.CANCELLED and not self._rules.cancel:
-            words = f"judge {self._spec.name}: batch {name} was cancelled"
+        await self.ledger.flush()
+        await self.ledger.note_batch(waiting.batch, "ended", detail=look.words)
+        if look.stage is Stage.CANCELLED and not self.rules.cancel:
+            words = f"judge {self.spec.name}: batch {name} was cancelled"
             self.halt.stop(Reason.POSTPONED, words)
         return True
 
     def _end(self, one: CallUnderWay, sent_at: float, result: Reply | Failure) -> None:
         """Record how one call of a batch ended, and do what follows."""
-        answer = self._client.decode(result) if isinstance(result, Reply) else result
+        answer = self.client.decode(result) if isinstance(result, Reply) else result
         if isinstance(answer, Answer) and isinstance(result, Reply):
             self._answered(one, sent_at, result, answer)
         elif isinstance(answer, Failure):
             spent = one.cost if answer.kind.at_risk else None
-            self._calls.settle(one, spent, completed=False)
-            self._record(failed(answer, one.reservation, sent_at, self._effects.clock()))
-            jitter = self._effects.jitter()
-            decision = decide(answer, tried=one.tried, policy=self._rules.retry, jitter=jitter)
+            self.calls.settle(one, spent, completed=False)
+            self.record(failed(answer, one.reservation, sent_at, self.effects.clock()))
+            jitter = self.effects.jitter()
+            decision = decide(answer, tried=one.tried, policy=self.rules.retry, jitter=jitter)
             if isinstance(decision, Again):
-                self._calls.again(one, decision.delay_s)
+                self.calls.again(one, decision.delay_s)
             else:
                 self._stop_for(decision, answer)
 
     def _answered(self, one: CallUnderWay, sent_at: float, reply: Reply, answer: Answer) -> None:
-        receipt = receipt_of(answer, self._spec)
-        self._record(
-            Completed(
-                reservation=one.reservation,
-                sent_at=sent_at,
-                ended_at=self._effects.clock(),
-                status=reply.status,
-                body=reply.body,
-                completion=answer.completion,
-                receipt=receipt,
-            )
-        )
-        if not self._calls.answered(one, receipt):
-            self._run_halt.fail(unmetered(self._spec))
+        receipt = receipt_of(answer, self.spec)
+        now = self.effects.clock()
+        self.record(completed(reply, answer, receipt, one.reservation, sent_at, now))
+        if not self.calls.answered(one, receipt):
+            self.run_halt.fail(unmetered(self.spec))
 
-    def _stop_for(self, decision: LeaveOpen | StopJudge | StopRun, failure: Failure) -> None:
-        said = f"judge {self._spec.name}: {failure.detail}"
-        match decision:
-            case StopJudge(refused=refused):
-                self.halt.stop(Reason.REJECTED if refused else Reason.POSTPONED, said)
-            case StopRun():
-                self._run_halt.stop(Reason.REFUSED, said)
+    def _stop_for(self, decision: Decision, failure: Failure) -> None:
+        said = f"judge {self.spec.name}: {failure.detail}"
+        stop_for(decision, said, judge=self.halt, run=self.run_halt)
 
     async def _refused(self, waiting: Waiting, look: BatchStatus) -> None:
         """End a batch that was not accepted, so asked for nothing; a full queue is waited for."""
         failure = look.failure or Failure(kind=FailureKind.REJECTED, detail=look.words)
         await self._withdraw(waiting.batch, waiting.asked, failure.detail)
         if failure.kind is FailureKind.THROTTLED:
-            await self._sleep(self._rules.batch.poll_s)
+            await self._sleep(self.rules.batch.poll_s)
         else:
             self._stop_for(StopJudge(refused=True), failure)
 
     async def _withdraw(self, batch: int, asked: Sequence[CallUnderWay], detail: str) -> None:
         """End a batch that the provider never had; its calls are free again."""
-        await self._ledger.note_batch(batch, "withdrawn", detail=detail)
-        self._calls.rewind(asked)
+        await self.ledger.note_batch(batch, "withdrawn", detail=detail)
+        self.calls.rewind(asked)
 
     async def _orphan(self, batch: int, asked: Sequence[CallUnderWay], detail: str) -> None:
         """End a batch whose answers cannot be had any more; its calls are asked anew."""
-        await self._ledger.note_batch(batch, "orphaned", detail=detail)
+        await self.ledger.note_batch(batch, "orphaned", detail=detail)
         for one in asked:
-            self._calls.settle(one, one.cost, completed=False)
-            self._calls.again(one, 0.0)
+            self.calls.settle(one, one.cost, completed=False)
+            self.calls.again(one, 0.0)
 
     async def _persist(
         self,
@@ -329,19 +308,19 @@ class BatchLane:
             outcome = await self._timed(ask)
             if not isinstance(outcome, Failure) or returns(outcome):
                 return outcome
-            jitter = self._effects.jitter()
-            decision = decide(outcome, tried=tried, policy=self._rules.retry, jitter=jitter)
+            jitter = self.effects.jitter()
+            decision = decide(outcome, tried=tried, policy=self.rules.retry, jitter=jitter)
             if isinstance(decision, Again):
                 await self._sleep(decision.delay_s)
             elif isinstance(decision, LeaveOpen):
-                words = f"judge {self._spec.name}: {tried} times in a row, {outcome.detail}"
+                words = f"judge {self.spec.name}: {tried} times in a row, {outcome.detail}"
                 self.halt.stop(Reason.POSTPONED, words)
             else:
                 self._stop_for(decision, outcome)
         return None
 
     async def _timed(self, ask: Callable[[], Awaitable[T | Failure]]) -> T | Failure:
-        limit = max(self._rules.timeout_s, _LARGE_S)
+        limit = max(self.rules.timeout_s, _LARGE_S)
         try:
             async with asyncio.timeout(limit):
                 return await ask()
@@ -350,7 +329,7 @@ class BatchLane:
 
     async def _sleep(self, seconds: float) -> bool:
         """Sleep unless nothing may start any more; return whether to go on."""
-        return await self.halt.unless_stopped(self._effects.sleep(seconds))
+        return await self.halt.unless_stopped(self.effects.sleep(seconds))
 
 
 def _waiting(left: OpenBatch, provider_id: str, asked: Sequence[CallUnderWay]) -> Waiting:

@@ -30,15 +30,16 @@ def usd(price: Price | None, *, tokens_in: float, tokens_out: float, cached: flo
     """Return the price of some tokens; cached input at its own price where one is declared."""
     if price is None:
         return 0.0
-    cheap = (
-        price.input_per_mtok
-        if price.cached_input_per_mtok is None
-        else (price.cached_input_per_mtok)
-    )
-    fresh = tokens_in - cached
-    return (
-        fresh * price.input_per_mtok + cached * cheap + tokens_out * price.output_per_mtok
-    ) / _MTOK
+    declared = price.cached_input_per_mtok
+    cheap = price.input_per_mtok if declared is None else declared
+    fresh = (tokens_in - cached) * price.input_per_mtok
+    return (fresh + cached * cheap + tokens_out * price.output_per_mtok) / _MTOK
+
+
+def usd_of(price: Price | None, used: Receipt | Totals) -> float:
+    """Return the price of the tokens that a provider reported."""
+    said, cached = used.output_tokens or 0, used.cached_tokens or 0
+    return usd(price, tokens_in=used.input_tokens or 0, tokens_out=said, cached=cached)
 
 
 @dataclass
@@ -56,8 +57,7 @@ class Meter:
         cap = decoding.max_tokens or decoding.max_completion_tokens or _UNCAPPED_OUTPUT
         tokens_in = len(body) * ratio
         return Cost(
-            tokens=tokens_in + cap,
-            usd=usd(self.spec.price, tokens_in=tokens_in, tokens_out=cap),
+            tokens=tokens_in + cap, usd=usd(self.spec.price, tokens_in=tokens_in, tokens_out=cap)
         )
 
     def learn(self, body: bytes, receipt: Receipt) -> Cost | None:
@@ -66,15 +66,8 @@ class Meter:
             return None
         self._bytes += len(body)
         self._tokens += receipt.input_tokens
-        return Cost(
-            tokens=receipt.input_tokens + receipt.output_tokens,
-            usd=usd(
-                self.spec.price,
-                tokens_in=receipt.input_tokens,
-                tokens_out=receipt.output_tokens,
-                cached=receipt.cached_tokens or 0,
-            ),
-        )
+        tokens = receipt.input_tokens + receipt.output_tokens
+        return Cost(tokens=tokens, usd=usd_of(self.spec.price, receipt))
 
 
 @dataclass
@@ -153,10 +146,5 @@ def open_run_budget(
         lost = 1 + (t.at_risk / t.completed if t.completed else 0.0)
         run_budget.calls += t.completed
         run_budget.tokens += lost * (t.input_tokens + t.output_tokens)
-        run_budget.usd += lost * usd(
-            spec.price,
-            tokens_in=t.input_tokens,
-            tokens_out=t.output_tokens,
-            cached=t.cached_tokens,
-        )
+        run_budget.usd += lost * usd_of(spec.price, t)
     return run_budget

@@ -23,7 +23,13 @@ from judgelaw.acquire.limits import Backlog, Limiter
 from judgelaw.acquire.progress import Observer, Tally
 from judgelaw.acquire.readings import Readings
 from judgelaw.acquire.retry import Halt, Reason, RetryPolicy
-from judgelaw.judges import Judge, JudgeContext, open_batch_client, open_judge
+from judgelaw.judges import (
+    Judge,
+    JudgeContext,
+    JudgeFunction,
+    open_batch_client,
+    open_judge,
+)
 from judgelaw.ledger import Ending, Ledger, Record
 from judgelaw.study import FrozenRun
 from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
@@ -63,11 +69,12 @@ async def drive(
     effects: Effects | None = None,
     grace_s: float = GRACE_S,
     cancel_batches: bool = False,
+    functions: Mapping[str, JudgeFunction] | None = None,
 ) -> tuple[Stop, ...]:
     """Send the open calls of a run and return why some are left, the gravest reason first.
 
     With `cancel_batches` what waits in batches is cancelled and collected; nothing new is sent
-    for those judges.
+    for those judges. `functions` answer for the judges that they are named after.
 
     Replies under way when something stops the run are waited for and written: for their own
     time-out, or `grace_s` after an interruption (a second one ends the grace).
@@ -80,7 +87,9 @@ async def drive(
     run_budget = open_run_budget(frozen.study.budget, frozen.judges, totals)
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
-        around = JudgeContext(frozen=frozen, session=session, clock=effects.clock)
+        around = JudgeContext(
+            frozen=frozen, session=session, clock=effects.clock, functions=functions or {}
+        )
         judges: dict[str, Judge | BatchClient] = {}
         for name, spec in pending.items():
             judge = open_batch_client(spec, around) if spec.batch else open_judge(spec, around)
@@ -135,7 +144,7 @@ class Engine:
         self._halt = Halt()
         self._hurry = asyncio.Event()
         self._cancel_batches = cancel_batches
-        self._readings = Readings(frozen.judges, ledger, self._halt)
+        self._readings = Readings(frozen.readers, ledger, self._halt)
         self._lanes = [
             self._lane_of(frozen.judges[name], judges[name], run_budget) for name in judges
         ]

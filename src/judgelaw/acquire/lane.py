@@ -1,9 +1,7 @@
 """One judge under way: workers that take reservations, send them, and record the ending.
 
-The reservations of one judge, fetched in batches ahead of the workers that send them.
-
-Reserving costs a commit; fetching the next batch while the last one is being sent takes that
-commit off the critical path. Memory holds a few batches, however many calls are planned.
+Reserving costs a commit; fetching the next reservations while the last ones are being sent takes
+that commit off the critical path. Memory holds a few of them, however many calls are planned.
 """
 
 import asyncio
@@ -24,16 +22,16 @@ from judgelaw.acquire.retry import (
     Reason,
     RetryPolicy,
     Sleep,
-    StopJudge,
-    StopRun,
+    completed,
     decide,
     failed,
     failures_allowed,
     receipt_of,
+    stop_for,
     unmetered,
 )
 from judgelaw.judges import Judge
-from judgelaw.ledger import Booking, Completed, Ending, Ledger, Reservation, Unsent
+from judgelaw.ledger import Booking, Ending, Ledger, Reservation, Unsent
 from judgelaw.study import FrozenRun, Requests
 from judgelaw.wire import Answer, Failure, FailureKind, JudgeSpec, Reply
 
@@ -274,17 +272,8 @@ class Lane:
     def _answered(self, sent: Sent, reply: Reply, answer: Answer) -> None:
         receipt = receipt_of(answer, self._spec)
         spent = self._meter.learn(sent.body, receipt) if self._metered else NOTHING
-        self._record(
-            Completed(
-                reservation=sent.reservation,
-                sent_at=sent.at,
-                ended_at=self._effects.clock(),
-                status=reply.status,
-                body=reply.body,
-                completion=answer.completion,
-                receipt=receipt,
-            )
-        )
+        now = self._effects.clock()
+        self._record(completed(reply, answer, receipt, sent.reservation, sent.at, now))
         self._hopeless = 0
         self._answers = True
         self._limiter.slots.answered()
@@ -309,10 +298,8 @@ class Lane:
                 if self._hopeless >= most:
                     words = f"{self._hopeless} calls in a row used up their attempts; last, {said}"
                     self.halt.stop(Reason.POSTPONED, words)
-            case StopJudge(refused=refused):
-                self.halt.stop(Reason.REJECTED if refused else Reason.POSTPONED, said)
-            case StopRun():
-                self._run_halt.stop(Reason.REFUSED, said)
+            case _:
+                stop_for(decision, said, judge=self.halt, run=self._run_halt)
         return None
 
     def _record_failure(self, failure: Failure, sent: Sent) -> None:

@@ -1,13 +1,6 @@
 """How fast one judge is asked, how long an attempt may take, how much may be unsaved.
 
-Deadlines of the attempts of one lane, with one timer for all of them.
-
-All attempts of a lane have the same time-out, so they expire in the sequence in which they
-started: a queue and a single timer do what a timer for each would.
-
-How fast one judge is asked: slots that shrink under throttling, requests and tokens a minute.
-
-All rules are arithmetic on the time that is passed in; waiting is the lane's business.
+Rules of pace are arithmetic on the time that is passed in; waiting is the lane's business.
 """
 
 import asyncio
@@ -65,7 +58,11 @@ class _Watch:
 
 
 class Deadlines:
-    """Ends work that takes longer than `timeout_s`, as `asyncio.timeout` does."""
+    """Ends work that takes longer than `timeout_s`, as `asyncio.timeout` does.
+
+    All attempts of a lane have the same time-out, so they expire in the sequence in which they
+    started: a queue and a single timer do what a timer for each would.
+    """
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s

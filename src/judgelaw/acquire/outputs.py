@@ -13,9 +13,9 @@ from judgelaw.acquire.readings import Patience, read_again
 from judgelaw.duck import one_file
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.ledger import LEDGER_NAME, Judged, LedgerView, RunLock, SqliteLedger, SqliteView
-from judgelaw.study import LABELS, FrozenRun, reading, write_sums
+from judgelaw.study import LABELS, FrozenRun, PlannedCall, reading, write_sums
 from judgelaw.tables import write_calls
-from judgelaw.wire import JudgeSpec, ParserSpec, parser_name
+from judgelaw.wire import FORMS, JudgeSpec, ParserSpec, parser_name, parser_rule
 
 CALLS = "calls.parquet"
 TIMING = "timing.parquet"
@@ -55,7 +55,13 @@ Row = tuple[Any, ...]
 def write_tables(frozen: FrozenRun, view: LedgerView) -> None:
     """Write both tables from the rows of the ledger, under each judge's frozen parser."""
     write_results(frozen.path / CALLS, frozen, view)
-    write_calls(frozen.path / TIMING, _blocks(TIMING_COLUMNS, timing_rows(frozen, view)))
+    columns = with_date(TIMING_COLUMNS, frozen)
+    write_calls(frozen.path / TIMING, _blocks(columns, timing_rows(frozen, view)))
+
+
+def with_date(columns: tuple[str, ...], frozen: FrozenRun) -> tuple[str, ...]:
+    """Return the columns of a table, the date among them where a run has waves."""
+    return (*columns, "date") if frozen.record.dates else columns
 
 
 def write_results(
@@ -63,7 +69,7 @@ def write_results(
 ) -> None:
     """Write a calls table, under each judge's frozen parser or under the versions named."""
     rows = map(calls_row, results(frozen, view, parsers))
-    write_calls(path, _blocks(CALLS_COLUMNS, rows))
+    write_calls(path, _blocks(with_date(CALLS_COLUMNS, frozen), rows))
 
 
 def results(
@@ -71,7 +77,7 @@ def results(
 ) -> Iterator[Judged]:
     """Yield the verdicts of a run with hidden labels in the place of slots.
 
-    The sequence is judge, layer, item, order, repeat, prompt, whatever sequence was acquired in.
+    The sequence is judge, layer, date, item, order, repeat, prompt, whatever was acquired first.
 
     Args:
         frozen: the run.
@@ -79,7 +85,7 @@ def results(
         parsers: the parser version to take for each judge; by default the frozen ones.
     """
     if parsers is None:
-        parsers = {name: parser_name(spec) for name, spec in frozen.judges.items()}
+        parsers = {name: parser_name(spec) for name, spec in frozen.readers.items()}
     wanted = (j for j in view.judged() if j.verdict.parser == parsers[j.call.judge])
     controls = {layer.name for layer in frozen.study.streams if layer.role == "control"}
     if not controls:
@@ -107,7 +113,7 @@ def calls_row(judged: Judged) -> Row:
     """Return the row of the calls table: no ids, no times, no accounts."""
     c = judged.call
     where = (c.judge, c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
-    return (*where, judged.verdict.verdict, c.gold)
+    return (*where, judged.verdict.verdict, c.gold, *_date(c))
 
 
 def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:
@@ -118,15 +124,19 @@ def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:
         yield (
             *(c.judge, c.layer, c.item, c.prompt, c.order, c.repeat, c.position, j.attempts),
             *(round(j.sent_at - start, 6), round(j.ended_at - j.sent_at, 6)),
-            *(j.finish_reason, j.input_tokens, j.output_tokens, j.cached_tokens),
+            *(j.finish_reason, j.input_tokens, j.output_tokens, j.cached_tokens, *_date(c)),
         )
+
+
+def _date(call: PlannedCall) -> tuple[str, ...]:
+    return () if call.date is None else (call.date,)
 
 
 def _labelled(rows: Iterable[Judged], labels: Mapping[str, str]) -> Iterator[Judged]:
     """Put labels in the place of slots, and sort each block by them."""
 
-    def block(j: Judged) -> tuple[str, str, str, int]:
-        return (j.call.judge, j.call.item, j.call.order, j.call.repeat)
+    def block(j: Judged) -> tuple[str, str | None, str, str, int]:
+        return (j.call.judge, j.call.date, j.call.item, j.call.order, j.call.repeat)
 
     for _, slots in groupby(rows, key=block):
         shown = [replace(j, call=replace(j.call, prompt=_label(j, labels))) for j in slots]
@@ -176,12 +186,9 @@ class Reparse:
 def with_parser(spec: JudgeSpec, parser: Any) -> JudgeSpec:
     """Return a judge that reads with another parser, given as a study file would give it."""
     try:
-        chosen: Any = TypeAdapter(ParserSpec).validate_python(parser)
+        chosen: Any = TypeAdapter(ParserSpec).validate_python(parser_rule(parser))
     except ValidationError as error:
-        raise InputError(
-            f"{parser!r} is no parser: write first-line, or as in a study "
-            "{regex: ...}, {json: ...} or {score: ...}"
-        ) from error
+        raise InputError(f"{parser!r} is no parser: write {FORMS}") from error
     return spec.model_copy(update={"parser": chosen})
 
 
@@ -201,7 +208,7 @@ def reparse(frozen: FrozenRun, specs: dict[str, JudgeSpec]) -> tuple[Reparse, ..
                     raise InputError(f"{patience.words}: write a rule that does not backtrack")
         write_sums(frozen.path, [LEDGER_NAME])
         with SqliteView(frozen.path / LEDGER_NAME) as view:
-            return tuple(_compare(view, frozen.judges[name], spec) for name, spec in specs.items())
+            return tuple(_compare(view, frozen.readers[name], spec) for name, spec in specs.items())
 
 
 def _compare(view: LedgerView, old: JudgeSpec, new: JudgeSpec) -> Reparse:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from textwrap import shorten
 from typing import Protocol, Self
 
-from judgelaw.acquire.budget import usd
+from judgelaw.acquire.budget import usd_of
 from judgelaw.ledger import Completed, Failed, Read, Record, Totals
 from judgelaw.wire import JudgeSpec
 from judgelaw.words import words
@@ -34,21 +34,12 @@ class Tally:
         cls, totals: Mapping[str, Totals], judges: Mapping[str, JudgeSpec], now: float
     ) -> Self:
         """Start from what earlier sessions did."""
-        spent = sum(
-            usd(
-                judges[name].price,
-                tokens_in=t.input_tokens,
-                tokens_out=t.output_tokens,
-                cached=t.cached_tokens,
-            )
-            for name, t in totals.items()
-        )
         return cls(
             judges=judges,
             planned=sum(t.planned for t in totals.values()),
             done=sum(t.completed for t in totals.values()),
             started_at=now,
-            usd=spent,
+            usd=sum(usd_of(judges[name].price, t) for name, t in totals.items()),
         )
 
     def add(self, records: Sequence[Record]) -> None:
@@ -57,7 +48,7 @@ class Tally:
             if isinstance(record, Completed):
                 self.done += 1
                 self.answered += 1
-                self.usd += self._price(record)
+                self.usd += usd_of(self.judges[record.reservation.call.judge].price, record.receipt)
             elif isinstance(record, Read):
                 self.read += 1
                 self.invalid += record.verdict.verdict == _INVALID
@@ -96,17 +87,6 @@ class Tally:
             return ""
         # Judges come from other packages too: one line, and nothing that moves the cursor.
         return f": {shorten(words(self.last_failure), _WHY, placeholder=' ...')}"
-
-    def _price(self, ending: Completed) -> float:
-        price, receipt = self.judges[ending.reservation.call.judge].price, ending.receipt
-        if price is None:
-            return 0.0
-        return usd(
-            price,
-            tokens_in=receipt.input_tokens or 0,
-            tokens_out=receipt.output_tokens or 0,
-            cached=receipt.cached_tokens or 0,
-        )
 
 
 def clock(seconds: float) -> str:

@@ -7,8 +7,8 @@ from enum import IntEnum
 from typing import Any
 
 from judgelaw.errors import InputError
-from judgelaw.ledger import Failed, Receipt, Reservation
-from judgelaw.wire import Answer, Consequence, Failure, FailureKind, JudgeSpec
+from judgelaw.ledger import Completed, Failed, Receipt, Reservation
+from judgelaw.wire import Answer, Consequence, Failure, FailureKind, JudgeSpec, Reply
 
 
 def failed(failure: Failure, reservation: Reservation, sent_at: float, now: float) -> Failed:
@@ -22,6 +22,26 @@ def failed(failure: Failure, reservation: Reservation, sent_at: float, now: floa
         status=failure.status,
         at_risk=failure.kind.at_risk,
         refused=failure.kind is FailureKind.REFUSED,
+    )
+
+
+def completed(  # noqa: PLR0917 - what came, then for what and when, as for `failed`
+    reply: Reply,
+    answer: Answer,
+    receipt: Receipt,
+    reservation: Reservation,
+    sent_at: float,
+    now: float,
+) -> Completed:
+    """Return the ending of an attempt that was answered."""
+    return Completed(
+        reservation=reservation,
+        sent_at=sent_at,
+        ended_at=now,
+        status=reply.status,
+        body=reply.body,
+        completion=answer.completion,
+        receipt=receipt,
     )
 
 
@@ -144,6 +164,7 @@ PATIENCE_S = 3600.0
 """A provider that asks to wait longer than this is left alone until the run is resumed."""
 
 _UNREACHABLE = 3
+_NOBODY_THERE = (FailureKind.NO_CONNECTION, FailureKind.RAISED, FailureKind.CRASHED)
 _SILENT = 10
 _HOPELESS = 100
 
@@ -197,7 +218,7 @@ def failures_allowed(kind: FailureKind, *, answered: bool, ever: bool) -> int:
     """
     if answered:
         return _HOPELESS
-    if kind is FailureKind.NO_CONNECTION:
+    if kind in _NOBODY_THERE:
         return _UNREACHABLE
     return _HOPELESS if ever else _SILENT
 
@@ -230,3 +251,12 @@ def decide(failure: Failure, *, tried: int, policy: RetryPolicy, jitter: float) 
     pause = min(policy.max_backoff_s, policy.backoff_s * 2.0 ** min(tried - 1, 60))
     pause *= 0.5 + 0.5 * jitter
     return Again(max(pause, asked + 0.1 * pause if asked else 0.0))
+
+
+def stop_for(decision: Decision, said: str, *, judge: Halt, run: Halt) -> None:
+    """Stop the judge or the run where a failure demands it."""
+    match decision:
+        case StopJudge(refused=refused):
+            judge.stop(Reason.REJECTED if refused else Reason.POSTPONED, said)
+        case StopRun():
+            run.stop(Reason.REFUSED, said)

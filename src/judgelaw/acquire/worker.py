@@ -155,10 +155,10 @@ def bring_home(frozen: FrozenRun, place: Place) -> None:
     with place.session() as ledger:
         if (frozen.path / LEDGER_NAME).exists():
             # Verdicts that `reparse` added to an earlier copy stay.
-            ours = {parser_name(spec) for spec in frozen.judges.values()}
+            ours = {parser_name(spec) for spec in frozen.readers.values()}
             with SqliteView(frozen.path / LEDGER_NAME) as earlier:
                 ledger.add_verdicts(v for v in earlier.verdicts() if v[1].parser not in ours)
-        for spec in frozen.judges.values():
+        for spec in frozen.readers.values():
             ledger.add_verdicts(read_again(ledger, spec))
     with place.view() as view:
         archive(view, frozen.path / LEDGER_NAME)

@@ -25,6 +25,10 @@ from judgelaw.analysis.outcomes import (
     coverage as coverage,
     position_choices as position_choices,
 )
+from judgelaw.analysis.probe_answers import (
+    probe_interval as probe_interval,
+    probe_sentence as probe_sentence,
+)
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,

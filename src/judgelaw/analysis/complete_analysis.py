@@ -9,6 +9,7 @@ from judgelaw.analysis import call_tables, component_tables, reference_tables
 from judgelaw.analysis.component_tables import Context, TableOrReason
 from judgelaw.analysis.first_screen import with_trust
 from judgelaw.analysis.judge_analysis import STEPS, Request, analyze_judge, tests_of
+from judgelaw.analysis.probe_answers import find_effects, without_probes
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
 from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_span
 from judgelaw.errors import InputError
@@ -43,7 +44,7 @@ def permutations_for(tensors: Iterable[VerdictTensor]) -> int:
     return found if found >= LEAST_PERMUTATIONS else 0
 
 
-ROLES = ("audit", "evaluation", "reference", "control")
+ROLES = ("audit", "evaluation", "reference", "control", "probe")
 _WORDS = {**{role: role for role in ROLES}, "null": "control"}
 _MAIN = ("audit", "evaluation")
 
@@ -74,7 +75,7 @@ def main_layer(roles: Mapping[str, str]) -> str:
         for layer, its in roles.items():
             if its == role:
                 return layer
-    return next(iter(roles))
+    return next((layer for layer, its in roles.items() if its != "probe"), next(iter(roles)))
 
 
 TABLES: dict[str, Callable[[Context], TableOrReason]] = {
@@ -145,7 +146,7 @@ def analyze(
         roles: role of each layer, where its name does not say it.
         evidence: times of calls and what a run knows of its replies, for the diagnostics.
         configurations: fields of each judge's frozen configuration, by judge.
-        integrity: checks made on the way here, with their results, for the integrity table.
+        integrity: checks made on the way here, with their results.
         gate: how the study's own limits were decided; None where it declares none.
         progress: opens what shows how far it is.
 
@@ -154,15 +155,30 @@ def analyze(
     """
     if not tensors:
         raise InputError("no calls: an analysis needs the table of one judge or more")
+    everything, tensors = tensors, without_probes(tensors)
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
-    draws = draws_for(tensors.values()) if draws is None else draws
     known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold, gate)
     estimand = Estimand(design=design, order_weights=order_weights)
-    how = Resampling(draws=draws, seed=seed, level=level)
+    how = Resampling(draws=draws or draws_for(tensors.values()), seed=seed, level=level)
     with progress("analysing", _steps(tensors, shuffles)) as advance:
         request = Request(estimand=estimand, how=how, permutations=shuffles, advance=advance)
-        found = _complete(tensors, roles, request, known)
+        found = _with_probes(_complete(tensors, roles, request, known), everything, seed)
     return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
+
+
+def _with_probes(analysis: Analysis, tensors: Mapping[Key, VerdictTensor], seed: int) -> Analysis:
+    """Add what probes show to the judges of the main layer."""
+    effects = find_effects(tensors, analysis.main_layer, seed=seed)
+    if not effects:
+        return analysis
+    judges = {
+        name: replace(judge, probes=effects.get(name, {}))
+        for name, judge in analysis.judges.items()
+    }
+    layers = dict(analysis.layers)
+    if analysis.main_layer is not None:
+        layers[analysis.main_layer] = judges
+    return replace(analysis, judges=judges, layers=layers)
 
 
 def _steps(tensors: Mapping[Key, VerdictTensor], shuffles: int) -> int:
@@ -249,7 +265,7 @@ def _by_layer(found: Mapping[Key, JudgeAnalysis], roles: Mapping[str, str] | Non
     named = [layer for layer in layers if layer is not None]
     if not named:
         return _Layered(layers=layers, main=None, roles={})
-    known = infer_roles(named, roles)
+    known = {layer: role for layer, role in infer_roles(named, roles).items() if layer in layers}
     return _Layered(layers=layers, main=main_layer(known), roles=known)
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from judgelaw.analysis.facet_values import ItemValues
+from judgelaw.analysis.probe_answers import encode_effects
 from judgelaw.analysis.values import (
     Analysis,
     Components,
@@ -78,6 +79,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "unanimous_cells": j.unanimous_cells,
         "near_deterministic": j.near_deterministic,
         "warnings": j.warnings,
+        **({"probes": encode_effects([*j.probes.values()])} if j.probes else {}),
     }
 
 

@@ -15,7 +15,7 @@ from judgelaw.analysis.facet_values import (
     PromptDistances,
     PromptLean,
 )
-from judgelaw.diagnose import Cell, Finding
+from judgelaw.diagnose import Cell, Finding, ProbeEffect
 from judgelaw.estimate import Design
 from judgelaw.frames import Result, bars_svg
 from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
@@ -235,6 +235,7 @@ class JudgeAnalysis(Result):
         other_metrics: flip rate, kappa, ... on the same calls.
         identity: the live identity check at each depth with equal repeats.
         unanimous_cells: share of cells whose calls all agree; 1 is a near-deterministic judge.
+        probes: what changes of an answer do to the verdict; main layer only.
         sentence: the answer, in one plain sentence.
         short: the same in at most twenty words, for the items asked.
         changes: how often a verdict changes between two calls: `ask_again`, `reword`, `swap`,
@@ -273,6 +274,7 @@ class JudgeAnalysis(Result):
     to_do: tuple[ToDo, ...]
     warnings: tuple[str, ...]
     trust: Trust | None = None
+    probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
 
     schema = "judgelaw.judge/1"
     brief = ("component", *_BRIEF)

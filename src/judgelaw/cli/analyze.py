@@ -1,7 +1,7 @@
 """`judgelaw analyze`: what the disagreement of each judge is made of."""
 
 from collections.abc import Iterator
-from math import ceil, floor
+from math import ceil, floor, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from judgelaw.runs import Reading, analyze_source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, ChangeRate, Component, JudgeAnalysis
+    from judgelaw.diagnose import ProbeEffect
+    from judgelaw.uncertainty import Interval
 
 
 _NEGATIVE = (
@@ -90,18 +92,31 @@ def command(
         show(analysis)
 
 
+_DRAWN = 4
+"""Where the interval of drawn prompts stands, after those of items."""
+
+
 def show(analysis: "Analysis") -> None:
     """Print the answer of every judge of the main layer: sentence, table, what to know."""
+    from judgelaw.analysis import probe_sentence
+
     several = len(analysis.judges) > 1
     negative = False
     for name, judge in analysis.judges.items():
         _first(f"{name}: " if several else "", judge, analysis.settings.level)
         say(judge.sentence)
+        if judge.probes:
+            say(probe_sentence([*judge.probes.values()]))
         echo()
-        show_table(_columns(analysis), _rows(judge), title=_title(judge))
+        show_table(_columns(analysis, judge), _rows(judge), title=_title(judge))
         echo()
         for line in _notes(judge):
             say(line)
+        if judge.probes:
+            echo()
+            show_table(
+                _PROBE_COLUMNS, [*map(_probe_row, judge.probes.values())], title=f"{name}: probes"
+            )
         echo()
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
@@ -156,20 +171,29 @@ def _title(judge: "JudgeAnalysis") -> str:
     return f"{judge.name}{where}: {design} x {depth} repeats, {judge.calls:,} calls"
 
 
-def _columns(analysis: "Analysis") -> list[str]:
+def _columns(analysis: "Analysis", judge: "JudgeAnalysis") -> list[str]:
     level = f"{100 * analysis.settings.level:g}%"
+    drawn = [] if judge.projection is None else [f"{level}, prompts like these"]
     return [
         "component",
         "estimate",
         f"{level}, items like these",
         f"{level}, these items",
+        *drawn,
         "plug-in",
         "share, these items",
     ]
 
 
 def _rows(judge: "JudgeAnalysis") -> list[list[str]]:
-    return [_row(_LABELS[name], c) for name, c in judge.components.items()]
+    rows = {name: _row(_LABELS[name], c) for name, c in judge.components.items()}
+    if (drawn := judge.projection) is not None:
+        # Of drawn prompts, and these items: what other prompts of the generator would have given.
+        known = drawn.low == drawn.low
+        for name, row in rows.items():
+            told = name == "prompt" and known
+            row.insert(_DRAWN, _pair((drawn.low, drawn.high)) if told else "-")
+    return list(rows.values())
 
 
 def _row(label: str, c: "Component") -> list[str]:
@@ -195,6 +219,35 @@ def _share(pair: tuple[float, float] | None) -> str:
         return "-"
     low, high = 100 * pair[0], 100 * pair[1]
     return f"{floor(low + _ROUNDING)}% to {ceil(high - _ROUNDING)}%"
+
+
+_PROBE_COLUMNS = [
+    "change of an answer",
+    "moves of 100",
+    "95%, items like these",
+    "95%, these items",
+    "change of law",
+    "p, all probes",
+    "found from",
+]
+
+
+def _probe_row(effect: "ProbeEffect") -> list[str]:
+    return [
+        effect.probe,
+        f"{100 * effect.shift.estimate:+.1f}",
+        _points(effect.shift),
+        _points(effect.shift_asked),
+        f"{effect.change.estimate:.4f}",
+        f"{effect.p:.3g}",
+        f"{100 * effect.smallest:.1f}",
+    ]
+
+
+def _points(interval: "Interval") -> str:
+    if isnan(interval.low):
+        return "-"
+    return f"[{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
 
 
 def _notes(judge: "JudgeAnalysis") -> Iterator[str]:

@@ -49,7 +49,7 @@ class Probe:
 
 
 def probe(preview: "Preview") -> list[Probe]:
-    """Ask every judge its first call, one after the other."""
+    """Ask every judge the calls that are shown, one after the other."""
     return asyncio.run(_all(preview))
 
 
@@ -66,13 +66,17 @@ async def _one(
 ) -> Probe:
     from judgelaw.errors import ProviderRefusedError, RunError
     from judgelaw.judges import JudgeContext, open_judge
-    from judgelaw.wire import Answer, Consequence, Failure, Reader
+    from judgelaw.wire import Answer, Consequence, Failure, FailureKind, Reader
 
     spec = preview.run.judges[call.judge]
     around = JudgeContext(frozen=preview.run, session=session, clock=time.time)
     async with open_judge(spec, around) as judge:
         started = time.monotonic()
-        reply = await judge.ask(call, body)
+        limit = preview.run.study.transport.timeout_s
+        try:
+            reply = await asyncio.wait_for(judge.ask(call, body), limit)
+        except TimeoutError:
+            reply = Failure(kind=FailureKind.TIMEOUT, detail=f"no reply in {limit:g} s")
         seconds = time.monotonic() - started
         answer = reply if isinstance(reply, Failure) else judge.decode(reply)
     if isinstance(answer, Answer):
@@ -120,19 +124,27 @@ _SHOWN = 1000
 
 @click.command(epilog=examples("judgelaw check study.yaml", "judgelaw check study.yaml --probe"))
 @click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
-@click.option("--probe", "probing", is_flag=True, help="Make one real call with every judge.")
+@click.option(
+    "--probe",
+    "probing",
+    type=click.IntRange(min=1),
+    is_flag=False,
+    flag_value=1,
+    metavar="[N]",
+    help="Make one real call with every judge, or calls of N cells, and say what could be read.",
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
-def command(study: Path, *, probing: bool, json_file: str | None) -> None:
+def command(study: Path, *, probing: int | None, json_file: str | None) -> None:
     """Check a study: every problem with its line, or what it would run.
 
-    Nothing is written and nothing is sent, unless --probe asks for one call of every judge. A
-    pattern of a parser is tried on texts that make patterns backtrack.
+    Nothing is written and nothing is sent, unless --probe asks for calls of every judge. A pattern
+    of a parser is tried on texts that make patterns backtrack.
     """
     from judgelaw.study import load_study, preview
     from judgelaw.wire import try_pattern
 
     loaded = load_study(study)
-    seen = preview(loaded)
+    seen = preview(loaded, cells=probing or 1)
     slow = []
     for place, judge in enumerate(loaded.study.judges):
         tried = try_pattern(judge)
@@ -166,11 +178,25 @@ def summary(seen: "Preview", probes: "list[Probe]", slow: list[str]) -> dict[str
         "calls": run.count,
         "input_tokens": seen.input_tokens,
         "notes": [*notes(seen), *slow],
-        "requests": {call.judge: body.decode() for call, body in seen.examples},
+        "requests": {call.judge: body.decode() for call, body in reversed(seen.examples)},
         "probes": [asdict(each) for each in probes],
+        "unreadable": unreadable(probes),
     }
 
 
+def unreadable(probes: "list[Probe]") -> dict[str, list[dict[str, Any]]]:
+    """Count what no parser could read, by judge, the most frequent forms first."""
+    forms: dict[str, Counter[str]] = {}
+    for each in probes:
+        if each.ok and each.why is not None:
+            forms.setdefault(each.judge, Counter())[beginning(each.said)[:_FORM]] += 1
+    return {
+        judge: [{"form": form, "count": count} for form, count in found.most_common(_FORMS)]
+        for judge, found in forms.items()
+    }
+
+
+_FORM, _FORMS = 120, 5
 _COLUMNS = ("layer", "role", "judge", "items", "prompts", "orders", "repeats", "calls")
 
 
@@ -192,8 +218,12 @@ def _rows(seen: "Preview") -> list[tuple[Any, ...]]:
 
 def notes(seen: "Preview") -> list[str]:
     """Return what is allowed and worth knowing before the first call."""
+    from judgelaw.study import left_out
+
     found = []
     for layer in seen.run.study.streams:
+        if layer.role == "probe":
+            continue
         depth = layer.repeats or 0
         if depth == 1:
             found.append(
@@ -204,6 +234,10 @@ def notes(seen: "Preview") -> list[str]:
                 f"layer {layer.name}: call standard errors need {_FEWEST_FOR_ERRORS} repeats, "
                 f"it has {depth}"
             )
+    for probe, answers in left_out(seen.run.blueprint).items():
+        found.append(
+            f"probe {probe}: changes nothing in {answers} answers; they are not asked about"
+        )
     if seen.run.study.schedule == "cells":
         found.append("schedule cells: repeats run close together, so drift is hard to see")
     for judge in seen.run.judges.values():
@@ -231,7 +265,8 @@ def _show(study: Path, seen: "Preview", probes: "list[Probe]", slow: list[str]) 
     rows = [[str(value) for value in row[:-1]] + [f"{row[-1]:,}"] for row in _rows(seen)]
     show_table(_COLUMNS, rows, title="")
     echo(f"\n{facts['calls']:,} calls, about {facts['input_tokens']:,} tokens in")
-    for call, body in seen.examples:
+    first = {call.judge: (call, body) for call, body in reversed(seen.examples)}
+    for call, body in reversed(first.values()):
         echo(f"\nfirst request of {call.judge} ({call.layer}, {call.item}, {call.order}):")
         echo(body.decode())
     for each in probes:
@@ -239,5 +274,10 @@ def _show(study: Path, seen: "Preview", probes: "list[Probe]", slow: list[str]) 
         echo(f"\nprobe {each.judge}: {word}: {beginning(each.said)}")
         if each.why is not None:
             echo(f"  {each.why}")
+    for judge, forms in facts["unreadable"].items():
+        count = sum(form["count"] for form in forms)
+        asked = sum(each.judge == judge for each in probes)
+        listed = ", ".join(f"{form['form']!r} ({form['count']})" for form in forms)
+        echo(f"\n{judge}: {count} of {asked} replies could not be read, most often {listed}")
     for note in facts["notes"]:
         echo(f"note: {note}", err=True)

@@ -9,7 +9,7 @@ import click
 from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import echo, progress, say, write_json
 from judgelaw.errors import InputError
-from judgelaw.tables.importers import FORMATS, Rules, Survey, import_log
+from judgelaw.tables.importers import FORMATS, Rules, Survey, detect, import_log
 
 F = TypeVar("F", bound=Callable[..., Any])
 _DEFAULT = Path("calls.parquet")
@@ -39,11 +39,15 @@ def _field_options(command: F) -> F:
         r"judgelaw import --from promptfoo out.json --parser 'regex:\[\[(A|B)\]\]'",
         "judgelaw import --from openai-batch out.jsonl --parser first-line -o batch.parquet",
         "judgelaw import --from csv raw.csv --verdict winner --judge =me --map-order swapped=BA",
+        "judgelaw import raw.csv --positions A,B --blank invalid",
     )
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--from", "source", type=click.Choice(list(FORMATS)), required=True, help="What wrote it."
+    "--from",
+    "source",
+    type=click.Choice(list(FORMATS)),
+    help="What wrote it.  [default: as names and first entries tell]",
 )
 @click.option(
     "-o",
@@ -54,8 +58,8 @@ def _field_options(command: F) -> F:
 @click.option(
     "--parser",
     metavar="RULE",
-    help="Read the verdict from the completion: first-line, regex:PATTERN, json:FIELD, "
-    "score:MIN..MAX.",
+    help="Read the verdict from the completion, as a study writes it: first-line, regex:PATTERN, "
+    "json:FIELD, score:MIN..MAX, '{regex: ..., labels: {...}}'.",
 )
 @_field_options
 @click.option(
@@ -63,6 +67,19 @@ def _field_options(command: F) -> F:
 )
 @click.option(
     "--map-order", "orders", multiple=True, metavar="VALUE=AB|BA", help="What an order means."
+)
+@click.option(
+    "--positions",
+    metavar="A,B",
+    help="Stored verdicts are positions: the words for the answer shown first, shown second, and "
+    "for a tie if it has one.",
+)
+@click.option(
+    "--blank",
+    type=click.Choice(["error", "invalid", "drop"]),
+    default="error",
+    show_default=True,
+    help="What a stored verdict that is blank becomes.",
 )
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="Keep these entries only.")
 @click.option(
@@ -83,11 +100,13 @@ def _field_options(command: F) -> F:
 def command(
     *,
     paths: Sequence[str],
-    source: str,
+    source: str | None,
     out: Path | None,
     parser: str | None,
     labels: tuple[str, ...],
     orders: tuple[str, ...],
+    positions: str | None,
+    blank: Literal["error", "invalid", "drop"],
     where: tuple[str, ...],
     custom_id: str | None,
     truncated: Literal["invalid", "parse"],
@@ -99,7 +118,8 @@ def command(
 
     A FIELD is a dotted path in the log's own record (metadata.order, vars.item, doc.id), or a
     constant after an equals sign (=gpt-x). Metadata called item, prompt, order, stratum and gold
-    are found without it. Copies of one response are refused: they are no repeats.
+    are found without it. A PATH may be a folder of logs. Copies of one response are refused: they
+    are no repeats. So are letters under several orders, until --positions says what they are.
     """
     target = _target(out)
     from judgelaw.tables import write_calls
@@ -109,11 +129,14 @@ def command(
         parser=parser,
         labels=_pairs("--label", labels),
         orders=_pairs("--map-order", orders),
+        positions=_words(positions),
+        blank=blank,
         where=_pairs("--where", where),
         truncated=truncated,
     )
+    tool = source or detect(paths[0])
     imported = import_log(
-        source, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, progress=progress
+        tool, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, progress=progress
     )
     rows = write_calls(target, imported.columns)
     echo(f"{rows} calls in {target}; next: judgelaw analyze {target}", err=True)
@@ -129,6 +152,10 @@ def _target(out: Path | None) -> Path:
     if out is None and _DEFAULT.exists():
         raise InputError(f"{_DEFAULT} is there already: name the new table, -o FILE")
     return out or _DEFAULT
+
+
+def _words(given: str | None) -> tuple[str, ...]:
+    return tuple(word.strip() for word in (given or "").split(",") if word.strip())
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:

@@ -14,6 +14,10 @@ from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import echo
 from judgelaw.errors import InputError, writing
 
+_REASONING = re.compile(r"(?:.*/)?(?:o[1-9]|gpt-[5-9])(?:[.-].*)?")
+"""OpenAI's models that take max_completion_tokens, and no temperature but their own."""
+_REASONED = "max_completion_tokens: 2048"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
@@ -47,7 +51,7 @@ PROVIDERS = {
         base_url="https://api.anthropic.com",
         api_key="env:ANTHROPIC_API_KEY",
         seed="logical",
-        decoding="temperature: 1.0, max_tokens: 512",
+        decoding="max_tokens: 512",
         truncated=_INVALID,
         remark="the messages format takes no seed: seeds are recorded, not sent",
     ),
@@ -98,10 +102,16 @@ def study_text(kind: str, model: str, *, file: str, name: str, seed: int) -> str
         remark=f" # {chosen.remark}" if chosen.remark else "",
         address=address,
         model=json.dumps(model, ensure_ascii=False),
-        decoding=chosen.decoding,
+        decoding=_decoding(chosen, model),
         truncated=chosen.truncated,
         policy=chosen.seed,
     )
+
+
+def _decoding(chosen: Provider, model: str) -> str:
+    """Return the decoding that a model takes."""
+    reasons = chosen.provider == "openai-chat" and _REASONING.fullmatch(model)
+    return _REASONED if reasons else chosen.decoding
 
 
 def _asset(name: str) -> str:
@@ -125,6 +135,7 @@ _SEED = 20261115
 )
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who answers.")
 @click.option("--model", metavar="NAME", help="The model to ask for.")
+@click.option("--probes", is_flag=True, help="Ask about changed answers too: what pulls it?")
 @click.option(
     "-o",
     "--out",
@@ -133,7 +144,9 @@ _SEED = 20261115
     show_default=True,
     help="The study file; existing files are never overwritten.",
 )
-def command(study: str | None, provider: str | None, model: str | None, out: Path) -> None:
+def command(
+    study: str | None, provider: str | None, model: str | None, out: Path, *, probes: bool
+) -> None:
     """Write a commented study, and two items to replace where there are none.
 
     On a terminal it asks for what is not given.
@@ -148,6 +161,7 @@ def command(study: str | None, provider: str | None, model: str | None, out: Pat
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", out.absolute().parent.name).strip("-._") or "study"
     items = out.parent / "items.jsonl"
     text = study_text(provider, model, file=str(out), name=name[:100], seed=_SEED)
+    text += _asset("probes.yaml") if probes else ""
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+FILE = click.Path(dir_okay=False, path_type=Path)
+"""A file that a command writes."""
 
 
 def lease_option(words: str) -> Callable[[F], F]:
@@ -110,20 +112,7 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             show_default=True,
             help="What to do with items that lack two calls in a cell.",
         ),
-        click.option(
-            "--columns",
-            multiple=True,
-            metavar="PART=NAME",
-            callback=_columns,
-            help="The table's own name of a column, as in verdict=winner; PART= leaves an "
-            "optional column out. May be repeated.",
-        ),
-        click.option(
-            "--verdicts",
-            metavar="A,B,...",
-            callback=_verdicts,
-            help="The alphabet. [default: the usual four, or what the table holds]",
-        ),
+        *_meaning_options(),
         click.option(
             "--engine",
             type=click.Choice(["duckdb", "spark"]),
@@ -132,6 +121,48 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
         ),
     )
+
+
+def _meaning_options() -> tuple[Callable[[Any], Any], ...]:
+    """Return the options that say what the columns and words of a table mean."""
+    return (
+        columns_option,
+        click.option(
+            "--verdicts",
+            metavar="A,B,...",
+            callback=_verdicts,
+            help="The alphabet. [default: the usual four, or what the table holds]",
+        ),
+        click.option(
+            "--positions",
+            metavar="A,B",
+            callback=_verdicts,
+            help="Verdicts are positions: the words for the answer shown first, shown second, and "
+            "for a tie if it has one. They become candidates by the order of each call.",
+        ),
+        click.option(
+            "--blank",
+            type=click.Choice(["error", "invalid", "drop"]),
+            default="error",
+            show_default=True,
+            help="What a verdict that is blank becomes.",
+        ),
+        click.option(
+            "--date", metavar="DATE", help="Read the calls of this date. [default: the latest]"
+        ),
+    )
+
+
+def columns_option(command: F) -> F:
+    """Add the option that names the columns of a table."""
+    return click.option(
+        "--columns",
+        multiple=True,
+        metavar="PART=NAME",
+        callback=_columns,
+        help="The table's own name of a column, as in verdict=winner; PART= leaves an "
+        "optional column out. May be repeated.",
+    )(command)
 
 
 def _columns(

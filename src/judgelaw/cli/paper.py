@@ -192,10 +192,15 @@ def _empirical(calls: Path | None, layers: tuple[str, ...], seed: int) -> "list[
     if calls is None:
         return []
     from judgelaw.replication import Resampling, find_corpus, recompute
+    from judgelaw.runs import RunFolder
     from judgelaw.tables import read_tensors
 
-    named = _layer_names(layers)
-    corpus = find_corpus(read_tensors(calls), layers=named)
+    named, tensors = _layer_names(layers), read_tensors(calls)
+    seconds = None
+    if (calls / "manifest.json").is_file():
+        own = {(at, judge): t for (at, judge), t in tensors.items() if judge is not None}
+        seconds = RunFolder(calls).seconds(own)
+    corpus = find_corpus(tensors, layers=named, seconds=seconds)
     return list(recompute(corpus, resampling=Resampling(seed=seed)))
 
 

@@ -41,6 +41,8 @@ GROUPS = {
         "view": "Show the runs of a folder in a browser, live; two of them side by side.",
         "compare": "Put judges side by side on matched items.",
         "gate": "Pass or fail a judge against limits, for a CI job.",
+        "validate": "Hold a judge against people's labels: what it catches, misses, and by chance.",
+        "watch": "Say whether a judge moved since the first date; an alarm for a scheduled job.",
     },
     "Tables": {
         "import": "Turn logs of other tools into a calls table, and say what it can tell.",

@@ -23,16 +23,28 @@ SCHEMA = "judgelaw.reparse/1"
     epilog=examples(
         "judgelaw reparse runs/first --parser '{regex: \"([AB]|TIE)\"}'",
         "judgelaw reparse runs/first --parser first-line --truncated parse --out calls.parquet",
+        "judgelaw reparse runs/first --parser 'regex:verdict is ([AB])' --adopt",
     )
 )
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--parser", required=True, metavar="RULE", help="As a study file would write it.")
+@click.option(
+    "--parser",
+    required=True,
+    metavar="RULE",
+    help="As a study writes it: first-line, regex:PATTERN, json:FIELD, {regex: ...}.",
+)
 @click.option(
     "--truncated", type=click.Choice(["invalid", "parse"]), help="Another terminal rule as well."
 )
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the calls table under the new parser."
+)
+@click.option(
+    "--adopt",
+    "adopting",
+    is_flag=True,
+    help="Make the new parser the run's own: calls.parquet and analyses take its verdicts.",
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 def command(
@@ -42,24 +54,28 @@ def command(
     truncated: str | None,
     judges: tuple[str, ...],
     out: Path | None,
+    adopting: bool,
     json_file: str | None,
 ) -> None:
     """Apply another parser to the stored completions and show which verdicts change.
 
-    Both versions stay in the ledger. Nothing is sent, and RUN/calls.parquet keeps the verdicts of
-    the frozen parser; --out writes a table with the new ones.
+    Both versions stay in the ledger, and nothing is sent. RUN/calls.parquet keeps the verdicts of
+    the frozen parser, unless --adopt makes the new one the run's own; --out writes a table apart.
     """
-    from judgelaw.acquire import reparse, with_parser
+    from judgelaw.acquire import reparse, with_parser, write_outputs
     from judgelaw.runs import RunFolder
+    from judgelaw.study import adopt
 
     folder = RunFolder(run)
     frozen = folder.frozen
     rules = {"truncated": truncated} if truncated else {}
     specs = {
-        name: with_parser(frozen.judges[name], _yaml(parser)).model_copy(update=rules)
+        name: with_parser(frozen.readers[name], parser).model_copy(update=rules)
         for name in _chosen(frozen, judges)
     }
     found = reparse(frozen, specs)
+    if adopting:
+        write_outputs(adopt(frozen, specs))
     if out is not None:
         _write(folder, specs, out)
     if json_file is not None:
@@ -76,23 +92,11 @@ def _chosen(frozen: "FrozenRun", judges: tuple[str, ...]) -> tuple[str, ...]:
     return judges or tuple(frozen.judges)
 
 
-def _yaml(text: str) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        return YAML(typ="safe", pure=True).load(text)
-    except YAMLError:
-        raise InputError(
-            f"--parser {text}: no YAML; write it as in a study, '{{regex: ...}}' in quotes"
-        ) from None
-
-
 def _write(folder: "RunFolder", specs: "dict[str, JudgeSpec]", out: Path) -> None:
     from judgelaw.acquire import write_results
     from judgelaw.wire import parser_name
 
-    judges = folder.frozen.judges
+    judges = folder.frozen.readers
     parsers = {name: parser_name(specs.get(name, spec)) for name, spec in judges.items()}
     if folder.ledger is not None:  # without one there was nothing to parse
         write_results(out, folder.frozen, folder.ledger, parsers)

@@ -12,6 +12,7 @@ from judgelaw.cli.terminal import echo, progress
     epilog=examples(
         "judgelaw run study.yaml --out runs/first",
         "judgelaw status runs/first",
+        "judgelaw run anchors.yaml --date 2026-11-16",
         "judgelaw run study.yaml --ledger postgresql://me@db.example/judges",
     )
 )
@@ -44,6 +45,11 @@ from judgelaw.cli.terminal import echo, progress
     help="Go on although the ledger lacks replies that it had: ask and pay for those calls again, "
     "and write the loss down.",
 )
+@click.option(
+    "--date",
+    metavar="DATE",
+    help="Ask the whole study as the wave of this date (YYYY-MM-DD), beside earlier waves.",
+)
 @lease_option("With --ledger: how long a worker may be silent before others take its calls.")
 def command(
     study: Path,
@@ -51,6 +57,7 @@ def command(
     ledger: str | None,
     lease_s: float,
     *,
+    date: str | None,
     freeze_only: bool,
     cancel_batches: bool,
     accept_loss: bool,
@@ -59,6 +66,8 @@ def command(
 
     The same command resumes a run that was stopped, killed or cut off: what was answered is
     never asked again. Ctrl-C lets the replies under way arrive; a second one does not wait.
+
+    With --date the study is asked as the wave of that date; `judgelaw watch RUN` compares waves.
 
     With --ledger the calls are frozen into a PostgreSQL database, where `judgelaw worker` on any
     number of machines asks them too; this command finishes when all are done, and brings a copy
@@ -69,7 +78,7 @@ def command(
     if freeze_only:
         if ledger is None:
             raise click.UsageError("--freeze-only hands a run to workers; it needs --ledger URL")
-        acquired = hand_over_study(study, out, ledger, progress)
+        acquired = hand_over_study(study, out, ledger, progress, date)
     else:
         acquired = acquire_study(
             study,
@@ -77,6 +86,7 @@ def command(
             shown=on_terminal(),
             ledger=ledger,
             lease_s=lease_s,
+            date=date,
             cancel_batches=cancel_batches,
             accept_loss=accept_loss,
         )

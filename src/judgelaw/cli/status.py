@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SCHEMA = "judgelaw.status/1"
 _RARE = ("refused", "in_flight")
 _ATTEMPTS = ("failed", "orphaned", *_RARE)
+_FORMS = 5
 BATCH = ("judge", "state", "calls", "provider_id", "detail")
 
 
@@ -75,7 +76,8 @@ def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
         totals = view.totals()
         counts = {name: getattr(totals, name, 0) for name in counts}
         counts |= {"flagged": view.flagged(), "unread": unread(frozen, view)}
-        judges = {s.judge: _judge(s, frozen) for s in view.summaries()}
+        forms = _unreadable(frozen, view)
+        judges = {s.judge: _judge(s, frozen, forms[s.judge]) for s in view.summaries()}
         batches = [{name: getattr(b, name) for name in BATCH} for b in view.batches()]
     # Planned is what was frozen: calls that `extend` added are in the ledger once it runs again.
     open_calls = frozen.count - counts["completed"]
@@ -83,7 +85,24 @@ def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
     return {"schema": SCHEMA, **first, **counts, "judges": judges, "batches": batches}
 
 
-def _judge(summary: "JudgeSummary", frozen: "FrozenRun") -> dict[str, Any]:
+def _unreadable(frozen: "FrozenRun", view: "LedgerView") -> dict[str, dict[str, Any]]:
+    """Count the replies in which no label was found, with their most frequent beginnings."""
+    from judgelaw.wire import parser_name
+
+    parsers = {name: parser_name(spec) for name, spec in frozen.readers.items()}
+    found: dict[str, dict[str, Any]] = {name: {"count": 0, "forms": []} for name in parsers}
+    for judge, parser, form, count in view.unreadable():
+        if parser != parsers.get(judge):
+            continue
+        found[judge]["count"] += count
+        if len(found[judge]["forms"]) < _FORMS:
+            found[judge]["forms"].append({"form": form, "count": count})
+    return found
+
+
+def _judge(
+    summary: "JudgeSummary", frozen: "FrozenRun", unreadable: dict[str, Any]
+) -> dict[str, Any]:
     spec = frozen.judges[summary.judge]
     truncated = sum(summary.finish_reasons.get(reason, 0) for reason in spec.truncated_on)
     return {
@@ -96,6 +115,7 @@ def _judge(summary: "JudgeSummary", frozen: "FrozenRun") -> dict[str, Any]:
         "flags": dict(summary.flags),
         "models": dict(summary.models),
         "fingerprints": dict(summary.fingerprints),
+        "unreadable": unreadable,
     }
 
 
@@ -135,6 +155,13 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
         )
     if found["unsent"]:
         yield f"{found['unsent']} more were reserved and never sent, which is no attempt"
+    for name, judge in found["judges"].items():
+        if forms := judge["unreadable"]["forms"]:
+            shown = ", ".join(f"{form['form']!r} ({form['count']})" for form in forms)
+            yield (
+                f"judge {name}: no label was found in {judge['unreadable']['count']} replies, most "
+                f"often {shown}; `judgelaw reparse` reads them by another rule, without asking"
+            )
     if found["unread"]:
         yield (
             f"{found['unread']} replies are kept and not read yet; the next session reads them, "

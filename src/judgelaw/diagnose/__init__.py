@@ -31,6 +31,12 @@ from judgelaw.diagnose.leave_one_out import (
     drivers as drivers,
     drivers_finding as drivers_finding,
 )
+from judgelaw.diagnose.probing import (
+    Changed as Changed,
+    ProbeEffect as ProbeEffect,
+    probe_effects as probe_effects,
+    shift_interval as shift_interval,
+)
 from judgelaw.diagnose.ranking import (
     TAU as TAU,
     Matched as Matched,

@@ -47,7 +47,15 @@ from judgelaw.diagnose.repeat_ranks import (
     rank_statistic,
     rank_test,
 )
-from judgelaw.diagnose.replay import ReplyFacts, copies_finding, copy_test, overlaps, replay_finding
+from judgelaw.diagnose.replay import (
+    ReplyFacts,
+    copies_finding,
+    copy_test,
+    model_finding,
+    overlaps,
+    replay_finding,
+    unreadable_finding,
+)
 from judgelaw.diagnose.shuffles import Statistic, mixed_cells, shuffled_ps
 from judgelaw.errors import InputError
 from judgelaw.estimate import CENSUS, Estimand
@@ -241,6 +249,9 @@ def _findings(
     yield exchange_finding(of.ranks, exchange, tensor.verdicts, subject=subject)
     yield cells_finding(tensor, calls["cell_dependence"], how, subject=subject)
     yield replay_finding(known.replies.get(of.key), subject=subject)
+    for found in (model_finding, unreadable_finding):
+        if (finding := found(known.replies.get(of.key), subject=subject)) is not None:
+            yield finding
     yield invalid_finding(invalid_sensitivity(tensor, estimand), subject=subject)
     yield drivers_finding(of.drivers, driving["prompt"], driving["stratum"], subject=subject)
     for test in labels:

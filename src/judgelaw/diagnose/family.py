@@ -159,6 +159,12 @@ def permutation_ps(
     return [(reached[i] + 1) / (most + 1) if np.isnan(p) else p for i, p in enumerate(ps)]
 
 
+def in_blocks(draws: int, numbers: int, at_once: int) -> list[int]:
+    """Cut draws of so many numbers each into blocks of `at_once` numbers, to fit in memory."""
+    block = max(1, at_once // numbers)
+    return [min(block, draws - start) for start in range(0, draws, block)]
+
+
 def draws_for(tests: int) -> int:
     """Return the most draws of each test in a family of so many."""
     return max(_DRAWS, _DRAWS_A_TEST * tests) - 1

@@ -1,7 +1,5 @@
 """Independent calls: do cells move together, do hidden labels matter?
 
-Dependence between cells: do calls of different cells move together?
-
 Reusing one list of seeds in every cell makes the calls of one rank alike in all cells of an item.
 Then different cells agree more often at the same rank than at different ranks. Under independent
 calls the two agree equally often, whatever the laws:
@@ -21,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, PAIR, Floats
-from judgelaw.diagnose.family import Bundle, Test, by_chance, permutation_p, rate, severity
+from judgelaw.diagnose.family import (
+    Bundle,
+    Test,
+    by_chance,
+    in_blocks,
+    permutation_p,
+    rate,
+    severity,
+)
 from judgelaw.diagnose.finding import Finding, Severity
 from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic, log_arrangements
 from judgelaw.estimate import CENSUS, Decomposition, Estimand, decompose_as, weights_of
@@ -196,10 +202,9 @@ def control_test(
     def run(_: Sequence[str], most: int) -> list[float]:
         if shuffler is None:
             return [1.0]
-        at_once = max(1, _CALLS_AT_ONCE // shuffler.calls)
 
         def draw(size: int) -> Floats:
-            sizes = [min(at_once, size - start) for start in range(0, size, at_once)]
+            sizes = in_blocks(size, shuffler.calls, _CALLS_AT_ONCE)
             return np.concatenate([off(shuffler.draw(rng, k)) for k in sizes])
 
         return [permutation_p(float(off(n[None])[0]), draw, most)]

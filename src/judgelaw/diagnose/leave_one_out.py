@@ -13,7 +13,15 @@ from math import exp, inf, isnan, lgamma
 import numpy as np
 
 from judgelaw.arrays import Floats
-from judgelaw.diagnose.family import NOTICE, UNTESTABLE, Bundle, Test, permutation_p, rate
+from judgelaw.diagnose.family import (
+    NOTICE,
+    UNTESTABLE,
+    Bundle,
+    Test,
+    in_blocks,
+    permutation_p,
+    rate,
+)
 from judgelaw.diagnose.finding import Finding, Severity
 from judgelaw.estimate import CENSUS, Estimand, decompose_as
 from judgelaw.tensor import VerdictTensor
@@ -129,7 +137,7 @@ def _prompt_p(found: Drivers, rng: np.random.Generator, most: int) -> float:
     def draw(size: int) -> Floats:
         parts = [
             rng.permuted(np.broadcast_to(x, (k, *x.shape)), axis=-1).mean(axis=1).max(axis=-1)
-            for k in _sizes(size, x.size)
+            for k in in_blocks(size, x.size, _VALUES_AT_ONCE)
         ]
         return np.concatenate(parts)
 
@@ -148,16 +156,11 @@ def _stratum_p(found: Drivers, rng: np.random.Generator, most: int) -> float:
     def draw(size: int) -> Floats:
         parts = [
             most_added(rng.permuted(np.broadcast_to(values, (k, values.size)), axis=-1))
-            for k in _sizes(size, values.size)
+            for k in in_blocks(size, values.size, _VALUES_AT_ONCE)
         ]
         return np.concatenate(parts)
 
     return permutation_p(float(most_added(values[None])[0]), draw, most)
-
-
-def _sizes(draws: int, values: int) -> list[int]:
-    at_once = max(1, _VALUES_AT_ONCE // values)
-    return [min(at_once, draws - start) for start in range(0, draws, at_once)]
 
 
 def _spaced(x: Floats) -> Floats:

@@ -21,7 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import PAIR, Floats
-from judgelaw.diagnose.family import PROBLEM, Bundle, Test, draws_for, holm, permutation_ps, rate
+from judgelaw.diagnose.family import (
+    PROBLEM,
+    Bundle,
+    Test,
+    draws_for,
+    holm,
+    in_blocks,
+    permutation_ps,
+    rate,
+)
 from judgelaw.diagnose.finding import Cell, Finding
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import CENSUS, Estimand, decompose_as
@@ -275,7 +284,7 @@ def _holds(d: Floats, two: Floats, top: float, rng: np.random.Generator) -> bool
     few = ((squares**2 < _FEW * fourths) | (fourths == 0)).any()  # no item at all is few
     unseen = top if few else min(top, 2 * first - second)
     below = 0
-    for size in _sizes(_WEIGHTS, len(y)):
+    for size in in_blocks(_WEIGHTS, len(y), _NUMBERS_AT_ONCE):
         W = rng.standard_exponential((size, len(y) + 1))
         below += int((W @ np.append(y, -unseen) <= 0).sum())
     return below <= _ONE_SIDE * _WEIGHTS
@@ -286,18 +295,12 @@ def sign_flip_ps(d: Floats, rng: np.random.Generator, most: int) -> list[float]:
 
     def draw(size: int, wanted: Sequence[int]) -> list[Floats]:
         parts = []
-        for part in _sizes(size, len(d)):
+        for part in in_blocks(size, len(d), _NUMBERS_AT_ONCE):
             signs = 2.0 * rng.integers(0, 2, size=(part, len(d)), dtype=np.int8) - 1
             parts.append(np.abs(signs @ d[:, list(wanted)]))
         return list(np.concatenate(parts).T)
 
     return permutation_ps([float(x) for x in np.abs(d.sum(axis=0))], draw, most)
-
-
-def _sizes(draws: int, items: int) -> list[int]:
-    """Cut draws into blocks that fit in memory."""
-    at_once = max(1, _NUMBERS_AT_ONCE // items)
-    return [min(at_once, draws - start) for start in range(0, draws, at_once)]
 
 
 def _resampled(

@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, PAIR, Floats, count_ranked
-from judgelaw.diagnose.family import NOTICE, PROBLEM, Bundle, Test, permutation_p, rate, severity
+from judgelaw.diagnose.family import (
+    NOTICE,
+    PROBLEM,
+    Bundle,
+    Test,
+    in_blocks,
+    permutation_p,
+    rate,
+    severity,
+)
 from judgelaw.diagnose.finding import Cell, Finding, Severity
 from judgelaw.diagnose.shuffles import log_arrangements
 from judgelaw.tensor import VerdictTensor
@@ -25,6 +34,9 @@ Objects = NDArray[Any]
 _TELLING = 40
 """Characters of a text that two independent samples would hardly share word for word."""
 _MOST = 0.5
+_OTHER_MODEL = ("model", "fingerprint")
+"""Flags that tell of another model or backend, which is no replay."""
+_NAMED = 4
 _P = 1e-6
 _ZERO = 1e-9
 
@@ -42,12 +54,74 @@ class ReplyFacts:
         response_ids, texts, seeds: one for each call, (..., repeats) with one row for a cell; None
             where unknown, None altogether where the run did not keep them.
         flags: replies that the ledger flagged, by kind (another model, a replay, ...).
+        asked: the model that was asked for, None where none was named.
+        models: replies of the judge by the model that they name.
+        unreadable: replies of the judge in which no label was found, by how they begin, the most
+            frequent first.
     """
 
     response_ids: Objects | None = None
     texts: Objects | None = None
     seeds: Objects | None = None
     flags: Mapping[str, int] = field(default_factory=dict)
+    asked: str | None = None
+    models: Mapping[str, int] = field(default_factory=dict)
+    unreadable: Mapping[str, int] = field(default_factory=dict)
+
+
+def model_finding(facts: ReplyFacts | None, *, subject: str) -> Finding | None:
+    """Say which model answered, where replies name one: another one is another judge.
+
+    A name that only extends or locates the one asked for is recorded here, and no more.
+    """
+    if facts is None or not facts.models:
+        return None
+    names = sorted(facts.models, key=lambda name: (-facts.models[name], name))
+    shown = ", ".join(f"{name} ({facts.models[name]:,} replies)" for name in names[:_NAMED])
+    backends = facts.flags.get("fingerprint", 0)
+    verdict: Severity = "notice" if backends else "ok"
+    headline = f"Every reply names one model, {names[0]}, where {facts.asked} was asked for."
+    if facts.asked in (None, names[0]):
+        headline = f"Every reply names one model, {names[0]}."
+    if len(names) > 1:
+        verdict = "problem"
+        headline = f"The model that answers changed within the run: {shown}."
+    elif facts.flags.get("model"):
+        verdict = "problem"
+        headline = f"{names[0]} answered where {facts.asked} was asked for."
+    if backends:
+        headline += f" Its backend's fingerprint changed in {backends:,} replies."
+    return Finding(
+        name="model",
+        verdict=verdict,
+        headline=headline,
+        advice="Nothing to do."
+        if verdict == "ok"
+        else "Calls of two models are no repeats of one judge: ask for a dated model name, and "
+        "acquire anew what must be one judge's.",
+        subject=subject,
+        figures={"models": float(len(names)), "fingerprint_changes": float(backends)},
+    )
+
+
+def unreadable_finding(facts: ReplyFacts | None, *, subject: str) -> Finding | None:
+    """Say what replies look like in which no label was found."""
+    if facts is None or not facts.unreadable:
+        return None
+    total = sum(facts.unreadable.values())
+    forms = sorted(facts.unreadable.items(), key=lambda pair: (-pair[1], pair[0]))[:_NAMED]
+    shown = ", ".join(f"{form!r} ({n:,})" for form, n in forms)
+    return Finding(
+        name="unreadable",
+        verdict="notice",
+        headline=f"No label was found in {total:,} replies of this judge, most often {shown}.",
+        advice="If they say what the judge means, another parser reads them without asking again: "
+        "`judgelaw reparse RUN --parser RULE --adopt`.",
+        subject=subject,
+        figures={"unreadable": float(total)},
+        columns=("form", "replies"),
+        rows=tuple(forms),
+    )
 
 
 def replay_finding(facts: ReplyFacts | None, *, subject: str) -> Finding:
@@ -86,7 +160,8 @@ def _evidence(facts: ReplyFacts) -> tuple[list[str], dict[str, float]]:
     """Return what speaks for a replay, in words and in figures."""
     ids, seeds = _repeated(facts.response_ids), _repeated(facts.seeds)
     same, telling = identical_texts(facts.texts)
-    found = [f"the ledger flagged {n:,} replies as {kind}" for kind, n in facts.flags.items() if n]
+    flags = {kind: n for kind, n in facts.flags.items() if kind not in _OTHER_MODEL}
+    found = [f"the ledger flagged {n:,} replies as {kind}" for kind, n in flags.items() if n]
     if ids:
         found.append(f"{ids:,} replies carry a response id that another reply has")
     if seeds:
@@ -101,7 +176,7 @@ def _evidence(facts: ReplyFacts) -> tuple[list[str], dict[str, float]]:
         "repeated_seeds": float(seeds),
         "identical_text_cells": float(same),
         "telling_cells": float(telling),
-        "flagged": float(sum(facts.flags.values())),
+        "flagged": float(sum(flags.values())),
     }
 
 
@@ -158,11 +233,9 @@ class Overlap:
         a, b = (z[::step] for z in self.mixed)
 
         def draw(size: int) -> Floats:
-            at_once = max(1, _CODES_AT_ONCE // a.size)
-            sizes = [min(at_once, size - start) for start in range(0, size, at_once)]
             parts = [
                 (rng.permuted(np.broadcast_to(a, (k, *a.shape)), axis=-1) == b).sum(axis=(1, 2))
-                for k in sizes
+                for k in in_blocks(size, a.size, _CODES_AT_ONCE)
             ]
             return np.concatenate(parts).astype(float)
 

@@ -1,6 +1,4 @@
-"""Disagreement split into call, prompt, order and interaction, without bias.
-
-The crossed prompt-by-order decomposition, for a census of prompts or a sample of them.
+"""The crossed prompt-by-order decomposition, for a census of prompts or a sample of them.
 
 Estimand, for prompts X with weights w and orders O with weights q (paper, Proposition 3):
 

@@ -1,7 +1,5 @@
 """What is estimated, and from what: cells, weights and dissimilarities of verdicts.
 
-Cells: what every estimator needs to know of the calls, and nothing else.
-
 A cell is a combination of facet levels (prompt, order, ...) of one item. All estimators of this
 package are quadratic in the cell means `p`, corrected by the self-pair excess `d` of each cell:
 
@@ -13,8 +11,6 @@ where `a_u` is the agreement of distinct calls and M the similarity of verdicts 
 nominal verdicts). Laws, plug-in and soft verdicts are the same thing with another `d`.
 
 Facet axes come first, then verdicts, and items last: numpy reduces leading axes at memory speed.
-
-Outcomes with an order or a distance: dissimilarities of verdicts.
 
 A dissimilarity r(z, z') >= 0 with r(z, z) = 0 turns agreement into similarity M = 1 - r. Estimates
 stay unbiased and additive for any symmetric r; the components that they estimate are nonnegative

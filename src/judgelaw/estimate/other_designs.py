@@ -1,6 +1,6 @@
 """Other designs: uncrossed prompts, groups of prompts, panels, soft and valid verdicts.
 
-The uncrossed design in the form of the paper: agreement within and across prompts.
+The uncrossed design has agreement within and across prompts, in the form of the paper:
 
 A_within = mean_k a_k,     A_across = mean_{k != l} p_k . p_l
 
@@ -8,10 +8,9 @@ sampled: within = 1 - A_within,  prompt = A_within - A_across,            total 
 census:  within = 1 - A_within,  prompt = (K-1)/K (A_within - A_across),
          total = 1 - A_within/K - (K-1)/K A_across
 
-What conditioning on valid outputs does: the honest estimator, and the popular one.
-
-Invalid outputs are outcomes. Dropping them changes the law that is estimated and the items that
-can be kept; both functions are sensitivity analyses, and say what they lose.
+Invalid outputs are outcomes. Dropping them changes the law that is estimated and the items that can
+be kept: `conditional_on_valid`, the honest estimator, and `delete_invalid_and_pool`, the popular
+one, are sensitivity analyses, and say what they lose.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence

@@ -26,6 +26,8 @@ from judgelaw.wire import (
     decode,
     has_secrets,
     headers_for,
+    proxy_for,
+    query_for,
     read_json,
     read_status,
 )
@@ -64,7 +66,7 @@ class BatchLink:
         self._fixed = {
             "Accept-Encoding": "identity",
             "User-Agent": f"judgelaw/{__version__}",
-            **WIRES[spec.body].headers,
+            **WIRES[spec.body].headers(spec),
         }
 
     def check(self) -> None:
@@ -92,7 +94,8 @@ class BatchLink:
                 method,
                 f"{self._base}/{path}",
                 data=data,
-                params=query,
+                params={**query_for(self.spec), **(query or {})},
+                proxy=proxy_for(self.spec, self._base),
                 headers=headers,
                 allow_redirects=False,
             ) as response:
@@ -165,13 +168,14 @@ class HttpJudge:
         self._spec = spec
         self._wire: str = wire
         self._url = URL(f"{base.rstrip('/')}/{_SENT[wire].path}")
+        self._proxy: str | None = None
         self._session = around.session
         self._clock = around.clock
         self._fixed = {
             "Content-Type": "application/json",
             "Accept-Encoding": "identity",
             "User-Agent": f"judgelaw/{__version__}",
-            **_SENT[wire].headers,
+            **_SENT[wire].headers(spec),
         }
         self._public: tuple[Mapping[str, str], Secrets] | None = None
         if not has_secrets(spec):
@@ -180,6 +184,8 @@ class HttpJudge:
 
     async def __aenter__(self) -> Self:
         check_secrets(self._spec)
+        self._url = self._url.update_query(query_for(self._spec))
+        self._proxy = proxy_for(self._spec, str(self._url))
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -191,7 +197,7 @@ class HttpJudge:
         headers, secrets = self._public or headers_for(self._spec, self._wire, self._fixed)
         try:
             async with self._session.post(
-                self._url, data=body, headers=headers, allow_redirects=False
+                self._url, data=body, headers=headers, allow_redirects=False, proxy=self._proxy
             ) as response:
                 content = await read_body(response, most=LARGEST_REPLY)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -211,6 +217,9 @@ class HttpJudge:
 
     @property
     def _peer(self) -> str:
+        if self._proxy is not None:
+            proxy = URL(self._proxy)
+            return f"the proxy {proxy.host}:{proxy.port} on the way to {self._url.host}"
         return f"{self._url.host}:{self._url.port}"
 
     def decode(self, reply: Reply) -> Answer | Failure:

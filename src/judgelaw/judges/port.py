@@ -1,9 +1,9 @@
 """The port to whatever answers: what a judge is, and which one a provider names."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from judgelaw.errors import InputError
 from judgelaw.study import FrozenRun, PlannedCall
@@ -29,13 +29,21 @@ class Judge(Protocol):
         ...
 
 
+JudgeFunction = Callable[..., Any]
+"""Takes a call, gives a text, a reply, or an awaitable of either."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgeContext:
-    """What a judge may use: the frozen run, the shared HTTP session, the clock."""
+    """What a judge may use: the frozen run, the shared HTTP session, the clock.
+
+    And the functions that Python handed in, by the name of the judge that they answer for.
+    """
 
     frozen: FrozenRun
     session: "aiohttp.ClientSession"
     clock: Callable[[], float]
+    functions: Mapping[str, JudgeFunction] = field(default_factory=dict)
 
 
 JudgeFactory = Callable[[JudgeSpec, JudgeContext], Judge]

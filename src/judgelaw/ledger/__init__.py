@@ -18,7 +18,7 @@ from judgelaw.ledger.postgres_schema import (
 )
 from judgelaw.ledger.postgres_session import Terms as Terms
 from judgelaw.ledger.postgres_view import PostgresView as PostgresView, archive as archive
-from judgelaw.ledger.protocol import Ledger as Ledger, LedgerView as LedgerView
+from judgelaw.ledger.protocol import Ledger as Ledger
 from judgelaw.ledger.records import (
     Booking as Booking,
     Completed as Completed,
@@ -43,4 +43,5 @@ from judgelaw.ledger.sqlite_view import (
     SqliteView as SqliteView,
     lost as lost,
 )
+from judgelaw.ledger.view import LedgerView as LedgerView
 from judgelaw.wire import Receipt as Receipt

@@ -1,6 +1,4 @@
-"""Who holds a run, and which of its reserved attempts were sent.
-
-Which reserved attempts were sent, and how much was durable: marks that outlive a killed process.
+"""Who holds a run, and marks that outlive a killed process: what was sent, how much was durable.
 
 Attempts are reserved ahead of the wire, so after a kill some open attempts were never sent.
 A mark in a shared file mapping survives the death of the process (the pages belong to the

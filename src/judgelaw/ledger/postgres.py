@@ -12,14 +12,11 @@ from judgelaw.ledger.migrations import statements
 from judgelaw.ledger.postgres_schema import Address, driver
 from judgelaw.ledger.postgres_session import Mark, Session, Terms, write_rows
 from judgelaw.ledger.postgres_view import PostgresView
-from judgelaw.ledger.protocol import Listener
+from judgelaw.ledger.protocol import Ledger
 from judgelaw.ledger.records import (
     UNLIMITED,
-    BatchState,
     Booking,
-    OpenBatch,
     Read,
-    Record,
     Reservation,
     call_row,
     verdict_row,
@@ -34,50 +31,6 @@ if TYPE_CHECKING:
 
 
 _SQL = statements("postgres")
-
-
-def prepare(
-    batch: tuple[str, str, float, int],
-    reservations: Sequence[Reservation],
-    connection: "psycopg.Connection[Any]",
-) -> int:
-    """Make a batch (uid, judge, time, session) of reserved attempts; return its row."""
-    row = connection.execute(_SQL["prepare_batch"], batch).fetchone()
-    number = int(row[0]) if row else 0
-    connection.execute(_SQL["join_batch"], (number, [r.attempt for r in reservations]))
-    return number
-
-
-def note(  # noqa: PLR0917 - the connection comes last, as for all work of the writer
-    batch: int,
-    state: BatchState,
-    provider_id: str | None,
-    detail: str | None,
-    now: float,
-    connection: "psycopg.Connection[Any]",
-) -> None:
-    """Set the state of a batch; its open attempts end with it where it was lost or never left."""
-    consequence = {"orphaned": "orphan_batch", "withdrawn": "unsend_batch"}.get(state)
-    if consequence is not None:
-        connection.execute(_SQL[consequence], (batch, now))
-    connection.execute(_SQL["note_batch"], (batch, state, provider_id, now, detail))
-
-
-def take_open(judge: str, session: int, connection: "psycopg.Connection[Any]") -> list[OpenBatch]:
-    """Take over the batches of a judge that a provider has and nobody at work collects."""
-    rows = connection.execute(_SQL["take_batches"], (judge, session)).fetchall()
-    return [
-        OpenBatch(
-            batch=batch,
-            uid=uid,
-            provider_id=provider_id,
-            submitted_at=submitted_at,
-            reservations=tuple(
-                map(reservation, connection.execute(_SQL["batch_attempts"], (batch,)).fetchall())
-            ),
-        )
-        for batch, uid, provider_id, submitted_at in sorted(rows)
-    ]
 
 
 _MINUTE = 60.0
@@ -155,7 +108,7 @@ def _lacking(connection: "psycopg.Connection[Any]", tokens: float) -> Booking:
 
 
 _CHUNK = 20_000
-_TYPES = [*["text"] * 7, "int4", "int8", "int8", "bytea", "bytea", "text"]
+_TYPES = [*["text"] * 7, "int4", "int8", "int8", "bytea", "bytea", "text", "text"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,8 +126,10 @@ class RemainingCalls:
     holders: str
 
 
-class PostgresLedger(PostgresView):
+class PostgresLedger(PostgresView, Ledger):
     """One session on the ledger of a run; others may hold other calls of it at the same time."""
+
+    _sql = _SQL
 
     def __init__(
         self,
@@ -228,21 +183,6 @@ class PostgresLedger(PostgresView):
         """Put the limits of the study in force; they hold for all sessions together."""
         self._limits = self._writer.do_now(partial(share, study=study))
 
-    def listen(self, listener: Listener) -> None:
-        """Call `listener` in the event loop with each group of records that became durable."""
-        self._writer.listen(listener)
-
-    async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
-        """Lease the next free calls of a judge behind schedule position `after`."""
-        work = partial(self._reserve, judge, after, limit)
-        reserved: Sequence[Reservation] = await self._writer.do(work, urgent=True)
-        return reserved
-
-    async def again(self, reservation: Reservation) -> Reservation:
-        """Reserve the next attempt of a call whose attempt failed."""
-        attempt: int = await self._writer.do(partial(self._again, reservation.attempt))
-        return Reservation(attempt=attempt, number=reservation.number + 1, call=reservation.call)
-
     async def book(self, reservation: Reservation, *, tokens: float, usd: float) -> Booking:
         """Ask the shared limits for one request."""
         if not self._limits.any:
@@ -257,46 +197,11 @@ class PostgresLedger(PostgresView):
         Raises:
             LeaseLostError: others have the call.
         """
-        await self._inside_the_lease(Mark(reservation.attempt, self._clock()))
+        await self._before_sending(Mark(reservation.attempt, self._clock()))
 
     async def beat(self) -> None:
         """Renew the lease, and declare sessions lost that did not renew theirs."""
         await self._writer.do(self._session.reap, urgent=True)
-
-    def record(self, record: Record) -> None:
-        """Write behind how an attempt ended, or what a reply was read as."""
-        self._writer.put(record)
-
-    async def flush(self) -> None:
-        """Wait until everything recorded is durable; raise what kept it from being so."""
-        await self._writer.do(lambda _: None, urgent=True)
-
-    async def prepare_batch(self, judge: str, uid: str, reservations: Sequence[Reservation]) -> int:
-        """Put reserved attempts into a batch; durable when it returns, before anything is sent."""
-        batch = (uid, judge, self._clock(), self._session.id)
-        number: int = await self._writer.do(partial(prepare, batch, reservations), urgent=True)
-        return number
-
-    async def note_batch(
-        self,
-        batch: int,
-        state: BatchState,
-        *,
-        provider_id: str | None = None,
-        detail: str | None = None,
-    ) -> None:
-        """Write down durably how far a batch is; what is to be submitted next, inside the lease."""
-        work = partial(note, batch, state, provider_id, detail, self._clock())
-        if state == "submitting":
-            await self._inside_the_lease(work)
-        else:
-            await self._writer.do(work, urgent=True)
-
-    async def open_batches(self, judge: str) -> Sequence[OpenBatch]:
-        """Take over the batches of a judge that a provider has and nobody at work collects."""
-        work = partial(take_open, judge, self._session.id)
-        found: Sequence[OpenBatch] = await self._writer.do(work, urgent=True)
-        return found
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
@@ -316,7 +221,7 @@ class PostgresLedger(PostgresView):
         self._session.end()
         self._writer.refuse_if_broken()
 
-    async def _inside_the_lease(self, work: Work) -> None:
+    async def _before_sending(self, work: Work) -> None:
         """Make something durable, and return before the lease on it can have run out."""
         while True:
             await self._writer.do(work, urgent=True)
@@ -339,7 +244,7 @@ class PostgresLedger(PostgresView):
     ) -> None:
         for name, spec in judges.items():
             sha256 = bytes.fromhex(spec.fingerprint)
-            connection.execute(_SQL["add_judge"], (name, spec.model, sha256))
+            connection.execute(_SQL["add_judge"], (name, spec.model or None, sha256))
             if connection.execute(_SQL["other_judge"], (name, sha256)).fetchone() != (False,):
                 raise self._changed(f"judge {name} has another configuration there")
 
@@ -383,6 +288,20 @@ class PostgresLedger(PostgresView):
         if row is None:
             raise IntegrityError(f"attempt {attempt} is not in the ledger: it cannot be followed")
         return int(row[0])
+
+    def _prepare_batch(
+        self, judge: str, uid: str, attempts: Sequence[int], connection: "psycopg.Connection[Any]"
+    ) -> int:
+        values = (uid, judge, self._clock(), self._session.id)
+        row = connection.execute(_SQL["prepare_batch"], values).fetchone()
+        batch = int(row[0]) if row else 0
+        connection.execute(_SQL["join_batch"], (batch, list(attempts)))
+        return batch
+
+    def _open_batch_rows(self, judge: str, connection: "psycopg.Connection[Any]") -> list[Any]:
+        """Take over the batches of a judge that a provider has and nobody at work collects."""
+        found = connection.execute(_SQL["take_batches"], (judge, self._session.id))
+        return sorted(found.fetchall())
 
     def _explain(self, error: Exception) -> JudgelawError:
         psycopg = driver()

@@ -1,8 +1,7 @@
 """Where a PostgreSQL ledger is, the schema of a run there, and text that it takes.
 
-Text that PostgreSQL does not take: a model may say NUL, and what it said must come back.
-
-U+FFFF is no character, so it marks what was written differently: U+FFFF 0 stands for NUL, and
+PostgreSQL takes no NUL, but a model may say one, and what it said must come back. U+FFFF is no
+character, so it marks what was written differently: U+FFFF 0 stands for NUL, and
 U+FFFF 1 for itself.
 """
 

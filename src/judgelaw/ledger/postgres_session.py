@@ -1,6 +1,4 @@
-"""One worker's hold on a PostgreSQL ledger: a lease, a fence, commits that happen once.
-
-One worker's hold on a PostgreSQL ledger: a lease, a fence, and commits that happen once.
+"""One worker's hold on a PostgreSQL ledger: a lease, a fence, and commits that happen once.
 
 Every transaction begins by moving its session's row: it renews the lease, it fails where somebody
 has declared the session lost (so a late worker changes nothing), and its count tells, after a cut

@@ -1,9 +1,7 @@
-"""Reading a PostgreSQL ledger, and copying it into the run folder.
+"""Reading a PostgreSQL ledger, and copying it into the run folder, which is whole by itself then.
 
-A copy of a PostgreSQL ledger in the run folder, so that the folder is whole by itself.
-
-Everything that reads a run reads this copy: `verify`, `status`, `reparse`, diagnostics. The rules
-of the SQLite schema check every row on its way in.
+Everything that reads a run reads the copy: `verify`, `status`, `reparse`, diagnostics. The rules of
+the SQLite schema check every row on its way in.
 """
 
 import sqlite3
@@ -18,7 +16,7 @@ from judgelaw.errors import RunError
 from judgelaw.ledger.migrations import migrate, statements
 from judgelaw.ledger.postgres_schema import Address, driver, enter, require, schema_of
 from judgelaw.ledger.records import call_row
-from judgelaw.ledger.view import RowView
+from judgelaw.ledger.view import LedgerView
 
 if TYPE_CHECKING:
     import psycopg
@@ -45,7 +43,7 @@ _PAGE = 2_000
 _PAUSE_S = 0.2
 
 
-class PostgresView(RowView):
+class PostgresView(LedgerView):
     """The rows of one run, read-only; a server that is away is waited for `patience_s`."""
 
     def __init__(self, address: Address, run: str, *, patience_s: float = 0.0) -> None:
@@ -137,10 +135,23 @@ class PostgresView(RowView):
         try:
             enter(connection, self.run)
             require(connection, self.run, self.address)
+            _show_dates(connection, self.run)
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _show_dates(connection: "psycopg.Connection[Any]", run: str) -> None:
+    """Let calls of a schema of a version before there were dates have none."""
+    found = connection.execute(
+        "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('calls') AND attname = 'date'"
+    ).fetchone()
+    if found is None:
+        connection.execute(
+            "CREATE TEMPORARY VIEW calls AS SELECT *, NULL::text AS date "  # noqa: S608 - a checked name
+            f'FROM "{schema_of(run)}".calls'
+        )
 
 
 _COPY_SQL = statements("sqlite")

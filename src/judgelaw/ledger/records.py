@@ -112,8 +112,7 @@ class OpenBatch:
     reservations: tuple[Reservation, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredBatch:
+class StoredBatch(NamedTuple):
     """A batch as it stands in the ledger."""
 
     batch: int
@@ -235,8 +234,7 @@ class JudgeSummary:
     fingerprints: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredAttempt:
+class StoredAttempt(NamedTuple):
     """An attempt as it stands in the ledger."""
 
     attempt: int
@@ -282,6 +280,7 @@ class StoredReply(NamedTuple):
     text: str | None
     refusal: str | None
     content_filtered: bool
+    date: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -318,7 +317,7 @@ def call_row(call: PlannedCall) -> Row:
     where = (call.call_id, call.judge, call.layer, call.item, call.stratum, call.prompt)
     rank = (call.order, call.repeat, call.seed, call.position)
     request, payload = bytes.fromhex(call.request_sha256), bytes.fromhex(call.payload_sha256)
-    return (*where, *rank, request, payload, call.gold)
+    return (*where, *rank, request, payload, call.gold, call.date)
 
 
 def completion_row(e: Completed) -> Row:

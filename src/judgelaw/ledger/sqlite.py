@@ -17,15 +17,13 @@ from judgelaw import __version__
 from judgelaw.errors import IntegrityError, JudgelawError, RunError
 from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks, RunLock, SentMarks
 from judgelaw.ledger.migrations import migrate, statements
-from judgelaw.ledger.protocol import Listener
+from judgelaw.ledger.protocol import Ledger
 from judgelaw.ledger.records import (
     UNLIMITED,
-    BatchState,
     Booking,
     Completed,
     Failed,
     Loss,
-    OpenBatch,
     Read,
     Record,
     Reservation,
@@ -42,58 +40,6 @@ from judgelaw.study import PlannedCall
 from judgelaw.wire import JudgeSpec, Verdict
 
 _SQL = statements("sqlite")
-
-
-def prepare(
-    judge: str,
-    uid: str,
-    reservations: Sequence[Reservation],
-    now: float,
-    connection: sqlite3.Connection,
-) -> int:
-    """Make a batch of reserved attempts; return its row."""
-    batch = connection.execute(_SQL["prepare_batch"], (uid, judge, now)).lastrowid or 0
-    connection.executemany(_SQL["join_batch"], [(batch, r.attempt) for r in reservations])
-    return batch
-
-
-def note(  # noqa: PLR0917 - the connection comes last, as for all work of the writer
-    batch: int,
-    state: BatchState,
-    provider_id: str | None,
-    detail: str | None,
-    now: float,
-    connection: sqlite3.Connection,
-) -> None:
-    """Set the state of a batch; its open attempts end with it where it was lost or never left."""
-    consequence = {"orphaned": "orphan_batch", "withdrawn": "unsend_batch"}.get(state)
-    if consequence is not None:
-        connection.execute(_SQL[consequence], (batch, now))
-    connection.execute(_SQL["note_batch"], (batch, state, provider_id, now, detail))
-
-
-def withdraw_prepared(connection: sqlite3.Connection, now: float) -> None:
-    """End the batches that a session left before they were sent."""
-    for (batch,) in connection.execute(_SQL["prepared_batches"]).fetchall():
-        note(batch, "withdrawn", None, None, now, connection)
-
-
-def open_ones(judge: str, connection: sqlite3.Connection) -> list[OpenBatch]:
-    """Return the batches of a judge that a provider has, or may have."""
-    return [
-        OpenBatch(
-            batch=batch,
-            uid=uid,
-            provider_id=provider_id,
-            submitted_at=submitted_at,
-            reservations=tuple(
-                reservation(row) for row in connection.execute(_SQL["batch_attempts"], (batch,))
-            ),
-        )
-        for batch, uid, provider_id, submitted_at in connection.execute(
-            _SQL["open_batches"], (judge,)
-        ).fetchall()
-    ]
 
 
 def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> None:
@@ -117,7 +63,7 @@ _CHECKPOINT_S = 0.5
 _CHECKPOINT_PAGES = 8_000
 
 
-class SqliteLedger(SqliteView):
+class SqliteLedger(SqliteView, Ledger):
     """The ledger of a run folder, held by this process until it is closed.
 
     Args:
@@ -131,6 +77,8 @@ class SqliteLedger(SqliteView):
         RunLockedError: another process holds the run; the message says which.
         IntegrityError: something is missing that was durable, or sent.
     """
+
+    _sql = _SQL
 
     def __init__(
         self,
@@ -171,27 +119,13 @@ class SqliteLedger(SqliteView):
         known = self._writer.do_now(lambda c: c.execute(_SQL["manifest"]).fetchone())
         if known == (manifest,):
             return
-        names = [(n, spec.model, bytes.fromhex(spec.fingerprint)) for n, spec in judges.items()]
+        names = [
+            (n, spec.model or None, bytes.fromhex(spec.fingerprint)) for n, spec in judges.items()
+        ]
         self._write_many("add_judge", names)
         self._write_many("add_call", map(call_row, calls))
         # Last, so that a load that was cut short is taken up again.
         self._writer.do_now(lambda c: c.execute(_SQL["set_manifest"], (manifest,)))
-
-    def listen(self, listener: Listener) -> None:
-        """Call `listener` in the event loop with each group of records that became durable."""
-        self._writer.listen(listener)
-
-    async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
-        """Reserve attempts for the next open calls of a judge behind schedule position `after`."""
-        reserved: Sequence[Reservation] = await self._writer.do(
-            lambda c: self._reserve(c, judge, after, limit), urgent=True
-        )
-        return reserved
-
-    async def again(self, reservation: Reservation) -> Reservation:
-        """Reserve the next attempt of a call whose attempt failed."""
-        attempt: int = await self._writer.do(lambda c: self._again(c, reservation.attempt))
-        return Reservation(attempt=attempt, number=reservation.number + 1, call=reservation.call)
 
     async def book(self, reservation: Reservation, *, tokens: float, usd: float) -> Booking:
         """Allow every request: no other session works on this run."""
@@ -201,37 +135,6 @@ class SqliteLedger(SqliteView):
     async def sending(self, reservation: Reservation) -> None:
         """Mark that the wire is about to be touched, so that a kill leaves an orphan."""
         self._marks.mark(reservation.attempt)
-
-    def record(self, record: Record) -> None:
-        """Write behind how an attempt ended, or what a reply was read as."""
-        self._writer.put(record)
-
-    async def flush(self) -> None:
-        """Wait until everything recorded is durable; raise what kept it from being so."""
-        await self._writer.do(lambda _: None, urgent=True)
-
-    async def prepare_batch(self, judge: str, uid: str, reservations: Sequence[Reservation]) -> int:
-        """Put reserved attempts into a batch; durable when it returns, before anything is sent."""
-        work = partial(prepare, judge, uid, reservations, self._clock())
-        batch: int = await self._writer.do(work, urgent=True)
-        return batch
-
-    async def note_batch(
-        self,
-        batch: int,
-        state: BatchState,
-        *,
-        provider_id: str | None = None,
-        detail: str | None = None,
-    ) -> None:
-        """Write down durably how far a batch is."""
-        work = partial(note, batch, state, provider_id, detail, self._clock())
-        await self._writer.do(work, urgent=True)
-
-    async def open_batches(self, judge: str) -> Sequence[OpenBatch]:
-        """Return the batches of a judge that a provider has, or may have."""
-        found: Sequence[OpenBatch] = await self._writer.do(partial(open_ones, judge))
-        return found
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
@@ -308,10 +211,12 @@ class SqliteLedger(SqliteView):
             # A batch that was only prepared has not left, whatever the marks can still tell.
             name = "unsend" if batch == "prepared" or never_sent(attempt) else "orphan"
             self._connection.execute(_SQL[name], (now, attempt))
-        withdraw_prepared(self._connection, now)
+        # What a session left before it was sent ends with it.
+        for (prepared,) in self._connection.execute(_SQL["prepared_batches"]).fetchall():
+            self._note_batch(prepared, "withdrawn", None, None, now, self._connection)
 
     def _reserve(
-        self, connection: sqlite3.Connection, judge: str, after: int, limit: int
+        self, judge: str, after: int, limit: int, connection: sqlite3.Connection
     ) -> list[Reservation]:
         rows = connection.execute(_SQL["next_open_calls"], (judge, after, limit)).fetchall()
         now, first = self._clock(), self._last + 1
@@ -322,12 +227,23 @@ class SqliteLedger(SqliteView):
         self._last += len(rows)
         return [reservation((first + i, *row[1:])) for i, row in enumerate(rows)]
 
-    def _again(self, connection: sqlite3.Connection, attempt: int) -> int:
+    def _again(self, attempt: int, connection: sqlite3.Connection) -> int:
         self._last += 1
         values = (self._last, self._session, self._clock(), attempt)
         if connection.execute(_SQL["start_again"], values).rowcount != 1:
             raise IntegrityError(f"attempt {attempt} is not in the ledger: it cannot be followed")
         return self._last
+
+    def _prepare_batch(
+        self, judge: str, uid: str, attempts: Sequence[int], connection: sqlite3.Connection
+    ) -> int:
+        made = connection.execute(_SQL["prepare_batch"], (uid, judge, self._clock()))
+        batch = made.lastrowid or 0
+        connection.executemany(_SQL["join_batch"], [(batch, attempt) for attempt in attempts])
+        return batch
+
+    def _open_batch_rows(self, judge: str, connection: sqlite3.Connection) -> list[Any]:
+        return connection.execute(_SQL["open_batches"], (judge,)).fetchall()
 
 
 def _roll_back(path: Path) -> None:

@@ -11,7 +11,7 @@ from judgelaw.errors import IntegrityError, JudgelawError, RunError, StorageErro
 from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks
 from judgelaw.ledger.migrations import foreign_schema, statements
 from judgelaw.ledger.records import JudgePulse, Loss, Pulse, StoredBatch
-from judgelaw.ledger.view import RowView
+from judgelaw.ledger.view import LedgerView
 
 LEDGER_NAME = "ledger.sqlite"
 
@@ -24,7 +24,7 @@ _DISK = (
 )
 
 
-class SqliteView(RowView):
+class SqliteView(LedgerView):
     """The rows of one ledger file, read-only."""
 
     def __init__(self, path: Path) -> None:
@@ -113,7 +113,15 @@ class SqliteView(RowView):
         # Opened by address, so that reading never creates, converts or checkpoints anything.
         address = f"{self.path.absolute().as_uri()}?mode=ro"
         self._reader = sqlite3.connect(address, uri=True, check_same_thread=False)
+        _show_dates(self._reader)
         return self._reader
+
+
+def _show_dates(connection: sqlite3.Connection) -> None:
+    """Let calls of a file of a version before there were dates have none."""
+    columns = [row[1] for row in connection.execute("PRAGMA table_info(calls)")]
+    if columns and "date" not in columns:
+        connection.execute("CREATE TEMP VIEW calls AS SELECT *, NULL AS date FROM main.calls")
 
 
 def lost(path: Path) -> Loss | None:

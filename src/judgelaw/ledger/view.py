@@ -17,32 +17,21 @@ from judgelaw.ledger.records import (
     VerdictCount,
 )
 from judgelaw.study import PlannedCall
-from judgelaw.wire import Completion, Receipt, Verdict
+from judgelaw.wire import Completion, Receipt, Verdict, same_model
+
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
+_CALL_TOTALS = ("planned", "completed", *_TOKENS, "unmetered")
+_ATTEMPT_TOTALS = ("in_flight", "failed", "orphaned", "refused", "unsent", "at_risk")
 
 
-class RowView(ABC):
-    """Every reading of a ledger, on top of the rows of named statements."""
+class LedgerView(ABC):
+    """What anybody can read from a ledger at any time. Every total is a count of rows."""
 
     def totals(self, judge: str | None = None) -> Totals:
         """Count the run, or one judge of it."""
-        planned, completed, tokens_in, tokens_out, cached, unmetered = self._one(
-            "count_calls", judge
-        )
-        in_flight, failed, orphaned, refused, unsent, at_risk = self._one("count_attempts", judge)
-        return Totals(
-            planned=planned,
-            completed=completed,
-            in_flight=in_flight,
-            failed=failed,
-            orphaned=orphaned,
-            refused=refused,
-            unsent=unsent,
-            input_tokens=tokens_in,
-            output_tokens=tokens_out,
-            cached_tokens=cached,
-            unmetered=unmetered,
-            at_risk=at_risk,
-        )
+        calls = zip(_CALL_TOTALS, self._one("count_calls", judge), strict=True)
+        attempts = zip(_ATTEMPT_TOTALS, self._one("count_attempts", judge), strict=True)
+        return Totals(**dict(calls), **dict(attempts))
 
     def manifest(self) -> str | None:
         """Return the hash of the manifest whose calls were all taken in; None before the first."""
@@ -50,15 +39,32 @@ class RowView(ABC):
 
     def flagged(self, judge: str | None = None) -> int:
         """Count the completed calls whose reply looks like another model's or an earlier one's."""
-        (count,) = self._one("count_flagged", judge)
+        ((count,),) = self._rows("count_flagged", judge, self._aliases())
         return int(count)
+
+    def _aliases(self) -> str:
+        """List the names that a judge's model was returned under, where they are one and its own.
+
+        A name that only extends the one asked for says which model answered, and nothing more. A
+        second name within a run is another matter.
+        """
+        names: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+        for judge, asked, returned in self._rows("returned_models"):
+            names[judge].add((asked, returned))
+        own = [
+            f"{judge}\x1f{returned}"
+            for judge, pairs in names.items()
+            for asked, returned in pairs
+            if len(pairs) == 1 and same_model(asked, returned)
+        ]
+        return "\x1e" + "\x1e".join(own) + "\x1e"
 
     def summaries(self) -> tuple[JudgeSummary, ...]:
         """Say how the calls of each judge ended."""
-        reasons, failures, flags, models, fingerprints = (
-            self._tally(name)
-            for name in ("finish_reasons", "failures", "flag_kinds", "models", "fingerprints")
+        reasons, failures, models, fingerprints = (
+            self._tally(name) for name in ("finish_reasons", "failures", "models", "fingerprints")
         )
+        flags = self._tally("flag_kinds", self._aliases())
         return tuple(
             JudgeSummary(
                 judge=judge,
@@ -81,28 +87,17 @@ class RowView(ABC):
             for judge, parser, verdict, reason, count in self._rows("verdict_counts")
         )
 
+    def unreadable(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield `(judge, parser, beginning, count)` of replies without a label, most first."""
+        yield from self._rows("unreadable")
+
     def calls(self) -> Iterator[PlannedCall]:
         """Yield every call in schedule order."""
         return map(planned_call, self._rows("calls"))
 
     def attempts(self) -> Iterator[StoredAttempt]:
         """Yield every attempt in the sequence of reservation."""
-        for row in self._rows("attempts"):
-            attempt, call_id, number, session, state, reserved, sent, ended, *rest = row
-            status, kind, detail = rest
-            yield StoredAttempt(
-                attempt=attempt,
-                call_id=call_id,
-                number=number,
-                session=session,
-                state=state,
-                reserved_at=reserved,
-                sent_at=sent,
-                ended_at=ended,
-                status=status,
-                kind=kind,
-                detail=detail,
-            )
+        return map(StoredAttempt._make, self._rows("attempts"))
 
     def completions(self) -> Iterator[StoredCompletion]:
         """Yield every completed call in schedule order."""
@@ -146,24 +141,11 @@ class RowView(ABC):
 
     def batches(self) -> Iterator[StoredBatch]:
         """Yield every batch in the sequence of its preparation."""
-        for row in self._rows("batches"):
-            batch, uid, judge, state, provider_id, prepared, submitted, ended, detail, calls = row
-            yield StoredBatch(
-                batch=batch,
-                uid=uid,
-                judge=judge,
-                state=state,
-                provider_id=provider_id,
-                prepared_at=prepared,
-                submitted_at=submitted,
-                ended_at=ended,
-                detail=detail,
-                calls=calls,
-            )
+        return map(StoredBatch._make, self._rows("batches"))
 
     def flags(self) -> Iterator[tuple[str, str, str]]:
         """Yield `(call_id, kind, detail)` of every reply that looks like somebody else's."""
-        yield from self._rows("flags")
+        yield from self._rows("flags", self._aliases())
 
     @abstractmethod
     def close(self) -> None:
@@ -183,9 +165,9 @@ class RowView(ABC):
         (row,) = self._rows(name, judge)
         return row  # type: ignore[no-any-return]  # database rows are untyped
 
-    def _tally(self, name: str) -> defaultdict[str, dict[str, int]]:
+    def _tally(self, name: str, *values: object) -> defaultdict[str, dict[str, int]]:
         tally: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for judge, key, count in self._rows(name):
+        for judge, key, count in self._rows(name, *values):
             tally[judge][key] = count
         return tally
 
@@ -198,7 +180,7 @@ def reservation(row: Sequence[Any]) -> Reservation:
 def planned_call(row: Sequence[Any]) -> PlannedCall:
     """Make a call of the columns that the statements select, in their sequence."""
     call_id, judge, layer, item, stratum, prompt, order, repeat, seed, position, *rest = row
-    request, payload, judge_sha256, gold = rest
+    request, payload, judge_sha256, gold, date = rest
     return PlannedCall(
         call_id=call_id,
         judge=judge,
@@ -214,6 +196,7 @@ def planned_call(row: Sequence[Any]) -> PlannedCall:
         payload_sha256=payload.hex(),
         judge_sha256=judge_sha256.hex(),
         gold=gold,
+        date=date,
     )
 
 

@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING
 from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
+    from judgelaw.page.against_people import (
+        people_section as people_section,
+        validation_page as validation_page,
+        watch_page as watch_page,
+    )
     from judgelaw.page.ci_summary import (
         gate_junit as gate_junit,
         gate_markdown as gate_markdown,
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
         target as target,
         write_gate_file as write_gate_file,
     )
+    from judgelaw.page.document import Section as Section
     from judgelaw.page.drawing import drawing_ahead as drawing_ahead, stylesheet as stylesheet
     from judgelaw.page.explorer import (
         COMPLETION_CUT as COMPLETION_CUT,
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
         write_tables as write_tables,
     )
     from judgelaw.page.whole_page import (
+        SectionMaker as SectionMaker,
         build as build,
         compose as compose,
         figure_view as figure_view,

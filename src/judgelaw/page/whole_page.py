@@ -39,6 +39,7 @@ from judgelaw.page.explorer import Completions, Questions, explorer, openings, p
 from judgelaw.page.first_view import first_views, what_to_do
 from judgelaw.page.laws import laws
 from judgelaw.page.layers import layers, metrics, repeats, strata
+from judgelaw.page.probed import probes
 from judgelaw.page.prompts_and_orders import order, prompts
 from judgelaw.page.table_forms import is_number, table_view
 from judgelaw.page.trust import alarms, diagnostics, drift
@@ -122,6 +123,7 @@ def build(
     questions: Questions | None = None,
     configuration: Mapping[str, Any] | None = None,
     integrity: Mapping[str, Any] | None = None,
+    more: Sequence[SectionMaker] = (),
     progress: Progress = unseen,
 ) -> str:
     """Return the report as one HTML file that needs no network, no server and no JavaScript.
@@ -134,6 +136,7 @@ def build(
         questions: what was asked and answered, by item.
         configuration: what was frozen, by part (a judge, the study) and nested key.
         integrity: what was verified, in words, by check.
+        more: sections about other questions, behind those of the judges.
         progress: opens what shows how far the drawing is.
     """
     document = compose(
@@ -144,6 +147,7 @@ def build(
         questions=questions,
         frozen=configuration,
         verified=integrity,
+        more=more,
         progress=progress,
     )
     return render(document)
@@ -158,6 +162,7 @@ def compose(
     questions: Questions | None = None,
     frozen: Mapping[str, Any] | None = None,
     verified: Mapping[str, Any] | None = None,
+    more: Sequence[SectionMaker] = (),
     progress: Progress = unseen,
 ) -> Document:
     """Return everything that the report shows, as a value."""
@@ -174,6 +179,7 @@ def compose(
     ]
     closed: list[SectionMaker] = [
         *([] if len(judges) > 1 else _more_of_judge(judges, main)),
+        *more,
         partial(layers, source),
         partial(invalid_section, source, unread=_unread(main, completions)),
         partial(drift, source),
@@ -340,6 +346,7 @@ def _more_of_judge(
     return [
         partial(depth, judge, prefix=prefix),
         partial(laws, judge, tensors[name], prefix=prefix),
+        partial(probes, judge, prefix=prefix),
         partial(outcomes, judge, tensors[name], prefix=prefix),
         partial(strata, judge, prefix=prefix),
         partial(metrics, judge, prefix=prefix),

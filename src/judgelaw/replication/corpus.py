@@ -1,7 +1,11 @@
 """The paper's corpus found in a calls table."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from judgelaw.diagnose import Cell
 from judgelaw.errors import InputError
@@ -33,6 +37,9 @@ _PANEL = (50, 6, 2, PANEL_REPEATS)
 Key = tuple[str | None, str | None]
 """Layer and judge, None where the table has no such column."""
 
+Seconds = Mapping[Any, NDArray[np.float64]]
+"""When calls were made, by stream: its key in the table, or its name in the paper."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Corpus:
@@ -41,20 +48,26 @@ class Corpus:
     Attributes:
         layers: calls of Qwen by layer of the paper.
         panel: the first four repeats of the matched items, by configuration of the paper.
+        seconds: when the calls of a stream were made, where that is known, shaped like them.
     """
 
     layers: Mapping[str, VerdictTensor]
     panel: Mapping[str, VerdictTensor]
+    seconds: Seconds = field(default_factory=dict)
 
 
 def find_corpus(
-    tensors: Mapping[Key, VerdictTensor], *, layers: Mapping[str, str] | None = None
+    tensors: Mapping[Key, VerdictTensor],
+    *,
+    layers: Mapping[str, str] | None = None,
+    seconds: Seconds | None = None,
 ) -> Corpus:
     """Sort the tensors of a calls table into the parts of the paper.
 
     Args:
         tensors: by layer (None where the table has no layers) and judge.
         layers: names in the table by layer of the paper, where they are not to be guessed.
+        seconds: when each call was made, where that is known.
 
     Raises:
         InputError: no part of the paper's corpus is in the table, or two of its parts are one of
@@ -62,13 +75,15 @@ def find_corpus(
     """
     known = _sorted_by_part(tensors, layers or {})
     of_qwen = {
-        layer: tensor
-        for (layer, judge), tensor in known.items()
-        if judge == QWEN and layer is not None
+        layer: key for (layer, judge), key in known.items() if judge == QWEN and layer is not None
     }
-    panel = {
-        judge: tensor for judge in JUDGES if (tensor := _matched_calls(known, judge)) is not None
-    }
+    matched = {judge: _matched_key(known, judge) for judge in JUDGES}
+    panel: dict[str, VerdictTensor] = {}
+    for judge, key in matched.items():
+        tensor = None if key is None else complete_ranks(tensors[key], PANEL_REPEATS)
+        # Other items would be no stand-in for a layer whose calls are incomplete.
+        if tensor is not None and tensor.depth[0] == PANEL_REPEATS:
+            panel[judge] = tensor
     if not of_qwen and not panel:
         named = sorted(f"{layer or 'no layer'} / {judge or 'no judge'}" for layer, judge in tensors)
         judges = ", ".join(names[0] for names in JUDGES.values())
@@ -78,13 +93,28 @@ def find_corpus(
             f"judge's name holds one of {judges}, a layer's one of {parts}; rename the columns' "
             "values, or say which layer is which"
         )
-    return Corpus(layers=of_qwen, panel=panel)
+    streams = {**{judge: matched[judge] for judge in panel}, **of_qwen}
+    return Corpus(
+        layers={layer: tensors[key] for layer, key in of_qwen.items()},
+        panel=panel,
+        seconds=_times(streams, seconds or {}),
+    )
+
+
+def _times(streams: Mapping[str, Key | None], seconds: Seconds) -> Seconds:
+    """Return the times of every stream of the paper; the panel has the first four repeats."""
+    return {
+        name: times[..., :PANEL_REPEATS] if name in JUDGES else times
+        for name, key in streams.items()
+        if key is not None and (times := seconds.get(key)) is not None
+    }
 
 
 def comparable_corpus(
     parts: PaperParts,
     configurations: Mapping[str, Mapping[str, Cell]],
     tensors: Mapping[tuple[str | None, str], VerdictTensor],
+    seconds: Seconds | None = None,
 ) -> Corpus | None:
     """Return the paper's corpus, where judges and designs are its own; None for any other calls.
 
@@ -107,18 +137,20 @@ def comparable_corpus(
         return None
     layers = {part: tensors[key] for part, key in parts.streams.items()}
     known = {str(names[judge]): tensor for judge, tensor in parts.panel.items()}
-    of_qwen = parts.judge is not None and names[parts.judge] == QWEN
-    return Corpus(layers=layers if of_qwen else {}, panel=known)
+    of_qwen = layers if parts.judge is not None and names[parts.judge] == QWEN else {}
+    made: dict[str, Key | None] = {
+        str(names[judge]): (parts.panel_layer, judge) for judge in parts.panel
+    }
+    times = _times({**made, **{part: parts.streams[part] for part in of_qwen}}, seconds or {})
+    return Corpus(layers=of_qwen, panel=known, seconds=times)
 
 
 def _design(tensor: VerdictTensor) -> tuple[int, ...]:
     return (*tensor.counts.shape[:3], tensor.depth[0])
 
 
-def _sorted_by_part(
-    tensors: Mapping[Key, VerdictTensor], declared: Mapping[str, str]
-) -> dict[Key, VerdictTensor]:
-    """Tensors by layer and judge of the paper, each from one place in the table."""
+def _sorted_by_part(tensors: Iterable[Key], declared: Mapping[str, str]) -> dict[Key, Key]:
+    """Return the one place in the table of every layer and judge of the paper."""
     places: dict[Key, list[Key]] = {}
     for layer, judge in tensors:
         part = (_match(LAYERS, layer, declared), _match(JUDGES, judge, {}))
@@ -127,7 +159,7 @@ def _sorted_by_part(
     known = {}
     for (layer, judge), given in places.items():
         if len(given) == 1:
-            known[layer, judge] = tensors[given[0]]
+            known[layer, judge] = given[0]
         elif layer is not None or ("evaluation", judge) not in places:
             raise InputError(_two_for_one(given, layer, judge))
         # Layers that are none of the paper's serve only where no evaluation layer is there.
@@ -143,17 +175,10 @@ def _two_for_one(given: list[Key], layer: str | None, judge: str | None) -> str:
     )
 
 
-def _matched_calls(
-    known: Mapping[tuple[str | None, str | None], VerdictTensor], judge: str
-) -> VerdictTensor | None:
-    """The calls of a configuration in the matched panel: four repeats, evaluation layer first."""
+def _matched_key(known: Mapping[Key, Key], judge: str) -> Key | None:
+    """Return where the matched calls of a configuration stand: in the evaluation layer first."""
     order = ("evaluation", None, "broad")
-    for layer in order:
-        if (layer, judge) in known:
-            found = complete_ranks(known[layer, judge], PANEL_REPEATS)
-            # Other items would be no stand-in for a layer whose calls are incomplete.
-            return found if found is not None and found.depth[0] == PANEL_REPEATS else None
-    return None
+    return next((known[layer, judge] for layer in order if (layer, judge) in known), None)
 
 
 def _match(

@@ -1,18 +1,15 @@
 """Simulated calls drawn in bulk, and prompt components from whole-number sums.
 
-Exact draws of four calls at once, by one look-up in a table of 65,536 entries.
-
-A cell's calls come in blocks of two consecutive repeats. With four verdicts a block has 10 count
-vectors, so two blocks have 100 outcomes, and sixteen random bits choose among them: outcome x gets
-floor(2^16 p_x) entries of the table. The few entries left over (fewer than 100 of 65,536) are
-marked; a draw that hits one is drawn again from what rounding down has left, by inversion of a
-double. So an outcome has its probability up to the spacing of doubles, below 2^-53, and not up to
-the 2^-16 of the table; the price is a second draw in less than one case of 650.
+Four calls at once are drawn exactly, by one look-up in a table of 65,536 entries. A cell's calls
+come in blocks of two consecutive repeats. With four verdicts a block has 10 count vectors, so two
+blocks have 100 outcomes, and sixteen random bits choose among them: outcome x gets floor(2^16 p_x)
+entries of the table. The few entries left over (fewer than 100 of 65,536) are marked; a draw that
+hits one is drawn again from what rounding down has left, by inversion of a double. So an outcome
+has its probability up to the spacing of doubles, below 2^-53, and not up to the 2^-16 of the table;
+the price is a second draw in less than one case of 650.
 
 Outcomes are packed: byte 2c of the 64-bit word counts verdict c in the first block, byte 2c + 1 in
 the second. Adding words adds counts; masking gives one block in four fields of sixteen bits.
-
-Prompt components of simulated items at nested depths, from whole-number sums of squares.
 
 For a balanced design of K prompts, O orders and R calls a cell, with counts n_ko (vectors over
 verdicts) and sums over the dotted index,

@@ -1,9 +1,8 @@
 """Fixed-item calibration of call-sampling intervals (Table panel_calibration).
 
-Unbiased call-sampling variance of the prompt component, for balanced designs and many items.
-
-The same estimate as `judgelaw.uncertainty.call_variance.call_covariance` (FORMULAS 4), and a test
-holds one against the other. The prompt form has two coefficients only,
+`prompt_variance` is the same estimate as `judgelaw.uncertainty.call_variance.call_covariance`
+(FORMULAS 4), for balanced designs and many items; a test holds one against the other. The prompt
+form has two coefficients only,
 
     c_uv = [k = l] / (K O^2) - 1 / (K^2 O^2),    c_uu = (K - 1) / (K^2 O^2),
 

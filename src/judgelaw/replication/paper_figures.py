@@ -10,7 +10,7 @@ import numpy as np
 from judgelaw.arrays import Floats
 from judgelaw.diagnose import TAU
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate import decompose, population
+from judgelaw.estimate import decompose_as, population
 from judgelaw.page import drawing
 from judgelaw.page.drawing import Spec, marks, n, q
 from judgelaw.replication.paper_parts import PaperData, stream_name
@@ -188,7 +188,7 @@ def _discrepancy(of: PaperData) -> Spec | None:
     halves = [r for r in of.found.rows("reference_split_half") if r["layer"] == "reference"]
     if calls is None or reference is None or not list(of.found.rows("matched_reference")):
         return None
-    rows = list(_distances(calls, reference, of.found.how))
+    rows = list(_distances(calls, reference, of))
     floor: list[Spec] = []
     if halves:
         r = halves[0]
@@ -202,17 +202,16 @@ def _discrepancy(of: PaperData) -> Spec | None:
     return _by_repeats(rows, "MAE from the reference", "(b) distance from the reference", floor)
 
 
-def _distances(calls: VerdictTensor, reference: VerdictTensor, how: Resampling) -> Iterator[Row]:
+def _distances(calls: VerdictTensor, reference: VerdictTensor, of: PaperData) -> Iterator[Row]:
     items = [item for item in calls.items if item in set(reference.items)]
     chosen = calls.select(items=items)
-    target = decompose(
-        reference.select(items=items, prompts=calls.prompts, orders=calls.orders)
-    ).prompt
+    same = reference.select(items=items, prompts=calls.prompts, orders=calls.orders)
+    target = decompose_as(same, of.found.estimand).prompt
     for R, prefix in depths_of(chosen):
-        d = decompose(prefix)
+        d = decompose_as(prefix, of.found.estimand)
         for series, values in (("plug-in", d.plugin["prompt"]), ("corrected", d.prompt)):
             gap = np.abs(values - target)
-            yield _point(R, series, float(gap.mean()), _band_of(gap, chosen, how))
+            yield _point(R, series, float(gap.mean()), _band_of(gap, chosen, of.found.how))
 
 
 def _band_of(

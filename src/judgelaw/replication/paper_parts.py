@@ -7,7 +7,7 @@ judges of the panel to the repeats that all of them have.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from judgelaw.analysis import Analysis, Component, JudgeAnalysis, Key, analyze, 
 from judgelaw.arrays import ABSENT, PAIR
 from judgelaw.diagnose import Cell, Drift, match, rank_drift, time_drift, time_span
 from judgelaw.errors import InputError
+from judgelaw.estimate import CENSUS, Estimand
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Resampling
 
@@ -162,12 +163,14 @@ class AnalysedParts:
         panel: by judge.
         analyses: of evaluation with reference, of the other layers, and of the panel.
         how: the resampling behind the bands.
+        estimand: how prompts came about, and how often each order is used.
     """
 
     layers: Mapping[str, JudgeAnalysis]
     panel: Mapping[str, JudgeAnalysis]
     analyses: tuple[Analysis, ...]
     how: Resampling
+    estimand: Estimand = CENSUS
 
     def component(self, stream: str, repeats: int | str, name: str) -> Component | None:
         """Return a component of a part or judge at a depth, None where it cannot be had."""
@@ -189,6 +192,7 @@ def analyse_parts(
     *,
     judge: str | None,
     how: Resampling,
+    estimand: Estimand = CENSUS,
 ) -> AnalysedParts:
     """Analyse the parts, each against those that it is compared with."""
     # The broad audit would be held against the reference too, where the two share items.
@@ -199,7 +203,16 @@ def analyse_parts(
     groups.append({(None, name): tensor for name, tensor in panel.items()})
     roles = {**ROLES, "broad": "audit"}
     analyses = tuple(
-        analyze(group, roles=roles, draws=how.draws, seed=how.seed, permutations=0)
+        analyze(
+            group,
+            roles=roles,
+            draws=how.draws,
+            seed=how.seed,
+            permutations=0,
+            design=estimand.design,
+            # A run or table names its orders.
+            order_weights=cast("Mapping[str, float] | None", estimand.order_weights),
+        )
         for group in groups
         if group
     )
@@ -209,6 +222,7 @@ def analyse_parts(
         panel={name: found for (layer, name), found in streams.items() if layer is None},
         analyses=analyses,
         how=how,
+        estimand=estimand,
     )
 
 
@@ -261,6 +275,7 @@ def gather(
     tensors: Mapping[Key, VerdictTensor],
     *,
     how: Resampling,
+    estimand: Estimand = CENSUS,
     roles: Mapping[str, str] | None = None,
     seconds: Mapping[Key, NDArray[np.float64]] | None = None,
     configurations: Mapping[str, Mapping[str, Cell]] | None = None,
@@ -272,6 +287,7 @@ def gather(
     Args:
         tensors: the calls, by (layer or None, judge).
         how: the resampling behind the bands.
+        estimand: how prompts came about, and how often each order is used.
         roles: role of each layer, where its name does not say it.
         seconds: when each call was made, where that is known.
         configurations: fields of each judge's frozen configuration.
@@ -297,7 +313,9 @@ def gather(
         )
     return PaperData(
         parts=parts,
-        found=analyse_parts(parts.layers, parts.panel, judge=parts.judge, how=how),
+        found=analyse_parts(
+            parts.layers, parts.panel, judge=parts.judge, how=how, estimand=estimand
+        ),
         drift=drift,
         configurations=configurations or {},
         integrity=integrity,

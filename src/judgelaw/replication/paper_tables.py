@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgelaw.analysis import count_outcomes
-from judgelaw.diagnose import TAU, Drift, Finding as Diagnostic, rank_drift
+from judgelaw.diagnose import (
+    TAU,
+    Finding as Diagnostic,
+    rank_drift,
+    time_drift,
+    time_span,
+)
 from judgelaw.replication.arithmetic import PARTS
 from judgelaw.replication.corpus import JUDGES, PANEL_REPEATS, QWEN, Corpus
 from judgelaw.replication.paper_parts import AnalysedParts, analyse_parts, complete_ranks
@@ -116,14 +122,20 @@ class _From:
         return all(str(ours[own]) == row[theirs] for own, theirs in self.key.items())
 
 
-def _rank_gaps(of: Analysed, row: Row) -> Values:
-    """Return the slope over all calls that were made; slopes on time need times of calls."""
-    streams = {**of.corpus.panel, **of.corpus.layers}
-    tensor = streams.get(row["stream"])
-    drift: Drift | None = None if tensor is None else rank_drift(tensor, of.how)
-    if drift is None:
+def _drift(of: Analysed, row: Row) -> Values:
+    """Return the slopes over all calls that were made; those on time where times are known."""
+    stream = row["stream"]
+    tensor = {**of.corpus.panel, **of.corpus.layers}.get(stream)
+    if tensor is None:
         return {}
-    return {"rank_slope": drift.slope.estimate, "rank_slope_band": drift.slope.band}
+    values: dict[str, Value] = {}
+    if (drift := rank_drift(tensor, of.how)) is not None:
+        values = {"rank_slope": drift.slope.estimate, "rank_slope_band": drift.slope.band}
+    if (seconds := of.corpus.seconds.get(stream)) is not None:
+        values["span_s"] = time_span(seconds)
+        if (drift := time_drift(tensor, seconds, of.how)) is not None:
+            values |= {"time_slope": drift.slope.estimate, "time_slope_band": drift.slope.band}
+    return values
 
 
 def _summary(of: Analysed, row: Row) -> Values:
@@ -257,7 +269,7 @@ TABLES: tuple[tuple[str, Recompute], ...] = (
     ("tab:supp_panel_sensitivity", _PANELS),
     ("text:live_null_panel", _NULL_PANEL),
     ("text:complete_case", _COMPLETE),
-    ("tab:s-time-drift", _rank_gaps),
+    ("tab:s-time-drift", _drift),
     ("tab:cross_model_summary", _summary),
     ("tab:s-cross-prompt", _summary),
     ("tab:cross-model-components", _components),

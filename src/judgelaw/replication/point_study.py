@@ -1,7 +1,7 @@
 """The point-estimator simulation of the paper, and its decision rule."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -88,7 +88,7 @@ class ErrorMoments:
     _plugin: Floats | int = 0
     _complete: Floats | int = 0
     _squares: Floats | int = 0
-    _fourth: Floats | int = field(default=0)
+    _fourth: Floats | int = 0
 
     def add(self, plugin: Floats, complete: Floats, negative: NDArray[np.bool_]) -> None:
         """Take in estimates shaped (depths, items); `negative` is decided on whole numbers."""
@@ -143,8 +143,6 @@ class ErrorMoments:
             "negative_share": float(np.asarray(self.negative)[j] / self.items),
         }
 
-
-"""Called with the number of items just simulated."""
 
 PROMPTS = (5, 6)
 TRUTHS = (0.0, 0.03)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         report as report,
         report_target as report_target,
     )
+    from judgelaw.runs.labelled import validate as validate
     from judgelaw.runs.overview import Glance as Glance, Overview as Overview
     from judgelaw.runs.package_checks import (
         is_package as is_package,
@@ -54,5 +55,6 @@ if TYPE_CHECKING:
         read_source as read_source,
         source_of as source_of,
     )
+    from judgelaw.runs.watched import watch as watch
 else:
     __getattr__, __dir__ = lazy(__name__)

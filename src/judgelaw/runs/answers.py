@@ -10,7 +10,7 @@ from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
-    from judgelaw.uncertainty import Gate, Limit, Scope
+    from judgelaw.uncertainty import Gate, Interval, Limit, Scope
 
 
 def analyze_source(
@@ -79,10 +79,14 @@ def check_source(
     strict: bool = False,
 ) -> "Gate":
     """Check the judges of the main layer."""
-    from judgelaw.analysis import coverage
+    from judgelaw.analysis import coverage, probe_interval
     from judgelaw.uncertainty import check_limits
 
-    tensors = calls.main()
+    tensors, main = calls.main(), calls.main_layer
+
+    def shift(judge: str, probe: str, level: float) -> "Interval":
+        return probe_interval(calls.tensors, main, judge, probe, scope=scope, level=level)
+
     return check_limits(
         tensors,
         limits,
@@ -92,6 +96,7 @@ def check_source(
         order_weights=calls.order_weights,
         coverage={**{judge: coverage(t) for judge, t in tensors.items()}, **calls.coverage},
         strict=strict,
+        shift=shift,
     )
 
 
@@ -114,10 +119,11 @@ def report_page(
     no question, no answer and no reply.
     """
     from judgelaw.page import build
+    from judgelaw.runs.labelled import label_sections
 
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"more": label_sections(calls.main())}
     if calls.folder is not None:
-        found = {
+        found |= {
             "completions": calls.folder.completions(analysis.main_layer) if texts else None,
             "questions": calls.folder.questions() if texts else None,
             "configuration": calls.folder.configuration(),

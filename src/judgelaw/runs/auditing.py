@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.answers import REPORT, analyze_source, write_report
@@ -15,6 +15,7 @@ from judgelaw.steps import Progress, unseen
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.analysis import Analysis
+    from judgelaw.judges import JudgeFunction
     from judgelaw.study import FrozenRun, LoadedStudy, StudyLike
 
 RESULTS = "results"
@@ -56,6 +57,7 @@ def audit_study(
     out: Path | None = None,
     *,
     shown: Shown | None = None,
+    judge: Any = None,
     tables: bool = False,
     texts: bool = True,
 ) -> Audited:
@@ -63,6 +65,8 @@ def audit_study(
 
     Writes results/analysis.json and report.html into the run folder; every table into tables/
     where that is asked for. Without `texts` the page holds no question, no answer and no reply.
+    `judge` is the function that answers for every `python` judge without `call:`, or functions by
+    name.
 
     Raises:
         IncompleteRunError: calls are open; the same command resumes.
@@ -70,7 +74,7 @@ def audit_study(
     """
     shown = shown or Shown()
     _refuse_one_repeat(study, out)
-    acquired = acquire_study(study, out, shown=shown)
+    acquired = acquire_study(study, out, shown=shown, judge=judge)
     acquired.raise_if_open()
     shown.say(_done(acquired))
     analysis = _analyse(acquired.path, shown.bar, tables=tables, texts=texts)
@@ -134,30 +138,35 @@ def acquire_study(
     shown: Shown,
     ledger: str | None = None,
     lease_s: float = 60.0,
+    date: str | None = None,
     cancel_batches: bool = False,
     accept_loss: bool = False,
+    judge: Any = None,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
-    With `ledger` the calls are shared with workers. The caller decides what open calls mean, with
+    With `ledger` the calls are shared with workers. With `date` the study is asked as the wave of
+    that date, beside the waves that are there. The caller decides what open calls mean, with
     `raise_if_open`.
     """
     if ledger is None:
         from judgelaw.acquire import acquire
 
-        frozen = freeze_study(study, out, shown.bar)
+        functions = _functions(study, judge)
+        frozen = freeze_study(study, out, shown.bar, date)
         with shown.observer() as observer:
             return acquire(
                 frozen,
                 observer=observer,
                 cancel_batches=cancel_batches,
                 accept_loss=accept_loss,
+                functions=functions,
             )
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
 
     address = read_address(ledger)
-    frozen = freeze_study(study, out, shown.bar)
+    frozen = freeze_study(study, out, shown.bar, date)
     with shown.observer() as observer:
         return acquire_shared(
             frozen,
@@ -169,23 +178,35 @@ def acquire_study(
         )
 
 
+def _functions(study: "StudyLike", judge: Any) -> "dict[str, JudgeFunction]":
+    """Return which function answers for which judge; what is wrong is said before the freezing."""
+    if judge is None:
+        return {}
+    from judgelaw.judges import functions_for
+    from judgelaw.study import load_study
+
+    return functions_for({each.name: each for each in load_study(study).study.judges}, judge)
+
+
 def hand_over_study(
-    study: "StudyLike", out: Path | None, ledger: str, bar: Progress
+    study: "StudyLike", out: Path | None, ledger: str, bar: Progress, date: str | None = None
 ) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
     from judgelaw.ledger import read_address
 
     address = read_address(ledger)
-    return acquire_shared(freeze_study(study, out, bar), address, ask=False)
+    return acquire_shared(freeze_study(study, out, bar, date), address, ask=False)
 
 
-def freeze_study(study: "StudyLike", out: Path | None, bar: Progress) -> "FrozenRun":
-    """Freeze a study into its run folder, `runs/NAME` beside it unless said otherwise."""
+def freeze_study(
+    study: "StudyLike", out: Path | None, bar: Progress, date: str | None = None
+) -> "FrozenRun":
+    """Freeze a study, or the wave of a date, into its run folder: `runs/NAME` unless told."""
     from judgelaw.study import freeze, load_study
 
     loaded = load_study(study)
-    return freeze(loaded, run_folder(loaded, out), progress=bar)
+    return freeze(loaded, run_folder(loaded, out), date=date, progress=bar)
 
 
 def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:

@@ -38,11 +38,13 @@ class RunFolder:
         path: the folder.
         frozen: the study as it was frozen.
         ledger: the rows of the run; None before anything was acquired.
+        date: the wave that is looked at, the latest unless told; None where the run has none.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, date: str | None = None) -> None:
         self.path = path
         self.frozen: FrozenRun = open_run(path)
+        self.date = date or (self.frozen.record.dates or (None,))[-1]
         self.ledger: SqliteView | None = None
         if (path / LEDGER_NAME).is_file():
             self.ledger = SqliteView(path / LEDGER_NAME)
@@ -78,7 +80,7 @@ class RunFolder:
     def seconds(self, tensors: "Mapping[Key, VerdictTensor]") -> "dict[Key, NDArray[np.float64]]":
         """Read when each call was made, of reused calls too; empty where that was not kept."""
         timing = self.path / TIMING
-        return _seconds(timing, tensors, self.reused) if timing.is_file() else {}
+        return _seconds(timing, tensors, self.reused, self.date) if timing.is_file() else {}
 
     def evidence(
         self,
@@ -106,17 +108,45 @@ class RunFolder:
         """Return what the ledger knows of the replies of each stream."""
         streams = {key: _Stream() for key in tensors}
         kept = self._replies[main] = []
-        for reply in self.ledger.replies() if self.ledger else ():
+        for reply in self._of_wave():
             if stream := streams.get((reply.layer, reply.judge)):
                 stream.add(reply, self.flags.get(reply.call_id, ()))
             if reply.layer == main:
                 kept.append(reply)
-        return {key: stream.facts() for key, stream in streams.items() if stream.rows}
+        models = {s.judge: s.models for s in self.ledger.summaries()} if self.ledger else {}
+        asked = {name: judge.model or None for name, judge in self.frozen.judges.items()}
+        return {
+            key: stream.facts(
+                asked=asked.get(key[1]),
+                models=models.get(key[1], {}),
+                unreadable=self._unreadable.get(key[1], {}),
+            )
+            for key, stream in streams.items()
+            if stream.rows
+        }
+
+    @cached_property
+    def _unreadable(self) -> dict[str, dict[str, int]]:
+        """Replies in which the frozen parser found no label, by judge and by how they begin."""
+        from judgelaw.wire import parser_name
+
+        parsers = {name: parser_name(judge) for name, judge in self.frozen.readers.items()}
+        found: dict[str, dict[str, int]] = {}
+        for judge, parser, form, count in self.ledger.unreadable() if self.ledger else ():
+            if parser == parsers.get(judge):
+                found.setdefault(judge, {})[form] = count
+        return found
+
+    def _of_wave(self, layer: str | None = None) -> Iterator[StoredReply]:
+        """Yield the replies of the wave that is looked at."""
+        for reply in self.ledger.replies(layer) if self.ledger else ():
+            if reply.date == self.date:
+                yield reply
 
     def completions(self, layer: str | None) -> "Completions":
         """Return the replies of the layer that a page shows, by judge and place."""
         if layer not in self._replies:
-            self._replies[layer] = list(self.ledger.replies(layer)) if self.ledger else []
+            self._replies[layer] = list(self._of_wave(layer))
         found: dict[str, dict[Place, str]] = {}
         for reply in chain(self._reused_replies(layer), self._replies[layer]):
             place = (reply.item, reply.prompt, reply.order, reply.repeat)
@@ -128,7 +158,7 @@ class RunFolder:
         depth = self.frozen.study.depth.get(str(layer), 0)
         items = set(self.frozen.blueprint.members.get(str(layer), ()))
         for (name, judge), (source, _) in self.reused.items():
-            for reply in self.ledger.replies(source) if self.ledger and name == layer else ():
+            for reply in self._of_wave(source) if name == layer else ():
                 if reply.judge == judge and reply.repeat < depth and reply.item in items:
                     yield reply
 
@@ -169,7 +199,7 @@ class RunFolder:
                 "stop": ", ".join(map(repr, judge.stop or ())),
                 "truncated": judge.truncated,
                 "seed": judge.seed,
-                "parser": parser_name(judge),
+                "parser": parser_name(self.frozen.readers[name]),
                 "sha256": judge.fingerprint,
             }
         return found
@@ -246,7 +276,10 @@ class RunFolder:
 
 
 def _seconds(
-    path: Path, tensors: "Mapping[Key, VerdictTensor]", reused: "Mapping[Key, Key]"
+    path: Path,
+    tensors: "Mapping[Key, VerdictTensor]",
+    reused: "Mapping[Key, Key]",
+    date: str | None,
 ) -> "dict[Key, NDArray[np.float64]]":
     """Read when each call was made, shaped like the ranked verdicts of its stream."""
     import duckdb
@@ -255,13 +288,15 @@ def _seconds(
     query = (
         'SELECT item, prompt, "order", repeat, started_s '  # noqa: S608 - quoted
         f"FROM {one_file(path)} WHERE started_s IS NOT NULL AND layer = ? AND judge = ?"
+        + ("" if date is None else " AND date = ?")
     )
+    wave = () if date is None else (date,)
     found: dict[Key, NDArray[np.float64]] = {}
     with duckdb.connect() as connection:
         for key, tensor in tensors.items():
             if tensor.ranked is None:
                 continue
-            made = connection.execute(query, list(reused.get(key, key))).fetchnumpy()
+            made = connection.execute(query, [*reused.get(key, key), *wave]).fetchnumpy()
             *names, repeats, started = made.values()
             axes = (tensor.items, tensor.prompts, tensor.orders)
             places = np.array([*map(_places, axes, names), repeats])
@@ -296,7 +331,9 @@ class _Stream:
         for kind in flags:
             self.flags[kind] += 1
 
-    def facts(self) -> "ReplyFacts":
+    def facts(
+        self, *, asked: str | None, models: Mapping[str, int], unreadable: Mapping[str, int]
+    ) -> "ReplyFacts":
         """Lay out one value for each reply, (cells, repeats)."""
         import numpy as np
 
@@ -310,7 +347,13 @@ class _Stream:
             grids.append(grid)
         response_ids, texts, seeds = grids
         return ReplyFacts(
-            response_ids=response_ids, texts=texts, seeds=seeds, flags=dict(self.flags)
+            response_ids=response_ids,
+            texts=texts,
+            seeds=seeds,
+            flags=dict(self.flags),
+            asked=asked,
+            models={name: count for name, count in models.items() if name != "not said"},
+            unreadable=unreadable,
         )
 
 

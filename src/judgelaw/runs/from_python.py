@@ -12,7 +12,6 @@ from threading import Thread
 from typing import Any, Generic, TypeVar
 
 from judgelaw.acquire import TAKES_STOPPER, Silent, Stopper, Tally
-from judgelaw.errors import InputError
 from judgelaw.runs.auditing import Shown, audit_study
 from judgelaw.runs.run import Run
 from judgelaw.steps import unheard
@@ -37,7 +36,8 @@ def audit(
     Args:
         study: the path of a study file, or what such a file holds as a dict; the paths of a dict
             start from the working directory.
-        judge: the function that answers for the study's `python` judge, or functions by judge.
+        judge: the function that answers for every `python` judge without `call:`, or functions by
+            the judge's name; it takes a `jl.Call` and returns text or a `jl.Reply`.
         out: the run folder; by default `runs/NAME` beside the study.
 
     Raises:
@@ -73,12 +73,8 @@ def _audited(
     judge: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None,
     out: str | PathLike[str] | None,
 ) -> Run:
-    if judge is not None:
-        raise InputError(
-            "judge=: no judge of the study is served by a function; declare its provider instead"
-        )
     folder = None if out is None else Path(out)
-    return Run(audit_study(study, folder, shown=_shown()).run)
+    return Run(audit_study(study, folder, shown=_shown(), judge=judge).run)
 
 
 def _shown() -> Shown:

@@ -44,7 +44,7 @@ def analyze(
         threshold: prompt component above which a judge is flagged in the ranking of judges.
         roles: role of each layer, where its name does not say it.
         progress: opens what shows a piece of work, given its name and its size.
-        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 6, 2))
@@ -82,7 +82,7 @@ def gate(
         level: confidence of each bound that decides a pass; all limits must pass. Those that decide
             a failure are at 1 - (1 - level) / m for m limits and judges together.
         strict: for new items, suppose one unseen item at the end of its range throughout.
-        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 6, 2))
@@ -112,7 +112,7 @@ def compare(
         draws: item resamples of the bands.
         seed: of every random choice.
         level: coverage of bands and intervals.
-        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
     >>> rng = np.random.default_rng(1)
@@ -161,7 +161,7 @@ def report(
         draws: as for `analyze`.
         seed: as for `analyze`.
         permutations: as for `analyze`.
-        which: judge, layer, repeats, design, order_weights, incomplete, columns, verdicts.
+        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
     """
     calls = source_of(x, **which)
     target = report_target(x, calls) if path is None else Path(path)

@@ -18,6 +18,7 @@ from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.acquire.verify import Verification
+    from judgelaw.runs.folder import RunFolder
     from judgelaw.study import FrozenRun, Study
 
 PACKAGE = "package.json"
@@ -72,48 +73,42 @@ def release(
         IncompleteRunError: calls of the run are open.
     """
     from judgelaw.acquire.verify import verify
-    from judgelaw.study import open_run
+    from judgelaw.runs.folder import RunFolder
 
     chosen = contents or Contents()
-    frozen = open_run(run)
+    opened = RunFolder(run)
+    frozen = opened.frozen
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} holds something already; name a new or an empty folder")
     verified = verify(run, progress=progress)
-    _check(run, frozen, verified)
+    _check(opened, verified)
     with writing(folder):
-        _copy(frozen, folder, chosen)
+        _copy(opened, folder, chosen)
     write_results(folder, progress=progress)
     with writing(folder):
         _describe(frozen, folder, chosen, verified)
     return _sealed(frozen, folder, chosen)
 
 
-def _check(run: Path, frozen: "FrozenRun", verified: "Verification") -> None:
+def _check(opened: "RunFolder", verified: "Verification") -> None:
     """Refuse a run that is damaged or not finished."""
+    run, planned = opened.path, opened.frozen.count
     wrong = [check.name for check in verified.checks if not check.ok]
     if wrong:
         raise IntegrityError(f"{run} does not verify ({', '.join(wrong)}); nothing was released")
-    left = frozen.count - _completed(run)
+    left = planned - (opened.totals.completed if opened.totals else 0)
     if left:
         raise IncompleteRunError(
-            f"{run}: {left} of {frozen.count} calls are open; `judgelaw run` finishes them, then "
-            "release"
+            f"{run}: {left} of {planned} calls are open; `judgelaw run` finishes them, then release"
         )
 
 
-def _completed(run: Path) -> int:
-    from judgelaw.runs.folder import RunFolder
-
-    totals = RunFolder(run).totals
-    return 0 if totals is None else totals.completed
-
-
-def _copy(frozen: "FrozenRun", folder: Path, chosen: Contents) -> None:
+def _copy(opened: "RunFolder", folder: Path, chosen: Contents) -> None:
     """Copy what was frozen and found, without private parts."""
     from judgelaw.runs.folder import TIMING
     from judgelaw.study import ITEMS, LABELS, MANIFEST, PROMPTS
 
-    run = frozen.path
+    run, frozen = opened.path, opened.frozen
     names = [MANIFEST, PROMPTS, "calls.parquet"]
     names += [LABELS] if (run / LABELS).is_file() else []
     names += [TIMING] if chosen.times else []
@@ -125,7 +120,7 @@ def _copy(frozen: "FrozenRun", folder: Path, chosen: Contents) -> None:
     _write(folder / ITEM_HASHES, "item,sha256\n" + "".join(rows))
     _write_study(frozen, folder)
     if chosen.completions:
-        _write_completions(frozen, folder / COMPLETIONS)
+        _write_completions(opened, folder / COMPLETIONS)
 
 
 def _items(frozen: "FrozenRun", *, texts: bool) -> Iterator[str]:
@@ -183,18 +178,15 @@ def public_study(study: "Study") -> "Study":
     return study.model_copy(update={"judges": judges})
 
 
-def _write_completions(frozen: "FrozenRun", path: Path) -> None:
+def _write_completions(opened: "RunFolder", path: Path) -> None:
     """Write what every judge said, in the sequence of the schedule; no ids of requests."""
-    from judgelaw.runs.folder import RunFolder
-
-    ledger = RunFolder(frozen.path).ledger
     names = ("layer", "judge", "item", "prompt", "order", "repeat", "text", "refusal")
     with (
         path.open("wb") as file,
         # A fixed time and no name: the same completions are the same bytes.
         gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
     ):
-        for reply in ledger.replies() if ledger else ():
+        for reply in opened.ledger.replies() if opened.ledger else ():
             row = {name: getattr(reply, name) for name in names}
             packed.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
 

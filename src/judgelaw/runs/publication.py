@@ -127,6 +127,7 @@ def paper_data(
     calls: "Source", *, draws: int | None = None, seed: int | None = None
 ) -> "PaperData":
     """Find and analyse the parts of the paper in a run or table, with what a run adds."""
+    from judgelaw.estimate import Estimand
     from judgelaw.replication import Resampling, gather
     from judgelaw.uncertainty import BAND_DRAWS
 
@@ -144,7 +145,8 @@ def paper_data(
             "integrity": folder.integrity(),
             "prompts": prompt_hashes(folder.frozen),
         }
-    return gather(calls.tensors, how=how, roles=calls.roles, **facts)
+    estimand = Estimand(design=calls.design, order_weights=calls.order_weights)
+    return gather(calls.tensors, how=how, estimand=estimand, roles=calls.roles, **facts)
 
 
 def prompt_hashes(frozen: "FrozenRun") -> dict[str, str]:
@@ -160,5 +162,6 @@ def _beside_published(calls: "Source", data: "PaperData") -> "tuple[Finding, ...
     """Hold the tables against the published ones, where judges and designs are the paper's own."""
     from judgelaw.replication import comparable_corpus, recompute
 
-    corpus = comparable_corpus(data.parts, data.configurations, calls.tensors)
+    seconds = None if calls.folder is None else calls.folder.seconds(calls.tensors)
+    corpus = comparable_corpus(data.parts, data.configurations, calls.tensors, seconds)
     return () if corpus is None else recompute(corpus, resampling=data.found.how)

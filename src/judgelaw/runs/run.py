@@ -120,7 +120,7 @@ class Run:
         view = folder.ledger
         if view is None:
             return _sum({name: RunStatus(planned=n) for name, n in planned.items()})
-        parsers = {name: parser_name(judge) for name, judge in folder.frozen.judges.items()}
+        parsers = {name: parser_name(judge) for name, judge in folder.frozen.readers.items()}
         invalid = dict.fromkeys(planned, 0)
         for found in view.verdict_counts():
             if found.verdict == INVALID and found.parser == parsers[found.judge]:

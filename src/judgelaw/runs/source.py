@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.estimate import Design
     from judgelaw.runs.folder import RunFolder
+    from judgelaw.study import Gate
     from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
     from judgelaw.uncertainty import Estimand
@@ -37,7 +38,10 @@ class Reading:
     incomplete: Literal["error", "drop"] = "error"
     columns: Mapping[str, str | None] = field(default_factory=dict)
     verdicts: Sequence[str] = ()
+    positions: Sequence[str] = ()
+    blank: Literal["error", "invalid", "drop"] = "error"
     engine: "Engine" = "duckdb"
+    date: str | None = None
 
 
 class Which(TypedDict, total=False):
@@ -55,7 +59,11 @@ class Which(TypedDict, total=False):
         columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None leaves
             an optional column out.
         verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+        positions: the words for the answer shown first, shown second, and perhaps for a tie,
+            `("A", "B")`: they become candidates by the order of each call.
+        blank: what a blank verdict becomes, "invalid", or "drop" for no call.
         engine: "spark" lets Spark read a path and count.
+        date: this date only, where a table or run has several; by default the latest.
     """
 
     judge: str | Iterable[str] | None
@@ -66,7 +74,10 @@ class Which(TypedDict, total=False):
     incomplete: Literal["error", "drop"]
     columns: Mapping[str, str | None] | None
     verdicts: Sequence[str] | None
+    positions: Sequence[str] | None
+    blank: Literal["error", "invalid", "drop"]
     engine: "Engine"
+    date: str | None
 
 
 _OPTIONS = tuple(Which.__annotations__)
@@ -132,7 +143,10 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
         judges=reading.judges or None,
         columns=reading.columns or None,
         verdicts=reading.verdicts or None,
+        positions=reading.positions or None,
+        blank=reading.blank,
         engine=reading.engine,
+        date=reading.date,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
     run = _run_folder(x)
@@ -216,10 +230,10 @@ def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Sour
     """Return tensors that are there already as a source, as far as they are asked for."""
     if not tensors:
         raise InputError("no calls: give a tensor, or a mapping of tensors by judge")
-    if reading.columns or reading.verdicts:
+    if reading.columns or reading.verdicts or reading.positions or reading.blank != "error":
         raise InputError(
-            "columns and verdicts are about reading a table, and a tensor was read already: pass "
-            "them to VerdictTensor.from_table"
+            "columns, verdicts, positions and blank are about reading a table, and a tensor was "
+            "read already: pass them to VerdictTensor.from_table"
         )
     chosen = _of_layer(tensors, reading.layer)
     there = sorted({judge for _, judge in chosen})
@@ -262,7 +276,7 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
     """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
     from judgelaw.runs.folder import RunFolder
 
-    folder = RunFolder(run)
+    folder = RunFolder(run, reading.date)
     study = folder.frozen.study
     tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
     drawn = getattr(study.prompts, "policy", None) == "generator"
@@ -282,10 +296,18 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
         order_weights=weights if unequal and study.task == "pairwise" else None,
         folder=folder,
         threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
-        gate=study.gate.model_dump(exclude_none=True) if study.gate else {},
+        gate=_limits(study.gate),
         coverage=folder.coverage(),
         reused={key: source for key, source in folder.reused.items() if key in tensors},
     )
+
+
+def _limits(gate: "Gate | None") -> dict[str, float]:
+    """Return the limits that a study declares, by quantity; those of probes as `probe.NAME`."""
+    if gate is None:
+        return {}
+    limits: dict[str, float] = gate.model_dump(exclude_none=True, exclude={"probes"})
+    return {**limits, **{f"probe.{name}": limit for name, limit in gate.probes.items()}}
 
 
 def _with_reused(

@@ -1,11 +1,15 @@
 """What a study declares, and the manifest that freezes it before the first request."""
 
-from judgelaw.study.blueprint import Block as Block, blocks as blocks, survey as survey
+from judgelaw.study.blueprint import (
+    Block as Block,
+    blocks as blocks,
+    left_out as left_out,
+    survey as survey,
+)
 from judgelaw.study.freezing import (
-    Preview as Preview,
+    adopt as adopt,
     extend as extend,
     freeze as freeze,
-    preview as preview,
 )
 from judgelaw.study.items import Item as Item, records as records
 from judgelaw.study.loading import (
@@ -26,11 +30,13 @@ from judgelaw.study.manifest import (
 )
 from judgelaw.study.models import (
     Budget as Budget,
+    Gate as Gate,
     Layer as Layer,
     Study as Study,
     Transport as Transport,
     study_schema as study_schema,
 )
+from judgelaw.study.previewing import Preview as Preview, preview as preview
 from judgelaw.study.prompts import Template as Template, instruction_blocks as instruction_blocks
 from judgelaw.study.record import RECORD as RECORD
 from judgelaw.study.requests import (

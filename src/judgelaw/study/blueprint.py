@@ -1,14 +1,16 @@
 """A study with its files read: the items of every layer and the templates of its policy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from judgelaw.errors import InputError
 from judgelaw.study.items import SAMPLE, Item, read_items, select
 from judgelaw.study.loading import LoadedStudy
-from judgelaw.study.models import Generator, Layer, Selection, Study
+from judgelaw.study.models import MAIN, Generator, Layer, Selection, Study
 from judgelaw.study.prompts import Template, templates_of
 from judgelaw.wire import JudgeSpec
+from judgelaw.words import probed_by
 
 _NAMED = 3
 
@@ -22,12 +24,22 @@ class Blueprint:
         items: every item that a layer judges, in the sequence of the file.
         templates: the prompts.
         members: the ids of the items of each layer, in the sequence of the file.
+        changed: the items of probe layers as they are shown there, by layer and id.
     """
 
     study: Study
     items: tuple[Item, ...]
     templates: tuple[Template, ...]
     members: Mapping[str, tuple[str, ...]]
+    changed: Mapping[tuple[str, str], Item] = field(default_factory=dict)
+
+    def item(self, layer: str, name: str) -> Item:
+        """Return an item as it is shown in a layer."""
+        return self.changed.get((layer, name)) or self._by_id[name]
+
+    @cached_property
+    def _by_id(self) -> dict[str, Item]:
+        return {item.id: item for item in self.items}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +50,7 @@ class Block:
         prompts: what the manifest calls the prompts: template ids, or slots in a control layer.
         templates: what is rendered for each of them.
         repeats: the repeat ranks.
+        date: of the wave, None where the study is asked once.
     """
 
     judge: JudgeSpec
@@ -47,6 +60,7 @@ class Block:
     templates: tuple[Template, ...]
     orders: tuple[str, ...]
     repeats: range
+    date: str | None = None
 
     @property
     def cells(self) -> int:
@@ -71,6 +85,7 @@ def survey(loaded: LoadedStudy) -> Blueprint:
     templates = templates_of(loaded)
     selections = {SAMPLE: study.items.sample or Selection(), **study.items.selections}
     members: dict[str, tuple[str, ...]] = {}
+    changed: dict[tuple[str, str], Item] = {}
     for place, layer in enumerate(study.streams):
         name = layer.items or SAMPLE
         try:
@@ -78,6 +93,9 @@ def survey(loaded: LoadedStudy) -> Blueprint:
         except InputError as error:
             where = ("items", "selections", name) if layer.items else ("items", SAMPLE)
             raise loaded.error(where, str(error)) from None
+        if (probed := probed_by(layer.name)) is not None:
+            changed |= _probed(loaded, layer.name, *probed, chosen)
+            chosen = tuple(item for item in chosen if (layer.name, item.id) in changed)
         members[layer.name] = tuple(item.id for item in chosen)
         _check_control(loaded, layer, place, templates)
     for place, layer in enumerate(study.streams):
@@ -86,7 +104,47 @@ def survey(loaded: LoadedStudy) -> Blueprint:
         _check_world(loaded, judge, members, len(templates))
     used = {item for ids in members.values() for item in ids}
     items = tuple(item for item in everything if item.id in used)
-    return Blueprint(study=study, items=items, templates=templates, members=members)
+    return Blueprint(
+        study=study, items=items, templates=templates, members=members, changed=changed
+    )
+
+
+def _probed(
+    loaded: LoadedStudy, layer: str, probe: str, side: str, items: tuple[Item, ...]
+) -> dict[tuple[str, str], Item]:
+    """Return the items that a probe changes, changed; gold is about the answer as it was."""
+    place = next(i for i, each in enumerate(loaded.study.probes) if each.name == probe)
+    change = loaded.study.probes[place]
+    found = {}
+    for number, item in enumerate(items):
+        second = side == "candidate_2"
+        before = (item.candidate_2 if second else item.candidate_1) or ""
+        try:
+            after = change.apply(before, number)
+        except InputError as error:
+            raise loaded.error(("probes", place), str(error)) from None
+        if before.strip() and not after.strip():
+            text = f"{probe!r}, leaves nothing of {side} of item {item.id!r}; change it less"
+            raise loaded.error(("probes", place), text)
+        if after != before or change.is_control:
+            shown = replace(item, gold=None)
+            found[layer, item.id] = (
+                replace(shown, candidate_2=after) if second else replace(shown, candidate_1=after)
+            )
+    return found
+
+
+def left_out(blueprint: Blueprint) -> dict[str, int]:
+    """Count the answers that each probe leaves as they are, and that are not asked about."""
+    streams = blueprint.study.streams
+    base = next((layer for role in MAIN for layer in streams if layer.role == role), streams[0])
+    asked = len(blueprint.members[base.name])
+    found: dict[str, int] = {}
+    for layer in streams:
+        if (probed := probed_by(layer.name)) is not None:
+            missing = asked - len(blueprint.members[layer.name])
+            found[probed[0]] = found.get(probed[0], 0) + missing
+    return {probe: number for probe, number in found.items() if number}
 
 
 def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
@@ -159,14 +217,18 @@ def _check_reuse(
         raise loaded.error(("layers", place, "reuse", "layer"), text)
 
 
-def blocks(blueprint: Blueprint) -> tuple[Block, ...]:
-    """Return the blocks of calls, layer by layer, judge by judge."""
-    by_id = {item.id: item for item in blueprint.items}
+def blocks(blueprint: Blueprint, date: str | None = None) -> tuple[Block, ...]:
+    """Return the blocks of calls of one wave, layer by layer, judge by judge."""
     study = blueprint.study
+    shown = {
+        layer.name: tuple(blueprint.item(layer.name, i) for i in blueprint.members[layer.name])
+        for layer in study.streams
+    }
     return tuple(
-        _block(blueprint, layer, judge, tuple(by_id[i] for i in blueprint.members[layer.name]))
+        replace(_block(blueprint, layer, judge, shown[layer.name]), date=date)
         for layer in study.streams
         for judge in study.judges_of(layer)
+        if shown[layer.name]
     )
 
 

@@ -1,7 +1,8 @@
-"""Freezing and extending a run, and a preview: every call is written down before it is asked."""
+"""Freezing and extending a run: every call is written down before it is asked."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date as calendar_date
 from pathlib import Path
 
 from judgelaw.errors import InputError, IntegrityError, StudyChangedError, StudyError
@@ -9,7 +10,14 @@ from judgelaw.steps import Progress, unseen
 from judgelaw.study.blueprint import Block, Blueprint, blocks, survey
 from judgelaw.study.items import to_jsonl
 from judgelaw.study.loading import LoadedStudy
-from judgelaw.study.manifest import ITEMS, STUDY, FrozenRun, PlannedCall, open_run
+from judgelaw.study.manifest import (
+    CHANGED,
+    ITEMS,
+    STUDY,
+    FrozenRun,
+    changed_jsonl,
+    open_run,
+)
 from judgelaw.study.models import Generator, Study
 from judgelaw.study.prompts import default_block, fields_of, generate
 from judgelaw.study.record import (
@@ -22,17 +30,22 @@ from judgelaw.study.record import (
     identity,
     versions,
 )
-from judgelaw.study.requests import call_id, payload
 from judgelaw.study.run_files import exclusive, recover, scratch, staged
 from judgelaw.study.schedule import (
     CAPACITY,
     counts,
-    distinct_seeds,
     namespaces,
     write_calls,
     write_prompts,
 )
-from judgelaw.wire import request, sha256_hex
+from judgelaw.wire import (
+    JsonParser,
+    JudgeSpec,
+    RegexParser,
+    parser_name,
+    sha256_hex,
+)
+from judgelaw.words import probed_by
 
 
 def extend(
@@ -56,6 +69,11 @@ def extend(
     with exclusive(run):
         recover(run)
         frozen = open_run(run)
+        if dates := frozen.record.dates:
+            raise InputError(
+                f"{run} is asked again on later dates, {dates[-1]} was the last, and all its waves "
+                "have one depth; start another run with --out for more repeats or prompts"
+            )
         study = _deeper(frozen, repeats, layer, prompts)
         target = _extended(frozen, study)
         added = tuple(_additions(frozen.blueprint, target))
@@ -69,6 +87,8 @@ def _deeper(
     study = frozen.study
     reached: dict[str, int] = study.depth
     wanted = dict(reached)
+    if layer is not None and probed_by(layer):
+        raise InputError(f"layer {layer!r}, probes are as deep as their layer; extend that one")
     if layer is not None and layer not in reached:
         raise InputError(f"layer {layer!r}, must be one of {', '.join(reached)}; choose one")
     if repeats is not None and repeats > CAPACITY:
@@ -133,22 +153,31 @@ def _additions(old: Blueprint, new: Blueprint) -> Iterator[Block]:
 
 
 def _write(
-    frozen: FrozenRun, target: Blueprint, added: tuple[Block, ...], progress: Progress
+    frozen: FrozenRun,
+    target: Blueprint,
+    added: tuple[Block, ...],
+    progress: Progress,
+    *,
+    kind: str = "extend",
+    date: str | None = None,
 ) -> None:
     record, calls = frozen.record, sum(block.count for block in added)
     if frozen.count + calls > CAPACITY:
         raise InputError(f"{frozen.count + calls} calls, seeds reach {CAPACITY}; ask for fewer")
     session = Session(
-        kind="extend",
+        kind=kind,
         calls=calls,
         depth=depth(target.study),
         seeds=namespaces(added, frozen.count),
+        date=date,
     )
+    waves = (*record.dates, date) if date is not None else (None,)
+    planned = tuple(block for wave in waves for block in blocks(target, wave))
     extended = replace(
         record,
         study=target.study.model_dump(mode="json", by_alias=True),
         prompts={template.id: template.sha256 for template in target.templates},
-        counts=counts(blocks(target), target),
+        counts=counts(planned, target),
         sessions=(*record.sessions, session),
     )
     with scratch(frozen.path) as spare, staged(frozen.path) as stage:
@@ -167,7 +196,9 @@ def _write(
         (stage / RECORD).write_bytes(extended.to_json())
 
 
-def freeze(loaded: LoadedStudy, run: Path | str, *, progress: Progress = unseen) -> FrozenRun:
+def freeze(
+    loaded: LoadedStudy, run: Path | str, *, date: str | None = None, progress: Progress = unseen
+) -> FrozenRun:
     """Write the manifest of a study into a run folder, or find that it is already there.
 
     The same study again changes nothing. A study that differs in what is frozen is refused with
@@ -177,30 +208,71 @@ def freeze(loaded: LoadedStudy, run: Path | str, *, progress: Progress = unseen)
     Args:
         loaded: the study.
         run: the run folder; it is made where it is missing.
+        date: ask everything as a wave of this date, YYYY-MM-DD; one that is there is not added
+            again.
         progress: opens what shows how far it is.
     """
     run = Path(run)
     blueprint = survey(loaded)
+    if date is not None:
+        check_date(date)
     with exclusive(run):
         recover(run)
         if (run / RECORD).exists():
             _resume(loaded, blueprint, run)
+            if date is not None:
+                _add_wave(open_run(run), date, progress)
         elif (run / "ledger.sqlite").exists():
             raise IntegrityError(
                 f"{run}: a ledger without a manifest; restore {RECORD} or use another folder"
             )
         else:
-            _freeze_new(loaded, blueprint, run, progress)
+            _freeze_new(loaded, blueprint, run, date, progress)
     return open_run(run)
 
 
-def _freeze_new(loaded: LoadedStudy, blueprint: Blueprint, run: Path, progress: Progress) -> None:
-    planned = blocks(blueprint)
+def check_date(date: str) -> None:
+    """Refuse what is no date."""
+    try:
+        known = calendar_date.fromisoformat(date).isoformat()
+    except ValueError:
+        known = ""
+    if known != date:
+        raise InputError(f"--date {date}: no date; write it as YYYY-MM-DD, such as 2026-11-16")
+
+
+def _add_wave(frozen: FrozenRun, date: str, progress: Progress) -> None:
+    """Append the wave of a date, unless it is there: the same calls under names of their own."""
+    dates = frozen.record.dates
+    if date in dates:
+        return
+    if not dates:
+        raise InputError(
+            f"{frozen.path}: its calls have no date, so nobody could tell {date} from them; start "
+            "a dated run in another folder, --date from the first wave on and --out"
+        )
+    if date < dates[-1]:
+        raise InputError(
+            f"--date {date}: the last wave of {frozen.path} is of {dates[-1]}, and waves go "
+            "forward in time; give a later date"
+        )
+    _write(
+        frozen, frozen.blueprint, blocks(frozen.blueprint, date), progress, kind="wave", date=date
+    )
+
+
+def _freeze_new(
+    loaded: LoadedStudy, blueprint: Blueprint, run: Path, date: str | None, progress: Progress
+) -> None:
+    planned = blocks(blueprint, date)
     record = record_of(loaded, blueprint, planned)
     with scratch(run) as spare, staged(run) as stage:
         (stage / "inputs").mkdir()
         (stage / STUDY).write_text(loaded.source, encoding="utf-8", newline="")
         (stage / ITEMS).write_text(to_jsonl(blueprint.items), encoding="utf-8", newline="")
+        if blueprint.study.probes:
+            text = changed_jsonl(blueprint.changed)
+            (stage / CHANGED).write_text(text, encoding="utf-8", newline="")
         write_prompts(blueprint, stage)
         write_calls(planned, blueprint, run, stage, spare, progress=progress)
         (stage / RECORD).write_bytes(record.to_json())
@@ -211,7 +283,13 @@ def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block
     study, calls = blueprint.study, sum(block.count for block in planned)
     if calls > CAPACITY:
         raise StudyError(f"{loaded.path}: {calls} calls, seeds reach {CAPACITY}; plan fewer")
-    session = Session(kind="freeze", calls=calls, depth=depth(study), seeds=namespaces(planned, 0))
+    session = Session(
+        kind="freeze",
+        calls=calls,
+        depth=depth(study),
+        seeds=namespaces(planned, 0),
+        date=planned[0].date if planned else None,
+    )
     return RunRecord(
         study=study.model_dump(mode="json", by_alias=True),
         source_sha256=sha256_hex(loaded.source),
@@ -232,6 +310,7 @@ def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block
 def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     """Accept the same study, record an amended one, refuse any other."""
     frozen = open_run(run)
+    blueprint = replace(blueprint, study=_read_as_frozen(blueprint.study, frozen.record))
     found = [*differences(identity(frozen.blueprint), identity(blueprint))]
     known = [session.depth for session in frozen.record.sessions]
     wanted = depth(blueprint.study)
@@ -242,6 +321,47 @@ def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     changed = [*differences(free(frozen.study), free(blueprint.study))]
     if changed:
         _amend(loaded, blueprint, frozen, changed)
+
+
+def adopt(frozen: FrozenRun, readers: Mapping[str, JudgeSpec]) -> FrozenRun:
+    """Make other parsers the run's own: the calls table and the analysis take their verdicts.
+
+    The judges stay as they were frozen, and the verdicts of their parsers stay in the ledger.
+
+    Args:
+        frozen: the run.
+        readers: judges with the parser and the terminal rule to read by, by name.
+    """
+    record, rules = frozen.record, {"parser", "truncated"}
+    adopted = {
+        name: spec.model_dump(mode="json", by_alias=True, include=rules)
+        for name, spec in readers.items()
+    }
+    words = [f"judges.{n}: read by {parser_name(spec)}" for n, spec in readers.items()]
+    amendment = {"study": None, "changes": words}
+    changed = replace(
+        record,
+        readings={**record.readings, **adopted},
+        amendments=(*record.amendments, amendment),
+    )
+    with exclusive(frozen.path), staged(frozen.path) as stage:
+        (stage / RECORD).write_bytes(changed.to_json())
+    return open_run(frozen.path)
+
+
+def _read_as_frozen(study: Study, record: RunRecord) -> Study:
+    """Keep labels to the letter in a run that was frozen before they could be read otherwise."""
+    written = {judge["name"]: judge.get("parser") for judge in record.study["judges"]}
+
+    def kept(judge: JudgeSpec) -> JudgeSpec:
+        before, parser = written.get(judge.name), judge.parser
+        old = isinstance(before, dict) and "strict" not in before
+        if not old or not isinstance(parser, RegexParser | JsonParser):
+            return judge
+        strict = parser.model_copy(update={"strict": True})
+        return judge.model_copy(update={"parser": strict})
+
+    return study.model_copy(update={"judges": tuple(kept(judge) for judge in study.judges)})
 
 
 def _refusal(run: Path, loaded: LoadedStudy, blueprint: Blueprint, found: list[str]) -> str:
@@ -278,100 +398,3 @@ def _amend(
             amendments=(*record.amendments, {"study": name, "changes": changed}),
         )
         (stage / RECORD).write_bytes(amended.to_json())
-
-
-CHARACTERS_A_TOKEN = 4
-"""A rule of thumb for English text, good enough to see a budget coming."""
-
-_LOOKED_AT = 25
-
-
-@dataclass(frozen=True, kw_only=True)
-class Preview:
-    """A study as it would be frozen.
-
-    Attributes:
-        run: what freezing would give; its folder holds nothing.
-        planned: the blocks of calls.
-        examples: the first call of every judge, with its request.
-        input_tokens: about how many tokens all requests hold, from a few items of every block.
-    """
-
-    run: FrozenRun
-    planned: tuple[Block, ...]
-    examples: tuple[tuple[PlannedCall, bytes], ...]
-    input_tokens: int
-
-
-def preview(loaded: LoadedStudy) -> Preview:
-    """Read everything that a study names and render one request of every judge."""
-    blueprint = survey(loaded)
-    planned = blocks(blueprint)
-    record = record_of(loaded, blueprint, planned)
-    run = FrozenRun(
-        path=loaded.folder,
-        study=blueprint.study,
-        items={item.id: item for item in blueprint.items},
-        templates={template.id: template for template in blueprint.templates},
-        judges={judge.name: judge for judge in blueprint.study.judges},
-        count=record.calls,
-        record=record,
-    )
-    return Preview(
-        run=run,
-        planned=planned,
-        examples=_examples(planned, blueprint.study.seed),
-        input_tokens=sum(_characters(block) for block in planned) // CHARACTERS_A_TOKEN,
-    )
-
-
-def _examples(planned: tuple[Block, ...], seed: int) -> tuple[tuple[PlannedCall, bytes], ...]:
-    found: dict[str, tuple[PlannedCall, bytes]] = {}
-    first = 0
-    for block in planned:
-        if block.judge.name not in found:
-            found[block.judge.name] = _first_call(
-                block, int(distinct_seeds(seed, first, first + 1)[0])
-            )
-        first += block.count
-    return tuple(found.values())
-
-
-def _first_call(block: Block, seed: int) -> tuple[PlannedCall, bytes]:
-    judge, item = block.judge, block.items[0]
-    prompt, order = block.prompts[0], block.orders[0]
-    text = payload(block.templates[0], item, order)
-    body = request(judge, text, seed)
-    name = call_id(
-        judge, layer=block.layer.name, item=item.id, prompt=prompt, order=order, repeat=0
-    )
-    call = PlannedCall(
-        call_id=name,
-        judge=judge.name,
-        layer=block.layer.name,
-        item=item.id,
-        stratum=item.stratum,
-        prompt=prompt,
-        order=order,
-        repeat=0,
-        seed=None if judge.seed == "none" else seed,
-        position=0,
-        request_sha256=sha256_hex(body),
-        payload_sha256=sha256_hex(text),
-        judge_sha256=judge.fingerprint,
-        gold=item.gold,
-    )
-    return call, body
-
-
-def _characters(block: Block) -> int:
-    """Estimate the characters of all payloads of a block from a few evenly spaced items."""
-    step = max(1, len(block.items) // _LOOKED_AT)
-    looked_at = block.items[::step]
-    total = sum(
-        len(payload(template, item, order))
-        for item in looked_at
-        for template in block.templates
-        for order in block.orders
-    )
-    return total * len(block.repeats) * len(block.items) // len(looked_at)

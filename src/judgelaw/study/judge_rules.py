@@ -16,6 +16,7 @@ from judgelaw.wire import (
     JudgeSpec,
     RegexParser,
     ScoreParser,
+    label_fold,
 )
 
 JUDGES_GROUP = "judgelaw.judges"
@@ -50,8 +51,11 @@ def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]
     """Yield everything wrong with one judge."""
     for key, text in (
         *_address(judge),
+        *_model(judge),
         *_secrets(judge),
         *_headers(judge),
+        *_query(judge),
+        *_proxy(judge),
         *_body(judge),
         *_seeds(judge),
         *_provider_fields(judge, task),
@@ -79,6 +83,12 @@ def _address(judge: JudgeSpec) -> Found:
     yield from _url(judge)
 
 
+def _model(judge: JudgeSpec) -> Found:
+    named = judge.provider not in PROVIDERS or not PROVIDERS[judge.provider].own_code
+    if named and not judge.model:
+        yield ("model",), "missing, it is needed; add it"
+
+
 def is_local(judge: JudgeSpec) -> bool:
     """Whether a judge runs here: it has no address, and costs nothing."""
     return judge.provider in PROVIDERS and PROVIDERS[judge.provider].local
@@ -89,10 +99,11 @@ def _url(judge: JudgeSpec) -> Found:
     if url.scheme not in ("http", "https") or not url.netloc:
         yield ("base_url",), f"{shown(judge.base_url, ())}, must be http://... or https://..."
     elif "@" in url.netloc or url.query or url.fragment:
-        yield (
-            ("base_url",),
-            f"{HIDDEN}, must carry no user, query or fragment; use api_key: env:NAME",
+        text = (
+            f"{HIDDEN}, must carry no user, query or fragment; use api_key: env:NAME, and query: "
+            "{NAME: VALUE} for what stands behind the ?"
         )
+        yield ("base_url",), text
     elif (
         (wire := WIRES.get(judge.body or "")) is not None
         and wire.at_root
@@ -108,6 +119,25 @@ def _secrets(judge: JudgeSpec) -> Found:
     for name, value in judge.headers.items():
         if not _ENV.fullmatch(value) and (wrong := _literal_problem(name, value)):
             yield ("headers", name), f"{HIDDEN}, {wrong}"
+
+
+def _query(judge: JudgeSpec) -> Found:
+    for name, value in judge.query.items():
+        secret = _SECRET_HEADER.search(name) or looks_like_a_key(value)
+        if not _ENV.fullmatch(value) and secret:
+            text = f"{HIDDEN}, a key must not stand in a study; export it and write env:NAME"
+            yield ("query", name), text
+
+
+def _proxy(judge: JudgeSpec) -> Found:
+    if judge.proxy is None or judge.proxy == "none" or _ENV.fullmatch(judge.proxy):
+        return
+    url = urlsplit(judge.proxy)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        yield ("proxy",), f"{shown(judge.proxy, ())}, must be http://HOST:PORT, env:NAME or none"
+    elif "@" in url.netloc:
+        text = f"{HIDDEN}, a password must not stand in a study; export the address, write env:NAME"
+        yield ("proxy",), text
 
 
 def _literal_problem(name: str, value: str) -> str | None:
@@ -255,6 +285,15 @@ def _score(parser: ScoreParser, task: str) -> Found:
 
 
 def _labels(parser: RegexParser | JsonParser, task: str) -> Found:
+    fold, first = label_fold(parser), dict[str, str]()
+    for found, label in (parser.labels or {}).items():
+        twin = first.setdefault(fold(found), found)
+        if twin != found and (parser.labels or {})[twin] != label:
+            text = (
+                f"{found!r} and {twin!r} are one label where case and marks do not matter, and "
+                "become different verdicts; write strict: true, or make them one"
+            )
+            yield ("parser", "labels", found), text
     for found, label in (parser.labels or {}).items():
         if task == "pairwise" and label not in DISPLAYED:
             yield (

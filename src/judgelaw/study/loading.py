@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from judgelaw.errors import InputError, StudyError
-from judgelaw.study.models import Study, expand
+from judgelaw.study.models import Study
+from judgelaw.study.presets import DERIVED, expand
 from judgelaw.study.problems import (
     Document,
     Path,
@@ -24,7 +25,7 @@ from judgelaw.study.problems import (
     written_out,
 )
 from judgelaw.study.rules import study_problems
-from judgelaw.wire import ChatTemplate, JudgeSpec, sha256_hex
+from judgelaw.wire import PROVIDERS, ChatTemplate, JudgeSpec, parser_rule, read_env_file, sha256_hex
 
 _LARGEST = 2_000_000
 _ENTRY_KEYS = ("preset", "grid")
@@ -86,12 +87,31 @@ def _checked(path: FilePath, source: str, document: Document) -> LoadedStudy:
         raise failure(path, document, [Problem(path=(), text="must be a mapping of keys")])
     judges, origins, problems = expand(raw.get("judges"))
     problems += _unknown_judge_keys(raw)
+    judges = _forgiving(judges)
     study, found = _validate({**raw, "judges": judges} if "judges" in raw else raw, origins)
     _stop(path, document, [*problems, *found])
     assert study is not None  # noqa: S101 - no problem means that validation succeeded
     study, problems = _with_templates(_with_models(study, path.parent), path.parent, origins)
     _stop(path, document, [*problems, *study_problems(study, raw, origins)])
-    return LoadedStudy(study=study, path=path, source=source, document=document)
+    loaded = LoadedStudy(study=study, path=path, source=source, document=document)
+    if study.env_file is not None:
+        try:
+            read_env_file(loaded.folder / study.env_file)
+        except InputError as error:
+            raise loaded.error(("env_file",), str(error)) from None
+    return loaded
+
+
+def _forgiving(judges: Any) -> Any:
+    """Let parsers match labels without regard to case and marks, unless they say otherwise."""
+    if not isinstance(judges, list):
+        return judges
+    return [
+        {**judge, "parser": parser_rule(judge["parser"])}
+        if isinstance(judge, dict) and isinstance(judge.get("parser"), dict)
+        else judge
+        for judge in judges
+    ]
 
 
 def _read(path: FilePath) -> str:
@@ -114,7 +134,7 @@ def _unknown_judge_keys(raw: dict[str, Any]) -> list[Problem]:
     Entries that expand are checked by pydantic once for each expansion; this looks at what was
     written, once.
     """
-    known = known_keys(("judges", 0), [Study]) - {"family", "contract"} | set(_ENTRY_KEYS)
+    known = known_keys(("judges", 0), [Study]) - set(DERIVED) | set(_ENTRY_KEYS)
     entries = raw.get("judges")
     return [
         Problem(path=("judges", place, key), text=unknown_key(key, known))
@@ -165,14 +185,16 @@ def _trim(path: Path, data: Any, kind: str) -> Path:
 
 
 def _with_models(study: Study, folder: FilePath) -> Study:
-    """Take the paths of embedded models from the study's folder, as every path of a study."""
-    judges = tuple(
-        judge
-        if judge.model_path is None
-        else judge.model_copy(update={"model_path": _from(folder, judge.model_path)})
-        for judge in study.judges
-    )
-    return study.model_copy(update={"judges": judges})
+    """Take the paths of embedded models, and code, from the study's folder."""
+    return study.model_copy(update={"judges": tuple(_placed(j, folder) for j in study.judges)})
+
+
+def _placed(judge: JudgeSpec, folder: FilePath) -> JudgeSpec:
+    if judge.provider in PROVIDERS and PROVIDERS[judge.provider].own_code:
+        return judge.model_copy(update={"folder": str(folder.absolute())})
+    if judge.model_path is not None:
+        return judge.model_copy(update={"model_path": _from(folder, judge.model_path)})
+    return judge
 
 
 def _from(folder: FilePath, given: str) -> str:

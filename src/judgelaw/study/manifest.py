@@ -8,7 +8,8 @@ The frozen calls of a run, read back in schedule order without holding them.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from judgelaw.duck import one_file
+from judgelaw.duck import one_file, without_bar
 from judgelaw.errors import IntegrityError, RunError
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.items import Item, from_jsonl
@@ -46,13 +47,14 @@ COLUMNS = {
     "judge_sha256": "VARCHAR",
     "gold": "VARCHAR",
 }
+DATED = {**COLUMNS, "date": "VARCHAR"}
+"""The columns of a run that is asked again on later dates."""
 NO_SEED = 0
 """Stands for an absent seed in a block; no call has this seed."""
 
 PAGE = 20_480
 
 _FORMAT = f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {PAGE})"
-_QUOTED = ", ".join(f'"{name}"' for name in COLUMNS)
 
 
 class TableWriter:
@@ -63,11 +65,10 @@ class TableWriter:
         self._columns = columns
         self._connection = duckdb.connect(str(scratch / "rows.duckdb"))
         # One thread keeps the rows in sequence; the object columns hold text only.
-        # The progress bar would go to stdout, which belongs to data.
         self._connection.execute(
-            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0; "
-            "SET enable_progress_bar = false"
+            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0"
         )
+        without_bar(self._connection)
         declared = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
         self._connection.execute(f"CREATE TABLE rows ({declared})")
 
@@ -94,7 +95,7 @@ class TableWriter:
 
     def add_file(self, path: Path) -> None:
         """Append the rows of a file as they are."""
-        chosen = ", ".join(f'"{name}"' for name in self._columns)
+        chosen = _selected(self._connection, path, self._columns)
         self._connection.execute(
             f"INSERT INTO rows SELECT {chosen} FROM {one_file(path)}"  # noqa: S608 - column names are ours
         )
@@ -107,22 +108,33 @@ class TableWriter:
         self._connection.execute(query, {"path": str(path)})
 
 
+def _selected(connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, str]) -> str:
+    """Write the columns for a query; those that a file does not have are empty."""
+    scan = f"SELECT * FROM {one_file(path)} LIMIT 0"  # noqa: S608 - the path is quoted
+    there = {column[0] for column in connection.execute(scan).description or ()}
+    return ", ".join(
+        f'"{name}"' if name in there else f'NULL::{kind} AS "{name}"'
+        for name, kind in columns.items()
+    )
+
+
 @contextmanager
 def reading() -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a small connection for reading."""
     with duckdb.connect() as connection:
-        connection.execute("SET threads = 1; SET enable_progress_bar = false")
+        connection.execute("SET threads = 1")
+        without_bar(connection)
         yield connection
 
 
 def pages(path: Path, *, after: int, judge: str | None = None) -> Iterator[list[tuple[Any, ...]]]:
     """Yield rows behind a position, in sequence, one row group at a time."""
     condition = "" if judge is None else " AND judge = $judge"
-    query = (
-        f"SELECT {_QUOTED} FROM {one_file(path)} "  # noqa: S608 - column names are ours
-        f"WHERE position > $after AND position <= $until{condition} ORDER BY position"
-    )
     with reading() as connection:
+        query = (
+            f"SELECT {_selected(connection, path, DATED)} FROM {one_file(path)} "  # noqa: S608 - column names are ours
+            f"WHERE position > $after AND position <= $until{condition} ORDER BY position"
+        )
         last = connection.execute(
             f"SELECT max(position) FROM {one_file(path)}"  # noqa: S608 - the path is quoted
         ).fetchall()[0][0]
@@ -148,6 +160,7 @@ def hex_strings(digests: NDArray[np.uint8]) -> NDArray[np.object_]:
 STUDY = "study.yaml"
 MANIFEST = "manifest.parquet"
 ITEMS = "inputs/items.jsonl"
+CHANGED = "inputs/probes.jsonl"
 PROMPTS = "inputs/prompts.json"
 LABELS = "sealed/labels.parquet"
 
@@ -174,6 +187,7 @@ class PlannedCall:
     payload_sha256: str
     judge_sha256: str
     gold: str | None
+    date: str | None = None
 
 
 _FIELDS = tuple(PlannedCall.__dataclass_fields__)
@@ -189,6 +203,7 @@ class FrozenRun:
         items, templates, judges: by id or name.
         count: logical calls.
         record: the whole of `manifest.json`.
+        changed: the items of probe layers as they are shown there, by layer and id.
     """
 
     path: Path
@@ -198,6 +213,7 @@ class FrozenRun:
     judges: Mapping[str, JudgeSpec]
     count: int
     record: RunRecord = field(repr=False)
+    changed: Mapping[tuple[str, str], Item] = field(default_factory=dict, repr=False)
 
     def iter_calls(
         self, after: int = -1, limit: int | None = None, judge: str | None = None
@@ -211,12 +227,28 @@ class FrozenRun:
             if left <= 0:
                 return
 
+    def item_of(self, call: PlannedCall) -> Item:
+        """Return the item of a call as it is shown in the call's layer."""
+        return self.changed.get((call.layer, call.item)) or self.items[call.item]
+
     def template_of(self, call: PlannedCall) -> Template:
         """Return the template that a call renders; all slots of a control layer render one."""
         layer = next(layer for layer in self.study.streams if layer.name == call.layer)
         if layer.role != "control":
             return self.templates[call.prompt]
         return self.templates[layer.prompt or next(iter(self.templates))]
+
+    @cached_property
+    def readers(self) -> dict[str, JudgeSpec]:
+        """The judges as their replies are read: as frozen, or by a parser adopted since."""
+        return {
+            name: JudgeSpec.model_validate(
+                {**judge.model_dump(mode="json", by_alias=True), **self.record.readings[name]}
+            )
+            if name in self.record.readings
+            else judge
+            for name, judge in self.judges.items()
+        }
 
     @property
     def blueprint(self) -> Blueprint:
@@ -226,6 +258,7 @@ class FrozenRun:
             items=tuple(self.items.values()),
             templates=tuple(self.templates.values()),
             members={name: tuple(ids) for name, ids in self.record.members.items()},
+            changed=self.changed,
         )
 
 
@@ -242,6 +275,7 @@ def open_run(run: Path | str) -> FrozenRun:
         study = Study.model_validate(record.study)
         items = {item.id: item for item in from_jsonl((run / ITEMS).read_text(encoding="utf-8"))}
         templates = from_json((run / PROMPTS).read_text(encoding="utf-8"))
+        changed = read_changed(run) if study.probes else {}
     except (OSError, ValueError, TypeError, ValidationError) as error:
         raise IntegrityError(
             f"{run}: frozen inputs cannot be read ({type(error).__name__}); restore the folder"
@@ -254,7 +288,28 @@ def open_run(run: Path | str) -> FrozenRun:
         judges={judge.name: judge for judge in study.judges},
         count=record.calls,
         record=record,
+        changed=changed,
     )
+
+
+def changed_jsonl(changed: Mapping[tuple[str, str], Item]) -> str:
+    """Write the items of probe layers, each with its layer: the texts are frozen, not the rule."""
+    lines = (
+        json.dumps({"layer": layer, **asdict(item)}, ensure_ascii=False)
+        for (layer, _), item in changed.items()
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_changed(run: Path) -> dict[tuple[str, str], Item]:
+    """Read the items of probe layers."""
+    found = {}
+    for line in (run / CHANGED).read_text(encoding="utf-8").split("\n"):
+        if line:
+            row = json.loads(line)
+            layer = row.pop("layer")
+            found[layer, row["id"]] = Item(**row)
+    return found
 
 
 def to_json(templates: tuple[Template, ...]) -> str:

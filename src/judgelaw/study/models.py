@@ -1,178 +1,24 @@
 """What a study file declares: its fields, its presets, its JSON Schema."""
 
-from collections.abc import Mapping
-from itertools import product
-from math import prod
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Discriminator, Field, Tag
 
-from judgelaw.study.problems import Path, Problem
+from judgelaw.study.presets import DERIVED, PRESETS
+from judgelaw.study.transforms import ProbeEntry
 from judgelaw.wire import (
-    Decoding,
+    PROVIDERS,
     JudgeSpec,
     Model,
     Name,
     PositiveFloat,
     PositiveInt,
     Share,
-    canonical_json,
 )
+from judgelaw.words import probe_layer, probed_by, sides
 
-PRESETS: dict[str, dict[str, Any]] = {
-    "paper-qwen": {
-        "provider": "openai-completions",
-        "model": "Qwen/Qwen3.6-27B",
-        "revision": "6a9e13bd6fc8f0983b9b99948120bc37f49c13e9",
-        "decoding": {"temperature": 1.0, "top_p": 1.0, "max_tokens": 8},
-        "seed": "sent",
-        "parser": "first-line",
-        # Eight tokens hold the verdict and cut what may follow it: the cut text is read.
-        "truncated": "parse",
-    },
-    "paper-gpt-oss": {
-        "provider": "openai-completions",
-        "model": "openai/gpt-oss-120b",
-        "revision": "b5c939de8f754692c1647ca79fbf85e8c1e70f8a",
-        "decoding": {"temperature": 1.0, "top_p": 1.0, "max_tokens": 512},
-        "seed": "sent",
-        "parser": "first-line",
-        "truncated": "invalid",
-        "final_channel": {
-            "start": "<|channel|>final<|message|>",
-            "end": ["<|return|>", "<|end|>"],
-        },
-        # The channel marks are special tokens: without this the server leaves them out.
-        "extra": {"skip_special_tokens": False},
-    },
-    "paper-gemma": {
-        "provider": "openai-completions",
-        "model": "google/gemma-3-27b-it",
-        "revision": "005ad3404e59d6023443cb575daa05336842228a",
-        "decoding": {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "max_tokens": 32},
-        "stop": ["\n"],
-        "seed": "sent",
-        "parser": "first-line",
-        "truncated": "invalid",
-    },
-    "paper-claude": {
-        "provider": "anthropic",
-        "base_url": "https://api.anthropic.com",
-        "api_key": "env:ANTHROPIC_API_KEY",
-        "model": "claude-haiku-4-5-20251001",
-        "decoding": {"temperature": 1.0, "max_tokens": 512},
-        "extra": {"stream": False},
-        "seed": "logical",
-        "parser": "first-line",
-        "truncated": "invalid",
-        "complete_on": ["end_turn"],
-    },
-}
-"""The paper's four configurations. The three open models were rendered by a frozen local template:
-name the template file of the revision, or set `provider: openai-chat` to let the server render."""
-
-FIXED = ("name", "provider", "family", "contract", "api_key", "base_url", "headers", "price")
-"""Fields that a grid may not vary."""
-
-_MOST_CONTRACTS = 1_000
-
-
-def expand(entries: Any) -> tuple[Any, list[int], list[Problem]]:
-    """Expand the judges of a study.
-
-    Returns:
-        The judges, the place in the file of each, and what is wrong.
-    """
-    if not isinstance(entries, list):
-        return entries, [], []
-    judges: list[Any] = []
-    origins: list[int] = []
-    problems: list[Problem] = []
-    for place, entry in enumerate(entries):
-        for judge in _expand_one(entry, ("judges", place), problems):
-            judges.append(judge)
-            origins.append(place)
-    return judges, origins, problems
-
-
-def _expand_one(entry: Any, path: Path, problems: list[Problem]) -> list[Any]:
-    if not isinstance(entry, dict):
-        return [entry]
-    judge = dict(entry)
-    judge = _with_preset(judge, path, problems) if "preset" in judge else judge
-    return _over_grid(judge, path, problems) if "grid" in judge else [judge]
-
-
-def _with_preset(judge: dict[str, Any], path: Path, problems: list[Problem]) -> dict[str, Any]:
-    name = judge.pop("preset")
-    if not isinstance(name, str) or name not in PRESETS:
-        text = f"{name!r}, must be one of {', '.join(PRESETS)}; choose one"
-        problems.append(Problem(path=(*path, "preset"), text=text))
-        return judge
-    merged = {**PRESETS[name], **judge}
-    for key in ("decoding", "extra"):
-        if isinstance(judge.get(key), dict):
-            merged[key] = {**PRESETS[name].get(key, {}), **judge[key]}
-    return merged
-
-
-def _over_grid(judge: dict[str, Any], path: Path, problems: list[Problem]) -> list[Any]:
-    grid = judge.pop("grid")
-    before = len(problems)
-    if not isinstance(grid, dict) or not grid:
-        problems.append(
-            Problem(path=(*path, "grid"), text="must map fields to lists of values; give some")
-        )
-        return [judge]
-    for key, levels in grid.items():
-        problems.extend(_grid_problems(key, levels, (*path, "grid", key)))
-    if len(problems) == before and prod(map(len, grid.values())) > _MOST_CONTRACTS:
-        text = f"more than {_MOST_CONTRACTS} contracts; vary fewer fields, or give fewer values"
-        problems.append(Problem(path=(*path, "grid"), text=text))
-    if len(problems) > before:
-        return [judge]
-    return [
-        _variant(judge, dict(zip(grid, chosen, strict=True))) for chosen in product(*grid.values())
-    ]
-
-
-def _grid_problems(key: str, levels: Any, path: Path) -> list[Problem]:
-    known = set(JudgeSpec.model_fields) - set(FIXED) | set(Decoding.model_fields)
-    if key not in known:
-        text = "no field that a grid can vary; vary decoding, stop, truncated, system or parser"
-        return [Problem(path=path, text=text)]
-    if not isinstance(levels, list) or not levels:
-        return [Problem(path=path, text=f"{levels!r}, must be a list of values; write [a, b]")]
-    labels = [_label(level) for level in levels]
-    if len(set(labels)) < len(labels):
-        return [Problem(path=path, text="the same value twice; a contract is counted once")]
-    return []
-
-
-def _variant(judge: dict[str, Any], levels: dict[str, Any]) -> dict[str, Any]:
-    decoding = dict(judge.get("decoding") or {})
-    variant = dict(judge)
-    for key, value in levels.items():
-        if key in Decoding.model_fields and key != "seed":
-            decoding[key] = value
-        else:
-            variant[key] = value
-    contract = {key: _label(value) for key, value in levels.items()}
-    listed = ",".join(f"{key}={label}" for key, label in contract.items())
-    return {
-        **variant,
-        "decoding": decoding,
-        "name": f"{judge.get('name')}[{listed}]",
-        "family": judge.get("name"),
-        "contract": contract,
-    }
-
-
-def _label(value: Any) -> str:
-    return value if isinstance(value, str) else canonical_json(value)
-
-
-Role = Literal["audit", "evaluation", "reference", "control"]
+Role = Literal["audit", "evaluation", "reference", "control", "probe"]
 Task = Literal["pairwise", "pointwise"]
 Order = Literal["AB", "BA"]
 Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -180,6 +26,8 @@ Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 PAPER_SIX = "paper-six"
 ORDERS: tuple[Order, ...] = ("AB", "BA")
+MAIN: tuple[Role, ...] = ("audit", "evaluation")
+"""Roles of the layer that answers, and that probes are held against; the first that is there."""
 SINGLE = "single"
 """The order label of a task without candidate orders."""
 
@@ -327,6 +175,7 @@ class Gate(Model):
     interaction: Share | None = None
     total: Share | None = None
     invalid: Share | None = None
+    probes: dict[Name, Share] = Field(default_factory=dict)
 
 
 class Analysis(Model):
@@ -358,17 +207,33 @@ class Study(Model):
     schedule: Literal["random", "cells"] = "random"
     judges: tuple[JudgeSpec, ...]
     layers: tuple[Layer, ...] = ()
+    probes: tuple[ProbeEntry, ...] = ()
     transport: Transport = Transport()
     budget: Budget | None = None
     gate: Gate | None = None
     analysis: Analysis | None = None
+    env_file: str | None = Field(
+        default=None, description="a file of NAME=VALUE lines that keys are read from"
+    )
 
     @property
     def streams(self) -> tuple[Layer, ...]:
         """The layers with everything filled in; one layer `audit` where none is declared."""
-        layers = self.layers or (Layer(name="audit", role="audit"),)
-        items = {layer.name: layer.items for layer in layers}
-        return tuple(self._filled(layer, items) for layer in layers)
+        items = {layer.name: layer.items for layer in self.layers}
+        filled = [self._filled(layer, items) for layer in self.layers]
+        plain = [layer for layer in filled if layer.role != "probe"]
+        plain = plain or [Layer(name="audit", role="audit", repeats=self.repeats)]
+        own = next((layer for layer in filled if layer.role == "probe"), None)
+        return (*plain, *self._probed(plain, own))
+
+    def _probed(self, layers: list[Layer], own: Layer | None) -> Iterator[Layer]:
+        """Yield a layer for each probe and side: the baseline's design, one answer changed."""
+        base = next((layer for role in MAIN for layer in layers if layer.role == role), layers[0])
+        own = own or base
+        for probe in self.probes:
+            for side in sides(self.task):
+                update = {"name": probe_layer(probe.name, side), "role": "probe"}
+                yield own.model_copy(update={**update, "items": base.items, "reuse": None})
 
     def _filled(self, layer: Layer, items: Mapping[str, str | None]) -> Layer:
         """Fill in what a layer takes from the layer that it reuses, or from the study."""
@@ -397,7 +262,10 @@ class Study(Model):
         """Return the study with other repeats by layer, and other prompts of a generator."""
         update: dict[str, Any] = {"repeats": depth.get("audit", self.repeats)}
         if self.layers:
-            update = {"layers": tuple(_deeper(layer, depth[layer.name]) for layer in self.layers)}
+            # All probes have the depth of their layer.
+            probed = max((n for name, n in depth.items() if probed_by(name)), default=0)
+            deep = (_deeper(layer, depth.get(layer.name, probed)) for layer in self.layers)
+            update = {"layers": tuple(deep)}
         if isinstance(self.prompts, Generator) and prompts is not None:
             update["prompts"] = self.prompts.model_copy(update={"count": prompts})
         return self.model_copy(update=update)
@@ -427,7 +295,7 @@ def study_schema() -> dict[str, Any]:
     schema = Study.model_json_schema(by_alias=True)
     definitions = schema["$defs"]
     judge = definitions["JudgeSpec"]
-    for name in ("family", "contract"):
+    for name in DERIVED:
         del judge["properties"][name]
     judge["properties"] = {
         "name": judge["properties"].pop("name"),
@@ -440,7 +308,13 @@ def study_schema() -> dict[str, Any]:
         **judge["properties"],
     }
     judge["required"] = ["name"]
-    judge["anyOf"] = [{"required": ["preset"]}, {"required": ["provider", "model"]}]
+    own_code = [name for name, provider in PROVIDERS.items() if provider.own_code]
+    unnamed = {"properties": {"provider": {"enum": own_code}}}
+    judge["anyOf"] = [
+        {"required": ["preset"]},
+        {"required": ["provider", "model"]},
+        {"required": ["provider"], **unnamed},
+    ]
     template = judge["properties"]["template"]
     template["anyOf"] = [_TEXT, *template["anyOf"]]
     transport = definitions["Transport"]["properties"]

@@ -240,7 +240,9 @@ def _forms(path: Path) -> str:
 def unknown_key(name: str, known: Iterable[str]) -> str:
     """Say that a key is unknown and which one may be meant; its value is never repeated."""
     names = sorted(set(known))
-    near = difflib.get_close_matches(name, names, n=1)
+    # The same letters in another sequence are the likeliest slip of all.
+    near = [known for known in names if sorted(known) == sorted(name)]
+    near += difflib.get_close_matches(name, names, n=1)
     if near:
         return f"unknown key; did you mean {near[0]}?"
     return f"unknown key; known here: {', '.join(names)}"

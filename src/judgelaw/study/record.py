@@ -11,7 +11,7 @@ is recorded as an amendment. Depth (repeats, and the prompts of a generator) gro
 import json
 import platform
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.models import Census, Generator, Study
 from judgelaw.wire import AMENDABLE
 
-FREE = ("name", "transport", "budget", "gate", "analysis")
+FREE = ("name", "transport", "budget", "gate", "analysis", "env_file")
 
 ABSENT = "(absent)"
 _SHOWN = 5
@@ -50,6 +50,7 @@ def identity(blueprint: Blueprint) -> dict[str, Any]:
             }
             for layer in study.streams
         },
+        "probes": {f"{key[0]} {key[1]}": item.sha256 for key, item in blueprint.changed.items()},
     }
 
 
@@ -129,19 +130,21 @@ _PACKAGES = ("judgelaw", "duckdb", "jinja2", "numpy", "pydantic")
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """One writing of calls: the first freeze, or an extension.
+    """One writing of calls: the first freeze, an extension, or the wave of a later date.
 
     Attributes:
-        kind: `freeze` or `extend`.
+        kind: `freeze`, `extend` or `wave`.
         calls: how many it added.
         depth: repeats by layer, and prompts of a generator, from then on.
         seeds: the range of seed ordinals of each judge and layer: its namespace.
+        date: of the wave; None where the study is asked once.
     """
 
     kind: str
     calls: int
     depth: dict[str, Any]
     seeds: tuple[dict[str, Any], ...]
+    date: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +162,7 @@ class RunRecord:
         sessions: every writing of calls.
         amendments: what was changed since, in words.
         versions: of Python and the packages that froze the run.
+        readings: parsers that were adopted since, with their terminal rule, by judge.
     """
 
     study: dict[str, Any]
@@ -171,15 +175,25 @@ class RunRecord:
     sessions: tuple[Session, ...]
     amendments: tuple[dict[str, Any], ...]
     versions: dict[str, str]
+    readings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:
         """Logical calls of all sessions."""
         return sum(session.calls for session in self.sessions)
 
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """The dates of all waves, the earliest first; none where the study is asked once."""
+        return tuple(session.date for session in self.sessions if session.date is not None)
+
     def to_json(self) -> bytes:
-        """Write the record."""
-        text = json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, indent=1)
+        """Write the record; sessions without a date do not mention it."""
+        values = asdict(self)
+        for session in values["sessions"]:
+            if session["date"] is None:
+                del session["date"]
+        text = json.dumps({"schema": SCHEMA, **values}, ensure_ascii=False, indent=1)
         return (text + "\n").encode()
 
 

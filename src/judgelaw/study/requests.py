@@ -46,7 +46,7 @@ def payload(template: Template, item: Item, order: str) -> str:
 
 def payload_for(frozen: FrozenRun, call: PlannedCall) -> str:
     """Render the text that the model sees in a frozen call."""
-    return payload(frozen.template_of(call), frozen.items[call.item], call.order)
+    return payload(frozen.template_of(call), frozen.item_of(call), call.order)
 
 
 def request_for(frozen: FrozenRun, call: PlannedCall) -> bytes:
@@ -65,7 +65,6 @@ class Requests:
 
     def __init__(self, frozen: FrozenRun, spec: JudgeSpec) -> None:
         self._frozen = frozen
-        self._items = frozen.items
         self._frame = frame(spec)
         self._templates: dict[tuple[str, str], Template] = {}
 
@@ -75,7 +74,7 @@ class Requests:
         template = self._templates.get(cell)
         if template is None:
             template = self._templates[cell] = self._frozen.template_of(call)
-        text = payload(template, self._items[call.item], call.order)
+        text = payload(template, self._frozen.item_of(call), call.order)
         body = self._frame.head(text) + self._frame.tail(call.seed)
         if sha256(body).hexdigest() != call.request_sha256:
             return request_for(self._frozen, call)  # raises, and says what to do
@@ -98,12 +97,24 @@ class Digests:
 
 
 def call_id(
-    judge: JudgeSpec, *, layer: str, item: str, prompt: str, order: str, repeat: int
+    judge: JudgeSpec,
+    *,
+    layer: str,
+    item: str,
+    prompt: str,
+    order: str,
+    repeat: int,
+    date: str | None = None,
 ) -> str:
     """Name a call by what it is: 32 hexadecimal digits of a SHA-256."""
-    digest = _identity(judge.fingerprint, layer, item, prompt, order)
+    digest = _identity(judge.fingerprint, layer, item, prompt, order, *_dated(date))
     digest.update(b"%d" % repeat)
     return digest.digest()[:ID_BYTES].hex()
+
+
+def _dated(date: str | None) -> tuple[str, ...]:
+    """Return what a date adds to the name of a call: nothing where there is none."""
+    return () if date is None else (date,)
 
 
 def _identity(*parts: str) -> "hashlib._Hash":
@@ -157,7 +168,7 @@ def _digest_item(
                 rendered[key] = _render(template, item, order, shape)
             shown, head = rendered[key]
             payloads += shown
-            cell = _identity(judge, layer, item.id, prompt, order)
+            cell = _identity(judge, layer, item.id, prompt, order, *_dated(block.date))
             for rank in ranks:
                 name = cell.copy()
                 name.update(rank)

@@ -6,12 +6,14 @@ from typing import Any
 
 from judgelaw.study.items import FIELDS, SAMPLE
 from judgelaw.study.judge_rules import is_local, judge_problems
-from judgelaw.study.models import Census, Generator, Layer, Selection, Study
+from judgelaw.study.models import MAIN, Census, Generator, Layer, Selection, Study
 from judgelaw.study.problems import Path, Problem, unknown_key
 
 THRESHOLDS = ("call", "prompt", "order", "interaction", "total", "invalid")
 
 _TOLERANCE = 1e-9
+_REPEATS = 2
+_PLACEHOLDERS = ("{instruction}", "{candidate}", "{candidate_a}", "{candidate_b}")
 
 
 def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> Iterator[Problem]:
@@ -29,6 +31,7 @@ def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> 
         yield from judge_problems(judge, ("judges", origin), study.task)
     yield from _judges(study, origins)
     yield from _layers(study)
+    yield from _probes(study)
     yield from _budget(study)
     yield from _analysis(study)
 
@@ -194,6 +197,41 @@ def _reuse(study: Study, layer: Layer, path: Path) -> Iterator[Problem]:
     elif (needed := wanted or depth or study.repeats) > there:
         text = f"{needed}, layer {source.name!r} has {there}; reuse fewer, or deepen that layer"
         yield Problem(path=(*path, "repeats"), text=text)
+
+
+def _probes(study: Study) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for place, probe in enumerate(study.probes):
+        if probe.name in seen:
+            text = f"{probe.name!r}, already used; probes must have distinct names"
+            yield Problem(path=("probes", place), text=text)
+        seen.add(probe.name)
+        for key in ("prefix", "append"):
+            written = getattr(probe, key) or ""
+            if found := [name for name in _PLACEHOLDERS if name in written]:
+                text = f"{found[0]} is not filled in inside an answer; write the text itself"
+                yield Problem(path=("probes", place, key), text=text)
+    yield from _probe_layers(study)
+
+
+def _probe_layers(study: Study) -> Iterator[Problem]:
+    own = [place for place, layer in enumerate(study.layers) if layer.role == "probe"]
+    if own and not study.probes:
+        text = "'probe', asks about changed answers; list the changes under probes:"
+        yield Problem(path=("layers", own[0], "role"), text=text)
+    for place in own[1:]:
+        text = "'probe', already used; one layer serves all probes"
+        yield Problem(path=("layers", place, "role"), text=text)
+    if own and study.layers[own[0]].items is not None:
+        text = "probes ask about the items of their baseline; leave it out"
+        yield Problem(path=("layers", own[0], "items"), text=text)
+    if study.probes and not any(layer.role in MAIN for layer in study.streams):
+        text = f"are held against a layer of role {' or '.join(MAIN)}; add one"
+        yield Problem(path=("probes",), text=text)
+    depths = [layer.repeats or 0 for layer in study.streams if layer.role in (*MAIN, "probe")]
+    if study.probes and min(depths) < _REPEATS:
+        text = "need two repeats or more, else dice and change cannot be told apart; raise repeats"
+        yield Problem(path=("probes",), text=text)
 
 
 def _control(layer: Layer, path: Path) -> Iterator[Problem]:

@@ -21,6 +21,7 @@ from judgelaw.streams import stream
 from judgelaw.study.blueprint import Block, Blueprint
 from judgelaw.study.manifest import (
     COLUMNS,
+    DATED,
     LABELS,
     MANIFEST,
     NO_SEED,
@@ -95,7 +96,8 @@ def hidden_labels(block: Block, seed: int) -> Places:
     Inside every item-order-repeat block each label goes to one slot, without replacement.
     """
     shape = (len(block.items), len(block.orders), len(block.repeats), len(block.prompts))
-    name = (block.judge.name, block.layer.name, block.repeats.start)
+    wave = () if block.date is None else (block.date,)
+    name = (block.judge.name, block.layer.name, block.repeats.start, *wave)
     labels = stream(seed, "control", *name).permuted(
         np.broadcast_to(np.arange(shape[-1]), shape), axis=-1
     )
@@ -214,7 +216,7 @@ def write_calls(
         for block, start in zip(planned, starts, strict=False):
             seeds = distinct_seeds(study.seed, first + int(start), first + int(start) + block.count)
             prepared.append(_Prepared(block, seeds, digest_block(block, seeds, advance)))
-    with TableWriter(spare, COLUMNS) as writer:
+    with TableWriter(spare, DATED if any(b.date for b in planned) else COLUMNS) as writer:
         if session:
             writer.add_file(run / MANIFEST)
         for place in range(0, len(sequence), CHUNK):
@@ -255,6 +257,7 @@ class _Prepared:
             "payload_sha256": hex_strings(self.digests.payload[where.cell]),
             "judge_sha256": _repeated(judge.fingerprint, len(ordinals)),
             "gold": self.gold[where.item],
+            "date": _repeated(self.block.date, len(ordinals)),
         }
 
 
@@ -264,7 +267,7 @@ def _texts(values: Sequence[str | None]) -> NDArray[np.object_]:
     return array
 
 
-def _repeated(text: str, count: int) -> NDArray[np.object_]:
+def _repeated(text: str | None, count: int) -> NDArray[np.object_]:
     return np.full(count, text, dtype=object)
 
 

@@ -143,12 +143,6 @@ def _masks(
     return tuple(grids)
 
 
-_POSITIONS = (
-    "the verdicts are letters, and answers were shown in several orders: if A means the answer "
-    "shown first, a judge that likes a position looks steady here and a steady one does not; "
-    "write candidate_1 and candidate_2 (`judgelaw import --from csv` turns letters back)"
-)
-
 UNSTRATIFIED = "(no stratum)"
 """The stratum of items without one, where other items have one."""
 
@@ -182,11 +176,7 @@ def labelled(
     strata: tuple[str | None, ...],
     gold: tuple[str | None, ...],
 ) -> VerdictTensor:
-    """Make a tensor of what was counted; strata and gold labels may be missing, some or all.
-
-    Letters under several orders may name positions: then swapping the answers swaps their meaning.
-    """
-    letters = alphabet.letters and len(orders) > 1
+    """Make a tensor of what was counted; strata and gold labels may be missing, some or all."""
     return VerdictTensor(
         counts=counts,
         ranked=ranked,
@@ -198,8 +188,7 @@ def labelled(
         gold=gold if any(gold) else None,
         layer=pair[0],
         judge=pair[1],
-        notes=(*alphabet.notes, *((_POSITIONS,) if letters else ())),
-        letters=letters,
+        notes=alphabet.notes,
     )
 
 

@@ -1,9 +1,10 @@
 """The first look at a table: who judged, in which alphabet, and what is wrong with it."""
 
 # ruff: noqa: S608 - names and literals in the SQL below are our own, or quoted by `duck`
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import duckdb
@@ -11,6 +12,7 @@ import duckdb
 from judgelaw.duck import foreign_errors
 from judgelaw.errors import DuplicateCallsError, InputError, TableError
 from judgelaw.tables.columns import WORD, Calls, Pair, Row, Tally, place_of
+from judgelaw.tables.positions import are_positions, positional
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.words import counted, did_you_mean, listed
 
@@ -23,9 +25,9 @@ _SYNONYMS = {"bot": INVALID, "⊥": INVALID}
 _GOLD = {"1": DEFAULT_VERDICTS[0], "2": DEFAULT_VERDICTS[1]}
 """Gold labels that name a candidate by its number, as LLMBar does."""
 
-_LETTERS = frozenset("ab")
 _CANDIDATES = frozenset(DEFAULT_VERDICTS[:2])
-_EMPTY = frozenset({"", "nan", "<na>", "null"})
+EMPTY = frozenset({"", "nan", "<na>", "null", "none"})
+"""What stands where nobody wrote a verdict, as tools write nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,7 @@ class Alphabet:
         verdicts: by code.
         codes: by spelling.
         notes: what was taken for what, in words.
-        letters: whether A and B were found, and nobody declared them.
+        letters: whether the verdicts are words for positions, and nobody declared them.
     """
 
     verdicts: tuple[str, ...]
@@ -61,7 +63,7 @@ class Alphabet:
 
 def is_empty(raw: str | None) -> bool:
     """Say whether a field holds no verdict: nothing, blanks, or the name of a missing value."""
-    return raw is None or raw.strip().casefold() in _EMPTY
+    return raw is None or raw.strip().casefold() in EMPTY
 
 
 def check_given(verdicts: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -96,6 +98,7 @@ def choose_alphabet(
     given: tuple[str, ...] | None,
     *,
     table: str,
+    positions: tuple[str, ...] | None = None,
 ) -> Alphabet:
     """Choose the alphabet of a table without strangers.
 
@@ -110,6 +113,10 @@ def choose_alphabet(
             f"a verdict is one of a few, {MOST_VERDICTS} at most: map the column of parsed "
             "verdicts with columns={'verdict': NAME}"
         )
+    if positions is not None:
+        meant = positional(found, gold, positions, table)
+        codes = {raw: DEFAULT_VERDICTS.index(word) for raw, word in meant.items()}
+        return Alphabet(verdicts=DEFAULT_VERDICTS, codes=codes)
     if given is not None and set(given) != set(DEFAULT_VERDICTS):
         return Alphabet(verdicts=given, codes={raw: given.index(raw) for raw in given})
     if all(_fold(raw) in DEFAULT_VERDICTS for raw in found):
@@ -119,7 +126,7 @@ def choose_alphabet(
     return Alphabet(
         verdicts=words,
         codes={raw: code for code, raw in enumerate(words)},
-        letters={_fold(word) for word in words} >= _LETTERS,
+        letters=are_positions(found),
     )
 
 
@@ -164,22 +171,35 @@ MOST_RANKS = 65_536
 
 @dataclass(frozen=True, kw_only=True)
 class Census:
-    """What a table holds: the ranks of every (layer, judge), and the alphabet."""
+    """What a table holds.
+
+    Attributes:
+        table: how to call it in a message.
+        calls: how many rows it has.
+        ranks: the ranks of every (layer, judge), from 0 on.
+        alphabet: the verdicts.
+        found: the verdicts as they are written.
+        first: the lowest rank of every (layer, judge), 0 or 1.
+    """
 
     table: str
     calls: int
     ranks: Mapping[Pair, int]
     alphabet: Alphabet
+    found: frozenset[str] = frozenset()
+    first: Mapping[Pair, int] = field(default_factory=dict)
 
 
-def take_census(calls: Calls, given: tuple[str, ...] | None) -> Census:
+def take_census(
+    calls: Calls, given: tuple[str, ...] | None, positions: tuple[str, ...] | None = None
+) -> Census:
     """Tally the table and refuse what no estimate can be made of, naming the first such row."""
     tallies = calls.tallies()
     if not tallies:
         raise TableError(f"{calls.table} holds no call: there is nothing to read")
     _check_names(calls, tallies)
-    _check_verdicts(calls, tallies, given)
-    _check_ranks(calls, tallies)
+    _check_verdicts(calls, tallies, given, positions)
+    first = _check_ranks(calls, tallies)
     ranks: dict[Pair, int] = {}
     for tally in sorted(tallies, key=lambda t: (t.layer or "", t.judge or "")):
         pair = (tally.layer, tally.judge)
@@ -190,7 +210,9 @@ def take_census(calls: Calls, given: tuple[str, ...] | None) -> Census:
         table=calls.table,
         calls=sum(tally.calls for tally in tallies),
         ranks=ranks,
-        alphabet=choose_alphabet(found, gold, given, table=calls.table),
+        alphabet=choose_alphabet(found, gold, given, table=calls.table, positions=positions),
+        found=frozenset(found),
+        first=first,
     )
 
 
@@ -247,7 +269,12 @@ def refuse_label(calls: Calls, part: str, value: str | None) -> NoReturn:
     )
 
 
-def _check_verdicts(calls: Calls, tallies: Sequence[Tally], given: tuple[str, ...] | None) -> None:
+def _check_verdicts(
+    calls: Calls,
+    tallies: Sequence[Tally],
+    given: tuple[str, ...] | None,
+    positions: tuple[str, ...] | None,
+) -> None:
     found = {tally.verdict for tally in tallies}
     if empty := sorted((raw for raw in found if is_empty(raw)), key=str):
         raw = empty[0]
@@ -257,10 +284,11 @@ def _check_verdicts(calls: Calls, tallies: Sequence[Tally], given: tuple[str, ..
         raise TableError(
             f"{place}: the verdict{shown} is empty "
             f"({counted(rows, 'such row')}): a completed call has a verdict, 'invalid' at worst, "
-            "and a call that never completed has no row"
+            "and a call that never completed has no row: say what a blank is, --blank invalid or "
+            f"--blank drop (blank='invalid' in Python){_also(calls, found, given, positions)}"
         )
     words = {raw for raw in found if raw is not None}
-    if unknown := strangers(words, given):
+    if positions is None and (unknown := strangers(words, given)):
         rows = sum(tally.calls for tally in tallies if tally.verdict in unknown)
         alphabet = "the alphabet given" if given else "the usual four that the table speaks"
         place = place_of(calls, {"verdict": unknown[0]})
@@ -271,8 +299,22 @@ def _check_verdicts(calls: Calls, tallies: Sequence[Tally], given: tuple[str, ..
         )
 
 
-def _check_ranks(calls: Calls, tallies: Sequence[Tally]) -> None:
-    """Ranks are whole numbers that count from 0 for every judge and layer."""
+def _also(
+    calls: Calls,
+    found: Iterable[str | None],
+    given: tuple[str, ...] | None,
+    positions: tuple[str, ...] | None,
+) -> str:
+    """Name the other option that the same table will need, so that one refusal is enough."""
+    words = {raw for raw in found if raw is not None and not is_empty(raw)}
+    declared = given is not None or positions is not None
+    if declared or not calls.layout.has("order") or not are_positions(words):
+        return ""
+    return "; and if A and B mean the answers shown first and second, --positions A,B as well"
+
+
+def _check_ranks(calls: Calls, tallies: Sequence[Tally]) -> dict[Pair, int]:
+    """Ranks are whole numbers that count from 0, or from 1, for every judge and layer."""
     column = calls.layout.columns["repeat"]
     if wrong := sum(tally.calls - tally.ranked for tally in tallies):
         row = calls.find({"repeat": None}, at_most=1)[0]
@@ -299,13 +341,14 @@ def _check_ranks(calls: Calls, tallies: Sequence[Tally]) -> None:
             "calls of a cell 0, 1, 2, ..."
         )
     for (layer, judge), low in lows.items():
-        if low > 0:
+        if low > 1:
             where = {"judge": judge, "repeat": low} | ({} if layer is None else {"layer": layer})
             place = place_of(calls, where)
             raise TableError(
                 f"{place}: repeat {low} is the lowest of judge {judge!r}, and "
-                f"repeats count from 0: subtract {low}, as in frame[{column!r}] -= {low}"
+                f"repeats count from 0 or 1: subtract {low}, as in frame[{column!r}] -= {low}"
             )
+    return lows
 
 
 def _unknown(table: str, part: str, value: str, known: Iterable[str | None]) -> str:
@@ -315,6 +358,26 @@ def _unknown(table: str, part: str, value: str, known: Iterable[str | None]) -> 
 
 
 _KEYS = ("layer", "judge", "item", "prompt", "order")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(\D.*)?")
+
+
+def choose_date(calls: Calls, there: Iterable[str | None], asked: str | None) -> str | None:
+    """Pick the date that the caller named, else the latest; rows without one come before all."""
+    known = sorted({date or "" for date in there})
+    if asked is not None and asked not in known:
+        named = [date for date in known if date]
+        raise TableError(_unknown(calls.table, "date", asked, named))
+    if asked is None and len(known) > 1:
+        for date in known:
+            if date and not _DATE.fullmatch(date):
+                place = place_of(calls, {"date": date})
+                raise TableError(
+                    f"{place}: {date!r} is no date, so nobody knows which is the latest: write "
+                    "dates as YYYY-MM-DD, or name one, date=... (--date)"
+                )
+    return (known[-1] if asked is None else asked) or None
+
+
 _NAMED_AT_MOST = 3
 _ROWS_OF_A_CELL = 100_000
 _SPARSE = 8

@@ -8,8 +8,9 @@ has bit j set. Counts are then population counts, the ranked verdicts are the bi
 is there twice shows exactly: `n`, the number of rows, differs from the bits of `presence`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Protocol
 
@@ -18,22 +19,75 @@ import duckdb
 from judgelaw.errors import InputError, TableError
 from judgelaw.words import did_you_mean, listed
 
-CONTRACT = ("judge", "layer", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold")
+CONTRACT = (
+    *("judge", "layer", "date", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold"),
+)
 REQUIRED = ("judge", "item", "prompt", "repeat", "verdict")
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge_id", "judge_name", "judge_model", "model", "model_id", "model_name"),
     "layer": ("layer_id", "layer_name"),
+    "date": ("wave", "asked_on"),
     "item": ("item_id", "example_id", "instance_id", "question_id", "sample_id"),
     "stratum": ("stratum_id", "strata", "subset", "category"),
     "prompt": ("prompt_id", "prompt_name", "template", "template_id", "wrapper", "wrapper_id"),
-    "order": ("order_id", "answer_order", "display_order", "presentation_order"),
+    "order": (
+        "order_id",
+        "answer_order",
+        "display_order",
+        "presentation_order",
+        "candidate_order",
+        "option_order",
+        "ordering",
+        "swapped",
+        "is_swapped",
+        "flipped",
+    ),
     "repeat": ("repeat_rank", "repeat_id", "repeat_index", "repetition", "replicate"),
     "verdict": ("outcome", "parsed_verdict", "decision", "winner", "judgment", "judgement"),
     "gold": ("gold_label", "gold_verdict", "reference_verdict"),
 }
 """Names read without a mapping where the contract's own name is absent; the first column of the
 paper's released layout that differs is `repeat_rank`. Case does not matter."""
+
+FURTHER: Mapping[str, tuple[str, ...]] = {
+    "judge": ("rater", "grader", "evaluator", "annotator"),
+    "item": ("id", "example", "question", "instance", "sample", "qid", "uid", "idx"),
+    "prompt": ("variant", "prompt_variant", "prompt_version", "rubric"),
+    "repeat": ("trial", "run", "run_id", "iteration", "iter", "rep", "attempt", "try"),
+    "verdict": ("label", "choice", "preference", "preferred", "answer", "prediction", "result"),
+}
+"""Names that are taken for what every table needs, where nothing better is there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """What a question needs of a table's columns.
+
+    Attributes:
+        parts: the columns that it knows.
+        required: those without which it has no answer.
+        aliases: other names of a column, read where its own is absent.
+        further: names that are taken where nothing better is there.
+    """
+
+    parts: tuple[str, ...] = CONTRACT
+    required: tuple[str, ...] = REQUIRED
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: ALIASES)
+    further: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: FURTHER)
+
+
+CALLS = Need()
+"""What every estimate from repeated calls needs."""
+
+
+class Wish(dict[str, str | None]):
+    """Columns mapped by name, for a question with a need of its own."""
+
+    def __init__(self, mapping: Mapping[str, str | None], need: Need) -> None:
+        """Map these columns under this need."""
+        super().__init__(mapping)
+        self.need = need
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,26 +112,30 @@ def lay_out(
         table: how to call the table in a message.
     """
     mapping = {} if mapping is None else mapping
-    _check_mapping(mapping, present, table)
+    need = mapping.need if isinstance(mapping, Wish) else CALLS
+    _check_mapping(mapping, need, present, table)
     columns = {}
-    for part in CONTRACT:
-        column = mapping[part] if part in mapping else _guess(part, present, table)
+    for part in need.parts:
+        other = (need.aliases.get(part, ()), need.further.get(part, ()))
+        column = mapping[part] if part in mapping else _guess(part, other, present, table)
         if column is not None:
             columns[part] = column
-    if missing := [part for part in REQUIRED if part not in columns]:
+    if missing := [part for part in need.required if part not in columns]:
         raise TableError(_missing(missing, present, table))
     return Layout(columns=columns)
 
 
-def _check_mapping(mapping: Mapping[str, str | None], present: Sequence[str], table: str) -> None:
+def _check_mapping(
+    mapping: Mapping[str, str | None], need: Need, present: Sequence[str], table: str
+) -> None:
     for part, column in mapping.items():
-        if part not in CONTRACT:
+        if part not in need.parts:
             raise InputError(
                 f"columns maps {part!r}, which is no part of a calls table"
-                f"{did_you_mean(part, CONTRACT)}: map one of {', '.join(CONTRACT)}, "
+                f"{did_you_mean(part, need.parts)}: map one of {', '.join(need.parts)}, "
                 "as in columns={'verdict': 'winner'}"
             )
-        if column is None and part in REQUIRED:
+        if column is None and part in need.required:
             raise InputError(f"columns leaves out {part!r}, which a calls table needs")
         if column is not None and column not in present:
             raise TableError(
@@ -86,12 +144,14 @@ def _check_mapping(mapping: Mapping[str, str | None], present: Sequence[str], ta
             )
 
 
-def _guess(part: str, present: Sequence[str], table: str) -> str | None:
+def _guess(
+    part: str, aliases: Sequence[Sequence[str]], present: Sequence[str], table: str
+) -> str | None:
     """Find a column by the contract's name, else by one of its aliases."""
     if part in present:
         return part
-    for names in ((part,), ALIASES[part]):
-        found = [column for column in present if column.strip().casefold() in names]
+    for names in ((part,), *aliases):
+        found = [column for column in present if folded(column) in names]
         if len(found) > 1:
             raise TableError(
                 f"{table}: {' and '.join(map(repr, found))} could each be the {part}: "
@@ -100,6 +160,11 @@ def _guess(part: str, present: Sequence[str], table: str) -> str | None:
         if found:
             return found[0]
     return None
+
+
+def folded(column: str) -> str:
+    """Return a column's name in lower case, `Item ID` and `item-id` as `item_id`."""
+    return re.sub(r"[\s.-]+", "_", column.strip().casefold())
 
 
 def _missing(missing: Sequence[str], present: Sequence[str], table: str) -> str:
@@ -175,6 +240,14 @@ class Calls(Protocol):
     @property
     def divisible(self) -> bool:
         """Whether the cells can be counted in shares of the items, one after the other."""
+        ...
+
+    def dates(self) -> list[str | None]:
+        """Return the dates of a table that has such a column."""
+        ...
+
+    def of_date(self, date: str | None) -> "Calls":
+        """Keep the calls of one date."""
         ...
 
     def tallies(self) -> list[Tally]:

@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -63,6 +63,20 @@ class DuckCalls:
     def divisible(self) -> bool:
         """The table can be scanned again for every share."""
         return True
+
+    def dates(self) -> list[str | None]:
+        """Return the dates of the table."""
+        with foreign_errors(self.table):
+            found = self.con.execute(
+                f"SELECT DISTINCT {self.label('date')} FROM {self.source}"
+            ).fetchall()
+        return [date for (date,) in found]
+
+    def of_date(self, date: str | None) -> "DuckCalls":
+        """Keep the calls of one date."""
+        places = "".join(f"{column}, " for column in self.locator.columns)
+        test = self._test("date", date)
+        return replace(self, source=f"(SELECT {places}* FROM {self.source} WHERE {test})")
 
     def tallies(self) -> list[Tally]:
         """Count calls by layer, judge, verdict and gold, in one pass over short columns."""
@@ -151,13 +165,13 @@ class DuckCalls:
         return f"{column} = {value if isinstance(value, int) else text(value)}"
 
     def label(self, part: str) -> str:
-        """The column as text; an empty stratum counts as no stratum."""
+        """The column as text; an empty stratum or date counts as none."""
         if not self.layout.has(part):
             return _literal(ONLY if part == "order" else None)
         column = self.layout.columns[part]
         label = name(column) if self.types[column] == "VARCHAR" else f"{name(column)}::VARCHAR"
-        # An empty stratum that differs from NULL would split a cell in two, and hide one half.
-        return f"nullif({label}, '')" if part == "stratum" else label
+        # An empty label that differs from NULL would split a cell in two, and hide one half.
+        return f"nullif({label}, '')" if part in ("stratum", "date") else label
 
     def rank(self) -> str:
         """The column `repeat` as a whole number, NULL if it is not one."""
@@ -186,6 +200,18 @@ class LazyCalls:
     def divisible(self) -> bool:
         """The group-by is the engine's, and so is the care for its memory."""
         return False
+
+    def dates(self) -> list[str | None]:
+        """Return the dates of the table."""
+        with engine_errors(self.table):
+            found = self._calls().select("date").unique().collect()
+        return [row[0] or None for row in found.iter_rows()]
+
+    def of_date(self, date: str | None) -> "LazyCalls":
+        """Keep the calls of one date."""
+        column = nw.col(self.layout.columns["date"]).cast(nw.String)
+        kept = column.is_null() | (column == "") if date is None else column == date
+        return replace(self, frame=self.frame.filter(kept))
 
     def tallies(self) -> list[Tally]:
         """Count calls by layer, judge, verdict and gold in the frame's own engine."""

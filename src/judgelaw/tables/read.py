@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from judgelaw.tables.census import (
     Census,
     check_cells,
     check_given,
+    choose_date,
     choose_judges,
     choose_pair,
     take_census,
@@ -26,8 +28,10 @@ from judgelaw.tables.census import (
 from judgelaw.tables.columns import Calls, Layout, Mapped, Pair, lay_out
 from judgelaw.tables.engines import DuckCalls, Locator, _types, spark_calls
 from judgelaw.tables.files import FileSource, TextFile, locate, store_errors
+from judgelaw.tables.forgiving import Blank, check_blank, whole_table, without_blanks
 from judgelaw.tables.in_memory import open_in_memory
 from judgelaw.tables.onepass import read_in_one_pass
+from judgelaw.tables.positions import check_positions, refuse, restored
 from judgelaw.tensor import VerdictTensor
 
 
@@ -35,6 +39,7 @@ def open_calls(
     con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped, *, folder: Path
 ) -> Calls:
     """Open a path, or what is in memory; `folder` is for what has to be unpacked."""
+    source = whole_table(source)
     if isinstance(source, (str, os.PathLike)):
         found = locate(source)
         if found.format == "parquet":
@@ -182,8 +187,11 @@ def read_tensor(
     repeats: int | None = None,
     columns: Mapping[str, str | None] | None = None,
     verdicts: Sequence[str] | None = None,
+    positions: Sequence[str] | None = None,
+    blank: Blank = "error",
     incomplete: Literal["error", "drop"] = "error",
     engine: Engine = "duckdb",
+    date: str | None = None,
 ) -> VerdictTensor:
     """Read the calls of one judge and layer.
 
@@ -191,15 +199,19 @@ def read_tensor(
 
     Args:
         source: a `.csv`, `.csv.gz`, `.jsonl`, `.jsonl.gz` or `.parquet` file, a folder or glob of
-            Parquet, an `s3://` address, a run folder, or any frame that narwhals accepts.
+            Parquet, an `s3://` address, a run folder, any frame that narwhals accepts, or Arrow
+            record batches.
         judge: the judge to read; needed where the table holds several.
         layer: the layer to read; needed where the judge has several.
         repeats: keep the frozen prefix of repeat ranks below this number.
         columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None
             leaves an optional column out.
         verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+        positions: the words for the answer shown first, shown second, and perhaps for a tie.
+        blank: what a blank verdict becomes: `"invalid"`, or `"drop"` for no call.
         incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
         engine: `"spark"` lets Spark read a path and count; only the counts come home.
+        date: the date to read, where the table has such a column; by default the latest.
 
     Raises:
         TableError: the table breaks the contract; the message names the row and the remedy.
@@ -207,9 +219,10 @@ def read_tensor(
         IncompleteDesignError: cells hold no call and `incomplete` is "error".
     """
     _check_arguments(repeats, incomplete)
-    with _opened(source, columns, verdicts, engine) as (con, calls, census):
+    meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
+    with _opened(source, columns, meaning, engine, date) as (con, calls, census):
         pair = choose_pair(census, judge, layer)
-        tensor = _read(con, calls, census, [pair], repeats)[pair]
+        tensor = _read(con, calls, census, [pair], repeats=repeats, meaning=meaning)[pair]
     return tensor.complete(incomplete)
 
 
@@ -219,9 +232,12 @@ def read_tensors(
     columns: Mapping[str, str | None] | None = None,
     repeats: int | None = None,
     verdicts: Sequence[str] | None = None,
+    positions: Sequence[str] | None = None,
+    blank: Blank = "error",
     incomplete: Literal["error", "drop"] = "error",
     judges: Iterable[str] | None = None,
     engine: Engine = "duckdb",
+    date: str | None = None,
 ) -> dict[Pair, VerdictTensor]:
     """Read every judge and layer of a table, or those of the named judges, by (layer, judge).
 
@@ -229,19 +245,42 @@ def read_tensors(
     layer column has the layer None.
     """
     _check_arguments(repeats, incomplete)
-    with _opened(source, columns, verdicts, engine) as (con, calls, census):
-        tensors = _read(con, calls, census, choose_judges(census, judges), repeats)
+    meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
+    with _opened(source, columns, meaning, engine, date) as (con, calls, census):
+        pairs = choose_judges(census, judges)
+        tensors = _read(con, calls, census, pairs, repeats=repeats, meaning=meaning)
     return {pair: tensor.complete(incomplete) for pair, tensor in tensors.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meaning:
+    """What the words in the verdict column mean, as the caller says."""
+
+    verdicts: Sequence[str] | None = None
+    positions: Sequence[str] | None = None
+    blank: Blank = "error"
+
+    def checked(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+        """Return the alphabet and the positions, if they are sound."""
+        check_blank(self.blank)
+        given, positions = check_given(self.verdicts), check_positions(self.positions)
+        if given is not None and positions is not None:
+            raise InputError(
+                f"verdicts = {list(given)} declares the words as they are, positions = "
+                f"{list(positions)} turns them into candidates: give one of the two"
+            )
+        return given, positions
 
 
 @contextmanager
 def _opened(
     source: Source,
     columns: Mapping[str, str | None] | None,
-    verdicts: Sequence[str] | None,
+    meaning: Meaning,
     engine: Engine,
+    date: str | None,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls, Census]]:
-    given = check_given(verdicts)
+    given, positions = meaning.checked()
     with (
         tempfile.TemporaryDirectory(prefix="judgelaw-") as folder,
         private_connection() as con,
@@ -251,7 +290,20 @@ def _opened(
             calls: Calls = jobs.enter_context(spark_calls(source, columns))
         else:
             calls = open_calls(con, source, columns, folder=Path(folder))
-        yield con, calls, take_census(calls, given)
+        calls = _of_date(calls, date)
+        calls, notes = without_blanks(calls, meaning.blank)
+        census = take_census(calls, given, positions)
+        alphabet = replace(census.alphabet, notes=(*census.alphabet.notes, *notes))
+        yield con, calls, replace(census, alphabet=alphabet)
+
+
+def _of_date(calls: Calls, date: str | None) -> Calls:
+    """Keep the calls of one date, the latest unless told, where a table has dates."""
+    if not calls.layout.has("date"):
+        if date is not None:
+            raise TableError(f"{calls.table} has no column 'date': leave date out")
+        return calls
+    return calls.of_date(choose_date(calls, calls.dates(), date))
 
 
 def _read(
@@ -259,16 +311,33 @@ def _read(
     calls: Calls,
     census: Census,
     pairs: Sequence[Pair],
+    *,
     repeats: int | None,
+    meaning: Meaning,
 ) -> dict[Pair, VerdictTensor]:
     tensors = None
     if isinstance(calls, DuckCalls) and census.calls >= _BIG:
         tensors = read_in_one_pass(calls, census, pairs)
     if tensors is None:
         tensors = _read_by_cells(con, calls, census, pairs)
+    tensors = {pair: _as_meant(t, pair, calls, census, meaning) for pair, t in tensors.items()}
     if repeats is None:
         return tensors
     return {pair: tensor.prefix(repeats) for pair, tensor in tensors.items()}
+
+
+def _as_meant(
+    tensor: VerdictTensor, pair: Pair, calls: Calls, census: Census, meaning: Meaning
+) -> VerdictTensor:
+    """Count ranks from 0 and turn positions into candidates; refuse letters that may be either."""
+    if census.first.get(pair) == 1 and tensor.ranked is not None:
+        note = "repeats count from 1 in this table; they were read as counting from 0"
+        tensor = replace(tensor, ranked=tensor.ranked[..., 1:], notes=(*tensor.notes, note))
+    if meaning.positions:
+        return restored(tensor, meaning.positions, table=calls.table)
+    if census.alphabet.letters and len(tensor.orders) > 1:
+        raise refuse(census.found, calls.table)
+    return tensor
 
 
 def _read_by_cells(

@@ -66,8 +66,10 @@ from judgelaw.uncertainty.inference import (
 )
 from judgelaw.uncertainty.intervals import (
     Interval as Interval,
+    no_interval as no_interval,
     panel_interval as panel_interval,
     spread_of as spread_of,
+    t_interval as t_interval,
     t_quantile as t_quantile,
     welch as welch,
 )

@@ -1,7 +1,5 @@
 """Components as quadratic forms over the cells of an item, and what is declared of them.
 
-Components as quadratic forms: coefficient matrices over the cells of an item.
-
 Every concentration H, and so every component and every contrast of components, is
 
     const + sum_{u,v} c_uv A_uv,     A_uu the agreement of distinct calls of u,  A_uv = p_u'M p_v
@@ -200,14 +198,6 @@ def _coefficients(weights: Mapping[str, float]) -> NDArray[np.float64]:
     return np.array([weights.get(name, 0.0) for name in COMPONENTS], dtype=float)
 
 
-def contrast_name(contrast: Contrast) -> str:
-    """Return a contrast in words, `prompt - order`."""
-    if isinstance(contrast, str):
-        return contrast
-    terms = [_term(c, name) for name, c in contrast.items() if c]
-    return " ".join(terms).removeprefix("+ ")
-
-
 def form_of(contrast: Contrast, w: Array, q: Array, design: Design = "census") -> Array:
     """Return the coefficient matrix of a contrast over cells, (cells, cells).
 
@@ -246,9 +236,3 @@ def absent_reason(component: str) -> str:
         f"the {component} component needs two levels of {facet}, and the design has one: "
         "leave the component out, or acquire another level"
     )
-
-
-def _term(coefficient: float, name: str) -> str:
-    sign = "-" if coefficient < 0 else "+"
-    size = abs(coefficient)
-    return f"{sign} {name}" if size == 1 else f"{sign} {size:g} {name}"

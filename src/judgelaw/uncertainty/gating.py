@@ -6,7 +6,7 @@ at 1 - (1 - level) / m for m limits and judges together: so a judge that keeps a
 the gate by chance in 1 - level of cases at most, however many there are.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -18,12 +18,15 @@ from judgelaw.estimate import COMPONENTS, Design, Weights
 from judgelaw.frames import Result
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.inference import Inference, infer
-from judgelaw.uncertainty.intervals import check_level
+from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import rate_bounds
 from judgelaw.uncertainty.sampled_prompts import Scope
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 Side = Literal["max", "min"]
+
+Shift = Callable[[str, str, float], Interval]
+"""From a judge, the name of a probe and a level to the shift of the probe."""
 
 MAXIMA = (*COMPONENTS, INVALID)
 MINIMA = ("coverage", "gold")
@@ -45,7 +48,7 @@ class Limit:
 
     def __post_init__(self) -> None:
         allowed = MAXIMA if self.side == "max" else MINIMA
-        if self.quantity not in allowed:
+        if self.quantity not in allowed and not (self.side == "max" and self.probe):
             other = "min" if self.side == "max" else "max"
             hint = f"; --{other} {self.quantity}=... is there" if self._elsewhere else ""
             raise InputError(
@@ -55,6 +58,12 @@ class Limit:
             raise InputError(
                 f"--{self.side} {self.quantity}={self.value:g}: a limit lies between 0 and 1"
             )
+
+    @property
+    def probe(self) -> str | None:
+        """The probe whose shift is limited, as in `probe.injection`; None for anything else."""
+        first, _, name = self.quantity.partition(".")
+        return name if first == "probe" and name else None
 
     @property
     def _elsewhere(self) -> bool:
@@ -165,6 +174,7 @@ def check_limits(
     order_weights: Weights = None,
     coverage: Mapping[str, float] | None = None,
     strict: bool = False,
+    shift: "Shift | None" = None,
 ) -> Gate:
     """Hold every judge against every limit, by one-sided bounds.
 
@@ -177,25 +187,21 @@ def check_limits(
         order_weights: as for `decompose`.
         coverage: share of the planned calls that are there, by judge; needed for its limit.
         strict: for new items, suppose one unseen item at the end of the range throughout.
+        shift: from judge, probe and level to the shift of a probe; needed for its limits.
     """
     check_level(level)
-    if not limits:
-        raise InputError(
-            "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
-        )
-    if not tensors:
-        raise InputError("no judge: a gate needs the calls of one judge or more")
+    _refuse_nothing(tensors, limits)
     m = len(tensors) * len(limits)
     asked = _Asked(scope=scope, level=level, fail_level=1 - (1 - level) / m)
     decisions = []
     for judge, tensor in tensors.items():
-        refuse_positions(judge, tensor)
         bounds = _Judge(
             judge=judge,
             tensor=tensor,
             asked=asked,
             inference=_inference(tensor, limits, design, order_weights, strict=strict),
             coverage=(coverage or {}).get(judge),
+            shift=shift,
         )
         decisions += [_decided(judge, limit, bounds.of(limit), asked) for limit in limits]
     return Gate(
@@ -207,27 +213,19 @@ def check_limits(
     )
 
 
+def _refuse_nothing(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> None:
+    if not limits:
+        raise InputError(
+            "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
+        )
+    if not tensors:
+        raise InputError("no judge: a gate needs the calls of one judge or more")
+
+
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of several limits together."""
     found = set(verdicts)
     return "fail" if "fail" in found else "inconclusive" if "inconclusive" in found else "pass"
-
-
-def refuse_positions(judge: str, tensor: VerdictTensor) -> None:
-    """Refuse verdicts that may name positions where answers were shown in several orders.
-
-    Raises:
-        InputError: A and B that nobody declared, with two orders or more. If A is the answer shown
-            first, a judge that always takes the first answer would look steady.
-    """
-    if tensor.letters:
-        raise InputError(
-            f"{judge}: the verdicts are the letters {', '.join(tensor.verdicts)}, and answers were "
-            "shown in several orders: if A means the answer shown first, no gate can be held "
-            "against them. Turn positions into candidates first (`judgelaw import --from csv`); "
-            f"where A and B name the answers themselves, say so: --verdicts "
-            f"{','.join(tensor.verdicts)}"
-        )
 
 
 def _inference(
@@ -252,11 +250,14 @@ class _Judge:
     asked: _Asked
     inference: Inference | None
     coverage: float | None
+    shift: "Shift | None" = None
 
     def of(self, limit: Limit) -> _Bounded:
         """Return the estimate and the bounds that decide a limit."""
         if limit.quantity == "coverage":
             return self._coverage()
+        if limit.probe is not None:
+            return self._probe(limit.probe)
         if limit.quantity == INVALID:
             return self._rate(_invalid(self.tensor), limit.side)
         if limit.quantity == "gold":
@@ -302,6 +303,20 @@ class _Judge:
             lower=rate_bounds(shares, p)[0],
             upper=rate_bounds(shares, q)[1],
             covers="new items like these, call sampling included",
+        )
+
+    def _probe(self, probe: str) -> _Bounded:
+        """Bound how far a probe moves the score, in either direction."""
+        if self.shift is None:
+            raise NotIdentifiedError(f"no calls of a probe {probe!r}: leave its limit out")
+        p, q = self.asked.sides("max")
+        failing, passing = (self.shift(self.judge, probe, 2 * x - 1) for x in (p, q))
+        return _Bounded(
+            estimate=abs(passing.estimate),
+            lower=max(failing.low, -failing.high),
+            upper=max(passing.high, -passing.low),
+            covers=passing.covers,
+            reason=passing.reason,
         )
 
     def _coverage(self) -> _Bounded:

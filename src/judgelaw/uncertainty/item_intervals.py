@@ -1,6 +1,4 @@
-"""Item error: percentile bands from whole items, and intervals of a macroaverage.
-
-Percentile bands from resampling whole items within strata.
+"""Item error: percentile bands from whole items within strata, and intervals of a macroaverage.
 
 Every draw takes, in each stratum, as many items as it holds, with replacement, and averages over
 all N items with equal weight. All quantities are resampled together, so differences and ratios

@@ -1,13 +1,10 @@
-"""Permutation tests of equal laws, of prompts and of orders.
+"""Exact permutation tests of "every prompt has the same law", and of "every order has".
 
-Shuffling calls across the levels of a facet, many draws at a time, straight to counts.
-
-Every call is a word with one field for each verdict and a 1 in its own, so that the sum of a cell's
-words holds its counts. Words are shuffled in place of calls. A draw costs a few passes over the
-calls, with no one-hot arrays and, in a complete table, no sorting. Alphabets that do not fit in the
-fields of one word are shuffled as codes and take several words afterwards.
-
-Exact permutation tests of "every prompt has the same law", and of "every order has".
+Calls are shuffled across the levels of a facet, many draws at a time, straight to counts. Every
+call is a word with one field for each verdict and a 1 in its own, so that the sum of a cell's words
+holds its counts. Words are shuffled in place of calls. A draw costs a few passes over the calls,
+with no one-hot arrays and, in a complete table, no sorting. Alphabets that do not fit in the fields
+of one word are shuffled as codes and take several words afterwards.
 
 Under the hypothesis the calls of an item-order block are exchangeable across prompts (of an
 item-prompt block across orders). They are shuffled within the repeat rank where ranks are known:

@@ -31,9 +31,11 @@ from judgelaw.wire.judge_spec import (
     canonical_json as canonical_json,
     sha256_hex as sha256_hex,
 )
+from judgelaw.wire.parser_rules import FORMS as FORMS, parser_rule as parser_rule
 from judgelaw.wire.parsers import (
     RAN_OUT as RAN_OUT,
     display as display,
+    label_fold as label_fold,
     parse as parse,
     parser_name as parser_name,
     ran_out as ran_out,
@@ -54,12 +56,17 @@ from judgelaw.wire.reply import (
     Verdict as Verdict,
     read_json as read_json,
     read_status as read_status,
+    same_model as same_model,
 )
 from judgelaw.wire.secrets import (
     Secrets as Secrets,
     check_secrets as check_secrets,
+    environment_secrets as environment_secrets,
     has_secrets as has_secrets,
     headers_for as headers_for,
+    proxy_for as proxy_for,
+    query_for as query_for,
+    read_env_file as read_env_file,
 )
 from judgelaw.wire.wires import (
     PROVIDERS as PROVIDERS,

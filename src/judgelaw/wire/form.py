@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol, Self
 
@@ -13,6 +13,7 @@ from judgelaw.wire.reply import (
     Failure,
     FailureKind,
     Reply,
+    error_in,
     read_json,
     read_status,
     said_in,
@@ -42,7 +43,7 @@ class WireFormat:
         decode: from a reply and its JSON to an answer.
         path: what is joined to a judge's base_url; None where nothing is sent over HTTP.
         at_root: whether base_url is the server's root, so that the path begins with its version.
-        headers: sent with every request.
+        headers: sent with every request of a judge.
         sign: the headers that carry a key.
         rendered: whether the prompt is rendered here, by a chat template.
         seedless: why the format takes no seed; None where it takes one.
@@ -55,7 +56,7 @@ class WireFormat:
     decode: Callable[[Reply, dict[str, Any]], Answer | Failure]
     path: str | None = None
     at_root: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Callable[[JudgeSpec], Mapping[str, str]] = lambda _: {}
     sign: Callable[[str], dict[str, str]] = bearer
     rendered: bool = False
     seedless: str | None = None
@@ -77,10 +78,14 @@ class WireFormat:
         body = read_json(reply)
         if isinstance(body, Failure):
             return body
-        if body.get("error"):
-            error = body["error"] if isinstance(body["error"], dict) else {"message": body["error"]}
-            return without(reply, FailureKind.ERROR_OBJECT, f"an error object: {said_in(error)}")
-        return self.decode(reply, body)
+        found = self.decode(reply, body)
+        if (error := error_in(body)) is None:
+            return found
+        if isinstance(found, Answer):
+            # Somebody answered, and charged for it; whether this is the answer, nobody can tell.
+            what = f"an error object beside a completion: {said_in(error)}"
+            return without(reply, FailureKind.ERROR_BESIDE, what)
+        return without(reply, FailureKind.ERROR_OBJECT, f"an error object: {said_in(error)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +99,8 @@ class Provider:
         speaks: formats of others that a judge may choose with `wire:`, the first one by default.
         opens: the class that asks, `module:class`; it is given a JudgeSpec and a JudgeContext.
         local: whether it runs here: it has no address, and costs nothing.
+        own_code: whether it is the user's own code: it runs in the study's folder, and need not
+            name a model.
         slots: whether `n_parallel` says how many calls it takes at once.
         fields: fields of a judge that are this provider's alone.
         faults: what is wrong with a judge of it, given the task of the study.
@@ -105,6 +112,7 @@ class Provider:
     speaks: tuple[str, ...] = ()
     opens: str = "judgelaw.judges.http:HttpJudge"
     local: bool = False
+    own_code: bool = False
     slots: bool = False
     fields: tuple[str, ...] = ()
     faults: Callable[[JudgeSpec, str], Iterable[Fault]] = lambda *_: ()

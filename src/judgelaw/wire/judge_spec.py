@@ -17,6 +17,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from judgelaw.wire.parser_rules import short_rule
+
 PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 """Up to what every reader of JSON holds exactly."""
 
@@ -58,6 +60,11 @@ class RegexParser(Model):
     regex: str = Field(min_length=1)
     labels: dict[str, str] | None = Field(default=None, description=LABELS_HELP)
     ignore_case: bool = False
+    strict: bool = Field(
+        default=True,
+        description="labels match to the letter; a study that leaves it out gets false: case, "
+        "and quotes, brackets and marks around a label, do not matter",
+    )
 
 
 class JsonParser(Model):
@@ -66,6 +73,11 @@ class JsonParser(Model):
     field: str = Field(alias="json", min_length=1)
     labels: dict[str, str] | None = Field(default=None, description=LABELS_HELP)
     ignore_case: bool = False
+    strict: bool = Field(
+        default=True,
+        description="labels match to the letter; a study that leaves it out gets false: case, "
+        "and quotes, brackets and marks around a label, do not matter",
+    )
 
 
 class ScoreRange(Model):
@@ -117,7 +129,18 @@ SeedPolicy = Literal["sent", "logical", "none"]
 LITERAL = "literal:"
 """Declares that the value of a header is no secret. Runs frozen before have values without it."""
 
-AMENDABLE = ("base_url", "api_key", "headers", "price", "batch", "model_path")
+AMENDABLE = (
+    "base_url",
+    "api_key",
+    "auth",
+    "headers",
+    "query",
+    "proxy",
+    "price",
+    "batch",
+    "model_path",
+    "folder",
+)
 """Fields that reach a judge without being part of what it is: they may change between sessions."""
 
 
@@ -231,6 +254,10 @@ class JudgeSpec(Model):
         content_filter: codes or words of a 400 reply that mean a filtered completion.
         batch: ask through the provider's batch interface.
         extra: further fields of the request body, sent as they are.
+        model: as the provider names it; empty where a function or a command has none.
+        call: the Python function that answers, `package.module:function`.
+        command, mode: the program that answers, by JSON lines or started once for every call.
+        folder: the folder of the study, where functions are looked for and commands run.
         family, contract: the judge that a `grid` expanded, and this one's levels.
     """
 
@@ -246,7 +273,24 @@ class JudgeSpec(Model):
         default_factory=dict,
         description="env:NAME for a secret, literal:TEXT for what everybody may read",
     )
-    model: str = Field(min_length=1)
+    auth: Literal["bearer", "x-api-key", "api-key"] | None = Field(
+        default=None, description="the header that carries the key; by default the format's own"
+    )
+    query: dict[str, str] = Field(
+        default_factory=dict,
+        description="added to every address, as in {api-version: '2025-01-01'}; env:NAME for a "
+        "secret",
+    )
+    proxy: str | None = Field(
+        default=None,
+        description="http://HOST:PORT, env:NAME, or none; by default as the environment says",
+    )
+    model: str = ""
+    call: str | None = Field(default=None, description="package.module:function")
+    command: tuple[str, ...] | None = Field(
+        default=None, description="the program and its arguments, run in the study's folder"
+    )
+    mode: Literal["lines", "once"] = "lines"
     revision: str | None = None
     system: str | None = None
     template: ChatTemplate | None = None
@@ -269,6 +313,7 @@ class JudgeSpec(Model):
     n_ctx: PositiveInt = 4096
     threads: PositiveInt | None = None
     prime: bool = True
+    folder: str | None = None
     family: str | None = None
     contract: dict[str, str] = Field(default_factory=dict)
 
@@ -284,6 +329,8 @@ class JudgeSpec(Model):
             filled["seed"] = "logical"
         if isinstance(filled.get("base_url"), str):
             filled["base_url"] = filled["base_url"].rstrip("/")
+        if isinstance(filled.get("parser"), str) and ":" in filled["parser"]:
+            filled["parser"] = short_rule(filled["parser"])
         if isinstance(filled.get("template"), str):
             filled["template"] = {"path": filled["template"]}
         return filled

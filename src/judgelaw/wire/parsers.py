@@ -28,6 +28,7 @@ from judgelaw.wire.judge_spec import (
 )
 from judgelaw.wire.parser_child import pattern_finder
 from judgelaw.wire.reply import Completion, Verdict
+from judgelaw.words import bare
 
 Parser = Callable[[str], str | None]
 """Takes the text of a completion, gives the displayed label, or None where it finds none."""
@@ -136,7 +137,7 @@ def first_line(text: str) -> str | None:
 def regex(spec: RegexParser, find: Parser | None = None) -> Parser:
     """Read the first match: its group `verdict`, or its first group, or the whole of it."""
     find = find or pattern_finder(spec.regex, ignore_case=spec.ignore_case)
-    label = _labeller(spec.labels, ignore_case=spec.ignore_case)
+    label = _labeller(spec)
 
     def read(text: str) -> str | None:
         found = find(text[:READ_AT_MOST])
@@ -147,7 +148,7 @@ def regex(spec: RegexParser, find: Parser | None = None) -> Parser:
 
 def json_field(spec: JsonParser) -> Parser:
     """Read one field of the first JSON object in the text; a dotted path descends."""
-    label = _labeller(spec.labels, ignore_case=spec.ignore_case)
+    label = _labeller(spec)
     steps = spec.field.split(".")
 
     def read(text: str) -> str | None:
@@ -179,17 +180,21 @@ def score(spec: ScoreParser, find: Parser | None = None) -> Parser:
     return read
 
 
-def _labeller(labels: dict[str, str] | None, *, ignore_case: bool) -> Parser:
+def _labeller(spec: RegexParser | JsonParser) -> Parser:
     """Map what was matched to a label; without a map, to itself."""
-
-    def fold(text: str) -> str:
-        return text.strip().casefold() if ignore_case else text.strip()
-
-    if labels is None:
+    fold = label_fold(spec)
+    if spec.labels is None:
         known = {fold(label): label for label in DISPLAYED}
         return lambda found: known.get(fold(found), found.strip() or None)
-    table = {fold(found): label for found, label in labels.items()}
+    table = {fold(found): label for found, label in spec.labels.items()}
     return lambda found: table.get(fold(found))
+
+
+def label_fold(spec: RegexParser | JsonParser) -> Callable[[str], str]:
+    """Return what makes two spellings of a label one."""
+    if not spec.strict:
+        return bare
+    return (lambda text: text.strip().casefold()) if spec.ignore_case else str.strip
 
 
 def _first_object(text: str) -> Any:
@@ -355,6 +360,8 @@ def parser_name(judge: JudgeSpec) -> str:
     Two judges with the same name here read every completion alike.
     """
     rules = judge.model_dump(mode="json", by_alias=True, include=set(_CONTRACT))
+    if getattr(judge.parser, "strict", False):
+        del rules["parser"]["strict"]  # as runs were frozen that know of no other reading
     return f"{kind(judge)}#{sha256_hex(canonical_json(rules))[:_HASH_DIGITS]}"
 
 

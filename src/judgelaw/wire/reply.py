@@ -1,13 +1,14 @@
 """What comes back from a judge, and what it counts as."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import mktime_tz, parsedate_tz
 from enum import Enum, StrEnum, auto
 from typing import Any
 
-from judgelaw.words import storable, words
+from judgelaw.words import count, storable, words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,8 +67,12 @@ class FailureKind(StrEnum):
     NOT_JSON = "not_json"
     NO_COMPLETION = "no_completion"
     ERROR_OBJECT = "error_object"
+    ERROR_BESIDE = "error_beside_answer"
     TOO_LARGE = "too_large"
     INTERRUPTED = "interrupted"
+    RAISED = "raised"
+    CRASHED = "crashed"
+    UNUSABLE = "unusable"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
     BUSY = "busy"
@@ -99,8 +104,12 @@ _PERHAPS_ANSWERED = frozenset(
         FailureKind.CUT,
         FailureKind.BAD_HTTP,
         FailureKind.NOT_JSON,
+        FailureKind.ERROR_BESIDE,
         FailureKind.TOO_LARGE,
         FailureKind.INTERRUPTED,
+        FailureKind.RAISED,
+        FailureKind.CRASHED,
+        FailureKind.UNUSABLE,
     }
 )
 
@@ -155,6 +164,7 @@ _REFUSED = frozenset({401, 402, 403})
 _BUSY = frozenset({408, 409, 425})
 _THROTTLED = 429
 _FILTERABLE = 400
+_PARTIAL = 206
 _CACHE_HEADERS = ("x-cache", "cf-cache-status", "x-litellm-cache-hit", "helicone-cache")
 
 
@@ -187,6 +197,8 @@ def read_status(
 ) -> Answer | Failure | None:
     """Judge a reply by its status; None for a 2xx, whose body decides."""
     status = reply.status
+    if status == _PARTIAL:
+        return without(reply, FailureKind.CUT, "a part of a body, which is no completion")
     if 200 <= status < 300:  # noqa: PLR2004 - the range of success
         return None
     error = error_of(reply)
@@ -264,6 +276,53 @@ def error_of(reply: Reply) -> dict[str, Any]:
         return {}
     error = value.get("error", value) if isinstance(value, dict) else {}
     return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def upstream_kind(error: dict[str, Any]) -> FailureKind:
+    """Classify an error that a gateway hands on inside a reply, by the code that it gives.
+
+    Nothing here stops a run: what a gateway's own provider refuses is not ours to correct.
+    """
+    code = count(error.get("code"))
+    if code == _THROTTLED:
+        return FailureKind.THROTTLED
+    if code in _BUSY:
+        return FailureKind.BUSY
+    if code is not None and code >= 500:  # noqa: PLR2004 - the range of server errors
+        return FailureKind.SERVER_ERROR
+    return FailureKind.ERROR_OBJECT
+
+
+def error_in(value: Any) -> dict[str, Any] | None:
+    """Return the error object under `error`, None where there is none."""
+    error = value.get("error") if isinstance(value, dict) else None
+    if not error:
+        return None
+    return error if isinstance(error, dict) else {"message": str(error)}
+
+
+_SEPARATORS = "-@:./_ "
+_DATED = re.compile(r"[-@:](?:latest|\d{8}|\d{4}-\d{2}-\d{2})$")
+_MODEL_FILES = (".gguf", ".safetensors", ".bin")
+
+
+def same_model(asked: str, returned: str) -> bool:
+    """Whether a returned name only extends, dates or locates the one that was asked for.
+
+    >>> same_model("gpt-4.1-mini", "gpt-4.1-mini-2025-04-14"), same_model("local", "/m/x.gguf")
+    (True, True)
+    >>> same_model("claude-haiku-latest", "claude-haiku-20241022")
+    True
+    >>> same_model("gpt-4.1-mini", "gpt-4.1"), same_model("gpt-4.1-mini", "gpt-3.5-turbo")
+    (False, False)
+    """
+    one, other = asked.strip().casefold(), returned.strip().casefold()
+    if other.startswith(("/", "./", "~")) or other.endswith(_MODEL_FILES):
+        return True
+    # A gateway writes the vendor before the name, or leaves it out.
+    one, other = one.rpartition("/")[2], other.rpartition("/")[2]
+    undated = _DATED.sub("", one)
+    return other == undated or other.startswith(tuple(undated + s for s in _SEPARATORS))
 
 
 def said_in(error: dict[str, Any]) -> str:

@@ -11,9 +11,12 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from judgelaw.errors import InputError
 from judgelaw.wire.judge_spec import LITERAL, JudgeSpec
@@ -207,6 +210,44 @@ def read_secret(name: str, what: str) -> str:
     return value
 
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def read_env_file(path: Path) -> None:
+    """Take variables from a file of NAME=VALUE lines; what the environment has already stays.
+
+    Raises:
+        InputError: a line is no such line; its value is never shown.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}, cannot be read ({error}); check the path") from None
+    for number, line in enumerate(lines, start=1):
+        text = line.strip().removeprefix("export ").strip()
+        if not text or text.startswith("#"):
+            continue
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not _VARIABLE.fullmatch(name):
+            raise InputError(f"{path}:{number}: no NAME=VALUE; write one variable a line")
+        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+            value = value[1:-1]
+        os.environ.setdefault(name, value)
+
+
+_SECRET_VARIABLE = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+
+
+def environment_secrets() -> Secrets:
+    """Return what the environment holds under the name of a key: a function may repeat it."""
+    values = [
+        value.strip()
+        for name, value in sorted(os.environ.items())
+        if _SECRET_VARIABLE.search(name) and len(value.strip()) >= _DISTINCT
+    ]
+    return Secrets.of(tuple(values))
+
+
 def check_secrets(spec: JudgeSpec) -> None:
     """Raise at once where a key that the judge needs is missing."""
     if spec.api_key_variable is not None:
@@ -214,11 +255,46 @@ def check_secrets(spec: JudgeSpec) -> None:
     for name, value in spec.headers.items():
         if value.startswith(_ENV):
             read_secret(value.removeprefix(_ENV), f"judge {spec.name}: header {name}")
+    query_for(spec)
+
+
+_AUTH: Mapping[str, Callable[[str], dict[str, str]]] = {
+    "bearer": lambda key: {"Authorization": f"Bearer {key}"},
+    "x-api-key": lambda key: {"x-api-key": key},
+    "api-key": lambda key: {"api-key": key},
+}
+
+
+def query_for(spec: JudgeSpec) -> dict[str, str]:
+    """Return what is added to a judge's address, secrets read from the environment."""
+    return {
+        name: read_secret(value.removeprefix(_ENV), f"judge {spec.name}: query {name}")
+        if value.startswith(_ENV)
+        else value
+        for name, value in spec.query.items()
+    }
+
+
+def proxy_for(spec: JudgeSpec, url: str) -> str | None:
+    """Return the proxy that a judge is reached through: as declared, else as the environment says.
+
+    Nothing stands between a program and its own machine.
+    """
+    if spec.proxy is not None:
+        if spec.proxy.startswith(_ENV):
+            return read_secret(spec.proxy.removeprefix(_ENV), f"judge {spec.name}: proxy")
+        return None if spec.proxy == "none" else spec.proxy
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
+        return None
+    return getproxies().get(parts.scheme)
 
 
 def has_secrets(spec: JudgeSpec) -> bool:
     """Whether requests of the judge carry a secret, which may change while a run is under way."""
-    return spec.api_key is not None or any(v.startswith(_ENV) for v in spec.headers.values())
+    named = (*spec.headers.values(), *spec.query.values())
+    return spec.api_key is not None or any(value.startswith(_ENV) for value in named)
 
 
 def headers_for(
@@ -229,11 +305,12 @@ def headers_for(
     if spec.api_key_variable is not None:
         key = read_secret(spec.api_key_variable, f"judge {spec.name}: api_key")
         secrets.append(key)
-        headers |= WIRES[wire].sign(key)
+        headers |= (_AUTH[spec.auth] if spec.auth else WIRES[wire].sign)(key)
     for name, value in spec.headers.items():
         headers[name] = value.removeprefix(LITERAL)
         if value.startswith(_ENV):
             variable = value.removeprefix(_ENV)
             headers[name] = read_secret(variable, f"judge {spec.name}: header {name}")
             secrets.append(headers[name])
+    secrets += [value for name, value in query_for(spec).items() if value != spec.query[name]]
     return headers, Secrets.of(tuple(secrets))

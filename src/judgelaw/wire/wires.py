@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import date
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -28,7 +29,7 @@ class ChatRenderer:
         self._judge = judge
         self._system = [] if system is None else [{"role": "system", "content": system}]
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-        environment.globals.update(raise_exception=_raise, strftime_now=_no_clock)
+        environment.globals.update(raise_exception=_raise, strftime_now=self._today)
         environment.filters["tojson"] = _tojson
         try:
             self._compiled = environment.from_string(template.text or "")
@@ -77,6 +78,17 @@ class ChatRenderer:
                     f"would carry {token} from an item's text as a control token; remove the item"
                 )
 
+    def _today(self, form: str) -> str:
+        """Write the date that the study names: a clock would change the prompt overnight."""
+        from jinja2 import TemplateError  # noqa: PLC0415 - as above
+
+        try:
+            return date.fromisoformat(str(self._template.variables.get("date"))).strftime(form)
+        except ValueError:
+            raise TemplateError(
+                "it asks for today's date: name the date under variables, as date: '2026-11-16'"
+            ) from None
+
     def _error(self, text: str) -> InputError:
         name = self._template.path or "text"
         return InputError(f"judge {self._judge!r}: template {name!r} {text}")
@@ -86,12 +98,6 @@ def _raise(message: str) -> NoReturn:
     from jinja2 import TemplateError  # noqa: PLC0415 - as above
 
     raise TemplateError(message)
-
-
-def _no_clock(_format: str) -> NoReturn:
-    from jinja2 import TemplateError  # noqa: PLC0415 - as above
-
-    raise TemplateError("it asks for today's date: name the date under variables")
 
 
 def _tojson(value: Any, indent: int | None = None) -> str:
@@ -126,8 +132,9 @@ def frame(judge: JudgeSpec) -> Frame:
     prompt: Callable[[str], str] = str
     if wire.rendered and judge.template is not None:
         prompt = ChatRenderer(judge.template, judge.system, judge.name)
+    named = dumps({"model": judge.model})[:-1] + before
     return Frame(
-        before=dumps({"model": judge.model})[:-1] + before,
+        before=named if judge.model else "{" + before.removeprefix(","),
         after=after + listed,
         prompt=prompt,
         sends_seed=judge.seed == "sent",

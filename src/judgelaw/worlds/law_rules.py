@@ -1,8 +1,8 @@
 """Rules that give every cell of a design its law."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +16,20 @@ Laws = NDArray[np.float64]
 _ROUNDING = 1e-12
 
 
-class LawRule(Protocol):
+class LawRule(ABC):
     """Laws for any items, prompts and orders that the rule knows."""
 
     @property
-    def categories(self) -> int:
-        """Number of verdicts."""
-
-    @property
+    @abstractmethod
     def identical_items(self) -> bool:
         """Whether every item has the same laws."""
 
     @property
     def written_items(self) -> tuple[str, ...] | None:
         """The only items that the rule knows, or None where it knows any."""
+        return None
 
+    @abstractmethod
     def laws(self, items: Sequence[str], prompts: int, orders: int) -> Laws:
         """Laws shaped (items, prompts, orders, verdicts)."""
 
@@ -50,7 +49,7 @@ def contrast(categories: int, gains: int, loses: int) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class EffectRule:
+class EffectRule(LawRule):
     """A base law moved by centred scores, so that each component is known in closed form.
 
     P_iko = B_i + sqrt(prompt) s_k v + sqrt(order) t_o w + sqrt(interaction) s_k t_o z
@@ -74,19 +73,9 @@ class EffectRule:
     seed: int
 
     @property
-    def categories(self) -> int:
-        """Number of verdicts."""
-        return len(self.base)
-
-    @property
     def identical_items(self) -> bool:
         """Whether every item has the same laws."""
         return self.item_spread == 0
-
-    @property
-    def written_items(self) -> None:
-        """Any item has a law."""
-        return
 
     def laws(self, items: Sequence[str], prompts: int, orders: int) -> Laws:
         """Laws shaped (items, prompts, orders, verdicts)."""
@@ -98,7 +87,7 @@ class EffectRule:
         return np.asarray(laws)
 
     def _shift(self, prompts: int, orders: int) -> NDArray[np.float64]:
-        shift = np.zeros((prompts, orders, self.categories))
+        shift = np.zeros((prompts, orders, len(self.base)))
         if self.prompt or self.interaction:
             s = spaced_score(prompts)[:, None, None]
             shift = shift + np.sqrt(self.prompt) * s * self.prompt_direction
@@ -112,10 +101,10 @@ class EffectRule:
     def _bases(self, items: Sequence[str]) -> NDArray[np.float64]:
         if self.identical_items:
             return np.tile(self.base, (len(items), 1))
-        own = np.zeros((len(items), self.categories))
+        own = np.zeros((len(items), len(self.base)))
         positive = self.base > 0
         for row, item in zip(own, items, strict=True):
-            draws = stream(self.seed, "item", item).gamma(self.categories * self.base[positive])
+            draws = stream(self.seed, "item", item).gamma(len(self.base) * self.base[positive])
             row[positive] = draws / draws.sum()
         return (1 - self.item_spread) * self.base + self.item_spread * own
 
@@ -144,16 +133,11 @@ class EffectRule:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TableRule:
+class TableRule(LawRule):
     """Laws written out, shaped (items, prompts, orders, verdicts); one row may serve all items."""
 
     table: Laws
     items: tuple[str, ...] | None
-
-    @property
-    def categories(self) -> int:
-        """Number of verdicts."""
-        return int(self.table.shape[-1])
 
     @property
     def identical_items(self) -> bool:
@@ -188,7 +172,7 @@ class TableRule:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class InvalidRule:
+class InvalidRule(LawRule):
     """Another rule whose calls end invalid with a given rate, by prompt where rates differ.
 
     P' = (1 - rate_k) P + rate_k e_invalid.
@@ -197,11 +181,6 @@ class InvalidRule:
     inner: LawRule
     rates: tuple[float, ...]
     code: int
-
-    @property
-    def categories(self) -> int:
-        """Number of verdicts."""
-        return self.inner.categories
 
     @property
     def identical_items(self) -> bool:

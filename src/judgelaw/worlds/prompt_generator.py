@@ -11,7 +11,7 @@ from judgelaw.errors import InputError
 from judgelaw.streams import stream
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
 from judgelaw.worlds.law_rules import contrast
-from judgelaw.worlds.world import PAPER_BASE, draw_ranked
+from judgelaw.worlds.world import PAPER_BASE, draw_ranked, verdict_names
 
 Family = Literal["uniform", "skewed", "dirichlet"]
 
@@ -54,7 +54,9 @@ class PromptGenerator:
         check_fraction("prompt", prompt)
         if family not in ("uniform", "skewed", "dirichlet"):
             raise InputError(f"family {family!r}: it is uniform, skewed or dirichlet")
-        made = cls(base=law, prompt=float(prompt), family=family, verdicts=_names(len(law)))
+        made = cls(
+            base=law, prompt=float(prompt), family=family, verdicts=verdict_names(None, len(law))
+        )
         if prompt > (limit := made._largest()):
             raise InputError(
                 f"prompt = {prompt:g} takes the {family} family out of the simplex of base "
@@ -111,9 +113,3 @@ class PromptGenerator:
             return self.total
         reach = np.sqrt(3) if self.family == "uniform" else float(_SKEWED[0])
         return float((min(self.base[:2]) * np.sqrt(2) / reach) ** 2)
-
-
-def _names(categories: int) -> tuple[str, ...]:
-    if categories == len(DEFAULT_VERDICTS):
-        return DEFAULT_VERDICTS
-    return tuple(f"v{c + 1}" for c in range(categories))

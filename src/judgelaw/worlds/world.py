@@ -97,22 +97,6 @@ _EFFECT_KEYS = (
 SPEC_KEYS = (*_EFFECT_KEYS, "laws", "item_names", "deterministic", "verdicts", "invalid", "copying")
 
 
-def build(kind: type[W], spec: Mapping[str, Any]) -> W:
-    """Build a world of class `kind`.
-
-    Either `base` with effects, or `laws` written out ([items,] prompts, orders, verdicts) with
-    `item_names`, or `deterministic` codes; then `verdicts`, `invalid` and `copying`.
-    """
-    if not isinstance(spec, Mapping):
-        raise InputError(f"a world is a mapping of {', '.join(SPEC_KEYS)}, not {spec!r}")
-    if unknown := [key for key in spec if key not in SPEC_KEYS]:
-        raise InputError(f"a world has no key {unknown[0]!r}: its keys are {', '.join(SPEC_KEYS)}")
-    world = _ground(kind, spec)
-    if invalid := spec.get("invalid", 0):
-        world = world.with_invalid(invalid)
-    return world.with_copying(spec.get("copying", 0.0))
-
-
 def _ground(kind: type[W], spec: Mapping[str, Any]) -> W:
     written = [key for key in ("laws", "deterministic") if key in spec]
     effects = [key for key in _EFFECT_KEYS if key in spec and key != "seed"]
@@ -198,7 +182,7 @@ class World:
                 item_spread=check_fraction("item_spread", item_spread),
                 seed=check_at_least("seed", seed, 0, "a seed is not negative"),
             ),
-            verdicts=_names(verdicts, c),
+            verdicts=verdict_names(verdicts, c),
         )
 
     @classmethod
@@ -222,7 +206,8 @@ class World:
         if names is not None and len(names) != len(table):
             raise InputError(f"{len(names)} items are named for {len(table)} rows of laws")
         return cls(
-            rule=TableRule(table=table, items=names), verdicts=_names(verdicts, table.shape[-1])
+            rule=TableRule(table=table, items=names),
+            verdicts=verdict_names(verdicts, table.shape[-1]),
         )
 
     @classmethod
@@ -240,8 +225,20 @@ class World:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Build a world from plain values as they stand in a study or world file."""
-        return build(cls, spec)
+        """Build a world from plain values as they stand in a study or world file.
+
+        Either `base` with effects, or `laws` written out ([items,] prompts, orders, verdicts) with
+        `item_names`, or `deterministic` codes; then `verdicts`, `invalid` and `copying`.
+        """
+        keys = ", ".join(SPEC_KEYS)
+        if not isinstance(spec, Mapping):
+            raise InputError(f"a world is a mapping of {keys}, not {spec!r}")
+        if unknown := [key for key in spec if key not in SPEC_KEYS]:
+            raise InputError(f"a world has no key {unknown[0]!r}: its keys are {keys}")
+        world = _ground(cls, spec)
+        if invalid := spec.get("invalid", 0):
+            world = world.with_invalid(invalid)
+        return world.with_copying(spec.get("copying", 0.0))
 
     def with_invalid(self, rate: float | Sequence[float]) -> Self:
         """Return this world with calls that end invalid at `rate`, or at one rate per prompt."""
@@ -330,7 +327,8 @@ def _item_names(items: int | Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _names(verdicts: Sequence[str] | None, categories: int) -> tuple[str, ...]:
+def verdict_names(verdicts: Sequence[str] | None, categories: int) -> tuple[str, ...]:
+    """Return the names given, or the usual ones of so many verdicts."""
     if verdicts is not None:
         return check_verdicts(verdicts, categories)
     if categories == len(DEFAULT_VERDICTS):

@@ -130,7 +130,7 @@ def test_the_other_wire_formats_reach_their_endpoints(tmp_path, monkeypatch, pro
     assert {seen.path for seen in provider.seen} == {path}
     if provider_name == "anthropic":
         assert {seen.headers["x-api-key"] for seen in provider.seen} == {"sk-canary"}
-        assert {seen.headers["anthropic-version"] for seen in provider.seen} == {"2023-06-01"}
+        assert {seen.headers["anthropic-version"] for seen in provider.seen} == {"2026-10-21"}
 
 
 def test_extended_calls_are_asked_and_the_old_ones_are_not(tmp_path):

@@ -57,6 +57,22 @@ def test_the_sentence_comes_first(table, capsys):
     assert "12 items x 3 prompts x 2 orders x 4 repeats" in out
 
 
+def test_drawn_prompts_have_an_interval_of_their_own_in_the_table(tmp_path, capsys):
+    world = World.from_effects(prompt=0.02, order=0.02)
+    path = write(tmp_path / "calls.csv", drawn(world=world, items=12, prompts=5, repeats=4))
+    quick = ("--permutations", 0, "--draws", 100)
+    _, out, _ = run(capsys, "analyze", path, *quick, "--design", "sampled")
+    _, json_text, _ = run(capsys, "analyze", path, *quick, "--design", "sampled", "--json", "-")
+    (judge,) = json.loads(json_text)["judges"].values()
+    shown = f"[{judge['projection']['low']:.4f}, {judge['projection']['high']:.4f}]"
+    table = {line.split("  ")[0]: line for line in out.splitlines()}
+    assert "95%, prompts like these" in table["component"]
+    assert shown in table["prompt"]
+    assert shown not in table["answer order"]
+    _, out, _ = run(capsys, "analyze", path, *quick)
+    assert "prompts like these" not in out
+
+
 def test_json_to_stdout_is_json_alone(table, capsys):
     code, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--json", "-")
     document = json.loads(out)

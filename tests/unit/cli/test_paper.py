@@ -87,3 +87,27 @@ def test_every_comparison_stands_on_one_page(capsys, tmp_path):
     assert out.splitlines()[0] in text
     for label in ("tab:point_simulation", "tab:cross_model_summary", "tab:decomposition"):
         assert label in text
+
+
+def test_tables_and_figures_of_any_calls_go_to_a_folder(calls, capsys, tmp_path):
+    code, out, _ = run(capsys, str(calls), "--out", str(tmp_path / "made"))
+    assert code == 0
+    assert "tables and 7 figures of the paper are in" in out.splitlines()[0].replace("\n", " ")
+    assert "left out" in out
+    table = (tmp_path / "made/tables/matched_reference.csv").read_text()
+    assert table.startswith("R,Plug-in,Debiased,Reduction,Reduction low,Reduction high\n2,0.")
+    assert (tmp_path / "made/figures/figure_4.pdf").read_bytes().startswith(b"%PDF")
+    code, out, _ = run(capsys, str(calls), "-o", str(tmp_path / "made"), "--json", "-")
+    found = json.loads(out)
+    assert found["judge"] == "Qwen3.6-27B"
+    assert "judge_configurations" in found["left_out"]
+    assert found["published"] == []
+
+
+@pytest.mark.parametrize(
+    "words", [("-o", "somewhere"), ("calls.parquet",), ("x", "-o", "y", "--calls", ".")]
+)
+def test_a_source_and_a_folder_come_together(words, capsys):
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert "judgelaw" in err

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from judgelaw.diagnose import ReplyFacts, diagnose, identical_texts, overlap, replay_finding
+from judgelaw.diagnose.replay import model_finding
 from judgelaw.streams import stream
 from judgelaw.uncertainty import Resampling
 from judgelaw.worlds import World
@@ -145,3 +146,27 @@ def test_settled_runs_that_agree_everywhere_are_not_called_copies():
     assert overlap(a, b).least == pytest.approx(1 / 16)
     assert not overlap(a, b).copied
     assert copies_finding({"a": a, "b": b}).verdict != "problem"
+
+
+def test_another_name_of_the_same_model_is_no_replay():
+    facts = replace(clean(), asked="gpt-4.1-mini", models={"gpt-4.1-mini-2025-04-14": 24})
+    assert replay_finding(facts, subject="judge").verdict == "ok"
+    finding = model_finding(facts, subject="judge")
+    assert finding.verdict == "ok"
+    assert "gpt-4.1-mini-2025-04-14, where gpt-4.1-mini was asked for" in finding.headline
+
+
+def test_a_model_that_changes_within_a_run_is_a_problem():
+    facts = replace(clean(), asked="m", models={"m-1": 20, "m-2": 4}, flags={"model": 24})
+    finding = model_finding(facts, subject="judge")
+    assert finding.verdict == "problem"
+    assert "changed within the run: m-1 (20 replies), m-2 (4 replies)" in finding.headline
+    assert replay_finding(facts, subject="judge").verdict == "ok"
+
+
+def test_another_model_throughout_is_a_problem_and_another_backend_a_notice():
+    other = replace(clean(), asked="m", models={"x": 24}, flags={"model": 24})
+    assert "x answered where m was asked for" in model_finding(other, subject="judge").headline
+    moved = replace(clean(), asked="m", models={"m": 24}, flags={"fingerprint": 5})
+    assert model_finding(moved, subject="judge").verdict == "notice"
+    assert model_finding(clean(), subject="judge") is None

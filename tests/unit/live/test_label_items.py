@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import judgelaw as jl
 from judgelaw.errors import InputError
 from judgelaw.live import LabelBook, joined, read_labelling, write_table
 from servers.study import frozen_study, simulated_judge
@@ -152,3 +153,23 @@ def test_labels_stand_beside_the_calls_on_their_items(tmp_path):
     write_table(tmp_path / "both.csv", rows)
     with (tmp_path / "both.csv").open(newline="") as file:
         assert list(csv.DictReader(file)) == rows
+
+
+def test_validate_reads_what_labelling_leaves_behind(tmp_path):
+    """Two people on thirty items that were asked twice: their labels are votes, not calls."""
+    rows = [
+        {"item": f"i{n}", "question": "q", "verdict": "pass" if n % 3 else "fail", "repeat": r}
+        for n in range(30)
+        for r in range(2)
+    ]
+    found = read_labelling(write_rows(tmp_path / "calls.jsonl", rows))
+    with LabelBook(tmp_path / "labels.csv") as book:
+        for n in range(20):
+            for who in ("ann", "bob"):
+                label = "" if n == 19 else "pass" if n % 2 else "fail"
+                book.add(item=f"i{n}", label=label, labeller=who)
+        write_table(tmp_path / "both.csv", joined(found, book.labels))
+    answer = jl.validate(tmp_path / "both.csv", human="label").to_json()
+    assert answer["labelled"] == 19
+    agree = sum((n % 3 > 0) == (n % 2 > 0) for n in range(19)) / 19
+    assert answer["agreement"]["estimate"] == pytest.approx(agree)

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from judgelaw.errors import InputError
-from judgelaw.replication import Resampling, draw_figures, gather, make_layouts, write_layouts
+from judgelaw.replication import (
+    Resampling,
+    comparable_corpus,
+    draw_figures,
+    gather,
+    make_layouts,
+    recompute,
+    write_layouts,
+)
+from judgelaw.replication.corpus import JUDGES
 from judgelaw.replication.layouts import Figure, Layout, to_csv, to_json, to_latex
 from judgelaw.replication.paper_figures import method, motivation
 from judgelaw.replication.paper_parts import find_parts
@@ -283,6 +292,49 @@ def test_concept_figures_are_those_of_their_laws():
     for point in excess:
         extra = 5 * call / (12 * point["repeats"]) if point["series"] == "plug-in" else 0
         assert point["value"] == pytest.approx(0.01 + extra)
+
+
+@pytest.fixture(scope="module")
+def published_design():
+    """Judges of the paper's names on cells of the paper's numbers."""
+    qwen = "Qwen/Qwen3.6-27B"
+    found = {
+        ("control", qwen): drawn(50, 8, 1),
+        ("evaluation", qwen): drawn(50, 8, 2),
+        ("reference", qwen): drawn(50, 16, 3),
+        ("broad", qwen): drawn(369, 4, 4, prefix="b"),
+    }
+    others = ("gpt-oss-120b", "gemma-3-27b-it", "claude-haiku")
+    return found | {("panel", judge): drawn(50, 4, 5 + n) for n, judge in enumerate(others)}
+
+
+def test_published_numbers_stand_beside_the_papers_own_judges_and_designs_only(published_design):
+    parts = find_parts(published_design)
+    corpus = comparable_corpus(parts, {}, published_design)
+    assert set(corpus.layers) == {"control", "evaluation", "reference", "broad"}
+    assert list(corpus.panel) == list(JUDGES)
+    models = {judge: {"model": "simulated"} for judge in parts.panel}
+    assert comparable_corpus(parts, models, published_design) is None
+    fewer = published_design | {("broad", "Qwen/Qwen3.6-27B"): drawn(368, 4, 4, prefix="b")}
+    assert comparable_corpus(find_parts(fewer), {}, fewer) is None
+    renamed = {(layer, judge.replace("gemma", "otter")): t for (layer, judge), t in fewer.items()}
+    assert comparable_corpus(find_parts(renamed), {}, renamed) is None
+
+
+def test_a_corpus_with_times_has_its_twenty_one_slopes_and_spans(published_design):
+    rng = np.random.default_rng(1)
+    seconds = {k: rng.uniform(0, 900, t.ranked.shape) for k, t in published_design.items()}
+    corpus = comparable_corpus(find_parts(published_design), {}, published_design, seconds)
+    times = ("time_slope", "time_slope_band", "span_s")
+    found = [
+        f
+        for f in recompute(corpus, resampling=QUICK)
+        if f.table == "tab:s-time-drift" and f.rule.split(",")[0] in times
+    ]
+    assert len(found) == 21
+    assert "not available" not in {f.verdict for f in found}
+    spans = {f.row: f.found for f in found if f.rule == "span_s"}
+    assert spans["control"] == pytest.approx(np.ptp(seconds["control", "Qwen/Qwen3.6-27B"]))
 
 
 def test_invalid_is_the_last_outcome():

@@ -6,7 +6,7 @@ import pytest
 from judgelaw.errors import StudyError
 from judgelaw.study import load_study
 from judgelaw.study.judge_rules import judge_problems, looks_like_a_key
-from judgelaw.study.models import PRESETS, expand
+from judgelaw.study.presets import PRESETS, expand
 from judgelaw.wire import JudgeSpec, headers_for
 
 

@@ -70,9 +70,9 @@ def test_other_files_name_the_row_too(tmp_path, suffix):
     refused(path, f"{place[suffix]}: the verdict is empty")
 
 
-def test_ranks_from_one_are_refused_with_the_shift(tmp_path):
-    rows = [row | {"repeat": row["repeat"] + 1} for row in table()]
-    refused(write_csv(tmp_path / "calls.csv", rows), "calls.csv:2: repeat 1", "subtract 1", "-= 1")
+def test_ranks_from_two_are_refused_with_the_shift(tmp_path):
+    rows = [row | {"repeat": row["repeat"] + 2} for row in table()]
+    refused(write_csv(tmp_path / "calls.csv", rows), "calls.csv:2: repeat 2", "subtract 2", "-= 2")
 
 
 def test_ranks_of_each_judge_and_layer_count_from_zero(tmp_path):

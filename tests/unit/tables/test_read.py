@@ -355,13 +355,3 @@ def test_arrays_are_of_the_declared_types(tmp_path):
     assert tensor.ranked.dtype == np.int16
     assert tensor.counts.flags.c_contiguous
     assert tensor.ranked.flags.c_contiguous
-
-
-@pytest.mark.parametrize("letters", ["AB", "ab"])
-def test_letters_that_may_be_positions_are_pointed_out(tmp_path, letters):
-    rows = [row | {"verdict": letters[i % 2]} for i, row in enumerate(table(repeats=2))]
-    path = write_csv(tmp_path / "calls.csv", rows)
-    (note,) = read_tensor(path).notes
-    assert "if A means the answer shown first" in note
-    one = write_csv(tmp_path / "one.csv", [row for row in rows if row["order"] == "AB"])
-    assert read_tensor(one).notes == ()

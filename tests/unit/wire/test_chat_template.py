@@ -50,6 +50,13 @@ def test_a_prompt_has_one_bos_token(fields, words):
         render(**{"text": GEMMA, **fields})
 
 
+def test_a_template_that_asks_for_the_date_gets_the_one_that_the_study_names():
+    text = "Current date: {{ strftime_now('%d.%m.%Y') }}\n{{ messages[0].content }}"
+    assert render(text, variables={"date": "2026-11-16"}) == "Current date: 16.11.2026\nhi"
+    with pytest.raises(InputError, match="name the date under variables"):
+        render(text, variables={"date": "tomorrow"})
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

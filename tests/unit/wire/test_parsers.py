@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from judgelaw.errors import InputError
 from judgelaw.wire import (
     Completion,
+    JsonParser,
     JudgeSpec,
     display,
     parse,
@@ -13,6 +14,7 @@ from judgelaw.wire import (
     parsers as parsers_module,
     restore,
 )
+from judgelaw.wire.parsers import first_line, json_field
 
 
 def judge(**fields) -> JudgeSpec:
@@ -223,3 +225,28 @@ def test_third_parties_add_parsers_through_entry_points(monkeypatch):
     assert read(judge(parser="last-line"), "why\nB")[0] == "candidate_2"
     with pytest.raises(InputError, match="'no-such' is not installed"):
         read(judge(parser="no-such"), "B")
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ('{"v": "a"}', "A"),
+        ('{"v": "[[B]]"}', "B"),
+        ('```json\n{"v": "**Tie**"}\n```', "TIE"),
+        ('{"v": "\'A\'."}', "A"),
+        ('{"v": "neither"}', None),
+    ],
+)
+def test_labels_match_without_regard_to_case_and_marks_unless_strict(said, meant):
+    labels = {"A": "A", "B": "B", "Tie": "TIE"}
+    forgiving = JsonParser(field="v", labels=labels, strict=False)
+    assert json_field(forgiving)(said) == meant
+    strict = JsonParser(field="v", labels=labels)
+    assert json_field(strict)('{"v": "a"}') is None
+    assert json_field(strict)('{"v": "A"}') == "A"
+
+
+def test_the_papers_rule_stays_strict():
+    assert first_line("a") is None
+    assert first_line("[[A]]") is None
+    assert first_line("A") == "A"

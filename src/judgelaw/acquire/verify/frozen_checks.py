@@ -65,7 +65,7 @@ _IMPROBABLE = 1e-6
 _EXACT_UP_TO = 4_000
 """Blocks beyond which the count of coincidences is normal to any accuracy that matters here."""
 
-BlockKey = tuple[str, str, str, str, int]
+BlockKey = tuple[str, str, str, str, int, str | None]
 
 
 @dataclass
@@ -146,14 +146,14 @@ def _power(law: NDArray[np.float64], times: int) -> NDArray[np.float64]:
 
 
 def _add(found: dict[BlockKey, _Block], call: PlannedCall, labels: dict[str, str]) -> None:
-    block = found[call.judge, call.layer, call.item, call.order, call.repeat]
+    block = found[call.judge, call.layer, call.item, call.order, call.repeat, call.date]
     block.payloads.add(call.payload_sha256)
     block.seeds.add(call.seed)
     block.labels[int(call.prompt.removeprefix("slot-"))] = labels.get(call.call_id)
 
 
 def _wrong(key: BlockKey, block: _Block, *, width: int, seeds: int) -> list[str]:
-    name = " / ".join(map(str, key))
+    name = " / ".join(str(part) for part in key if part is not None)
     wrong = []
     if len(block.payloads) != 1:
         wrong.append(f"{name}: {len(block.payloads)} payloads in place of one")
@@ -230,7 +230,7 @@ class ManifestChecks:
             yield self.streams.check("streams", "evaluation and reference share no id and no seed")
 
     def _identity(self, call: PlannedCall, block: Block, place: int) -> None:
-        item = self.frozen.items.get(call.item)
+        item = self.frozen.item_of(call) if call.item in self.frozen.items else None
         named = call_id(
             block.judge,
             layer=call.layer,
@@ -238,6 +238,7 @@ class ManifestChecks:
             prompt=call.prompt,
             order=call.order,
             repeat=call.repeat,
+            date=call.date,
         )
         if call.call_id != named:
             self.identity.add(f"call {call.call_id} is not what its name says")
@@ -257,10 +258,13 @@ class ManifestChecks:
             self.payloads.add(f"call {call.call_id} cannot be rendered: {error}")
 
     def _coverage(self, planned: dict[tuple[str, str], Block], seen: "_Seen") -> None:
-        for key, block in planned.items():
-            if seen.blocks[key] != block.count:
-                where = f"judge {key[0]}, layer {key[1]}"
-                self.coverage.add(f"{where}: {seen.blocks[key]} calls of {block.count}")
+        for wave in self.frozen.record.dates or (None,):
+            for key, block in planned.items():
+                found = seen.blocks[*key, wave]
+                if found != block.count:
+                    when = "" if wave is None else f", {wave}"
+                    where = f"judge {key[0]}, layer {key[1]}{when}"
+                    self.coverage.add(f"{where}: {found} calls of {block.count}")
         if (n := sum(seen.blocks.values())) != self.frozen.count:
             self.coverage.add(f"{n} calls in the manifest, {self.frozen.count} in manifest.json")
 
@@ -275,10 +279,10 @@ class _Seen:
 
     ids: dict[str, str] = field(default_factory=dict)
     seeds: dict[int, str] = field(default_factory=dict)
-    blocks: Counter[tuple[str, str]] = field(default_factory=Counter)
+    blocks: Counter[tuple[str, str, str | None]] = field(default_factory=Counter)
 
     def add(self, call: PlannedCall, into: ManifestChecks) -> None:
-        self.blocks[call.judge, call.layer] += 1
+        self.blocks[call.judge, call.layer, call.date] += 1
         if call.call_id in self.ids:
             into.coverage.add(f"call {call.call_id} is there twice")
             self._shared(self.ids[call.call_id], call, f"id {call.call_id}", into)

@@ -19,6 +19,7 @@ from judgelaw.acquire.outputs import (
     calls_row,
     results,
     timing_rows,
+    with_date,
 )
 from judgelaw.acquire.verify.frozen_checks import (
     Check,
@@ -146,12 +147,12 @@ def _awaits_session(frozen: FrozenRun, view: SqliteView) -> bool:
     """Whether calls may be missing from the ledger's end: the next session takes them in.
 
     The ledger names the manifest that it took in last: none where that was cut short, another one
-    where `extend` added calls since.
+    where `extend` or a wave of a later date added calls since.
     """
     taken_in = view.manifest()
     if taken_in is None:
         return True
-    extended = frozen.record.sessions[-1].kind == "extend"
+    extended = frozen.record.sessions[-1].kind != "freeze"
     return extended and taken_in != file_sha256(frozen.path / MANIFEST)
 
 
@@ -211,7 +212,7 @@ class CompletionChecks:
         with ExitStack() as stack:
             self._readers = {
                 name: stack.enter_context(Reader(spec, seconds=_SECONDS))
-                for name, spec in self.frozen.judges.items()
+                for name, spec in self.frozen.readers.items()
             }
             count = self._look(advance)
         waiting = f"; {self.unread} replies wait to be read, by the next run" if self.unread else ""
@@ -249,7 +250,7 @@ class CompletionChecks:
             self.bodies.add(f"call {done.call.call_id}: its reply names another model or id")
 
     def _verdict(self, done: StoredCompletion, stored: dict[str, Verdict]) -> None:
-        spec = self.frozen.judges[done.call.judge]
+        spec = self.frozen.readers[done.call.judge]
         frozen_name = parser_name(spec)
         mine = stored.get(frozen_name)
         if not stored:
@@ -304,8 +305,9 @@ _FETCH = 10_000
 def check_tables(frozen: FrozenRun, view: LedgerView) -> Iterator[Check]:
     """Derive both tables again and compare every row."""
     calls = map(calls_row, results(frozen, view))
-    yield _same(frozen.path / CALLS, CALLS_COLUMNS, calls, "calls")
-    yield _same(frozen.path / TIMING, TIMING_COLUMNS, timing_rows(frozen, view), "timing")
+    timing = timing_rows(frozen, view)
+    yield _same(frozen.path / CALLS, with_date(CALLS_COLUMNS, frozen), calls, "calls")
+    yield _same(frozen.path / TIMING, with_date(TIMING_COLUMNS, frozen), timing, "timing")
 
 
 def _same(

@@ -12,6 +12,7 @@ from judgelaw.tables.importers.entries import (
 )
 from judgelaw.tables.importers.formats import (
     FORMATS as FORMATS,
+    detect as detect,
     import_log as import_log,
     read_calls as read_calls,
 )

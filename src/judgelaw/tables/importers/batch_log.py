@@ -150,8 +150,20 @@ _ADVICE = Advice(
     repeat="one request for each repeat, or n=4 with OpenAI",
 )
 OFFERED = (
-    Format(name="openai-batch", place=40, read=read_openai, advice=_ADVICE, by_custom_id=True),
     Format(
-        name="anthropic-batch", place=50, read=read_anthropic, advice=_ADVICE, by_custom_id=True
+        name="openai-batch",
+        place=40,
+        read=read_openai,
+        advice=_ADVICE,
+        by_custom_id=True,
+        marks=("custom_id", "response"),
+    ),
+    Format(
+        name="anthropic-batch",
+        place=50,
+        read=read_anthropic,
+        advice=_ADVICE,
+        by_custom_id=True,
+        marks=("custom_id", "result"),
     ),
 )

@@ -11,7 +11,11 @@ from typing import Any, Final, Literal
 from pydantic import ValidationError
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.wire import Completion, JudgeSpec, parse
+from judgelaw.tables.census import is_empty
+from judgelaw.tables.forgiving import Blank, check_blank
+from judgelaw.tables.positions import check_positions
+from judgelaw.tensor import INVALID
+from judgelaw.wire import FORMS, Completion, JudgeSpec, ScoreParser, parse, parser_rule
 from judgelaw.words import storable
 
 MISSING: Final = object()
@@ -169,7 +173,6 @@ class ImportedCall:
 ORDERS = ("AB", "BA")
 SINGLE = "single"
 _LONGEST_RANK = 18
-_PARSERS = "first-line, regex:PATTERN, json:FIELD or score:MIN..MAX"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +185,8 @@ class Rules:
             completion; None where `fields` or the log itself names the verdict.
         labels: what a matched or stored value stands for, `{"[[A]]": "A"}`.
         orders: which display order a value of the order field means, `{"swapped": "BA"}`.
+        positions: the words for the answer shown first, shown second, and perhaps for a tie.
+        blank: what a stored verdict that is blank becomes: `error`, `invalid`, or `drop`.
         where: keep entries with these values only, by path.
         truncated: the terminal rule, what a completion cut at its cap becomes.
     """
@@ -190,6 +195,8 @@ class Rules:
     parser: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     orders: Mapping[str, str] = field(default_factory=dict)
+    positions: tuple[str, ...] = ()
+    blank: Blank = "error"
     where: Mapping[str, str] = field(default_factory=dict)
     truncated: Literal["invalid", "parse"] = "invalid"
 
@@ -200,6 +207,13 @@ class Rules:
         for value, order in self.orders.items():
             if order not in ORDERS:
                 raise InputError(f"order {value}={order}: a display order is AB or BA")
+        check_positions(self.positions)
+        check_blank(self.blank)
+        if self.parser is not None and self.positions:
+            raise InputError(
+                "a parser and positions: a parser reads labels as they were displayed, and they "
+                "are turned into candidates already; leave --positions out"
+            )
         if self.parser is not None and "verdict" in self.fields:
             raise InputError("a parser and a verdict field: leave one of them out")
         if self.parser is not None:
@@ -226,7 +240,7 @@ class Rules:
     @property
     def scores(self) -> bool:
         """Whether verdicts are numbers, which do not change with the display order."""
-        return self.parser is not None and self.parser.startswith("score:")
+        return self.parser is not None and isinstance(self.judge.parser, ScoreParser)
 
 
 def interpret(entry: Entry, rules: Rules) -> ImportedCall:
@@ -285,10 +299,37 @@ def _rank(text: str | None, place: str) -> int | None:
     return int(text)
 
 
+def _stored(entry: Entry, rules: Rules) -> str | None:
+    """Return the verdict that a log holds as it is, None where it is blank."""
+    path = rules.fields.get("verdict")
+    if path is None or path.startswith("="):
+        return _part(entry, "verdict", rules)
+    found = find(entry.record, path)
+    blank = found is None or (isinstance(found, str | float) and is_empty(str(found)))
+    if blank and rules.blank == "error":
+        raise TableError(
+            f"{entry.place}: field {path!r} for the verdict is empty: say what a blank is, "
+            "--blank invalid or --blank drop"
+        )
+    return None if blank else _part(entry, "verdict", rules)
+
+
+def is_blank(entry: Entry, rules: Rules) -> bool:
+    """Whether an entry holds no verdict, and no parser is to read one."""
+    return rules.parser is None and entry.error is None and is_empty(_stored(entry, rules))
+
+
 def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) -> tuple[str, str]:
     """Read the verdict from a field, or from the completion by the parser; say how it went."""
     if rules.parser is None:
-        stored = _part(entry, "verdict", rules)
+        stored = _stored(entry, rules)
+        if is_empty(stored) and rules.blank == "invalid":
+            return INVALID, "blank"
+        if stored is not None and is_empty(stored):
+            raise TableError(
+                f"{entry.place}: the verdict is blank: say what a blank is, --blank invalid or "
+                "--blank drop"
+            )
         if stored is None:
             raise TableError(
                 f"{entry.place}: nothing says what the verdict is: read the completion with "
@@ -313,19 +354,15 @@ def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) ->
 
 def _parser(text: str, labels: dict[str, str] | None) -> Any:
     """Write the parser as a study would."""
-    kind, _, rest = text.partition(":")
-    if labels and kind not in ("regex", "json"):
+    rule = parser_rule(text)
+    if isinstance(rule, str) and rule != "first-line":
+        raise InputError(f"parser {text!r}: write {FORMS}")
+    labelled = isinstance(rule, dict) and ("regex" in rule or "json" in rule)
+    if labels and not labelled:
         raise InputError(f"labels go with regex:, json: or a verdict field, not with {text!r}")
-    if text == "first-line":
-        return text
-    if kind in ("regex", "json") and rest:
-        if kind == "regex":
-            _check_pattern(rest)
-        return {kind: rest, "labels": labels}
-    low, dots, high = rest.partition("..")
-    if kind == "score" and dots:
-        return {"score": {"min": low, "max": high}}
-    raise InputError(f"parser {text!r}: write {_PARSERS}")
+    if isinstance(rule, dict) and "regex" in rule:
+        _check_pattern(str(rule["regex"]))
+    return {**rule, "labels": labels or rule.get("labels")} if labelled else rule
 
 
 def _check_pattern(pattern: str) -> None:
@@ -353,6 +390,8 @@ class Format:
         read: gives every entry of a file.
         advice: how people make the tool repeat.
         by_custom_id: whether `read` takes the pattern of a custom id as well.
+        names: patterns of file names that this tool alone writes.
+        marks: keys in the first entries of a JSON log that tell the tool.
     """
 
     name: str
@@ -360,3 +399,5 @@ class Format:
     read: Callable[..., Iterator[Entry]]
     advice: Advice
     by_custom_id: bool = False
+    names: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()

@@ -142,6 +142,8 @@ def _attached(value: Any, attachments: Mapping[str, str]) -> Any:
 OFFERED = (
     Format(
         name="inspect",
+        names=("*.eval",),
+        marks=("eval", "task"),
         place=10,
         read=read,
         advice=Advice(

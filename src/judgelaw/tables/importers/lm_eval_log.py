@@ -62,6 +62,8 @@ def _known(path: Path, line: dict[str, Any]) -> dict[str, str]:
 OFFERED = (
     Format(
         name="lm-eval",
+        names=("samples_*.jsonl",),
+        marks=("doc_id", "arguments"),
         place=30,
         read=read,
         advice=Advice(

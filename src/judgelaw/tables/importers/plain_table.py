@@ -8,7 +8,7 @@ from typing import Any
 from judgelaw.duck import one_file
 from judgelaw.errors import TableError
 from judgelaw.steps import Advance
-from judgelaw.tables.columns import ALIASES
+from judgelaw.tables.columns import ALIASES, FURTHER, folded
 from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, scalars
 from judgelaw.tables.importers.log_files import file_errors, open_text, read_json_lines
 
@@ -27,14 +27,19 @@ def read(path: Path, tick: Advance) -> Iterator[Entry]:
 
 def _known(row: dict[str, Any]) -> dict[str, str]:
     """Take a part from the column of its name, else from one of its usual other names."""
-    names = {column.strip().casefold(): column for column in row}
+    names = {folded(column): column for column in row}
     columns = {}
     for part in PARTS:
-        found = next((names[name] for name in (part, *ALIASES[part]) if name in names), None)
+        # Repeats are counted where no column has them: a guess would do harm.
+        more = FURTHER.get(part, ()) if part != "repeat" else ()
+        known = (part, *ALIASES[part], *more)
+        found = next((names[name] for name in known if name in names), None)
         if found is not None:
             columns[part] = found
     values = scalars(row, columns.values())
-    return {part: values[column] for part, column in columns.items() if column in values}
+    # A blank in the column of verdicts is told from a table without one.
+    blank = {"verdict": ""} if "verdict" in columns else {}
+    return blank | {part: values[column] for part, column in columns.items() if column in values}
 
 
 def _csv_rows(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -71,6 +76,8 @@ def _parquet_rows(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, An
 OFFERED = (
     Format(
         name="csv",
+        names=("*.csv", "*.tsv", "*.parquet"),
+        marks=("verdict",),
         place=60,
         read=read,
         advice=Advice(

@@ -19,6 +19,7 @@ from judgelaw.tables.importers.entries import (
 )
 from judgelaw.tables.importers.log_files import read_json, read_json_lines
 
+_OTHER_EXPORTS = (".csv", ".tsv", ".yaml", ".yml", ".html", ".xml", ".txt")
 _FAILED_TO_RUN = 2
 """`failureReason` of a row without an answer; 1 is an answer that failed an assertion."""
 
@@ -36,6 +37,12 @@ def read(path: Path, tick: Advance) -> Iterator[Entry]:
 
 
 def _rows(path: Path, tick: Advance) -> Iterator[tuple[str, Any]]:
+    if path.suffix.lower() in _OTHER_EXPORTS:
+        raise TableError(
+            f"{path}: a promptfoo {path.suffix[1:].upper()} leaves out which provider and prompt "
+            "answered: write the JSON, `promptfoo eval -o results.json`, or of an evaluation that "
+            "is done, `promptfoo export eval latest -o results.json`"
+        )
     if path.suffix == ".jsonl":
         yield from read_json_lines(path, tick)
         return
@@ -92,6 +99,7 @@ def _fingerprint(variables: Any) -> str:
 OFFERED = (
     Format(
         name="promptfoo",
+        marks=("provider", "vars", "prompt"),
         place=20,
         read=read,
         advice=Advice(

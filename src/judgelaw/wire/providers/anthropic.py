@@ -33,6 +33,11 @@ from judgelaw.wire.reply import (
 )
 from judgelaw.words import count, storable, words
 
+_VERSION = "2026-10-21"
+_SAMPLING_VERSION = "2023-06-01"
+"""The vendor's SDK names the newer one, whose requests have no sampling parameters; the older one
+takes them. A judge's `headers:` may name another."""
+_SAMPLING = ("temperature", "top_p", "top_k")
 _DECODING = {"temperature", "top_p", "top_k", "max_tokens"}
 _BATCHES = "v1/messages/batches"
 _STATUSES = {
@@ -55,6 +60,11 @@ def _messages(judge: JudgeSpec) -> Shape:
     system = {} if judge.system is None else {"system": judge.system}
     fields = {**system, **decoding_of(judge), **stops_of(judge, "stop_sequences"), **judge.extra}
     return ',"messages":[{"role":"user","content":', "}]", fields
+
+
+def _headers(judge: JudgeSpec) -> dict[str, str]:
+    sampled = any(getattr(judge.decoding, name) is not None for name in _SAMPLING)
+    return {"anthropic-version": _SAMPLING_VERSION if sampled else _VERSION}
 
 
 def _faults(judge: JudgeSpec) -> Iterator[Fault]:
@@ -174,7 +184,7 @@ MESSAGES = WireFormat(
     name="anthropic",
     path="v1/messages",
     at_root=True,
-    headers={"anthropic-version": "2023-06-01"},
+    headers=_headers,
     sign=lambda key: {"x-api-key": key},
     encode=_messages,
     decode=messages,

@@ -31,9 +31,11 @@ from judgelaw.wire.reply import (
     FailureKind,
     Reply,
     content_of,
+    error_in,
     object_of,
     replayed,
     said_in,
+    upstream_kind,
     without,
 )
 from judgelaw.words import count, storable, words
@@ -98,6 +100,8 @@ def chat(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
     """Decode an OpenAI chat completion; only `content` is the answer, never a reasoning channel."""
     choice = _first_choice(body)
     message = choice.get("message") if choice else None
+    if choice is not None and (failed := _failed_choice(reply, choice)) is not None:
+        return failed
     if choice is None or not isinstance(message, dict):
         return without(reply, FailureKind.NO_COMPLETION, "no choices[0].message")
     refusal = storable(message.get("refusal"))
@@ -107,6 +111,8 @@ def chat(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
 def completions(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
     """Decode an OpenAI text completion."""
     choice = _first_choice(body)
+    if choice is not None and (failed := _failed_choice(reply, choice)) is not None:
+        return failed
     if choice is None or "text" not in choice:
         return without(reply, FailureKind.NO_COMPLETION, "no choices[0].text")
     return _openai_answer(reply, body, choice, storable(choice["text"]), None)
@@ -141,10 +147,26 @@ def _openai_answer(
 
 
 def _first_choice(body: dict[str, Any]) -> dict[str, Any] | None:
-    choices = body.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        return choices[0]
-    return None
+    """Return the choice that calls itself the first, wherever it stands."""
+    choices = _objects(body.get("choices"))
+    numbered = [choice for choice in choices if choice.get("index") is not None]
+    if numbered:
+        return next((choice for choice in numbered if choice["index"] == 0), None)
+    return choices[0] if choices else None
+
+
+def _failed_choice(reply: Reply, choice: dict[str, Any]) -> Failure | None:
+    """Return the failure of a choice that carries an error from upstream, as gateways write it."""
+    error = error_in(choice)
+    if error is None and choice.get("finish_reason") != "error":
+        return None
+    message = object_of(choice.get("message"))
+    said = said_in(error) if error else "finish_reason error"
+    if content_of(message.get("content")) or choice.get("text"):
+        what = f"an upstream error beside a part of an answer: {said}"
+        return without(reply, FailureKind.ERROR_BESIDE, what)
+    kind = upstream_kind(error or {})
+    return without(reply, kind, f"an upstream error in its choice: {said}")
 
 
 def _seed(body: dict[str, Any], choice: dict[str, Any]) -> int | None:

@@ -101,13 +101,14 @@ CREATE TEMPORARY TABLE incoming (
     position       bigint,
     request_sha256 bytea,
     payload_sha256 bytea,
-    gold           text
+    gold           text,
+    date           text
 ) ON COMMIT DROP
 
 -- name: copy_calls
 COPY incoming (
     call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
-    request_sha256, payload_sha256, gold
+    request_sha256, payload_sha256, gold, date
 ) FROM STDIN (FORMAT BINARY)
 
 -- name: foreign_calls
@@ -116,20 +117,20 @@ FROM incoming AS i
 JOIN calls AS c ON c.call_id = i.call_id OR (c.judge = i.judge AND c.position = i.position)
 WHERE (
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, c.gold, c.date
 ) IS DISTINCT FROM (
     i.call_id, i.judge, i.layer, i.item, i.stratum, i.prompt, i."order", i.repeat, i.seed,
-    i.position, i.request_sha256, i.payload_sha256, i.gold
+    i.position, i.request_sha256, i.payload_sha256, i.gold, i.date
 )
 
 -- name: add_calls
 INSERT INTO calls (
     call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
-    request_sha256, payload_sha256, gold
+    request_sha256, payload_sha256, gold, date
 )
 SELECT
     i.call_id, i.judge, i.layer, i.item, i.stratum, i.prompt, i."order", i.repeat, i.seed,
-    i.position, i.request_sha256, i.payload_sha256, i.gold
+    i.position, i.request_sha256, i.payload_sha256, i.gold, i.date
 FROM incoming AS i
 ORDER BY i.position
 ON CONFLICT (call_id) DO NOTHING
@@ -257,7 +258,7 @@ started AS (
 SELECT
     s.id, s.number,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM started AS s
 JOIN calls AS c ON c.id = s.call
 JOIN judges AS j ON j.name = c.judge
@@ -348,7 +349,8 @@ WHERE $1::text IS NULL OR c.judge = $1
 SELECT count(DISTINCT f.call)
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
-WHERE $1::text IS NULL OR c.judge = $1
+WHERE ($1::text IS NULL OR c.judge = $1)
+    AND NOT (f.kind = 'model' AND strpos($2::text, chr(30) || c.judge || chr(31) || f.detail || chr(30)) > 0)
 
 -- name: judge_calls
 SELECT
@@ -384,10 +386,28 @@ JOIN calls AS c ON c.id = a.call
 WHERE a.state IN ('failed', 'refused', 'orphaned')
 GROUP BY 1, 2
 
+-- name: unreadable
+SELECT c.judge, v.parser, substr(trim(r.text), 1, 120), count(*)
+FROM verdicts AS v
+JOIN completions AS r ON r.call = v.call
+JOIN calls AS c ON c.id = v.call
+WHERE v.reason IN ('no label', 'unknown label')
+GROUP BY 1, 2, 3
+ORDER BY 4 DESC, 3
+
+-- name: returned_models
+SELECT c.judge, j.model, r.model
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+JOIN judges AS j ON j.name = c.judge
+WHERE r.model IS NOT NULL AND j.model IS NOT NULL
+GROUP BY 1, 2, 3
+
 -- name: flag_kinds
 SELECT c.judge, f.kind, count(*)
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
+WHERE NOT (f.kind = 'model' AND strpos($1::text, chr(30) || c.judge || chr(31) || f.detail || chr(30)) > 0)
 GROUP BY 1, 2
 
 -- name: models
@@ -413,7 +433,7 @@ ORDER BY c.judge COLLATE "C", v.parser COLLATE "C", v.verdict COLLATE "C", v.rea
 -- name: calls
 SELECT
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM calls AS c
 JOIN judges AS j ON j.name = c.judge
 ORDER BY c.position, c.call_id COLLATE "C"
@@ -434,7 +454,7 @@ SELECT
     r.content_filtered, r.input_tokens, r.output_tokens, r.cached_tokens, r.model, r.fingerprint,
     r.response_id, r.echoed_seed, r.replayed,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM completions AS r
 JOIN calls AS c ON c.id = r.call
 JOIN judges AS j ON j.name = c.judge
@@ -443,7 +463,7 @@ ORDER BY c.judge COLLATE "C", c.position
 -- name: replies
 SELECT
     c.call_id, c.layer, c.judge, c.item, c.prompt, c."order", c.repeat, c.seed, r.response_id,
-    r.text, r.refusal, r.content_filtered
+    r.text, r.refusal, r.content_filtered, c.date
 FROM completions AS r
 JOIN calls AS c ON c.id = r.call
 WHERE $1::text IS NULL OR c.layer = $1
@@ -462,14 +482,14 @@ SELECT
     (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
     r.sent_at, r.ended_at, r.finish_reason, r.input_tokens, r.output_tokens, r.cached_tokens,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM verdicts AS v
 JOIN completions AS r ON r.call = v.call
 JOIN calls AS c ON c.id = v.call
 JOIN judges AS j ON j.name = c.judge
 ORDER BY
-    c.judge COLLATE "C", c.layer COLLATE "C", c.item COLLATE "C", c."order" COLLATE "C", c.repeat,
-    c.prompt COLLATE "C", v.parser COLLATE "C"
+    c.judge COLLATE "C", c.layer COLLATE "C", c.date COLLATE "C" NULLS FIRST, c.item COLLATE "C",
+    c."order" COLLATE "C", c.repeat, c.prompt COLLATE "C", v.parser COLLATE "C"
 
 -- name: unjudged
 SELECT c.call_id, c."order", r.text, r.finish_reason, r.refusal, r.content_filtered
@@ -483,6 +503,7 @@ ORDER BY c.position
 SELECT c.call_id, f.kind, f.detail
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
+WHERE NOT (f.kind = 'model' AND strpos($1::text, chr(30) || c.judge || chr(31) || f.detail || chr(30)) > 0)
 ORDER BY c.position, f.kind COLLATE "C"
 
 -- name: loose_ends
@@ -597,7 +618,7 @@ RETURNING b.id, b.uid, b.provider_id, b.submitted_at
 SELECT
     a.id, a.number,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM attempts AS a
 JOIN calls AS c ON c.id = a.call
 JOIN judges AS j ON j.name = c.judge

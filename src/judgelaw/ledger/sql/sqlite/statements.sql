@@ -5,9 +5,9 @@ ON CONFLICT (name) DO NOTHING
 -- name: add_call
 INSERT INTO calls (
     call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
-    request_sha256, payload_sha256, gold
+    request_sha256, payload_sha256, gold, date
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (call_id) DO NOTHING
 
 -- name: manifest
@@ -65,7 +65,7 @@ SELECT
     c.id,
     coalesce((SELECT max(a.number) FROM attempts AS a WHERE a.call = c.id), 0) + 1,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM calls AS c
 JOIN judges AS j ON j.name = c.judge
 WHERE c.judge = ?
@@ -134,7 +134,8 @@ WHERE ?1 IS NULL OR c.judge = ?1
 SELECT count(DISTINCT f.call)
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
-WHERE ?1 IS NULL OR c.judge = ?1
+WHERE (?1 IS NULL OR c.judge = ?1)
+    AND NOT (f.kind = 'model' AND instr(?2, char(30) || c.judge || char(31) || f.detail || char(30)) > 0)
 
 -- name: judge_calls
 SELECT
@@ -170,10 +171,28 @@ JOIN calls AS c ON c.id = a.call
 WHERE a.state IN ('failed', 'refused', 'orphaned')
 GROUP BY 1, 2
 
+-- name: unreadable
+SELECT c.judge, v.parser, substr(trim(r.text), 1, 120), count(*)
+FROM verdicts AS v
+JOIN completions AS r ON r.call = v.call
+JOIN calls AS c ON c.id = v.call
+WHERE v.reason IN ('no label', 'unknown label')
+GROUP BY 1, 2, 3
+ORDER BY 4 DESC, 3
+
+-- name: returned_models
+SELECT c.judge, j.model, r.model
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+JOIN judges AS j ON j.name = c.judge
+WHERE r.model IS NOT NULL AND j.model IS NOT NULL
+GROUP BY 1, 2, 3
+
 -- name: flag_kinds
 SELECT c.judge, f.kind, count(*)
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
+WHERE NOT (f.kind = 'model' AND instr(?1, char(30) || c.judge || char(31) || f.detail || char(30)) > 0)
 GROUP BY 1, 2
 
 -- name: models
@@ -199,7 +218,7 @@ ORDER BY 1, 2, 3, 4
 -- name: calls
 SELECT
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM calls AS c
 JOIN judges AS j ON j.name = c.judge
 ORDER BY c.position, c.call_id
@@ -220,7 +239,7 @@ SELECT
     r.content_filtered, r.input_tokens, r.output_tokens, r.cached_tokens, r.model, r.fingerprint,
     r.response_id, r.echoed_seed, r.replayed,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 -- Along the index of calls, since sorting would hold every body; CROSS JOIN fixes that plan.
 FROM calls AS c
 CROSS JOIN completions AS r ON r.call = c.id
@@ -230,7 +249,7 @@ ORDER BY c.judge, c.position
 -- name: replies
 SELECT
     c.call_id, c.layer, c.judge, c.item, c.prompt, c."order", c.repeat, c.seed, r.response_id,
-    r.text, r.refusal, r.content_filtered
+    r.text, r.refusal, r.content_filtered, c.date
 FROM completions AS r
 JOIN calls AS c ON c.id = r.call
 WHERE ?1 IS NULL OR c.layer = ?1
@@ -249,12 +268,12 @@ SELECT
     (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
     r.sent_at, r.ended_at, r.finish_reason, r.input_tokens, r.output_tokens, r.cached_tokens,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM verdicts AS v
 JOIN completions AS r ON r.call = v.call
 JOIN calls AS c ON c.id = v.call
 JOIN judges AS j ON j.name = c.judge
-ORDER BY c.judge, c.layer, c.item, c."order", c.repeat, c.prompt, v.parser
+ORDER BY c.judge, c.layer, c.date, c.item, c."order", c.repeat, c.prompt, v.parser
 
 -- name: unjudged
 SELECT c.call_id, c."order", r.text, r.finish_reason, r.refusal, r.content_filtered
@@ -268,6 +287,7 @@ ORDER BY c.position
 SELECT c.call_id, f.kind, f.detail
 FROM flags AS f
 JOIN calls AS c ON c.id = f.call
+WHERE NOT (f.kind = 'model' AND instr(?1, char(30) || c.judge || char(31) || f.detail || char(30)) > 0)
 ORDER BY c.position, f.kind
 
 -- name: archive_session
@@ -322,7 +342,7 @@ ORDER BY id
 SELECT
     a.id, a.number,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
-    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM attempts AS a
 JOIN calls AS c ON c.id = a.call
 JOIN judges AS j ON j.name = c.judge

@@ -1,0 +1,239 @@
+"""`judgelaw validate`: a judge against people."""
+
+from collections.abc import Iterator, Mapping
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from judgelaw.cli.options import FILE, columns_option, examples
+from judgelaw.cli.terminal import echo, say, show_table, write_json
+
+if TYPE_CHECKING:
+    from judgelaw.labels import Against, Estimate, How, Validation
+
+PASSED, FAILED, INCONCLUSIVE = 0, 1, 7
+_EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
+
+
+@click.command(
+    epilog=examples(
+        "judgelaw validate verdicts.csv --human label --positive fail",
+        "judgelaw validate verdicts.csv --human label --positive fail --labels random",
+        "judgelaw validate runs/nightly --min recall=0.9 --min agreement=0.8",
+        "judgelaw validate verdicts.csv --human label --certify recall=0.9",
+    )
+)
+@click.argument("source", metavar="RUN|TABLE")
+@click.option(
+    "--human",
+    metavar="COLUMN",
+    default="human",
+    show_default="human, else gold",
+    help="The column of people's labels; blank where nobody labelled.",
+)
+@click.option(
+    "--positive",
+    metavar="LABEL",
+    help="The class that TPR and the corrected rate speak of. [default: the last of two]",
+)
+@click.option(
+    "--labels",
+    type=click.Choice(["random", "chosen"]),
+    help="How the labelled items were chosen: a random subset of all, or otherwise. Needed to "
+    "correct the pass rate of the rest.",
+)
+@click.option(
+    "--min",
+    "minima",
+    multiple=True,
+    metavar="NAME=X",
+    help="Least recall, tpr, tnr, agreement or kappa; may be repeated.",
+)
+@click.option(
+    "--certify",
+    multiple=True,
+    metavar="NAME=X",
+    help="How many labels would show this recall, tpr, tnr or agreement; may be repeated.",
+)
+@click.option("--judge", metavar="NAME", help="Read this judge only.")
+@click.option("--layer", metavar="NAME", help="Read this layer only.")
+@click.option("--date", metavar="DATE", help="Read the calls of this date. [default: the latest]")
+@columns_option
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw."
+)
+@click.option(
+    "--report", "report_file", type=FILE, metavar="FILE", help="Write a page with the figures."
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
+def command(
+    *,
+    source: str,
+    human: str,
+    positive: str | None,
+    labels: "How | None",
+    minima: tuple[str, ...],
+    certify: tuple[str, ...],
+    judge: str | None,
+    layer: str | None,
+    date: str | None,
+    columns: Mapping[str, str | None],
+    seed: int,
+    report_file: Path | None,
+    json_file: str | None,
+) -> int:
+    """Hold a judge against people: what it catches, what it misses, how often by chance.
+
+    A table needs a column of items, one of verdicts and one of people's labels, one row a call; a
+    run is held against the gold of its items. With --min the exit code is 0 if every limit is
+    shown to be reached, 1 if one is shown not to be, 7 if these labels do not tell.
+    """
+    from judgelaw.runs import validate
+
+    found = validate(
+        source,
+        human=human,
+        positive=positive,
+        labels=labels,
+        minimum=_pairs(minima),
+        certify=_pairs(certify),
+        judge=judge,
+        layer=layer,
+        date=date,
+        columns=columns,
+        seed=seed,
+    )
+    if report_file is not None:
+        from judgelaw.page import validation_page
+        from judgelaw.runs import write_page
+
+        write_page(report_file, validation_page(found, title=Path(source).name))
+    if json_file is not None:
+        write_json(found.to_json(), json_file)
+    if json_file != "-":
+        show(found)
+    return _EXITS[found.verdict]
+
+
+def _pairs(texts: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for text in texts:
+        name, equals, number = text.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.BadParameter(f"{text!r}: write NAME=NUMBER, such as recall=0.9")
+    return found
+
+
+def show(v: "Validation") -> None:
+    """Print the answer: sentence, confusion, figures, what to look at."""
+    say(v.sentence)
+    echo()
+    calls = int(v.confusion.sum())
+    show_table(
+        ["people say", *(f"judge: {name}" for name in v.opinions.verdicts), "found, 95%"],
+        [
+            [label, *(f"{n:,}" for n in row), _share(v.recall.get(label))]
+            for label, row in zip(v.classes, v.confusion.tolist(), strict=True)
+        ],
+        title=f"{v.labelled:,} labelled items, {calls:,} calls, held against {v.human!r}",
+    )
+    echo()
+    for line in _figures(v):
+        say(line)
+    _show_groups("prompt", v.by_prompt)
+    _show_groups("stratum", v.by_stratum)
+    _show_suspects(v)
+    _show_limits(v)
+    for note in v.notes:
+        say(f"  ! {note}")
+
+
+def _figures(v: "Validation") -> Iterator[str]:
+    yield f"  agreement with a vote {_share(v.agreement)}, kappa {_plain(v.kappa)}"
+    for name, e in v.overall.scores.items():
+        yield f"  {name.replace('_', ' ')} {_plain(e)}"
+    errors = v.overall.errors
+    if errors is not None and len(errors.votes) > 1:
+        curve = ", ".join(f"{m} {100 * e.estimate:.1f}%" for m, e in errors.votes.items())
+        yield f"  errors of a majority vote of: {curve}"
+    rate = v.pass_rate
+    if rate.corrected is not None:
+        there = _share(rate.corrected)
+        yield (
+            f"  share of {rate.of!r} on items nobody labelled: the judge says "
+            f"{100 * rate.observed:.1f}%, corrected {there} ({rate.method})"
+        )
+    elif rate.reason and v.labelled < len(v.opinions.items):
+        yield f"  share on items nobody labelled, not corrected: {rate.reason}"
+    for b in v.certify:
+        now = "unknown" if isnan(b.now) else f"{100 * b.now:.0f}%"
+        need = (
+            f"{b.labels:,} {b.of}, about {b.items:,} labels in all"
+            if b.labels is not None
+            else "no number of labels will do while it is not above the target"
+        )
+        yield (
+            f"  to show {b.quantity} above {b.target:g}, being {now}: {need} "
+            f"(with no error at all {b.without_error} {b.of})"
+        )
+
+
+def _show_groups(by: str, groups: "Mapping[str, Against]") -> None:
+    if not groups:
+        return
+    rows = [
+        [name, f"{a.labelled:,}", _share(a.agreement), _plain(a.kappa)]
+        for name, a in groups.items()
+    ]
+    show_table([by, "labelled", "agreement, 95%", "kappa, 95%"], rows, title="")
+
+
+def _show_suspects(v: "Validation") -> None:
+    if not v.look_first:
+        return
+    rows = [
+        [
+            s.item,
+            f"{s.label} ({s.share_of_votes * s.votes:.0f} of {s.votes})",
+            f"{s.verdict} ({s.share_of_calls * s.calls:.0f} of {s.calls})",
+            s.why,
+        ]
+        for s in v.look_first
+    ]
+    show_table(["look first at", "people", "judge", "why"], rows, title="")
+
+
+def _show_limits(v: "Validation") -> None:
+    if not v.limits:
+        return
+    rows = [
+        [
+            f"{m.quantity} at least {m.value:g}",
+            f"{m.estimate:.3f}",
+            f"[{m.low:.3f}, {m.high:.3f}]",
+            m.verdict,
+        ]
+        for m in v.limits
+    ]
+    show_table(["limit", "estimate", "one-sided 95% bounds", "verdict"], rows, title="")
+    words = {"pass": "passed", "fail": "failed"}.get(v.verdict, v.verdict)
+    say(f"Gate {words}: {sum(m.verdict == 'pass' for m in v.limits)} of {len(v.limits)} kept.")
+
+
+def _share(e: "Estimate | None") -> str:
+    from judgelaw.labels import percent
+
+    return "-" if e is None or isnan(e.low) else percent(e)
+
+
+def _plain(e: "Estimate") -> str:
+    if isnan(e.estimate):
+        return "unknown"
+    ends = "" if isnan(e.low) else f" ({e.low:.3f} to {e.high:.3f})"
+    return f"{e.estimate:.3f}{ends}"

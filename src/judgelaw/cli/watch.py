@@ -1,0 +1,154 @@
+"""`judgelaw watch`: has the judge moved since the first date?"""
+
+from collections.abc import Mapping
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from judgelaw.cli.options import FILE, columns_option, examples
+from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
+
+if TYPE_CHECKING:
+    from judgelaw.labels import Estimate, Watch
+
+_EXITS = {"quiet": 0, "alarm": 1, "cannot tell": 7}
+_WIDTH = 20
+
+
+@click.command(
+    epilog=examples(
+        "judgelaw run study.yaml --date 2026-11-16 && judgelaw watch runs/anchors",
+        "judgelaw watch calls.csv --looks 52",
+        "judgelaw watch may.csv june.csv july.csv --positive pass --json watch.json",
+    )
+)
+@click.argument("sources", metavar="RUN|TABLE...", nargs=-1, required=True)
+@click.option(
+    "--looks",
+    type=click.IntRange(1, 104),
+    default=52,
+    show_default=True,
+    help="The declared number of looks: false alarms over all of them stay at 5%.",
+)
+@click.option(
+    "--human",
+    metavar="COLUMN",
+    default="human",
+    show_default="human, else gold",
+    help="The column of people's labels on anchors; tells judge from system.",
+)
+@click.option("--positive", metavar="VERDICT", help="The verdict whose share is the score.")
+@click.option("--judge", metavar="NAME", help="Read this judge only.")
+@click.option("--layer", metavar="NAME", help="Read this layer only.")
+@columns_option
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=99),
+    default=999,
+    show_default=True,
+    help="Shuffles behind each p value.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw."
+)
+@click.option(
+    "--report", "report_file", type=FILE, metavar="FILE", help="Write a page with the figures."
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
+def command(
+    *,
+    sources: tuple[str, ...],
+    looks: int,
+    human: str,
+    positive: str | None,
+    judge: str | None,
+    layer: str | None,
+    columns: Mapping[str, str | None],
+    permutations: int,
+    seed: int,
+    report_file: Path | None,
+    json_file: str | None,
+) -> int:
+    """Say whether a judge moved since the first date, how far, and on which items.
+
+    One table or run with a column `date`, or one of each date. Exit codes: 0 no move is shown, 1
+    an alarm, 7 it cannot be told.
+    """
+    from judgelaw.runs import watch
+
+    with progress("reading and testing", 1) as advance:
+        found = watch(
+            list(sources),
+            looks=looks,
+            human=human,
+            positive=positive,
+            judge=judge,
+            layer=layer,
+            columns=columns,
+            permutations=permutations,
+            seed=seed,
+        )
+        advance(1)
+    if report_file is not None:
+        from judgelaw.page import watch_page
+        from judgelaw.runs import write_page
+
+        write_page(
+            report_file, watch_page(found, title=", ".join(Path(one).name for one in sources))
+        )
+    if json_file is not None:
+        write_json(found.to_json(), json_file)
+    if json_file != "-":
+        show(found)
+    return _EXITS[found.verdict]
+
+
+def show(w: "Watch") -> None:
+    """Print the answer: sentence, chart over dates, what was tested."""
+    say(w.sentence)
+    if w.dates:
+        echo()
+        rows = [
+            [
+                one.date,
+                _signed(one.change),
+                _signed(one.shift),
+                "-" if one.p is None else f"{one.p[0]:.3f} {one.p[1]:.3f}",
+                _bar(max(one.chart), w.threshold),
+            ]
+            for one in w.dates
+        ]
+        show_table(
+            ["date", "change since the first, 95%", "shift, 95%", "p", "chart"],
+            rows,
+            title=f"held against {w.first}; the chart alarms at {w.threshold:g}",
+        )
+        echo()
+    for one in w.moved:
+        say(f"  {one.item}: law moved {one.change:.3f}, score {one.shift:+.3f}")
+    if w.system is not None:
+        s = w.system
+        say(
+            f"  share of {s.of!r} on the system's own items: the judge says it moved "
+            f"{s.observed:+.3f}, corrected {_signed(s.corrected)} ({s.anchors} labelled anchors)"
+        )
+    say(f"  shift is of the {w.scored}")
+    say(f"  tested: {w.tested}")
+    for note in w.notes:
+        say(f"  ! {note}")
+
+
+def _signed(e: "Estimate") -> str:
+    if isnan(e.low):
+        return "-"
+    point = "no point" if isnan(e.estimate) else f"{e.estimate:+.3f}"
+    return f"{point} [{e.low:+.3f}, {e.high:+.3f}]"
+
+
+def _bar(height: float, limit: float) -> str:
+    """Draw how near a chart is to its alarm."""
+    full = min(_WIDTH, round(_WIDTH * height / limit))
+    mark = " ALARM" if height >= limit else ""
+    return f"{'#' * full}{'.' * (_WIDTH - full)} {height:.2f}{mark}"

@@ -1,0 +1,357 @@
+"""A judge that is a command: JSON lines to a process for each slot, or one process a call."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from judgelaw.errors import InputError
+from judgelaw.judges.port import JudgeContext
+from judgelaw.judges.python import Call, call_of
+from judgelaw.study import PlannedCall
+from judgelaw.wire import (
+    Answer,
+    Failure,
+    FailureKind,
+    JudgeSpec,
+    Reply,
+    decode,
+    environment_secrets,
+)
+from judgelaw.words import words
+
+LARGEST_ANSWER = 64 * 2**20
+_CHUNK = 2**16
+_TAIL = 2_000
+"""Bytes of what a command says on stderr that are kept for a message."""
+_LEAVING_S = 2.0
+"""How long a process may take to end once its input is closed."""
+_INTERPRETERS = ("python", "python3")
+
+
+class CommandJudge:
+    """Asks a command in the study's folder.
+
+    A time-out, or a line that cannot be understood, ends the process and all that it started; the
+    next call starts another.
+    """
+
+    def __init__(self, spec: JudgeSpec, around: JudgeContext) -> None:
+        self._spec = spec
+        self._frozen = around.frozen
+        self._clock = around.clock
+        self._folder = Path(spec.folder) if spec.folder else Path.cwd()
+        self._program = find_program(spec, self._folder)
+        self._idle: list[_Process] = []
+        self._ended: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        leaving = [process.leave() for process in self._idle]
+        self._idle = []
+        await asyncio.gather(*leaving, *self._ended)
+
+    async def ask(self, call: PlannedCall, body: bytes) -> Reply | Failure:
+        """Ask once: an idle process of `lines`, or a new one."""
+        asked = call_of(self._frozen, call, body)
+        try:
+            process = self._idle.pop() if self._idle else await self._start(asked)
+        except OSError as error:
+            why = f"cannot start {self._program[0]}: {error.strerror or error}"
+            return self._failure(FailureKind.CRASHED, why)
+        keep = False
+        try:
+            if self._spec.mode == "once":
+                return await self._once(process, asked)
+            reply = await self._line(process, asked)
+            keep = isinstance(reply, Reply) or reply.kind not in _BROKEN
+            return reply
+        finally:
+            # Also where the time is over: the whole process group goes with the call.
+            if keep:
+                self._idle.append(process)
+            else:
+                self._end(process)
+
+    def decode(self, reply: Reply) -> Answer | Failure:
+        """Read a reply, without effects."""
+        return decode("command", reply, now=self._clock())
+
+    async def _start(self, asked: Call) -> "_Process":
+        # A Python script whose output is kept back in a buffer would never seem to answer.
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        if self._spec.mode == "once":
+            environment |= _told(asked)
+        return await _Process.start(self._program, self._folder, environment)
+
+    def _end(self, process: "_Process") -> None:
+        process.kill()
+        task = asyncio.ensure_future(process.reap())
+        self._ended.add(task)
+        task.add_done_callback(self._ended.discard)
+
+    async def _once(self, process: "_Process", asked: Call) -> Reply | Failure:
+        """Hand over the prompt, close the input, and take everything that is printed."""
+        printed = await process.whole(asked.text.encode())
+        if printed is None:
+            return self._failure(FailureKind.TOO_LARGE, f"more than {LARGEST_ANSWER} bytes")
+        code = await process.code()
+        if code != 0:
+            return self._failure(FailureKind.CRASHED, f"{_ending(code)}{process.last_words()}")
+        try:
+            text = printed.decode().removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            rule = "an answer is UTF-8 text"
+            return self._failure(FailureKind.UNUSABLE, f"{rule}, and this is not: {error}")
+        if not text:
+            rule = "it printed nothing and ended well; print the answer on stdout"
+            return self._failure(FailureKind.UNUSABLE, f"{rule}{process.last_words()}")
+        return self._reply({"id": asked.id, "text": text})
+
+    async def _line(self, process: "_Process", asked: Call) -> Reply | Failure:
+        """Write one line and read the line that answers it."""
+        try:
+            await process.write(_written(asked))
+            line = await process.line()
+        except (ConnectionError, BrokenPipeError):
+            line = b""
+        except ValueError:
+            return self._failure(FailureKind.TOO_LARGE, f"a line of over {LARGEST_ANSWER} bytes")
+        if not line:
+            code = await process.code()
+            return self._failure(FailureKind.CRASHED, f"{_ending(code)}{process.last_words()}")
+        said = _object(line)
+        if said is None:
+            rule = "a line of output is one JSON object; print everything else on stderr"
+            return self._failure(FailureKind.UNUSABLE, f"it printed {_shown(line)}: {rule}")
+        if said.get("id") != asked.id:
+            rule = "a line answers the id of a line that was read, once"
+            told = f"it answered id {said.get('id')!r} where {asked.id} was asked"
+            return self._failure(FailureKind.UNUSABLE, f"{told}: {rule}")
+        if process.has_more():
+            rule = "two lines for one call; print one line for each line that was read"
+            return self._failure(FailureKind.UNUSABLE, rule)
+        return self._answer(said)
+
+    def _answer(self, said: dict[str, Any]) -> Reply | Failure:
+        error, after = said.get("error"), said.get("retry_after")
+        if error or after is not None:
+            if isinstance(after, int | float) and not isinstance(after, bool) and after >= 0:
+                return self._failure(FailureKind.THROTTLED, str(error or ""), after=float(after))
+            return self._failure(FailureKind.ERROR_OBJECT, f"it says: {error}")
+        if not isinstance(said.get("text"), str):
+            rule = 'a line holds {"id": ..., "text": "..."}, or an "error"'
+            return self._failure(FailureKind.NO_COMPLETION, f"a line without text: {rule}")
+        return self._reply(said)
+
+    def _reply(self, said: dict[str, Any]) -> Reply:
+        content = json.dumps(said, separators=(",", ":")).encode()
+        return Reply(status=200, body=environment_secrets().redact_body(content))
+
+    def _failure(self, kind: FailureKind, said: str, *, after: float | None = None) -> Failure:
+        shown = " ".join(self._spec.command or ())
+        detail = environment_secrets().redact(words(f"{shown}: {said}"))
+        return Failure(kind=kind, detail=detail, retry_after=after)
+
+
+_BROKEN = frozenset({FailureKind.CRASHED, FailureKind.UNUSABLE, FailureKind.TOO_LARGE})
+"""After these nobody knows what the next line of a process would answer."""
+
+
+class _Process:
+    """A process in a group of its own, and what it says on stderr."""
+
+    def __init__(self, child: asyncio.subprocess.Process) -> None:
+        self._child = child
+        self._said = b""
+        self._rest = b""
+        self._over = False
+        self._listening = asyncio.ensure_future(self._listen())
+
+    @classmethod
+    async def start(
+        cls, program: list[str], folder: Path, environment: Mapping[str, str]
+    ) -> "_Process":
+        """Start a program; nothing of the terminal reaches it."""
+        child = await asyncio.create_subprocess_exec(
+            *program,
+            cwd=folder,
+            env=environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        return cls(child)
+
+    async def write(self, line: bytes) -> None:
+        """Write to its input."""
+        assert self._child.stdin is not None  # noqa: S101 - opened above
+        self._child.stdin.write(line)
+        await self._child.stdin.drain()
+
+    async def line(self) -> bytes:
+        """Return the next line that is not blank; nothing where the output has ended.
+
+        Raises:
+            ValueError: the line is too long.
+        """
+        assert self._child.stdout is not None  # noqa: S101 - opened above
+        while True:
+            line, end, rest = self._rest.partition(b"\n")
+            if end:
+                self._rest = rest
+                if line.strip():
+                    return line
+                continue
+            if len(self._rest) > LARGEST_ANSWER:
+                raise ValueError(len(self._rest))
+            chunk = await self._child.stdout.read(_CHUNK)
+            if not chunk:
+                # A last line may lack its end.
+                self._rest = b""
+                return line if line.strip() else b""
+            self._rest += chunk
+
+    def has_more(self) -> bool:
+        """Whether something is there that nobody asked for."""
+        return bool(self._rest.strip())
+
+    async def whole(self, given: bytes) -> bytes | None:
+        """Hand over an input and return the whole output; None where it is too large."""
+        assert self._child.stdin is not None  # noqa: S101 - opened above
+        assert self._child.stdout is not None  # noqa: S101 - opened above
+        feeding = asyncio.ensure_future(self._feed(given))
+        chunks, size = [], 0
+        try:
+            while chunk := await self._child.stdout.read(_CHUNK):
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > LARGEST_ANSWER:
+                    return None
+        finally:
+            feeding.cancel()
+        return b"".join(chunks)
+
+    async def _feed(self, given: bytes) -> None:
+        assert self._child.stdin is not None  # noqa: S101 - opened above
+        try:
+            await self.write(given)
+        except (ConnectionError, BrokenPipeError):
+            return  # a command may answer without reading all of its input
+        finally:
+            self._child.stdin.close()
+
+    async def code(self) -> int:
+        """Return how the process ended."""
+        code = await self._child.wait()
+        await asyncio.wait({self._listening}, timeout=_LEAVING_S)
+        self._over = True
+        return code
+
+    def last_words(self) -> str:
+        """Return the end of what it said on stderr."""
+        said = self._said.decode(errors="replace").strip()
+        return f"; its last words: {said}" if said else ""
+
+    async def _listen(self) -> None:
+        assert self._child.stderr is not None  # noqa: S101 - opened above
+        while chunk := await self._child.stderr.read(_CHUNK):
+            self._said = (self._said + chunk)[-_TAIL:]
+
+    def kill(self) -> None:
+        """End the process, and whatever it started, at once."""
+        if self._over:
+            return
+        try:
+            os.killpg(self._child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # it has ended, and so has everything in its group
+
+    async def reap(self) -> None:
+        """Wait for the end, so that nothing of it is left."""
+        await self._child.wait()
+        self._listening.cancel()
+        # The pipes stay open as long as somebody else holds their other ends.
+        self._child._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - there is no other way
+
+    async def leave(self) -> None:
+        """Close its input and let it end; not for long."""
+        assert self._child.stdin is not None  # noqa: S101 - opened above
+        self._child.stdin.close()
+        try:
+            await asyncio.wait_for(self._child.wait(), _LEAVING_S)
+        except TimeoutError:
+            self.kill()
+        await self.reap()
+
+
+def find_program(spec: JudgeSpec, folder: Path) -> list[str]:
+    """Return the command with its program found: in the study's folder, or on the path."""
+    first, *others = spec.command or ("",)
+    found = shutil.which(first)
+    if os.sep in first:
+        found = shutil.which(folder / first)
+    elif found is None and first in _INTERPRETERS:
+        found = sys.executable
+    if found is None:
+        raise InputError(
+            f"judge {spec.name}: command {first!r}: no such program in {folder} or on the PATH, or "
+            "it may not be executed; correct the name, or install it"
+        )
+    return [found, *others]
+
+
+def _written(asked: Call) -> bytes:
+    """Return a call as a line of JSON."""
+    line = {
+        "id": asked.id,
+        "messages": asked.messages,
+        "seed": asked.seed,
+        "decoding": asked.decoding,
+        "item": asked.item,
+        "prompt": asked.prompt,
+        "order": asked.order,
+        "repeat": asked.repeat,
+    }
+    return json.dumps(line).encode() + b"\n"
+
+
+def _told(asked: Call) -> dict[str, str]:
+    """Return what a process of `mode: once` may read of its call from the environment."""
+    values = {
+        "ID": asked.id,
+        "SEED": "" if asked.seed is None else str(asked.seed),
+        "ITEM": asked.item["id"],
+        "PROMPT": asked.prompt,
+        "ORDER": asked.order,
+        "REPEAT": str(asked.repeat),
+        "MODEL": asked.model or "",
+        "DECODING": json.dumps(asked.decoding),
+    }
+    return {f"JUDGELAW_{name}": value for name, value in values.items() if "\0" not in value}
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _shown(line: bytes) -> str:
+    return repr(words(line[:200].decode(errors="replace")))
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"it was ended by signal {-code} before it answered"
+    return f"it ended with code {code} before it answered"

@@ -1,0 +1,361 @@
+"""A judge that is a Python function: one call in, a text or a reply out."""
+
+import asyncio
+import inspect
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Any, Self
+
+from judgelaw.errors import InputError
+from judgelaw.judges.port import JudgeContext, JudgeFunction
+from judgelaw.study import FrozenRun, PlannedCall
+from judgelaw.wire import (
+    Answer,
+    Failure,
+    FailureKind,
+    JudgeSpec,
+    Reply as StoredReply,
+    decode,
+    environment_secrets,
+)
+from judgelaw.words import did_you_mean, words
+
+_MOST_LEFT = 64
+"""Calls without an end that may be left behind; a thread cannot be stopped from outside."""
+
+
+class RateLimited(Exception):  # noqa: N818 - a judge function says what happened
+    """Raised by a judge function: whoever answers asks to wait.
+
+    Args:
+        after: seconds to wait; by default the pauses of the study's transport.
+    """
+
+    def __init__(self, after: float | None = None) -> None:
+        if after is not None and not 0 <= after < float("inf"):
+            raise InputError(f"RateLimited(after={after!r}): seconds from 0 on are a time to wait")
+        self.after = after
+        super().__init__(f"asked to wait {after:g} s" if after is not None else "asked to wait")
+
+
+class Refused(Exception):  # noqa: N818 - a judge function says what happened
+    """Raised by a judge function: the key, the account or the model is refused; the run stops."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """What a judge function is asked.
+
+    Attributes:
+        messages: the conversation, as chat formats write it.
+        text: the prompt alone, without the system message.
+        seed: the call's own; the study's `seed: none` gives None.
+        item: id, instruction and candidates of the item, as displayed in this order.
+        prompt: the template that is rendered.
+        order: `AB`, `BA`, or `single`.
+        repeat: the rank of this call in its cell, from 0.
+        decoding: the sampling parameters that the study declares.
+        id: the call's own name, the same in every attempt.
+        judge, model: as the study names them; the model is None where it names none.
+    """
+
+    messages: tuple[dict[str, str], ...]
+    text: str
+    seed: int | None
+    item: Mapping[str, str]
+    prompt: str
+    order: str
+    repeat: int
+    decoding: Mapping[str, Any]
+    id: str = ""
+    judge: str = ""
+    model: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """What a judge function may return in place of a text.
+
+    Attributes:
+        text: the answer.
+        model: who answered, where that is known.
+        id: the provider's own name of the reply.
+        usage: `input_tokens` and `output_tokens`, for budgets.
+        logprobs: log probabilities, kept as they are.
+        finish_reason: why the answer ended; `length` means that it was cut.
+    """
+
+    text: str
+    model: str | None = None
+    id: str | None = None
+    usage: Mapping[str, int] | None = None
+    logprobs: Any = None
+    finish_reason: str | None = None
+
+
+def call_of(frozen: FrozenRun, call: PlannedCall, body: bytes) -> Call:
+    """Return a planned call as a function sees it; messages and decoding are the frozen bytes'."""
+    asked = json.loads(body)
+    messages = tuple(asked["messages"])
+    return Call(
+        messages=messages,
+        text=messages[-1]["content"],
+        seed=call.seed,
+        item=displayed_item(frozen, call),
+        # The slots of a control layer show one template, and nobody is told which slot it is.
+        prompt=frozen.template_of(call).id,
+        order=call.order,
+        repeat=call.repeat,
+        decoding=asked["decoding"],
+        id=call.call_id,
+        judge=call.judge,
+        model=frozen.judges[call.judge].model or None,
+    )
+
+
+def displayed_item(frozen: FrozenRun, call: PlannedCall) -> dict[str, str]:
+    """Return the texts of an item, its candidates as this order displays them."""
+    item = frozen.items[call.item]
+    texts = {"id": item.id, "instruction": item.instruction}
+    if item.candidate_2 is None:
+        return {**texts, "candidate": item.candidate_1}
+    first, second = item.candidate_1, item.candidate_2
+    if call.order == "BA":
+        first, second = second, first
+    return {**texts, "candidate_a": first, "candidate_b": second}
+
+
+def functions_for(judges: Mapping[str, JudgeSpec], given: Any) -> dict[str, JudgeFunction]:
+    """Return which function answers for which judge.
+
+    Args:
+        judges: of a study, by name.
+        given: one function for every `python` judge without `call:`, or functions by name.
+    """
+    if given is None:
+        return {}
+    open_names = [n for n, spec in judges.items() if spec.provider == "python" and not spec.call]
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in open_names:
+                raise InputError(
+                    f"judge={{{name!r}: ...}}{did_you_mean(str(name), open_names)}: a function "
+                    f"answers for a judge with provider: python and without call:; the study has "
+                    f"{', '.join(open_names) or 'none'}"
+                )
+        found = dict(given)
+    elif not open_names:
+        raise InputError(
+            "judge= answers for judges with provider: python and without call:, and the study has "
+            "none; add one, or leave judge= out"
+        )
+    else:
+        found = dict.fromkeys(open_names, given)
+    for name, function in found.items():
+        if not callable(function):
+            raise InputError(
+                f"judge {name}: {words(repr(function))} cannot be called; hand in a function that "
+                "takes a jl.Call and returns text"
+            )
+    return found
+
+
+def find_function(spec: JudgeSpec) -> JudgeFunction:
+    """Import the function that a study names; its own folder is looked into first."""
+    target = spec.call or ""
+    module, _, name = target.partition(":")
+    where = f"judge {spec.name}: call {target!r}"
+    if not module or not name:
+        raise InputError(f"{where}: it is written package.module:function")
+    if spec.folder is not None and spec.folder not in sys.path:
+        sys.path.insert(0, spec.folder)
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        said = words(f"{type(error).__name__}: {error}")
+        raise InputError(
+            f"{where}: {said}; modules are looked for in the study's folder and where Python "
+            "looks: correct the name, or install what is missing"
+        ) from error
+    if not callable(found):
+        raise InputError(f"{where}: {words(repr(found))} cannot be called; name a function")
+    function: JudgeFunction = found
+    return function
+
+
+class PythonJudge:
+    """Asks a function: an async one in a loop of its own, a plain one in a thread for each call.
+
+    Neither can hold up the run: a call that does not end is left behind when its time is over.
+    """
+
+    def __init__(self, spec: JudgeSpec, around: JudgeContext) -> None:
+        self._spec = spec
+        self._frozen = around.frozen
+        self._clock = around.clock
+        function = find_function(spec) if spec.call else around.functions.get(spec.name)
+        if function is None:
+            raise InputError(
+                f"judge {spec.name}: provider python without call: answers with a function that "
+                "Python hands in, jl.audit(study, judge=function); for the command line write "
+                "call: package.module:function"
+            )
+        self._function = function
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._left: set[Future[Any]] = set()
+
+    async def __aenter__(self) -> Self:
+        if _is_async(self._function):
+            self._loop = asyncio.new_event_loop()
+            name = f"judgelaw {self._spec.name}"
+            threading.Thread(target=_serve, args=(self._loop,), name=name, daemon=True).start()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    async def ask(self, call: PlannedCall, body: bytes) -> StoredReply | Failure:
+        """Ask the function once."""
+        if len(self._left) >= _MOST_LEFT:
+            return self._failure(
+                FailureKind.REJECTED,
+                f"{len(self._left)} calls had no end, and their threads still run; let the "
+                "function give up by itself, or raise timeout_s under transport",
+            )
+        asked = call_of(self._frozen, call, body)
+        if self._loop is not None:
+            under_way = asyncio.run_coroutine_threadsafe(_a_wait(self._function, asked), self._loop)
+        else:
+            under_way = _in_thread(self._function, asked)
+        try:
+            outcome = await asyncio.wrap_future(under_way)
+        except asyncio.CancelledError:
+            if not under_way.done():
+                self._left.add(under_way)
+                under_way.add_done_callback(self._left.discard)
+            raise
+        return self._read(outcome)
+
+    def _read(self, outcome: Any) -> StoredReply | Failure:
+        """Turn what a function returned or raised into a reply, or say why there is none."""
+        if isinstance(outcome, _Raised):
+            return self._raised(outcome.error)
+        reply = Reply(text=outcome) if isinstance(outcome, str) else outcome
+        if not isinstance(reply, Reply) or not isinstance(reply.text, str):
+            shown = words(repr(reply.text if isinstance(reply, Reply) else reply))
+            rule = "a judge function returns text or a jl.Reply with text; return what was answered"
+            return self._failure(FailureKind.UNUSABLE, f"it returned {shown}: {rule}")
+        said = {key: value for key, value in asdict(reply).items() if value is not None}
+        try:
+            content = json.dumps(said, separators=(",", ":"), allow_nan=False).encode()
+        except (TypeError, ValueError) as error:
+            rule = "usage and logprobs of a jl.Reply hold what JSON holds"
+            return self._failure(FailureKind.UNUSABLE, f"{error}: {rule}; convert them")
+        return StoredReply(status=200, body=environment_secrets().redact_body(content))
+
+    def _raised(self, error: BaseException) -> Failure:
+        if isinstance(error, RateLimited):
+            return self._failure(FailureKind.THROTTLED, str(error), after=error.after)
+        if isinstance(error, Refused):
+            return self._failure(FailureKind.REFUSED, str(error) or "refused")
+        line = _line_of(error, self._file)
+        return self._failure(FailureKind.RAISED, f"{type(error).__name__}: {error}", line=line)
+
+    def _failure(
+        self, kind: FailureKind, said: str, *, after: float | None = None, line: int | None = None
+    ) -> Failure:
+        place = f"{os.path.basename(self._file)}:{line or self._line}: " if self._file else ""  # noqa: PTH119 - a name, no path
+        detail = environment_secrets().redact(words(f"{place}{said}"))
+        return Failure(kind=kind, detail=detail, retry_after=after)
+
+    @property
+    def _file(self) -> str:
+        return str(getattr(_code_of(self._function), "co_filename", ""))
+
+    @property
+    def _line(self) -> int:
+        return int(getattr(_code_of(self._function), "co_firstlineno", 0))
+
+    def decode(self, reply: StoredReply) -> Answer | Failure:
+        """Read a reply, without effects."""
+        return decode("python", reply, now=self._clock())
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """What a function raised, on its way out of its thread."""
+
+    error: BaseException
+
+
+def _outcome(function: JudgeFunction, asked: Call) -> Any:
+    """Call a plain function; an awaitable that it returns is waited for in the same thread."""
+    try:
+        found = function(asked)
+        return asyncio.run(_wait(found)) if inspect.isawaitable(found) else found
+    except BaseException as error:  # noqa: BLE001 - SystemExit in a function is its failure, no more
+        return _Raised(error)
+
+
+async def _wait(found: Awaitable[Any]) -> Any:
+    return await found
+
+
+async def _a_wait(function: JudgeFunction, asked: Call) -> Any:
+    """Await an async function; what it raises is handed over, so that nothing stops its loop."""
+    try:
+        return await function(asked)
+    except BaseException as error:  # noqa: BLE001 - SystemExit in a function is its failure, no more
+        return _Raised(error)
+
+
+def _in_thread(function: JudgeFunction, asked: Call) -> "Future[Any]":
+    """Call a function in a thread that nobody waits for when the program ends."""
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+    work = threading.Thread(
+        target=lambda: future.set_result(_outcome(function, asked)), daemon=True
+    )
+    work.start()
+    return future
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until somebody stops it, then end what it still holds."""
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+def _is_async(function: JudgeFunction) -> bool:
+    called = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async one
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+
+
+def _code_of(function: Callable[..., Any]) -> Any:
+    """Return the code of a function, or of what makes an object callable."""
+    plain = inspect.unwrap(getattr(function, "func", function))
+    if not hasattr(plain, "__code__"):
+        plain = type(plain).__call__
+    return getattr(plain, "__code__", None)
+
+
+def _line_of(error: BaseException, file: str) -> int | None:
+    """Return the last line of a file that an error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)

@@ -1,0 +1,122 @@
+"""What a validation says in one sentence: what the judge is good at, what it misses."""
+
+from collections.abc import Mapping
+from math import isnan
+
+from judgelaw.labels.against import Against
+from judgelaw.labels.opinions import Opinions
+from judgelaw.labels.proportions import Estimate
+from judgelaw.labels.raters import People
+from judgelaw.labels.vote_errors import Errors
+
+_FAILING = ("fail", "failed", "failure")
+_PASSING = ("pass", "passed")
+_TWO = 2
+
+
+def percent(e: Estimate) -> str:
+    """Write a share in whole percent with its interval."""
+    if isnan(e.estimate):
+        return "an unknown share"
+    return f"{100 * e.estimate:.0f}% ({100 * e.low:.0f} to {100 * e.high:.0f})"
+
+
+def sentence_of(
+    found: Opinions,
+    positive: str | None,
+    overall: Against,
+    people: People,
+    strata: Mapping[str, Against],
+) -> str:
+    """Return the answer in words."""
+    if found.kind == "scores":
+        return _of_scores(overall)
+    two = len(found.classes) == _TWO and positive is not None
+    opening = _of_two(found, str(positive), overall) if two else _of_several(overall, people)
+    parts = [opening + "; " + _of_errors(overall.errors) + "."]
+    if (where := _of_strata(strata)) is not None:
+        parts.append(where)
+    if people.several:
+        parts.append(_of_people(people))
+    return " ".join(parts)
+
+
+def _of_two(found: Opinions, positive: str, overall: Against) -> str:
+    other = next(c for c in found.classes if c != positive)
+    yes, no = overall.recall[positive], overall.recall[other]
+    if isnan(yes.estimate) or isnan(no.estimate):
+        known, e = (positive, yes) if isnan(no.estimate) else (other, no)
+        rest = other if known == positive else positive
+        return f"Says {known!r} for {percent(e)} of it; nobody labelled an item {rest!r}"
+    if positive.casefold() in _FAILING and other.casefold() in _PASSING:
+        return f"Catches {percent(yes)} of failures, passes {percent(no)} of good answers"
+    if positive.casefold() in _PASSING and other.casefold() in _FAILING:
+        return f"Passes {percent(yes)} of good answers, catches {percent(no)} of failures"
+    return f"Says {positive!r} for {percent(yes)} of it and {other!r} for {percent(no)} of it"
+
+
+def _of_several(overall: Against, people: People) -> str:
+    words = f"Agrees with people in {percent(overall.agreement)} of {people.votes:,} votes"
+    known = {name: e for name, e in overall.recall.items() if not isnan(e.estimate)}
+    if len(known) < _TWO:
+        return words
+    best = max(known, key=lambda name: known[name].estimate)
+    worst = min(known, key=lambda name: known[name].estimate)
+    if known[best].low <= known[worst].high:
+        return f"{words}; no class is shown to be recognised better than another"
+    return (
+        f"{words}; best at {best!r}, of which it finds {percent(known[best])}, worst at {worst!r}, "
+        f"of which it finds {percent(known[worst])}"
+    )
+
+
+def _of_errors(e: Errors | None) -> str:
+    if e is None:
+        return "no item has a label that most people share"
+    if isnan(e.dice.estimate):
+        return (
+            f"of 100 verdicts {100 * e.rate.estimate:.0f} are wrong, and one call an item does not "
+            "tell chance from habit"
+        )
+    return (
+        f"of 100 verdicts {100 * e.dice.estimate:.0f} are wrong by chance, "
+        f"{100 * e.repeatable.estimate:.0f} wrong every time"
+    )
+
+
+def _of_strata(strata: Mapping[str, Against]) -> str | None:
+    if len(strata) < _TWO:
+        return None
+    best = max(strata, key=lambda name: strata[name].agreement.estimate)
+    worst = min(strata, key=lambda name: strata[name].agreement.estimate)
+    high, low = strata[best].agreement, strata[worst].agreement
+    apart = "" if high.low > low.high else ", which these labels do not tell apart"
+    return f"It agrees most on {best}, {percent(high)}, least on {worst}, {percent(low)}{apart}."
+
+
+def _of_people(p: People) -> str:
+    return (
+        f"Where several people voted, two of them agree in {percent(p.agreement)}, the judge with "
+        f"one of them in {percent(p.judge)}; no judge could agree with more than "
+        f"{100 * p.ceiling:.0f}% of those votes."
+    )
+
+
+def _of_scores(overall: Against) -> str:
+    mae, bias = overall.scores["mae"], overall.scores["bias"]
+    r = overall.scores["correlation"]
+    side = "above" if bias.estimate >= 0 else "below"
+    low, high = sorted((abs(bias.low), abs(bias.high)))
+    known = bias.low > 0 or bias.high < 0
+    lean = (
+        f"{abs(bias.estimate):.2f} {side} them on average ({low:.2f} to {high:.2f})"
+        if known
+        else f"not shown to lean (bias {bias.estimate:+.2f}, {bias.low:+.2f} to {bias.high:+.2f})"
+    )
+    related = (
+        "" if isnan(r.estimate) else f"; correlation {r.estimate:.2f} ({r.low:.2f} to {r.high:.2f})"
+    )
+    return (
+        f"Scores differ from people's by {mae.estimate:.2f} ({mae.low:.2f} to {mae.high:.2f}) and "
+        f"are {lean}{related}; {_of_errors(overall.errors)}."
+    )

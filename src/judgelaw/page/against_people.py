@@ -1,0 +1,318 @@
+"""A judge against people, and a judge over dates: sections, figures and pages of their own."""
+
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING
+
+from judgelaw.analysis import Table
+from judgelaw.page import drawing
+from judgelaw.page.document import Block, FigureView, Section, TableView, figure, paragraph, percent
+from judgelaw.page.drawing import Spec, n, q
+from judgelaw.page.whole_page import page
+from judgelaw.words import visible
+
+if TYPE_CHECKING:
+    from judgelaw.labels import Estimate, Look, Validation, Watch
+
+_HEIGHT = 190
+_AXIS = 60
+
+
+def validation_page(v: "Validation", *, title: str) -> str:
+    """Return the page of a validation: sentence, figures, confusion, groups, items to look at."""
+    return page(title, v.sentence, _tables(v), _figures(v))
+
+
+def people_section(v: "Validation", *, number: int = 0) -> Section:
+    """Return the part of a report that holds a judge against the labels of its items.
+
+    Args:
+        v: what was found.
+        number: of the judge, where there are several.
+    """
+    rows = tuple(
+        (
+            (visible(label),),
+            *((str(calls),) for calls in counts),
+            (percent(v.recall[label].estimate) if label in v.recall else "-",),
+        )
+        for label, counts in zip(v.classes, v.confusion.tolist(), strict=True)
+    )
+    said = tuple(f"Judge: {visible(name)}" for name in v.opinions.verdicts)
+    blocks: list[Block] = [
+        paragraph(visible(v.sentence)),
+        *_figures(v),
+        TableView(columns=("People say", *said, "Found"), rows=rows, name="confusion"),
+    ]
+    who = f": {visible(v.judge or '')}" if number else ""
+    name = f"people-{number}" if number else "people"
+    return Section(id=name, title=f"Against the labels{who}", blocks=tuple(blocks))
+
+
+def watch_page(w: "Watch", *, title: str) -> str:
+    """Return the page of a watch: sentence, the chart over dates, what moved."""
+    columns = ("date", "change", "change_low", "change_high", "shift", "shift_low", "shift_high")
+    rows = tuple(
+        (one.date, *_cells(one.change), *_cells(one.shift), *(one.p or (None, None)), *one.chart)
+        for one in w.dates
+    )
+    tables = [
+        Table(
+            name="dates",
+            title=f"Every date, held against {w.first}",
+            columns=(*columns, "p_change", "p_shift", "chart_change", "chart_shift"),
+            rows=rows,
+        ),
+        Table(
+            name="moved",
+            title="Items that moved most",
+            columns=("item", "change", "shift"),
+            rows=tuple((one.item, one.change, one.shift) for one in w.moved),
+        ),
+    ]
+    shown = [_over_dates(w), _chart(w)] if w.dates else []
+    return page(title, w.sentence, [t for t in tables if t.rows], shown)
+
+
+def _cells(e: "Estimate") -> tuple[float | None, ...]:
+    return tuple(None if isnan(x) else x for x in (e.estimate, e.low, e.high))
+
+
+def _tables(v: "Validation") -> list[Table]:
+    groups = {"by_prompt": ("prompt", v.by_prompt), "by_stratum": ("stratum", v.by_stratum)}
+    tables = [
+        Table(
+            name="confusion",
+            title="What the judge says, by what people say",
+            columns=("people", *v.opinions.verdicts),
+            rows=tuple(
+                (label, *counts)
+                for label, counts in zip(v.classes, v.confusion.tolist(), strict=True)
+            ),
+        ),
+        *(
+            Table(
+                name=name,
+                title=f"Agreement by {by}",
+                columns=(by, "labelled", "agreement", "agreement_low", "agreement_high"),
+                rows=tuple((g, a.labelled, *_cells(a.agreement)) for g, a in found.items()),
+            )
+            for name, (by, found) in groups.items()
+        ),
+        Table(
+            name="look_first",
+            title="Items to look at first",
+            columns=("item", "people", "votes", "judge", "calls", "why"),
+            rows=tuple((s.item, s.label, s.votes, s.verdict, s.calls, s.why) for s in v.look_first),
+        ),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _figures(v: "Validation") -> list[FigureView]:
+    found = []
+    recall = [(name, e) for name, e in v.recall.items() if not isnan(e.estimate)]
+    if recall:
+        found.append(
+            figure(
+                "recall",
+                lambda width: _shares(recall, width),
+                label="How often the judge says each class where people do, with 95% intervals",
+                caption="Dots: share of a class that the judge finds. Bands: 95% intervals.",
+            )
+        )
+    errors = v.overall.errors
+    if errors is not None and len(errors.votes) > 1:
+        curve = [(m, e) for m, e in errors.votes.items()]
+        found.append(
+            figure(
+                "votes",
+                lambda width: _curve(curve, width),
+                label="Error of a majority vote by the number of calls",
+                caption="What asking m times and taking the majority leaves of the errors.",
+            )
+        )
+    if v.opinions.values is not None and v.opinions.human_scores is not None:
+        points = _score_points(v)
+        found.append(
+            figure(
+                "scores",
+                lambda width: _scatter(points, width),
+                label="The judge's mean score of each item against the people's",
+                caption="One dot an item; on the line judge and people say the same.",
+            )
+        )
+    return found
+
+
+def _shares(rows: "Sequence[tuple[str, Estimate]]", width: int) -> Spec:
+    values = [
+        {"name": visible(name), "value": e.estimate, "low": e.low, "high": e.high}
+        | {"label": f"{visible(name)}: {e.estimate:.2f}, {e.low:.2f} to {e.high:.2f}"}
+        for name, e in rows
+    ]
+    labels = [row["name"] for row in values]
+    x = q("value", scale={"domain": [0, 1]}, title="share found")
+    y = drawing.names("name", [str(name) for name in labels])
+    dot = {"x": x, "y": y, "description": n("label")}
+    layers = [
+        drawing.band(
+            {"x": q("low"), "x2": {"field": "high"}, "y": y}, values, color=drawing.CALL.light
+        ),
+        drawing.marks(
+            "point", values, dot, filled=True, size=70, opacity=1, color=drawing.CALL.light
+        ),
+    ]
+    body = drawing.layer(
+        layers, width=width - drawing.room_for(map(str, labels)), height=34 * len(values)
+    )
+    return drawing.chart(body)
+
+
+def _curve(rows: "Sequence[tuple[int, Estimate]]", width: int) -> Spec:
+    values = [
+        {"m": m, "value": e.estimate, "low": e.low, "high": e.high}
+        | {"label": f"{m} calls: error {e.estimate:.3f}, {e.low:.3f} to {e.high:.3f}"}
+        for m, e in rows
+    ]
+    x = q("m", title="calls in a vote", axis={"values": [m for m, _ in rows], "format": "d"})
+    y = q("value", title="error", scale={"zero": True})
+    layers = [
+        drawing.band(
+            {"x": x, "y": q("low"), "y2": {"field": "high"}}, values, color=drawing.CALL.light
+        ),
+        drawing.marks("line", values, {"x": x, "y": y}, strokeWidth=1.6, color=drawing.CALL.light),
+        drawing.marks(
+            "point",
+            values,
+            {"x": x, "y": y, "description": n("label")},
+            filled=True,
+            size=60,
+            opacity=1,
+            color=drawing.CALL.light,
+        ),
+    ]
+    return drawing.chart(drawing.layer(layers, width=min(420, width - _AXIS), height=_HEIGHT))
+
+
+def _score_points(v: "Validation") -> list[dict[str, float | str]]:
+    import numpy as np  # noqa: PLC0415 - a page without scores needs none
+
+    o = v.opinions
+    if o.values is None or o.human_scores is None:
+        return []
+    known = ~np.isnan(o.values)
+    calls = o.calls[:, known]
+    spoke = (calls.sum(axis=1) > 0) & o.voted
+    mean = (calls * o.values[known]).sum(axis=1)[spoke] / calls.sum(axis=1)[spoke]
+    names = [item for item, there in zip(o.items, spoke, strict=True) if there]
+    return [
+        {
+            "people": float(h),
+            "judge": float(j),
+            "label": f"{visible(name)}: judge {j:.2f}, people {h:.2f}",
+        }
+        for name, j, h in zip(names, mean, o.human_scores[spoke], strict=True)
+    ]
+
+
+def _scatter(points: Sequence[dict[str, float | str]], width: int) -> Spec:
+    ends = [float(p[side]) for p in points for side in ("people", "judge")]
+    domain = {"domain": [min(ends), max(ends)], "nice": False, "padding": 8}
+    x, y = q("people", scale=domain, title="people"), q("judge", scale=domain, title="judge")
+    line = [{"people": end, "judge": end} for end in (min(ends), max(ends))]
+    layers = [
+        drawing.marks("line", line, {"x": x, "y": y}, color=drawing.FAINT.light),
+        drawing.marks(
+            "point",
+            points,
+            {"x": x, "y": y, "description": n("label")},
+            filled=True,
+            opacity=0.35,
+            size=36,
+            color=drawing.CALL.light,
+        ),
+    ]
+    size = min(360, width - _AXIS)
+    return drawing.chart(drawing.layer(layers, width=size, height=size))
+
+
+def _over_dates(w: "Watch") -> FigureView:
+    """Draw change and shift over dates, each with its interval."""
+    panels = (("change", "change of the law"), ("shift", f"shift of the {w.scored}"))
+
+    def drawn(width: int) -> Spec:
+        plots = [_dated(w.dates, name, title, width) for name, title in panels]
+        return drawing.chart({"vconcat": plots})
+
+    return figure(
+        "dates",
+        drawn,
+        label=f"Change of the judge and shift of its score since {w.first}",
+        caption=f"Everything is held against {w.first}. Bands: 95% intervals, these items.",
+    )
+
+
+def _dated(dates: "Sequence[Look]", name: str, title: str, width: int) -> Spec:
+    known = [(one.date, getattr(one, name)) for one in dates]
+    rows = [
+        {"date": date, "value": e.estimate, "low": e.low, "high": e.high}
+        | {"label": f"{date}: {e.estimate:+.3f}, {e.low:+.3f} to {e.high:+.3f}"}
+        for date, e in known
+        if not isnan(e.estimate)
+    ]
+    x = n("date", sort=[date for date, _ in known], title=None)
+    y = q("value", title=title)
+    layers = [
+        drawing.zero("y"),
+        drawing.band(
+            {"x": x, "y": q("low"), "y2": {"field": "high"}}, rows, color=drawing.CALL.light
+        ),
+        drawing.marks(
+            "point",
+            rows,
+            {"x": x, "y": y, "description": n("label")},
+            filled=True,
+            size=54,
+            opacity=1,
+            color=drawing.CALL.light,
+        ),
+    ]
+    return drawing.layer(layers, width=width - _AXIS, height=_HEIGHT)
+
+
+def _chart(w: "Watch") -> FigureView:
+    """Draw the two charts, and where they alarm."""
+    rows = [
+        {"date": one.date, "value": value, "kind": kind, "colour": colour}
+        | {"label": f"{one.date}: {kind} {value:.2f}"}
+        for one in w.dates
+        for kind, value, colour in zip(
+            ("any change", "shift"),
+            one.chart,
+            (drawing.CALL.light, drawing.PROMPT.light),
+            strict=True,
+        )
+    ]
+
+    def drawn(width: int) -> Spec:
+        x = n("date", sort=[one.date for one in w.dates], title=None)
+        y = q("value", title="chart")
+        channels = {"x": x, "y": y, "color": drawing.painted(), "detail": n("kind")}
+        limit = {"y": q("limit")}
+        layers = [
+            drawing.marks("rule", [{"limit": w.threshold}], limit, strokeDash=[4, 4]),
+            drawing.marks("line", rows, channels, strokeWidth=1.6),
+            drawing.marks("point", rows, {**channels, "description": n("label")}, filled=True),
+        ]
+        return drawing.chart(drawing.layer(layers, width=width - _AXIS, height=_HEIGHT))
+
+    return figure(
+        "chart",
+        drawn,
+        label=f"Two charts over dates, which alarm at {w.threshold:g}",
+        caption=(
+            "Blue: any change. Orange: a shift of the score. Dashed: the alarm, at "
+            f"{w.threshold:g} for {w.looks} declared looks."
+        ),
+    )

@@ -1,0 +1,216 @@
+"""Anything that holds verdicts and labels, held against people."""
+
+from collections.abc import Mapping
+from functools import partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgelaw.errors import InputError, TableError
+from judgelaw.words import did_you_mean, listed
+
+if TYPE_CHECKING:
+    from judgelaw.labels import How, Row, Validation
+    from judgelaw.page import Section, SectionMaker
+    from judgelaw.tables import LabelledRows
+    from judgelaw.tensor import VerdictTensor
+
+HUMAN = "human"
+"""The column of people's labels unless another one is named; `gold` where there is none."""
+
+
+def validate(
+    x: Any,
+    human: str = HUMAN,
+    positive: str | None = None,
+    labels: "How | None" = None,
+    *,
+    minimum: Mapping[str, float] | None = None,
+    certify: Mapping[str, float] | None = None,
+    judge: str | None = None,
+    layer: str | None = None,
+    date: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    seed: int = 0,
+) -> "Validation":
+    """Hold a judge against people: recall of each class, agreement, kappa, errors, what to correct.
+
+    Args:
+        x: the path of a table or run, a run, a frame, a list of dicts, or a tensor with gold. A
+            table needs an item, a verdict and a column of labels, blank where nobody labelled.
+        human: that column; a table without it is held against its `gold`.
+        positive: the class that `tpr` and the corrected rate speak of; by default the last of two.
+        labels: "random" for a random subset of all items, "chosen" for any other; not guessed.
+        minimum: least recall, tpr, tnr, agreement or kappa, decided as pass, fail, inconclusive.
+        certify: targets of the same names: how many labels would show them.
+        judge: the judge to look at; needed where there are several.
+        layer: the layer to look at; by default the main one.
+        date: the date to look at; by default the latest.
+        columns: names of the table's columns by contract name, `{"verdict": "winner"}`.
+        seed: of the draws.
+
+    >>> said = [("pass", "pass")] * 30 + [("fail", "fail")] * 8 + [("pass", "fail")] * 2
+    >>> rows = [{"item": i, "verdict": v, "human": h} for i, (v, h) in enumerate(said)]
+    >>> validate(rows, positive="fail").tpr.estimate
+    0.8
+    """
+    from judgelaw.labels import gather_opinions, validate_opinions
+
+    read = _with_labels(rows_of(x, human=human, columns=columns))
+    name, read = of_judge(of_date(read, date), judge, layer)
+    return validate_opinions(
+        gather_opinions(typed_rows(read), table=read.table),
+        human=read.human or HUMAN,
+        judge=name,
+        positive=positive,
+        labels=labels,
+        minimum=minimum,
+        certify=certify,
+        seed=seed,
+    )
+
+
+def _with_labels(read: "LabelledRows") -> "LabelledRows":
+    if read.human is None:
+        raise TableError(
+            f"{read.table} has no column {HUMAN!r} and no {'gold'!r}: name the column of people's "
+            "labels with human=... (--human COLUMN)"
+        )
+    return read
+
+
+_MOST_CALLS = 500_000
+"""Calls of a judge beyond which a report leaves the labels to `judgelaw validate`."""
+
+
+def label_sections(tensors: "Mapping[str, VerdictTensor]") -> "list[SectionMaker]":
+    """Return what shows each judge against the gold of its items, where they have some.
+
+    A judge that never says any of the labels has nothing to be held against.
+    """
+    from judgelaw.page import people_section
+
+    labelled = {}
+    for judge, t in tensors.items():
+        said = {t.verdicts[c] for c in t.counts.sum(axis=(0, 1, 2)).nonzero()[0]}
+        if said & set(t.gold or ()) and t.counts.sum() <= _MOST_CALLS:
+            labelled[judge] = t
+
+    def section(judge: str, number: int) -> "Section":
+        return people_section(validate({judge: labelled[judge]}), number=number)
+
+    several = int(len(labelled) > 1)
+    return [partial(section, judge, n) for n, judge in enumerate(labelled, several)]
+
+
+def rows_of(
+    x: Any, *, human: str | None = None, columns: Mapping[str, str | None] | None = None
+) -> "LabelledRows":
+    """Return the rows behind anything that holds verdicts."""
+    from judgelaw.tables import read_rows
+    from judgelaw.tensor import VerdictTensor
+
+    place = getattr(x, "path", x)  # a Run names its folder
+    if isinstance(place, str | PathLike):
+        x = str(place)
+    if isinstance(x, VerdictTensor):
+        return _of_tensors({x.judge or "judge": x})
+    if isinstance(x, Mapping) and x and all(isinstance(t, VerdictTensor) for t in x.values()):
+        return _of_tensors({n if isinstance(n, str) else n[1]: t for n, t in x.items()})
+    return read_rows(x, human=None if human == HUMAN else human, columns=columns)
+
+
+def _of_tensors(tensors: "Mapping[str, VerdictTensor]") -> "LabelledRows":
+    """Return the calls of tensors as rows, their gold labels as what people said."""
+    from judgelaw.tables import LabelledRows
+
+    parts = ("judge", "item", "stratum", "prompt", "order", "repeat", "verdict", "human")
+    columns: dict[str, list[str | None]] = {part: [] for part in parts}
+    for judge, t in tensors.items():
+        gold = t.gold or (None,) * len(t.items)
+        strata = t.strata or (None,) * len(t.items)
+        for i, k, o, c in zip(*t.counts.nonzero(), strict=True):
+            n = int(t.counts[i, k, o, c])
+            before = int(t.counts[i, k, o, :c].sum())
+            row = (judge, t.items[i], strata[i], t.prompts[k], t.orders[o])
+            for r in range(before, before + n):
+                for part, value in zip(parts, (*row, str(r), t.verdicts[c], gold[i]), strict=True):
+                    columns[part].append(value)
+    there = any(label is not None for label in columns["human"])
+    return LabelledRows(
+        table="the tensor",
+        human="gold" if there else None,
+        columns=columns,
+        rows=len(columns["item"]),
+    )
+
+
+def dates_of(read: "LabelledRows") -> list[str | None]:
+    """Return the dates of rows, the earliest first; rows without one come before all."""
+    return sorted(set(read.column("date")), key=lambda day: day or "")
+
+
+def of_date(read: "LabelledRows", date: str | None) -> "LabelledRows":
+    """Keep the rows of one date, the latest unless told."""
+    there = dates_of(read)
+    if date is None:
+        return read if len(there) == 1 else read.where("date", there[-1])
+    if date not in there:
+        known = [day for day in there if day]
+        words = f"it has {listed(known)}" if known else "it has no dates"
+        raise InputError(
+            f"{read.table}: no call is of {date!r}{did_you_mean(date, known)}: {words}"
+        )
+    return read.where("date", date)
+
+
+def of_judge(
+    read: "LabelledRows", judge: str | None, layer: str | None
+) -> "tuple[str | None, LabelledRows]":
+    """Keep one judge of one layer: those named, else the main layer and the only judge."""
+    read = _of_layer(read, layer)
+    names = sorted({name for name in read.column("judge") if name is not None})
+    if judge is not None and judge not in names:
+        there = f"there are {', '.join(names)}" if names else "the table names no judge"
+        raise InputError(f"no judge is called {judge!r}{did_you_mean(judge, names)}: {there}")
+    if judge is None and len(names) > 1:
+        raise InputError(
+            f"{read.table} holds {len(names)} judges, {listed(names)}, and none is named: "
+            f"pass judge={names[0]!r} (--judge on the command line)"
+        )
+    if not names:
+        return None, read
+    chosen = judge or names[0]
+    return chosen, read.where("judge", chosen)
+
+
+def _of_layer(read: "LabelledRows", layer: str | None) -> "LabelledRows":
+    from judgelaw.analysis import infer_roles, main_layer
+
+    there = [name for name in dict.fromkeys(read.column("layer")) if name is not None]
+    if layer is not None and layer not in there:
+        words = f"there are {', '.join(there)}" if there else "the table has no layers"
+        raise InputError(f"no layer is called {layer!r}: {words}")
+    if not there:
+        return read
+    chosen = layer or main_layer(infer_roles(there, _roles(read.table)))
+    return read.where("layer", chosen)
+
+
+def _roles(table: str) -> dict[str, str] | None:
+    """Return the roles that a run declares, None for a table."""
+    from judgelaw.study import open_run
+
+    folder = Path(fspath(table))
+    if not (folder.is_dir() and (folder / "study.yaml").is_file()):
+        return None
+    return {layer.name: layer.role for layer in open_run(folder).study.streams}
+
+
+def typed_rows(read: "LabelledRows") -> "list[Row]":
+    """Return rows as values with names."""
+    from judgelaw.labels import Row
+
+    parts = ("item", "verdict", "human", "rater", "repeat", "stratum", "prompt", "order")
+    found = zip(*(read.column(part) for part in parts), strict=True)
+    return [Row(**dict(zip(parts, values, strict=True))) for values in found]

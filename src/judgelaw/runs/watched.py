@@ -1,0 +1,164 @@
+"""The same items asked on several dates, out of one table, one run, or one of each date."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgelaw.errors import InputError, TableError
+from judgelaw.runs.labelled import HUMAN, of_judge, rows_of
+
+if TYPE_CHECKING:
+    from judgelaw.labels import DatedCall, Watch
+    from judgelaw.tables import LabelledRows
+
+LOOKS = 52
+"""The declared number of looks unless told: a year of weeks."""
+
+
+def watch(
+    xs: Any,
+    *,
+    looks: int = LOOKS,
+    human: str = HUMAN,
+    positive: str | None = None,
+    judge: str | None = None,
+    layer: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    permutations: int = 999,
+    seed: int = 0,
+) -> "Watch":
+    """Say whether a judge moved, since when, how far, and on which items.
+
+    Args:
+        xs: one table or run with a column `date`, or a list of tables or runs, one of each date;
+            each as for `validate`. What has no date goes by its name, in the sequence given.
+        looks: the declared number of looks, 104 at most: false alarms over all of them stay at 5%.
+        human: the column of people's labels on anchors, where there are some.
+        positive: the verdict whose share is the score.
+        judge: the judge to look at; needed where there are several.
+        layer: the layer to look at; by default the main one.
+        columns: names of the table's columns by contract name.
+        permutations: behind each p value.
+        seed: of the permutations.
+
+    >>> import judgelaw as jl
+    >>> rows = [{"date": f"2026-05-{d:02}", "item": i, "repeat": r, "verdict": "ab"[(i + r) % 2]}
+    ...         for d in (3, 10, 17) for i in range(20) for r in range(3)]
+    >>> jl.watch(rows).alarm is None
+    True
+    """
+    from judgelaw.labels import lay_out_waves, watch_waves
+
+    sources = list(xs) if _several(xs) else [xs]
+    if not sources:
+        raise InputError("nothing to watch: give a table with a column date, or one of each date")
+    read = [rows_of(x, human=human, columns=columns) for x in sources]
+    named = [_named(x, i) for i, x in enumerate(sources)]
+    dates, notes = _dates(read, named)
+    calls = [
+        call
+        for rows, name, x in zip(read, named, sources, strict=True)
+        for call in _calls(of_judge(rows, judge, layer)[1], name, _texts(x))
+    ]
+    waves = lay_out_waves(calls, dates, positive=positive)
+    found = watch_waves(waves, looks=looks, positive=positive, permutations=permutations, seed=seed)
+    return _with_notes(found, notes)
+
+
+def _several(xs: Any) -> bool:
+    """Whether this is a list of sources, and not one source that is a list of rows."""
+    if not isinstance(xs, list | tuple):
+        return False
+    rows = all(isinstance(x, Mapping) for x in xs)
+    tensors = rows and all(hasattr(v, "counts") for x in xs for v in x.values())
+    return not (xs and rows) or tensors
+
+
+def _named(x: Any, place: int) -> str:
+    """Return what a source without dates is called: its file or folder, else its place."""
+    path = getattr(x, "path", x)
+    if isinstance(path, str | PathLike):
+        return Path(path).name.split(".")[0]
+    return f"{place + 1}"
+
+
+def _dates(read: "Sequence[LabelledRows]", named: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return all dates in the sequence of time, and what is to be said about them."""
+    from judgelaw.labels import check_dates, out_of_order
+
+    dated = ["date" in rows.columns for rows in read]
+    if any(dated) and not all(dated):
+        lacking = read[dated.index(False)].table
+        raise TableError(f"{lacking} has no column 'date', and others have one: add it")
+    if not any(dated):
+        _refuse_twice(named)
+        return list(named), []
+    every = [sorted({_day(rows, day) for day in rows.column("date")}) for rows in read]
+    _refuse_twice([day for days in every for day in days])
+    flat = [day for days in every for day in days]
+    note = out_of_order(flat)
+    return check_dates(flat, table=read[0].table), [] if note is None else [note]
+
+
+def _day(rows: "LabelledRows", day: str | None) -> str:
+    if day is None:
+        raise TableError(
+            f"{rows.table}: a call has no date, and others have one: fill the column, or leave it "
+            "out with columns={'date': None}"
+        )
+    return day.strip()
+
+
+def _refuse_twice(dates: Sequence[str]) -> None:
+    date, times = Counter(dates).most_common(1)[0]
+    if times > 1:
+        raise InputError(
+            f"{date} is there {times} times: a date is asked once; put its calls into one table, "
+            "or give each wave a date of its own"
+        )
+
+
+def _texts(x: Any) -> dict[str, str]:
+    """Return what identifies the text of each item of a run; nothing for a table."""
+    from judgelaw.study import open_run
+
+    path = getattr(x, "path", x)
+    if not isinstance(path, str | PathLike) or not (Path(path) / "study.yaml").is_file():
+        return {}
+    return {name: item.sha256 for name, item in open_run(Path(path)).items.items()}
+
+
+def _calls(rows: "LabelledRows", name: str, texts: Mapping[str, str]) -> "list[DatedCall]":
+    from judgelaw.labels import DatedCall
+
+    parts = ("date", "item", "verdict", "prompt", "order", "repeat", "human", "text")
+    found: dict[tuple[str | None, ...], DatedCall] = {}
+    for place, values in enumerate(zip(*(rows.column(part) for part in parts), strict=True)):
+        date, item, verdict, prompt, order, repeat, human, text = values
+        if verdict is None or item is None:
+            continue
+        rank = str(place) if repeat is None else repeat
+        call = DatedCall(
+            date=name if date is None else date.strip(),
+            item=item,
+            verdict=verdict.strip(),
+            prompt=prompt,
+            order=order,
+            repeat=rank,
+            human=human,
+            text=texts.get(item, text),
+        )
+        key = (call.date, item, prompt, order, rank)
+        if found.setdefault(key, call).verdict != call.verdict:
+            raise TableError(
+                f"{rows.table}: item {item!r}, repeat {rank} of {call.date} has two verdicts: "
+                "a call has one verdict: remove the surplus row"
+            )
+    return list(found.values())
+
+
+def _with_notes(found: "Watch", notes: Sequence[str]) -> "Watch":
+    return replace(found, notes=(*notes, *found.notes))

@@ -1,0 +1,90 @@
+"""The form in which a function or a command is asked here: no vendor's, and no HTTP.
+
+A request holds the messages, the decoding and the seed. A reply holds a text, and what else the
+function or the command says of it: `id`, `model`, `usage`, `logprobs`, `finish_reason`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from judgelaw.wire.form import Fault, Provider, Shape, WireFormat, decoding_of, dumps, stops_of
+from judgelaw.wire.judge_spec import JudgeSpec
+from judgelaw.wire.reply import Answer, Completion, Failure, FailureKind, Reply, object_of, without
+from judgelaw.words import count, storable
+
+_INPUT = ("input_tokens", "prompt_tokens")
+_OUTPUT = ("output_tokens", "completion_tokens")
+
+
+def _encode(judge: JudgeSpec) -> Shape:
+    system = ""
+    if judge.system is not None:
+        system = dumps({"role": "system", "content": judge.system}) + ","
+    decoding = {**decoding_of(judge), **stops_of(judge, "stop"), **judge.extra}
+    return f',"messages":[{system}{{"role":"user","content":', "}]", {"decoding": decoding}
+
+
+def local(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
+    """Decode what a function or a command answered."""
+    text = body.get("text")
+    if not isinstance(text, str):
+        return without(reply, FailureKind.NO_COMPLETION, "no text")
+    usage = object_of(body.get("usage"))
+    return Answer(
+        completion=Completion(
+            text=storable(text),
+            finish_reason=storable(body.get("finish_reason")),
+            content_filtered=body.get("finish_reason") == "content_filter",
+        ),
+        input_tokens=_first(usage, _INPUT),
+        output_tokens=_first(usage, _OUTPUT),
+        cached_tokens=count(usage.get("cached_tokens")),
+        model=storable(body.get("model")),
+        response_id=storable(body.get("id")),
+    )
+
+
+def _first(usage: dict[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((count(usage[name]) for name in names if name in usage), None)
+
+
+def _not_sent(judge: JudgeSpec) -> Iterator[Fault]:
+    """Refuse what only a server could use."""
+    if judge.api_key is not None:
+        yield ("api_key",), f"provider {judge.provider} sends no key; read it where it is used"
+    if judge.headers:
+        yield ("headers",), f"provider {judge.provider} sends no headers; leave them out"
+
+
+def _command_faults(judge: JudgeSpec) -> Iterator[Fault]:
+    yield from _not_sent(judge)
+    if not judge.command:
+        text = "missing, it is what answers; write program and arguments: [python, judge.py]"
+        yield ("command",), text
+    if judge.mode == "once" and judge.system is not None:
+        text = "mode: once hands over one text; write it into the prompts, or use mode: lines"
+        yield ("system",), text
+
+
+PYTHON = WireFormat(name="python", encode=_encode, decode=local, faults=_not_sent)
+COMMAND = WireFormat(name="command", encode=_encode, decode=local, faults=_command_faults)
+PROVIDERS = (
+    Provider(
+        name="python",
+        place=60,
+        wire=PYTHON,
+        opens="judgelaw.judges.python:PythonJudge",
+        local=True,
+        own_code=True,
+        fields=("call",),
+    ),
+    Provider(
+        name="command",
+        place=61,
+        wire=COMMAND,
+        opens="judgelaw.judges.command:CommandJudge",
+        local=True,
+        own_code=True,
+        fields=("command", "mode"),
+    ),
+)

@@ -1,0 +1,403 @@
+"""A judge that is a function: what it is told, and what becomes of what it returns or raises."""
+
+import asyncio
+import functools
+import json
+import random
+import threading
+import time
+
+import pytest
+
+import judgelaw as jl
+from judgelaw.acquire import acquire
+from judgelaw.acquire.verify import verify
+from judgelaw.errors import IncompleteRunError, InputError, ProviderRefusedError
+from judgelaw.judges import functions_for
+from judgelaw.ledger import LEDGER_NAME, SqliteView
+from judgelaw.runs import audit_study
+from judgelaw.study import open_run, payload_for
+from servers.local_judges import function_judge, write_code
+from servers.study import frozen_study, simulated_judge, write_study
+
+FAST = {"attempts": 2, "backoff_s": 0.001, "timeout_s": 0.3, "concurrency": 4}
+OPEN = {"name": "fn", "provider": "python"}
+
+
+def coin(call):
+    return random.Random(call.seed).choice(["A", "B", "TIE"])
+
+
+def asked(tmp_path, function, *, judge=None, **fields):
+    fields = {"transport": FAST, **fields}
+    frozen = frozen_study(tmp_path, [judge or OPEN], **fields)
+    return frozen, acquire(frozen, functions={"fn": function})
+
+
+def rows(frozen):
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        return view.totals(), list(view.attempts()), list(view.completions())
+
+
+def failed(tmp_path, function, **fields):
+    """Return the kinds and words of the attempts of a function that never answers."""
+    frozen, done = asked(tmp_path, function, **fields)
+    totals, attempts, _ = rows(frozen)
+    assert totals.completed == 0
+    return done, {a.kind for a in attempts if a.kind}, [a.detail for a in attempts if a.detail]
+
+
+def test_a_function_is_told_everything_about_its_call(tmp_path):
+    heard = []
+
+    def remember(call):
+        heard.append(call)
+        return "A"
+
+    judge = {**OPEN, "system": "Be fair.", "decoding": {"temperature": 0.5}, "model": "m-1"}
+    frozen, done = asked(tmp_path, remember, judge=judge)
+    done.raise_if_open()
+    assert len(heard) == frozen.count
+    planned = {call.call_id: call for call in frozen.iter_calls()}
+    for call in heard:
+        own = planned[call.id]
+        assert (call.seed, call.prompt, call.order, call.repeat) == (
+            own.seed,
+            own.prompt,
+            own.order,
+            own.repeat,
+        )
+        assert call.text == payload_for(frozen, own)
+        assert call.messages == (
+            {"role": "system", "content": "Be fair."},
+            {"role": "user", "content": call.text},
+        )
+        first, second = ("one", "two") if call.order == "AB" else ("two", "one")
+        assert call.item == {
+            "id": own.item,
+            "instruction": f"Question {own.item[1:]}",
+            "candidate_a": first,
+            "candidate_b": second,
+        }
+        assert call.decoding == {"temperature": 0.5}
+        assert (call.judge, call.model) == ("fn", "m-1")
+
+
+def test_a_seed_that_is_not_sent_is_still_the_calls_own(tmp_path):
+    seeds = []
+    frozen, done = asked(
+        tmp_path, lambda call: seeds.append(call.seed) or "A", judge={**OPEN, "seed": "logical"}
+    )
+    done.raise_if_open()
+    assert sorted(seeds) == sorted(call.seed for call in frozen.iter_calls())
+
+
+def test_the_slots_of_a_control_layer_cannot_be_told_apart(tmp_path):
+    prompts = []
+    layers = [{"name": "control", "role": "control", "labels": 3, "prompt": "p2", "repeats": 2}]
+    _, done = asked(tmp_path, lambda call: prompts.append(call.prompt) or "A", layers=layers)
+    done.raise_if_open()
+    assert set(prompts) == {"p2"}
+
+
+async def later(call):
+    await asyncio.sleep(0.001)
+    return coin(call)
+
+
+class Caller:
+    def __call__(self, call):
+        return coin(call)
+
+
+class AsyncCaller:
+    async def __call__(self, call):
+        return await later(call)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        coin,
+        later,
+        lambda call: later(call),  # noqa: PLW0108 - plain to look at, and gives an awaitable
+        functools.partial(later),
+        Caller(),
+        AsyncCaller(),
+        lambda call: jl.Reply(text=coin(call)),
+    ],
+    ids=["plain", "async", "returns an awaitable", "partial", "object", "async object", "reply"],
+)
+def test_every_kind_of_function_answers_alike(tmp_path, function):
+    frozen, done = asked(tmp_path, function)
+    done.raise_if_open()
+    _, _, completions = rows(frozen)
+    said = {c.call.call_id: c.completion.text for c in completions}
+    want = {c.call_id: coin(c) for c in frozen.iter_calls()}
+    assert said == want
+    found = verify(frozen.path)
+    assert found.ok, [c for c in found.checks if not c.ok]
+
+
+def test_plain_functions_run_side_by_side(tmp_path):
+    together = threading.Barrier(4, timeout=5)
+
+    def meet(call):
+        del call
+        together.wait()
+        return "A"
+
+    _, done = asked(tmp_path, meet, transport={**FAST, "timeout_s": 10})
+    done.raise_if_open()
+
+
+def test_a_reply_object_is_kept_whole(tmp_path):
+    reply = jl.Reply(
+        text="A",
+        model="served-7",
+        id=None,
+        usage={"input_tokens": 12, "output_tokens": 3},
+        logprobs=[{"A": -0.1}],
+        finish_reason="length",
+    )
+    frozen, done = asked(tmp_path, lambda _: reply)
+    done.raise_if_open()
+    totals, _, completions = rows(frozen)
+    assert (totals.input_tokens, totals.output_tokens) == (12 * 16, 3 * 16)
+    first = completions[0]
+    assert (first.receipt.model, first.completion.finish_reason) == ("served-7", "length")
+    assert json.loads(first.body)["logprobs"] == [{"A": -0.1}]
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        assert {v.reason for _, v in view.verdicts()} == {"truncated"}
+        assert view.flagged() == 0  # nothing was asked for by name
+
+
+def test_an_empty_answer_is_a_completion(tmp_path):
+    frozen, done = asked(tmp_path, lambda _: "")
+    done.raise_if_open()
+    totals, _, _ = rows(frozen)
+    assert (totals.completed, totals.failed) == (16, 0)
+
+
+def broken(call):
+    raise KeyError(f"no answer for {call.item['id']}")
+
+
+async def broken_later(call):
+    raise KeyError(f"no answer for {call.item['id']}")
+
+
+def leaves(call):
+    raise SystemExit(f"gone at {call.repeat}")
+
+
+async def cancels(_call):
+    raise asyncio.CancelledError("by itself")
+
+
+@pytest.mark.parametrize(
+    ("function", "word"),
+    [
+        (broken, "KeyError: 'no answer for i"),
+        (broken_later, "KeyError: 'no answer for i"),
+        (leaves, "SystemExit: gone at"),
+        (cancels, "CancelledError: by itself"),
+    ],
+)
+def test_an_exception_is_a_failed_attempt_with_its_words(tmp_path, function, word):
+    done, kinds, said = failed(tmp_path, function)
+    assert kinds == {"raised"}
+    line = function.__code__.co_firstlineno + 1
+    assert all(f"test_python.py:{line}: {word}" in each for each in said)
+    with pytest.raises(IncompleteRunError, match="used up their attempts"):
+        done.raise_if_open()
+
+
+def no_arguments():
+    return "A"
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "word"),
+    [
+        (lambda _: None, "unusable", "it returned None: a judge function returns text"),
+        (lambda _: 3, "unusable", "it returned 3"),
+        (lambda _: jl.Reply(text=None), "unusable", "it returned None"),
+        (lambda _: jl.Reply(text="A", usage={1: object()}), "unusable", "hold what JSON holds"),
+        (no_arguments, "raised", "TypeError"),
+    ],
+)
+def test_what_is_no_answer_is_a_failed_attempt(tmp_path, function, kind, word):
+    _, kinds, said = failed(tmp_path, function)
+    assert kinds == {kind}
+    assert all(word in each and "test_python.py:" in each for each in said)
+
+
+def blocks(_call):
+    time.sleep(30)
+
+
+async def blocks_the_loop(_call):
+    time.sleep(5)  # noqa: ASYNC251 - what a careless user writes
+
+
+async def never(_call):
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("function", [blocks, blocks_the_loop, never])
+def test_a_function_without_an_end_times_out(tmp_path, function):
+    started = time.monotonic()
+    _, kinds, _ = failed(tmp_path, function, items=1, transport={**FAST, "attempts": 1})
+    assert kinds == {"timeout"}
+    assert time.monotonic() - started < 4
+
+
+def test_calls_without_an_end_do_not_pile_up_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr("judgelaw.judges.python._MOST_LEFT", 6)
+    fast = {**FAST, "attempts": 1, "timeout_s": 0.05}
+    done, kinds, said = failed(tmp_path, blocks, items=20, transport=fast)
+    assert kinds == {"timeout", "rejected"}
+    assert any("calls had no end, and their threads still run" in each for each in said)
+    with pytest.raises(ProviderRefusedError, match="let the function give up by itself"):
+        done.raise_if_open()
+
+
+def test_rate_limited_waits_and_asks_again(tmp_path):
+    seen = {}
+
+    def busy(call):
+        seen[call.id] = seen.get(call.id, 0) + 1
+        if seen[call.id] == 1:
+            raise jl.RateLimited(after=0.05)
+        return "A"
+
+    frozen, done = asked(tmp_path, busy, transport={**FAST, "attempts": 5})
+    done.raise_if_open()
+    _, attempts, _ = rows(frozen)
+    throttled = [a for a in attempts if a.kind == "throttled"]
+    assert throttled
+    assert "asked to wait 0.05 s" in throttled[0].detail
+    with pytest.raises(InputError, match="seconds from 0 on"):
+        jl.RateLimited(after=-1)
+
+
+def test_refused_stops_the_run_at_once(tmp_path):
+    def no(_call):
+        raise jl.Refused("the key has expired")
+
+    frozen, done = asked(tmp_path, no)
+    with pytest.raises(ProviderRefusedError, match="the key has expired"):
+        done.raise_if_open()
+    totals, _, _ = rows(frozen)
+    assert totals.failed == 0
+
+
+def test_a_key_of_the_environment_is_masked_in_words_and_replies(tmp_path, monkeypatch):
+    monkeypatch.setenv("COMPANY_API_KEY", "sk-7f3a9c51e2aa")
+
+    def tells(call):
+        if call.repeat == 0:
+            raise RuntimeError("bad key sk-7f3a9c51e2aa")
+        return "A sk-7f3a9c51e2aa"
+
+    frozen, _ = asked(tmp_path, tells)
+    content = (frozen.path / LEDGER_NAME).read_bytes()
+    assert b"sk-7f3a9c51e2aa" not in content
+    _, attempts, completions = rows(frozen)
+    assert any("bad key [redacted]" in (a.detail or "") for a in attempts)
+    assert completions[0].completion.text == "A [redacted]"
+
+
+def test_a_run_resumes_without_asking_twice(tmp_path):
+    asked_calls = []
+
+    def sometimes(call):
+        asked_calls.append(call.id)
+        if call.item["id"] == "i1" and not hopeful:
+            raise OSError("down")
+        return "A"
+
+    hopeful = False
+    frozen, done = asked(tmp_path, sometimes)
+    assert 0 < done.totals.completed < frozen.count
+    first = set(asked_calls)
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        committed = {c.call.call_id for c in view.completions()}
+    asked_calls.clear()
+    hopeful = True
+    acquire(open_run(frozen.path), functions={"fn": sometimes}).raise_if_open()
+    assert not committed & set(asked_calls)
+    assert first - committed <= set(asked_calls)
+
+
+def test_a_budget_of_tokens_holds_for_a_function(tmp_path):
+    reply = jl.Reply(text="A", usage={"input_tokens": 50, "output_tokens": 1})
+    frozen, done = asked(
+        tmp_path,
+        lambda _: reply,
+        judge={**OPEN, "decoding": {"max_tokens": 8}},
+        budget={"tokens": 300},
+        transport={**FAST, "concurrency": 1},
+    )
+    totals, _, _ = rows(frozen)
+    assert 0 < totals.completed < frozen.count
+    with pytest.raises(jl.BudgetReachedError):
+        done.raise_if_open()
+
+
+def test_a_named_function_is_found_in_the_studys_folder(tmp_path, monkeypatch):
+    write_code(tmp_path)
+    monkeypatch.chdir("/")
+    study = write_study(tmp_path, [function_judge("judge_functions:waiting")])
+    audited = audit_study(study)
+    assert audited.analysis.judges["fn"].items == 2
+    # Whoever resumes from the run folder alone finds it too.
+    assert open_run(audited.run).judges["fn"].folder == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        ("nowhere_at_all:ask", "No module named 'nowhere_at_all'"),
+        ("judge_functions:missing", "has no attribute 'missing'"),
+        ("judge_functions:LOG", "cannot be called"),
+        ("judge_functions", "package.module:function"),
+    ],
+)
+def test_a_function_that_is_not_there_is_said_before_anything_is_asked(tmp_path, call, word):
+    write_code(tmp_path)
+    frozen = frozen_study(tmp_path, [function_judge(call)])
+    with pytest.raises(InputError, match=word):
+        acquire(frozen)
+
+
+def test_no_function_at_all_says_where_to_put_one(tmp_path):
+    with pytest.raises(InputError, match=r"jl.audit\(study, judge=function\).*call: package"):
+        acquire(frozen_study(tmp_path, [OPEN]))
+
+
+def test_functions_are_handed_out_by_name_or_to_all(tmp_path):
+    judges = [OPEN, {**OPEN, "name": "other"}, function_judge(name="named"), simulated_judge()]
+    specs = frozen_study(tmp_path, judges).judges
+    assert functions_for(specs, None) == {}
+    assert functions_for(specs, coin) == {"fn": coin, "other": coin}
+    assert functions_for(specs, {"other": later}) == {"other": later}
+    with pytest.raises(InputError, match=r"judge=\{'othr'.*did you mean 'other'"):
+        functions_for(specs, {"othr": coin})
+    with pytest.raises(InputError, match=r"'named'.*without call:"):
+        functions_for(specs, {"named": coin})
+    with pytest.raises(InputError, match="cannot be called"):
+        functions_for(specs, {"fn": "A"})
+    with pytest.raises(InputError, match="the study has none"):
+        functions_for({"sim": specs["sim"]}, coin)
+
+
+def test_an_audit_with_a_function_goes_from_study_to_report(tmp_path):
+    study = write_study(tmp_path, [OPEN], items=4, repeats=4)
+    audited = audit_study(study, judge=coin)
+    assert (audited.run / "report.html").exists()
+    calls = []
+    again = audit_study(study, judge=lambda call: calls.append(call) or "A")
+    assert calls == []
+    assert again.analysis.judges["fn"].components.keys()
