@@ -232,19 +232,21 @@ def _checks(analysis: Analysis) -> str:
     found = [f.verdict for f in analysis.diagnostics]
     if not found:
         return "No check could be made."
-    problems, notices = found.count("problem"), found.count("notice")
-    if problems:
-        return f"{_checks_word(problems)} of {len(found)} found a problem."
+    problems, notices, open_ = (found.count(v) for v in ("problem", "notice", "unknown"))
+    who = _checks_word(problems) if problems else "No check"
+    said = [f"{who} of {len(found)} found a problem"]
     if notices:
-        return f"No check found a problem; {notices} of {len(found)} found something to mention."
-    return f"No check of {len(found)} found a problem."
+        said.append(f"{notices} found something to mention")
+    if open_:
+        said.append(f"{open_} could not be made with these calls")
+    return ", ".join(said) + "."
 
 
 def _checks_word(count: int) -> str:
     return f"{count} check{'s' if count > 1 else ''}"
 
 
-def what_to_do(judges: Mapping[str, Judge]) -> Section:
+def to_do_section(judges: Mapping[str, Judge]) -> Section:
     """Return what is worth doing, judge by judge, and where to find what it would gain."""
     blocks: list[Block] = []
     for name, judge in judges.items():

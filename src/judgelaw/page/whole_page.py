@@ -36,7 +36,7 @@ from judgelaw.page.document import (
 )
 from judgelaw.page.drawing import Spec, draw
 from judgelaw.page.explorer import Completions, Questions, explorer, openings, pack
-from judgelaw.page.first_view import first_views, what_to_do
+from judgelaw.page.first_view import first_views, to_do_section
 from judgelaw.page.laws import laws
 from judgelaw.page.layers import layers, metrics, repeats, strata
 from judgelaw.page.probed import probes
@@ -173,7 +173,7 @@ def compose(
     parts: list[SectionMaker] = [
         *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
         *_of_judges(judges, main, settings, frozen),
-        partial(what_to_do, judges),
+        partial(to_do_section, judges),
         partial(diagnostics, source),
         partial(_items, judges, main, completions, questions or {}),
     ]
