@@ -26,7 +26,7 @@ DEEP = {
 """Imports past a door, `importer -> imported`, each with its reason."""
 
 COMMAND = "a command has a file of its own name, beside the room that does the work"
-TWICE = {"run.py": COMMAND, "simulate.py": COMMAND, "worker.py": COMMAND}
+TWICE = dict.fromkeys(("run.py", "simulate.py", "view.py", "worker.py"), COMMAND)
 """File names that stand in two rooms, each with its reason."""
 
 

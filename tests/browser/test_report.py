@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from judgelaw.page import build
+from judgelaw.page import Question, build
 from judgelaw.page.document import resolve
 from support.reports import HOSTILE, analysed, completions, hostile, tensor
 
@@ -29,10 +29,39 @@ def study(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """One judge whose items have questions and answers, some of them unreadable."""
+    tensors = {(None, "one"): tensor(items=ITEMS, seed=5)}
+    calls = tensors[None, "one"]
+    questions = {
+        item: Question(
+            instruction=f"What is {n} plus {n}?\nA line more.",
+            answers=(("candidate_1", f"It is {2 * n}."), ("candidate_2", f"Perhaps {2 * n + 1}.")),
+        )
+        for n, item in enumerate(calls.items)
+    }
+    replies = {"one": completions(calls, "reply")}
+    path = tmp_path_factory.mktemp("page") / "asked.html"
+    html = build(
+        analysed(tensors),
+        title="Questions",
+        tensors=tensors,
+        completions=replies,
+        questions=questions,
+    )
+    path.write_text(html, encoding="utf-8")
+    return path, calls
+
+
+@pytest.fixture(scope="module")
 def hostile_page(tmp_path_factory):
     tensors, replies = hostile()
     path = tmp_path_factory.mktemp("page") / "hostile.html"
-    html = build(analysed(tensors), title=HOSTILE[1], tensors=tensors, completions=replies)
+    calls = next(iter(tensors.values()))
+    text = "\n".join(HOSTILE)
+    asked = {i: Question(instruction=text, answers=((text, text),)) for i in calls.items}
+    analysis = analysed(tensors)
+    html = build(analysis, title=HOSTILE[1], tensors=tensors, completions=replies, questions=asked)
     path.write_text(html, encoding="utf-8")
     return path
 
@@ -66,9 +95,10 @@ def test_every_figure_on_the_screen_equals_the_json(study, open_page):
 def test_the_explorer_finds_sorts_and_turns_pages(study, open_page):
     page = open_page(study[0]).ready()
     first = rows(page)
-    assert len(first) == 50
+    assert len(first) == 10
     page.click("text=later →")
-    assert len(rows(page)) == ITEMS - 50
+    assert len(rows(page)) == 10
+    assert rows(page) != first
     page.fill("input[type=search]", "ITEM-06")
     assert sorted(rows(page)) == [f"item-06{n}" for n in range(10)]
     page.fill("input[type=search]", "no such item")
@@ -140,7 +170,12 @@ def test_without_javascript_everything_but_the_replies_is_there(study, open_page
     cells = entry.locator("td").all_inner_texts()
     counts = tensors[None, "one"].counts[33].reshape(-1, 4).tolist()
     assert cells == [" / ".join(map(str, n)) for n in counts]
-    assert page.locator("svg.chart:visible").count() > 10
+    assert page.locator("svg.chart:visible").count() >= 3
+    assert analysis.judges["one"].short in page.inner_text("main")
+    closed = page.locator("#judge-1-components")
+    assert not closed.locator("svg.chart").first.is_visible()
+    closed.locator("> summary").click()
+    closed.locator(".folded > summary").first.click()
     assert analysis.judges["one"].sentence in page.inner_text("main")
     assert watched.complaints == []
 
@@ -248,6 +283,7 @@ def test_charts_follow_the_dark_scheme(study, open_page):
 
 def test_the_keyboard_reaches_every_mark_of_a_chart(study, open_page):
     page = open_page(study[0]).ready()
+    page.click("#judge-1-components > summary")
     chart = page.locator('[data-figure="components"] .only-wide svg').first
     labels = chart.locator(".mark").evaluate_all("m => m.map(x => x.getAttribute('aria-label'))")
     assert len(labels) == 5
@@ -273,6 +309,7 @@ def test_the_keyboard_reaches_every_mark_of_a_chart(study, open_page):
 
 def test_a_pointer_over_a_mark_shows_what_it_says(study, open_page):
     page = open_page(study[0]).ready()
+    page.click("#judge-1-components > summary")
     mark = page.locator('[data-figure="components"] .only-wide svg .mark').first
     mark.hover()
     assert page.inner_text("#tip") == mark.get_attribute("aria-label")
@@ -293,7 +330,7 @@ def test_five_thousand_items_stay_usable(open_page, tmp_path):
     path.write_text(build(analysed(tensors), title="Large", tensors=tensors), encoding="utf-8")
     watched = open_page(path)
     page = watched.ready()
-    assert len(rows(page)) == 50
+    assert len(rows(page)) == 10
     took = page.evaluate(
         "(() => { const box = document.querySelector('input[type=search]'); box.value = '499';"
         "const start = performance.now(); box.dispatchEvent(new Event('input'));"
@@ -311,3 +348,111 @@ def test_payloads_unpack_outside_a_browser(study):
     found = re.search(r'id="grid-0">([^<]+)<', study[0].read_text(encoding="utf-8"))
     grid = json.loads(gzip.decompress(base64.b64decode(found[1])))
     assert grid["judge"] == "one"
+
+
+def test_an_item_shows_its_question_answers_and_gold(asked, open_page):
+    path, calls = asked
+    page = open_page(path).ready()
+    page.fill("input[type=search]", "item-033")
+    page.click("#explorer .open")
+    shown = page.inner_text(".asked")
+    assert "What is 33 plus 33?" in shown
+    assert "It is 66." in shown
+    assert "Perhaps 67." in shown
+    assert page.locator(".asked .right h3").inner_text() == f"{calls.gold[33]} (gold)"
+
+
+def test_items_are_found_by_what_was_asked_and_answered(asked, open_page):
+    page = open_page(asked[0]).ready()
+    page.fill("input[type=search]", "perhaps 67")
+    assert rows(page) == ["item-033"]
+    page.fill("input[type=search]", "what is 41 plus")
+    assert rows(page) == ["item-041"]
+
+
+def test_items_are_filtered_by_verdict_and_by_disagreement(asked, open_page):
+    path, calls = asked
+    page = open_page(path).ready()
+    totals = calls.counts.sum(axis=(1, 2))
+    page.select_option("label:has-text('Usual verdict') select", "tie")
+    usual = int((totals.argmax(axis=1) == calls.verdicts.index("tie")).sum())
+    assert f"of {usual} items" in page.inner_text(".status") or usual == 0
+    page.select_option("label:has-text('Usual verdict') select", "")
+    page.select_option("label:has-text('Verdicts') >> nth=-1 >> select", "same")
+    same = int(((totals > 0).sum(axis=1) == 1).sum())
+    expected = f"of {same} items" if same else "no item fits"
+    assert expected in page.inner_text(".status")
+
+
+def test_a_link_to_an_item_opens_it(asked, open_page):
+    path, _ = asked
+    page = open_page(path).ready()
+    page.click("#explorer thead >> text=Item")
+    page.click("text=later →")
+    page.click("#explorer .open >> nth=0")
+    link = page.locator(".asked a").get_attribute("href")
+    assert link == "#item=item-010"
+    assert page.evaluate("location.hash") == link
+    again = open_page(path)
+    again.page.goto(again.url + link)
+    again.page.reload()
+    again.ready()
+    assert "What is 10 plus 10?" in again.page.inner_text(".asked")
+    again.page.evaluate("location.hash = '#item=item-050'")
+    again.page.wait_for_function(
+        "document.querySelector('.asked').textContent.includes('What is 50 plus')"
+    )
+    again.page.evaluate("location.hash = '#item=%E0%A4%A'")
+    assert again.complaints == []
+
+
+def test_a_link_into_a_closed_part_opens_it(asked, open_page):
+    watched = open_page(asked[0])
+    page = watched.ready()
+    assert not page.locator("#depth").evaluate("d => d.open")
+    page.evaluate("location.hash = '#depth'")
+    page.wait_for_function("document.getElementById('depth').open")
+
+
+def test_a_number_says_on_focus_how_it_comes_about(asked, open_page):
+    page = open_page(asked[0]).ready()
+    tile = page.locator(".tile").nth(2)
+    assert not tile.locator(".how").is_visible()
+    tile.focus()
+    assert "different answer orders on the same item" in tile.locator(".how").inner_text()
+    tile.blur()
+    tile.hover()
+    assert tile.locator(".how").is_visible()
+
+
+def test_the_open_page_is_at_most_six_screens(asked, open_page):
+    page = open_page(asked[0]).ready()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.evaluate("document.documentElement.scrollHeight") <= 6 * 900
+    first = page.locator(".first").bounding_box()
+    assert first["y"] + first["height"] <= 900, "the answer is on the first screen"
+    titles = page.locator("main > section.part > h2").all_inner_texts()
+    assert titles == [
+        "What the disagreement is made of",
+        "Which prompts answer alike",
+        "Does the position decide?",
+        "What to do",
+        "Can it be trusted?",
+        "Item by item",
+        "Everything else",
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nobody_is_kept_out(asked, open_page, width, scheme):
+    """axe-core finds no violation, with an item and every closed part open."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page(asked[0], color_scheme=scheme, bypass_csp=True).ready()
+    page.set_viewport_size({"width": width, "height": 844})
+    page.click("#explorer .open >> nth=0")
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    found = Axe().run(page).response["violations"]
+    told = {v["id"]: [n["html"][:120] for n in v["nodes"]][:3] for v in found}
+    assert told == {}

@@ -215,6 +215,24 @@ def test_audit_puts_the_run_where_it_is_told(tmp_path, ask, monkeypatch):
     assert out.splitlines()[-1] == f"report: {tmp_path / 'there' / 'report.html'}"
 
 
+def test_tables_and_texts_are_there_as_asked(tmp_path, ask):
+    """`audit` writes no table unless told, and a page with or without what was asked and said."""
+    study = write_study(tmp_path, [simulated_judge()], analysis={"draws": 50, "permutations": 9})
+    run = tmp_path / "run"
+    assert ask("audit", study, "--out", run)[0] == 0
+    assert not (run / "tables").exists()
+    assert 'id="questions"' in (run / "report.html").read_text()
+    assert 'id="text-0-0"' in (run / "report.html").read_text()
+    assert ask("audit", study, "--out", run, "--tables", "--without-texts")[0] == 0
+    assert (run / "tables" / "components.csv").is_file()
+    for words in (("audit", study, "--out", run), ("report", run)):
+        assert ask(*words, "--without-texts")[0] == 0
+        page = (run / "report.html").read_text()
+        assert 'id="questions"' not in page
+        assert 'id="text-0-0"' not in page
+    assert ask("verify", run)[0] == 0
+
+
 def test_audit_writes_the_analysis_as_json(tmp_path, ask):
     study = write_study(tmp_path, [simulated_judge()], analysis={"draws": 50, "permutations": 9})
     code, out, err = ask("audit", study, "--json", "-")

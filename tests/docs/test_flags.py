@@ -66,6 +66,9 @@ FLAGS = {
     },
     "audit": {
         "--out": f"{HERE}::test_audit_puts_the_run_where_it_is_told",
+        "--tables": f"{HERE}::test_tables_and_texts_are_there_as_asked",
+        "--without-texts": f"{HERE}::test_tables_and_texts_are_there_as_asked",
+        "--view": "tests/browser/test_live.py::test_an_audit_opens_its_own_page",
         "--json": f"{HERE}::test_audit_writes_the_analysis_as_json",
     },
     "completion": {},
@@ -170,6 +173,7 @@ FLAGS = {
         "--title": f"{HERE}::test_a_page_has_the_title_and_the_place_that_were_asked_for",
         "--open": f"{HERE}::test_a_page_is_opened_in_a_browser_where_there_is_one",
         "--figures": f"{CLI}/test_report.py::test_figures_are_written_for_a_paper",
+        "--without-texts": f"{HERE}::test_tables_and_texts_are_there_as_asked",
         "--verify": f"{CLI}/test_report.py"
         "::test_a_run_becomes_a_page_with_its_replies_and_its_configuration",
     },
@@ -206,6 +210,15 @@ FLAGS = {
             "::test_a_frame_and_the_command_line_give_the_same_systems",
         ),
     },
+    "view": dict.fromkeys(
+        ("--port", "--no-open"),
+        f"{CLI}/test_label.py"
+        "::test_a_view_listens_where_it_is_told_and_lists_nothing_where_there_is_nothing",
+    ),
+    "label": dict.fromkeys(
+        ("--labels", "--as", "--out", "--show", "--port", "--no-open"),
+        f"{CLI}/test_label.py::test_labels_go_where_they_are_told_under_the_name_that_was_given",
+    ),
     "compare": {
         **READS,
         **dict.fromkeys(("--draws", "--seed"), MOVED),

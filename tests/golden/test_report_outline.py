@@ -13,8 +13,10 @@ EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
 def outline(document: Document) -> str:
     lines = [document.title, plain(document.facts)]
+    lines += [f"{first.who}: {first.word}. {first.short}" for first in document.first]
     for section in document.sections:
-        lines += ["", f"{'#' * section.level} {section.title}"]
+        closed = " (closed)" if section.folded else ""
+        lines += ["", f"{'#' * section.level} {section.title}{closed}"]
         if section.id != "tables":  # their names belong to the analysis
             lines += [line for block in section.blocks for line in _block(block)]
     return "\n".join(lines) + "\n"

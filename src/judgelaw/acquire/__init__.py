@@ -6,9 +6,7 @@ from judgelaw.acquire.acquisition import (
     unread as unread,
     write_outputs as write_outputs,
 )
-from judgelaw.acquire.budget import (
-    usd as usd,
-)
+from judgelaw.acquire.budget import usd as usd
 from judgelaw.acquire.engine import TAKES_STOPPER as TAKES_STOPPER, Stopper as Stopper
 from judgelaw.acquire.outputs import (
     CALLS as CALLS,

@@ -32,6 +32,7 @@ from judgelaw.analysis.probe_answers import (
 )
 from judgelaw.analysis.values import (
     Analysis as Analysis,
+    ChangeRate as ChangeRate,
     Component as Component,
     Components as Components,
     Identity as Identity,
@@ -39,6 +40,9 @@ from judgelaw.analysis.values import (
     Key as Key,
     LargestComponent as LargestComponent,
     OtherMetric as OtherMetric,
+    Rule as Rule,
     Settings as Settings,
     Table as Table,
+    ToDo as ToDo,
+    Trust as Trust,
 )

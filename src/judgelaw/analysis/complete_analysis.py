@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import judgelaw
 from judgelaw.analysis import call_tables, component_tables, reference_tables
 from judgelaw.analysis.component_tables import Context, TableOrReason
+from judgelaw.analysis.first_screen import with_trust
 from judgelaw.analysis.judge_analysis import STEPS, Request, analyze_judge, tests_of
 from judgelaw.analysis.probe_answers import find_effects, without_probes
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
@@ -15,7 +16,7 @@ from judgelaw.errors import InputError
 from judgelaw.estimate import Design
 from judgelaw.steps import Progress, unseen
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Estimand, Resampling
+from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Estimand, Gate, Resampling
 
 _PICKS = 100_000_000
 _LEAST_DRAWS = 1_000
@@ -129,6 +130,7 @@ def analyze(
     evidence: Evidence | None = None,
     configurations: Mapping[str, Mapping[str, Cell]] | None = None,
     integrity: Sequence[tuple[str, str]] = (),
+    gate: Gate | None = None,
     progress: Progress = unseen,
 ) -> Analysis:
     """Analyse every judge of every layer of one table.
@@ -146,6 +148,7 @@ def analyze(
         evidence: times of calls and what a run knows of its replies, for the diagnostics.
         configurations: fields of each judge's frozen configuration, by judge.
         integrity: checks made on the way here, with their results.
+        gate: how the study's own limits were decided; None where it declares none.
         progress: opens what shows how far it is.
 
     Raises:
@@ -155,14 +158,11 @@ def analyze(
         raise InputError("no calls: an analysis needs the table of one judge or more")
     everything, tensors = tensors, without_probes(tensors)
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
-    known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold)
+    known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold, gate)
+    estimand = Estimand(design=design, order_weights=order_weights)
+    how = Resampling(draws=draws or draws_for(tensors.values()), seed=seed, level=level)
     with progress("analysing", _steps(tensors, shuffles)) as advance:
-        request = Request(
-            estimand=Estimand(design=design, order_weights=order_weights),
-            how=Resampling(draws=draws or draws_for(tensors.values()), seed=seed, level=level),
-            permutations=shuffles,
-            advance=advance,
-        )
+        request = Request(estimand=estimand, how=how, permutations=shuffles, advance=advance)
         found = _with_probes(_complete(tensors, roles, request, known), everything, seed)
     return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
 
@@ -196,6 +196,7 @@ class _Known:
     configurations: Mapping[str, Mapping[str, Cell]]
     integrity: Sequence[tuple[str, str]]
     threshold: float
+    gate: Gate | None
 
 
 def _complete(
@@ -229,9 +230,16 @@ def _complete(
     )
     tables, left_out = make_tables(context)
     request.advance(STEPS)
+    judges = {
+        name: with_trust(judge, diagnosis.findings, known.gate)
+        for name, judge in layered.layers[layered.main].items()
+    }
+    layers = {name: found for name, found in layered.layers.items() if name is not None}
+    if layered.main is not None:
+        layers[layered.main] = judges
     return Analysis(
-        judges=layered.layers[layered.main],
-        layers={name: judges for name, judges in layered.layers.items() if name is not None},
+        judges=judges,
+        layers=layers,
         main_layer=layered.main,
         roles=layered.roles,
         settings=_settings(request),

@@ -52,6 +52,10 @@ def encode_judge(j: JudgeAnalysis) -> dict[str, Any]:
 def _judge(j: JudgeAnalysis) -> dict[str, Any]:
     return {
         "sentence": j.sentence,
+        "trust": j.trust and asdict(j.trust),
+        "short": j.short,
+        "changes": {name: rate and asdict(rate) for name, rate in j.changes.items()},
+        "to_do": [asdict(x) for x in j.to_do],
         "items": j.items,
         "prompts": j.prompts,
         "orders": j.orders,

@@ -7,6 +7,7 @@ import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
 from judgelaw.analysis.facet_values import ItemValues, PromptDistances
+from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
     gold_match,
@@ -17,7 +18,7 @@ from judgelaw.analysis.outcomes import (
     unanimous_cells,
 )
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import Components, JudgeAnalysis
+from judgelaw.analysis.values import Components, Identity, JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.decide import PromptRow, choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -158,6 +159,8 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
+    invalid = seen.get(INVALID, 0) / calls
+    first = first_screen(tensor, overall.inference, request.estimand, request.how.level, invalid)
     low, high = tensor.depth
     n, k, o, _ = tensor.counts.shape
     return JudgeAnalysis(
@@ -183,19 +186,20 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         by_prompt=_prompt_rows(tensor, request),
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
-        identity=tuple(
-            found for s in (*prefixes, full) if (found := identity(s, request.estimand)) is not None
-        ),
+        identity=_identities((*prefixes, full), request.estimand),
         unanimous_cells=unanimous_cells(tensor),
         sentence=sentence(
-            components,
-            overall.inference,
-            overall.lead,
-            leans=leans,
-            invalid=seen.get(INVALID, 0) / calls,
+            components, overall.inference, overall.lead, leans=leans, invalid=invalid
         ),
+        short=first.short,
+        changes=first.changes,
+        to_do=first.to_do,
         warnings=warnings(tensor, full, prefixes, overall, request.estimand),
     )
+
+
+def _identities(slices: Sequence[DepthEstimates], estimand: Estimand) -> tuple[Identity, ...]:
+    return tuple(found for s in slices if (found := identity(s, estimand)) is not None)
 
 
 def _all_depths(

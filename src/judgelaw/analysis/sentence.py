@@ -44,7 +44,7 @@ NEARLY_ALL = 0.9
 MOST = 0.5
 LITTLE = 0.05
 LITTLE_ITSELF = 0.02
-_MANY_INVALID = 0.1
+MANY_INVALID = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ def sentence(
     """
     fixed = [words for name, words in _FACETS.items() if components[name].absent]
     found = _finding(components["total"], inference, lead)
-    if invalid >= _MANY_INVALID:
+    if invalid >= MANY_INVALID:
         found = (
             f"{round(100 * invalid)}% of this judge's calls gave no verdict: repair the prompt or "
             f"the parser first. As it is, {found[0].lower()}{found[1:]}"

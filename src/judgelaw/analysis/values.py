@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from math import nan
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -79,6 +79,70 @@ class Component:
 
 Components = Mapping[str, Component]
 """By name, in the order of COMPONENTS."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeRate:
+    """How often the verdict on an item changes between two calls, as a share of pairs of calls.
+
+    Attributes:
+        estimate: unbiased; raw, so it may be below 0 by chance.
+        interval: for new items like these; None where none can be had.
+        call_interval: for the items asked.
+        more: how much more often than when just asked again; None for asking again.
+        more_interval: of that, for the items asked.
+    """
+
+    estimate: float
+    interval: Pair | None
+    call_interval: Pair | None
+    more: float | None = None
+    more_interval: Pair | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One rule behind the word.
+
+    Attributes:
+        word: that it gives.
+        when: it is about, in words.
+        holds: whether it does for these calls.
+        reason: why, in one sentence.
+    """
+
+    word: Literal["not yet", "with care"]
+    when: str
+    holds: bool
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trust:
+    """Whether a judge may be relied on, in a word, with its one reason and all rules tried.
+
+    Attributes:
+        word: of the first rule that holds, "fine" where none does.
+        reason: in one sentence.
+        rules: in the sequence in which they are tried.
+    """
+
+    word: Literal["not yet", "with care", "fine"]
+    reason: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToDo:
+    """One thing that is worth doing.
+
+    Attributes:
+        do: what, in the imperative.
+        because: the number that says so.
+    """
+
+    do: str
+    because: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +240,12 @@ class JudgeAnalysis(Result):
         unanimous_cells: share of cells whose calls all agree; 1 is a near-deterministic judge.
         probes: what changes of an answer do to the verdict; main layer only.
         sentence: the answer, in one plain sentence.
+        short: the same in at most twenty words, for the items asked.
+        changes: how often a verdict changes between two calls: `ask_again`, `reword`, `swap`,
+            `both`; None where the design does not vary it.
+        to_do: up to three things that are worth doing.
         warnings: what to know before quoting the numbers.
+        trust: whether the judge may be relied on; None before the checks are made.
     """
 
     name: str
@@ -204,7 +273,11 @@ class JudgeAnalysis(Result):
     identity: tuple[Identity, ...]
     unanimous_cells: float
     sentence: str
+    short: str
+    changes: Mapping[str, ChangeRate | None]
+    to_do: tuple[ToDo, ...]
     warnings: tuple[str, ...]
+    trust: Trust | None = None
     probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
 
     schema = "judgelaw.judge/1"

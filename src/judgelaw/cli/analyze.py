@@ -12,7 +12,7 @@ from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.runs import Reading, analyze_source, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.analysis import Analysis, Component, JudgeAnalysis
+    from judgelaw.analysis import Analysis, ChangeRate, Component, JudgeAnalysis
     from judgelaw.diagnose import ProbeEffect
     from judgelaw.uncertainty import Interval
 
@@ -27,6 +27,12 @@ _LABELS = {
     "order": "answer order",
     "interaction": "prompt x order",
     "total": "total",
+}
+_CHANGES = {
+    "ask_again": "ask again: nothing else changes",
+    "reword": "reword: another prompt",
+    "swap": "swap: another answer order",
+    "both": "both: another prompt and order",
 }
 _ROUNDING = 1e-9
 _MARKS = {"problem": "PROBLEM", "notice": "notice"}
@@ -104,7 +110,8 @@ def show(analysis: "Analysis") -> None:
     several = len(analysis.judges) > 1
     negative = False
     for name, judge in analysis.judges.items():
-        say(f"{name}: {judge.sentence}" if several else judge.sentence)
+        _first(f"{name}: " if several else "", judge, analysis.settings.level)
+        say(judge.sentence)
         if judge.probes:
             say(probe_sentence([*judge.probes.values()]))
         echo()
@@ -121,6 +128,45 @@ def show(analysis: "Analysis") -> None:
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
         say(line)
+
+
+def _first(who: str, judge: "JudgeAnalysis", level: float) -> None:
+    """Print what is read first: the word, the four numbers of 100, what to do, accuracy."""
+    trust = judge.trust
+    word = "" if trust is None else f"{trust.word.capitalize()}. "
+    say(f"{who}{word}{judge.short}")
+    if trust is not None and trust.word != "fine":
+        say(f"  {trust.reason}")
+    echo()
+    columns = [
+        "two calls",
+        "changed of 100",
+        f"{100 * level:g}%, these items",
+        f"{100 * level:g}%, items like these",
+    ]
+    rows = [_change(_CHANGES[name], rate) for name, rate in judge.changes.items()]
+    show_table(columns, rows, title="How often the verdict on an item changes between two calls")
+    echo()
+    for x in judge.to_do:
+        say(f"  to do: {x.do}: {x.because}.")
+    if judge.gold_match is not None:
+        say(f"  accuracy: {100 * judge.gold_match:.1f} of 100 calls give the gold verdict.")
+    if judge.to_do or judge.gold_match is not None:
+        echo()
+
+
+def _change(label: str, rate: "ChangeRate | None") -> list[str]:
+    if rate is None:
+        return [label, "not varied", "-", "-"]
+    number = f"{100 * rate.estimate:.1f}"
+    return [label, number, _of_100(rate.call_interval), _of_100(rate.interval)]
+
+
+def _of_100(pair: tuple[float, float] | None) -> str:
+    """Write a range in points of 100, ends where no chance lies cut off at none and all."""
+    if pair is None:
+        return "-"
+    return f"{100 * max(0.0, pair[0]):.1f} to {100 * min(1.0, pair[1]):.1f}"
 
 
 def _title(judge: "JudgeAnalysis") -> str:
@@ -225,8 +271,7 @@ def _notes(judge: "JudgeAnalysis") -> Iterator[str]:
         said = ", ".join(f"across {facet}s p = {test.p:.3g}" for facet, test in tests.items())
         yield f"  permutation tests of one law: {said}"
     counts = ", ".join(f"{verdict} {n:,}" for verdict, n in judge.outcomes.items())
-    gold = "" if judge.gold_match is None else f"; matches gold in {100 * judge.gold_match:.1f}%"
-    yield f"  verdicts: {counts}{gold}"
+    yield f"  verdicts: {counts}"
     for warning in judge.warnings:
         yield f"  ! {warning}"
 

@@ -1,18 +1,22 @@
 """`judgelaw audit`: from a study to its report."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
 
-from judgelaw.cli.options import examples, on_terminal
+from judgelaw.cli.options import examples, on_terminal, say, without_texts_option
 from judgelaw.cli.terminal import echo, write_json
+from judgelaw.errors import writing
 from judgelaw.runs import REPORT
 
 
 @click.command(
     epilog=examples(
         "judgelaw audit study.yaml",
-        "judgelaw audit study.yaml --out runs/first",
+        "judgelaw audit study.yaml --out runs/first --view",
         "judgelaw -q audit study.yaml --json - | jq .judges",
     )
 )
@@ -24,7 +28,20 @@ from judgelaw.runs import REPORT
     help="The run folder; by default runs/NAME beside the study.",
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
-def command(study: Path, out: Path | None, json_file: str | None) -> None:
+@click.option(
+    "--tables", is_flag=True, help="Write every table as CSV, LaTeX and JSON into RUN/tables."
+)
+@without_texts_option
+@click.option("--view", "watch", is_flag=True, help="Show the run in a browser while it goes on.")
+def command(
+    *,
+    study: Path,
+    out: Path | None,
+    json_file: str | None,
+    tables: bool,
+    without_texts: bool,
+    watch: bool,
+) -> None:
     """Freeze a study, ask every call, analyse the verdicts and write the report.
 
     Interrupt it at any time: the same command goes on where it stopped, and takes seconds when
@@ -33,9 +50,31 @@ def command(study: Path, out: Path | None, json_file: str | None) -> None:
     from judgelaw.cli.analyze import show
     from judgelaw.runs import audit_study
 
-    audited = audit_study(study, out, shown=on_terminal())
-    if json_file is not None:
-        write_json(audited.analysis.to_json(), json_file)
-    if json_file != "-":
-        show(audited.analysis)
-        echo(f"report: {audited.run / REPORT}")
+    with _viewed(study, out) if watch else nullcontext():
+        audited = audit_study(
+            study, out, shown=on_terminal(), tables=tables, texts=not without_texts
+        )
+        if json_file is not None:
+            write_json(audited.analysis.to_json(), json_file)
+        if json_file != "-":
+            show(audited.analysis)
+            echo(f"report: {audited.run / REPORT}")
+        if watch and sys.stdin.isatty():
+            say("the page stays until you press Enter")
+            sys.stdin.readline()
+
+
+@contextmanager
+def _viewed(study: Path, out: Path | None) -> Iterator[None]:
+    """Serve the folder of the run while it is made, and open its page."""
+    from judgelaw.live import open_browser, view_server
+    from judgelaw.runs import run_folder
+    from judgelaw.study import load_study
+
+    run = run_folder(load_study(study), out)
+    with writing(run.parent):
+        run.parent.mkdir(parents=True, exist_ok=True)
+    with view_server(run.parent).beside() as address:
+        say(f"live: {address.url}")
+        open_browser(address.url)
+        yield

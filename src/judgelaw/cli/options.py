@@ -227,3 +227,12 @@ def permutations_option(command: F) -> F:
         help="Shuffles of the permutation tests; 0 leaves them out. "
         "[default: 999; fewer for many calls]",
     )(command)
+
+
+def without_texts_option(command: F) -> F:
+    """Add the option of a page without what people and judges wrote."""
+    return click.option(
+        "--without-texts",
+        is_flag=True,
+        help="Leave questions, answers and replies out of the page.",
+    )(command)

@@ -40,6 +40,7 @@ GROUPS = {
         "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
         "advise": "Say which prompt to keep, how to ask, and what a target costs.",
         "score": "Score a benchmark: how sure it is, what moves it, which systems it tells apart.",
+        "view": "Show the runs of a folder in a browser, live; two of them side by side.",
         "compare": "Put judges side by side on matched items.",
         "gate": "Pass or fail a judge against limits, for a CI job.",
         "validate": "Hold a judge against people's labels: what it catches, misses, and by chance.",
@@ -47,6 +48,7 @@ GROUPS = {
     },
     "Tables": {
         "import": "Turn logs of other tools into a calls table, and say what it can tell.",
+        "label": "Label items by key in a browser; every label is on the disk at once.",
         "schema": "Print the JSON Schema of study files.",
     },
     "Research": {

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
-from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
+from judgelaw.cli.options import (
+    examples,
+    permutations_option,
+    resampling_options,
+    source_options,
+    without_texts_option,
+)
 from judgelaw.cli.terminal import echo, progress, say
 from judgelaw.runs import (
     Reading,
@@ -47,6 +53,7 @@ _MANY = 20_000
 @source_options
 @resampling_options
 @permutations_option
+@without_texts_option
 @click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
 @click.option("--verify", "check", is_flag=True, help="Verify the run first, and show the checks.")
 def command(
@@ -59,6 +66,7 @@ def command(
     draws: int | None,
     seed: int | None,
     permutations: int | None,
+    without_texts: bool,
     check: bool,
     show: bool,
 ) -> None:
@@ -73,7 +81,15 @@ def command(
         analysis = analyze_source(
             calls, draws=draws, seed=seed, permutations=permutations, progress=progress
         )
-        write_report(analysis, calls, target, title=title, check=check, progress=progress)
+        write_report(
+            analysis,
+            calls,
+            target,
+            title=title,
+            check=check,
+            texts=not without_texts,
+            progress=progress,
+        )
     echo(str(target))
     if show:
         _open(target)

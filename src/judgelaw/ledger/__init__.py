@@ -1,6 +1,12 @@
 """The durable record of a run: calls, attempts, completions, verdicts."""
 
-from judgelaw.ledger.lock import LOCK_NAME as LOCK_NAME, SENT_NAME as SENT_NAME, RunLock as RunLock
+from judgelaw.ledger.lock import (
+    LOCK_NAME as LOCK_NAME,
+    SENT_NAME as SENT_NAME,
+    Holder as Holder,
+    RunLock as RunLock,
+    holder_of as holder_of,
+)
 from judgelaw.ledger.postgres import (
     PostgresLedger as PostgresLedger,
     RemainingCalls as RemainingCalls,
@@ -20,6 +26,7 @@ from judgelaw.ledger.records import (
     Judged as Judged,
     JudgeSummary as JudgeSummary,
     OpenBatch as OpenBatch,
+    Pulse as Pulse,
     Read as Read,
     Record as Record,
     Reservation as Reservation,

@@ -72,6 +72,56 @@ class RunLock:
         self.release()
 
 
+class Holder(NamedTuple):
+    """Who has signed the lock of a run.
+
+    Attributes:
+        pid, host, since: as it signed.
+        alive: whether that process is there; None where it is of another machine.
+    """
+
+    pid: int
+    host: str
+    since: float
+    alive: bool | None
+
+
+def holder_of(run: Path) -> Holder | None:
+    """Return who holds a run, or held it when it was killed; None where nobody does.
+
+    Reads only: taking the lock to try it would be in the way of who starts at that moment.
+    """
+    try:
+        who = json.loads((run / LOCK_NAME).read_bytes())
+        pid, host, since = int(who["pid"]), str(who["host"]), float(who["since"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    alive = _is_process(pid, since) if host == socket.gethostname() else None
+    return Holder(pid=pid, host=host, since=since, alive=alive)
+
+
+def _is_process(pid: int, since: float) -> bool:
+    """Whether the process that signed is there, and not another one of its number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # it is there, and somebody else's
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ended, ticks = told[0] in "ZX", int(told[19])
+        up = float(Path("/proc/uptime").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return True  # a system without /proc: the number is all that is known
+    started = time.time() - up + ticks / os.sysconf("SC_CLK_TCK")
+    return not ended and started <= since + _CLOCKS_S
+
+
+_CLOCKS_S = 5.0
+"""How far the clock of the signature and that of the kernel may be apart."""
+
+
 def _is_file(path: Path, fd: int) -> bool:
     try:
         there = path.stat()

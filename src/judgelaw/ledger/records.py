@@ -183,6 +183,43 @@ class Totals:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class JudgePulse:
+    """How many calls of a judge are completed, and the tokens that they took."""
+
+    completed: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pulse:
+    """How far a run is, in few and fast readings: for whoever looks again every second.
+
+    Attributes:
+        judges: by name, those with a completion.
+        failed, orphaned: attempts that ended so.
+        last_failure: in the words of the last attempt that failed; None where none did.
+        started_at, ended_at: of the last session; no end means that it runs, or was killed.
+        pid, host: who that session is.
+    """
+
+    judges: Mapping[str, JudgePulse]
+    failed: int
+    orphaned: int
+    last_failure: str | None
+    started_at: float | None
+    ended_at: float | None
+    pid: int | None
+    host: str | None
+
+    @property
+    def completed(self) -> int:
+        """Calls with a completion, of all judges."""
+        return sum(judge.completed for judge in self.judges.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeSummary:
     """How the calls of one judge ended: retries, stop reasons, failures, flags."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from judgelaw.errors import IntegrityError, JudgelawError, RunError, StorageError, disk_refuses
 from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks
 from judgelaw.ledger.migrations import foreign_schema, statements
-from judgelaw.ledger.records import Loss, StoredBatch
+from judgelaw.ledger.records import JudgePulse, Loss, Pulse, StoredBatch
 from judgelaw.ledger.view import LedgerView
 
 LEDGER_NAME = "ledger.sqlite"
@@ -46,6 +46,29 @@ class SqliteView(LedgerView):
     def losses(self) -> tuple[Loss, ...]:
         """Return the losses with which sessions went on, as they wrote them down."""
         return tuple(Loss(**json.loads(said)) for (said,) in self._rows("losses"))
+
+    def pulse(self) -> Pulse:
+        """Say how far the run is, in a few milliseconds."""
+        (failed, orphaned, why) = next(self._rows("ended_attempts"))
+        session = next(self._rows("last_session"), (None, None, None, None))
+        return Pulse(
+            judges={
+                judge: JudgePulse(
+                    completed=completed,
+                    input_tokens=tokens_in,
+                    output_tokens=tokens_out,
+                    cached_tokens=cached,
+                )
+                for judge, completed, tokens_in, tokens_out, cached in self._rows("judge_tokens")
+            },
+            failed=failed,
+            orphaned=orphaned,
+            last_failure=why,
+            pid=session[0],
+            host=session[1],
+            started_at=session[2],
+            ended_at=session[3],
+        )
 
     def check(self) -> list[str]:
         """Return what is wrong with the file's pages, keys and rules."""

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
         write_gate_file as write_gate_file,
     )
     from judgelaw.page.document import Section as Section
-    from judgelaw.page.drawing import drawing_ahead as drawing_ahead
+    from judgelaw.page.drawing import drawing_ahead as drawing_ahead, stylesheet as stylesheet
     from judgelaw.page.explorer import (
         COMPLETION_CUT as COMPLETION_CUT,
         OPENS_WITH as OPENS_WITH,
         PROMPTS_PART as PROMPTS_PART,
         Completions as Completions,
         Place as Place,
+        Question as Question,
+        Questions as Questions,
         opening as opening,
     )
     from judgelaw.page.export import (

@@ -19,6 +19,7 @@ from judgelaw.page.component_figure import (
 from judgelaw.page.document import (
     Block,
     FigureView,
+    Folded,
     Inline,
     Part,
     Prose,
@@ -65,7 +66,7 @@ def symbols(settings: Part[Settings]) -> tuple[tuple[str, str], ...]:
     level = _level(settings)
     return (
         ("dot", "corrected"),
-        ("ring", "plug-in"),
+        ("ring", "counted without correction (plug-in)"),
         ("bar", f"{level}, items like these"),
         ("line", f"{level}, these items asked again"),
     )
@@ -83,14 +84,11 @@ def answer(judge: Judge, about: About, *, prefix: str = "") -> Section:
     ]
     if about.explain_negative:
         blocks.append(_negative(judge))
-    blocks += [_table(judge), _fixed(about)]
-    blocks += [
-        _lead(judge),
-        _drawn(judge, about.settings),
-        _permutation(judge),
-        _warnings(judge),
-        *_split(judge),
-    ]
+    blocks += [_table(judge), _fixed(about), _warnings(judge)]
+    whole = paragraph(judge.value.sentence)
+    more = [whole, _lead(judge), _drawn(judge, about.settings), _permutation(judge), *_split(judge)]
+    said = tuple(block for block in more if not _is_void(block))
+    blocks.append(Folded(summary="In full: what can be said, how sure it is, and why", blocks=said))
     return Section(
         id=f"{prefix}components",
         title="What the disagreement is made of",
@@ -149,7 +147,7 @@ def _table(judge: Judge) -> TableView:
         "Corrected",
         "Items like these",
         "These items",
-        "Plug-in",
+        "Uncorrected (plug-in)",
         "Share, items like these",
         "Share, these items",
     )

@@ -19,13 +19,13 @@ from judgelaw.page.drawing import NARROW, WIDE, Spec, Svg, draw_all
 
 if TYPE_CHECKING:
     from judgelaw.arrays import Floats
+    from judgelaw.page.first_view import FirstView
 
 MINUS = "\N{MINUS SIGN}"
 ABSENT = "\N{EM DASH}"
 _PLAIN_KEY = re.compile(r"[\w\-/+@ ]+")
 _STEP = re.compile(r'\[("(?:[^"\\]|\\.)*"|\d+)\]|([^.\[\]]+)')
-_SMALLEST_P = 0.001
-_SMALLEST_FIXED = 0.001
+_SMALLEST = 0.001
 _EXACT = 1e15
 
 
@@ -37,11 +37,13 @@ class Number:
         value: the exact value; None where it is absent or cannot be estimated.
         text: what a person reads.
         path: where the analysis JSON holds the value; None for a figure that is counted here.
+        of_100: whether the text is the value times a hundred.
     """
 
     value: float | int | None
     text: str
     path: str | None = None
+    of_100: bool = False
 
 
 def path(*keys: str | int) -> str:
@@ -87,9 +89,9 @@ def count(value: float | None, *, where: str | None = None) -> Number:
 def p_value(value: float | None, *, where: str | None = None) -> Number:
     """Show a p value; a tiny one is shown as below a limit, never as zero."""
     known = finite(value)
-    if known is None or known >= _SMALLEST_P:
+    if known is None or known >= _SMALLEST:
         return Number(value=known, text=_fixed(known, 3), path=where)
-    return Number(value=known, text=f"< {_SMALLEST_P}", path=where)
+    return Number(value=known, text=f"< {_SMALLEST}", path=where)
 
 
 def measured(value: float | None, *, where: str | None = None) -> Number:
@@ -99,7 +101,7 @@ def measured(value: float | None, *, where: str | None = None) -> Number:
         return Number(value=None, text=ABSENT, path=where)
     if float(known).is_integer() and abs(known) < _EXACT:
         return count(known, where=where)
-    if abs(known) < _SMALLEST_FIXED:
+    if abs(known) < _SMALLEST:
         digits, power = f"{known:.1e}".replace("-", MINUS, 1 if known < 0 else 0).split("e")
         return Number(value=known, text=f"{digits} × 10{_raised(int(power))}", path=where)
     text = _fixed(known, 4) if abs(known) < 1 else f"{known:,.4g}".replace("-", MINUS)
@@ -166,7 +168,7 @@ class FigureView:
     narrow: Svg | None = None
     title: str = ""
     key: tuple[tuple[str, str], ...] = ()
-    """Symbols of the drawing by CSS class, with what they mean, where no label is direct."""
+    """Symbols of the drawing by CSS class, with what they mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,6 +266,8 @@ class Section:
     level: int = 2
     nested: bool = False
     """Whether it belongs to the titled part before it, and so stays out of the contents."""
+    folded: bool = False
+    """Whether it stays closed, below everything that is open."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,6 +292,7 @@ class Document:
         payload: the analysis JSON as base64 of gzip, or None.
         version: of the software.
         alarms: diagnostics that found a problem, shown right under the answer.
+        first: what is read first, one a judge; empty for pages that are no report.
     """
 
     title: str
@@ -298,6 +303,7 @@ class Document:
     payload: str | None
     version: str
     alarms: tuple[FindingView, ...] = ()
+    first: "tuple[FirstView, ...]" = ()
 
     @property
     def explorer(self) -> ExplorerView | None:
@@ -346,8 +352,8 @@ V = TypeVar("V")
 class Part(Generic[T_co]):
     """A part of an analysis, and the keys under which the JSON of the analysis holds it.
 
-    A part of a part is named by an accessor, `judge.at(lambda j: j.lead)`: the type checker sees
-    what is read, and the path is noted from the same expression.
+    A part of a part is named by an accessor, `judge.at(lambda j: j.lead)`, which the type checker
+    sees and which notes the path.
     """
 
     value: T_co

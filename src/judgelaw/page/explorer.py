@@ -8,6 +8,7 @@ import base64
 import gzip
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -36,8 +37,22 @@ Place = tuple[str, str, str, int]
 Completions = Mapping[str, Mapping[Place, str]]
 """By judge, then place."""
 
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What was asked about an item, and the answers that were judged, each by its label."""
+
+    instruction: str
+    answers: tuple[tuple[str, str], ...] = ()
+
+
+Questions = Mapping[str, Question]
+"""By item."""
+
 COMPLETION_CUT = 1000
-BUDGET = 11_000_000
+_QUESTION_CUT = 4000
+"""Characters of a question or an answer that the page holds."""
+BUDGET = 12_000_000
 """Characters of the page that completions may take."""
 LISTED = 500
 """Items in the plain list that a page without JavaScript shows."""
@@ -50,13 +65,14 @@ _CLEAR = 2.0
 def pack(value: Any) -> str:
     """Return a value as base64 of gzipped JSON; the same value gives the same text."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=4, mtime=0)).decode()
 
 
 def explorer(
     judges: Mapping[str, Part[JudgeAnalysis]],
     tensors: Mapping[str, VerdictTensor],
     completions: Completions | None,
+    questions: Questions | None = None,
 ) -> ExplorerView:
     """Return the explorer of the items of every judge."""
     first = next(iter(judges))
@@ -67,6 +83,8 @@ def explorer(
         chunks = texts.get(name, ())
         payloads.append((f"grid-{j}", pack(_grid(name, judges[name], tensors[name], len(chunks)))))
         payloads += [(f"text-{j}-{c}", chunk) for c, chunk in enumerate(chunks)]
+    if questions:
+        payloads.append(("questions", pack(_asked(tensors, questions))))
     items = _listed(judges[first], tensor)
     return ExplorerView(
         judges=tuple(visible(name) for name in judges),
@@ -78,6 +96,24 @@ def explorer(
         cut=cut if texts else None,
         payloads=tuple(payloads),
     )
+
+
+def _asked(tensors: Mapping[str, VerdictTensor], questions: Questions) -> dict[str, Any]:
+    """Return question and answers of every item that a judge was asked about, by shown name."""
+    items = dict.fromkeys(item for tensor in tensors.values() for item in tensor.items)
+    return {
+        visible(item): [
+            _cut(found.instruction),
+            [[visible(label), _cut(text)] for label, text in found.answers],
+        ]
+        for item in items
+        if (found := questions.get(item)) is not None
+    }
+
+
+def _cut(text: str) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= _QUESTION_CUT else shown[:_QUESTION_CUT] + f" {ELLIPSIS}"
 
 
 def _grid(
@@ -96,6 +132,7 @@ def _grid(
         "components": [[c, LABELS[c]] for c in present(judge.value.components)],
         "ranked": ranked_by(judge.value),
         "names": [visible(i) for i in tensor.items],
+        "gold": None if tensor.gold is None else [g and visible(g) for g in tensor.gold],
         "strata": None if tensor.strata is None else [visible(s) for s in tensor.strata],
         "chunk": _CHUNK if chunks else 0,
     }

@@ -113,7 +113,7 @@ def _rows(distances: Sequence[Distance], strongest: float) -> list[Spec]:
 _BINS = 21
 _EDGE = 1.05
 """An odd number of bins has one centred on no lean."""
-_HEIGHT = 170
+_HEIGHT = 140
 
 
 @dataclass(frozen=True, kw_only=True)

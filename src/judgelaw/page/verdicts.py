@@ -21,7 +21,7 @@ from judgelaw.page.document import (
 from judgelaw.page.drawing import Spec, n, names, painted, q
 from judgelaw.page.table_forms import records, table_view
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.words import visible
+from judgelaw.words import shortened, visible
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +151,19 @@ def _counts(judge: Part[JudgeAnalysis]) -> TableView:
 _TREATED = ("invalid_sensitivity", "complete_case")
 
 
-def invalid_section(analysis: Part[Analysis]) -> Section | None:
-    """Return what other treatments of invalid outputs would have said; one line if none is."""
+_UNREAD_AT_MOST = 10
+_UNREAD_CUT = 160
+
+
+def invalid_section(
+    analysis: Part[Analysis], *, unread: Sequence[tuple[str, int]] = ()
+) -> Section | None:
+    """Return replies that gave no verdict, and what other treatments of them would have said.
+
+    Args:
+        analysis: what is reported.
+        unread: replies without a verdict with how often each came, the most frequent first.
+    """
     tables = analysis.at(lambda a: a.tables)
     shown = [t for name in _TREATED if (t := tables.find(name)) is not None and t.value.rows]
     if not shown:
@@ -167,8 +178,22 @@ def invalid_section(analysis: Part[Analysis]) -> Section | None:
         )
     else:
         captioned = (table_view(t, name=t.value.name, caption=t.value.title) for t in shown)
-        blocks = (_treatments(), *captioned)
+        blocks = (*_unread(unread), _treatments(), *captioned)
     return Section(id="invalid", title="Invalid outputs", blocks=blocks)
+
+
+def _unread(found: Sequence[tuple[str, int]]) -> tuple[Block, ...]:
+    """List the most frequent replies that could not be read."""
+    if not found:
+        return ()
+    rows = tuple(
+        ((visible(shortened(text, _UNREAD_CUT)) or "(empty)",), (count(times),))
+        for text, times in found[:_UNREAD_AT_MOST]
+    )
+    more = len(found) - len(rows)
+    rest = f"; {more:,} other texts came less often" if more > 0 else ""
+    caption = f"The most frequent replies that gave no verdict{rest}"
+    return (TableView(columns=("Reply", "Times"), rows=rows, caption=caption, name="unread"),)
 
 
 def _nothing_invalid(analysis: Analysis) -> bool:

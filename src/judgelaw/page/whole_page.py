@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -9,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
+import numpy as np
 from markupsafe import Markup
 
 import judgelaw
@@ -34,7 +36,8 @@ from judgelaw.page.document import (
     plain,
 )
 from judgelaw.page.drawing import Spec, draw
-from judgelaw.page.explorer import Completions, explorer, openings, pack
+from judgelaw.page.explorer import Completions, Questions, explorer, openings, pack
+from judgelaw.page.first_view import first_views, to_do_section
 from judgelaw.page.laws import laws
 from judgelaw.page.layers import layers, metrics, repeats, strata
 from judgelaw.page.probed import probes
@@ -44,7 +47,7 @@ from judgelaw.page.trust import alarms, diagnostics, drift
 from judgelaw.page.verdicts import invalid_section, outcomes
 from judgelaw.page.what_to_do import ADVICE, what_to_do
 from judgelaw.steps import Progress, unseen
-from judgelaw.tensor import VerdictTensor
+from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.words import visible
 
 _UNBROKEN = 18
@@ -96,6 +99,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.tests["figure_cell"] = is_number
     environment.tests["short_cell"] = lambda cell: len(plain(cell)) <= _UNBROKEN
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     environment.filters["drawing"] = Markup  # an Svg's markup has been cleaned by svg.clean
     return environment
 
@@ -119,6 +123,7 @@ def build(
     tensors: Mapping[Key, VerdictTensor],
     advice: Advice | None = None,
     completions: Completions | None = None,
+    questions: Questions | None = None,
     configuration: Mapping[str, Any] | None = None,
     integrity: Mapping[str, Any] | None = None,
     more: Sequence[SectionMaker] = (),
@@ -132,6 +137,7 @@ def build(
         tensors: the calls behind the analysis, by (layer or None, judge).
         advice: what to do about the judges; without it the page says nothing about that.
         completions: raw replies of the main layer, by judge and (item, prompt, order, repeat).
+        questions: what was asked and answered, by item.
         configuration: what was frozen, by part (a judge, the study) and nested key.
         integrity: what was verified, in words, by check.
         more: sections about other questions, behind those of the judges.
@@ -143,6 +149,7 @@ def build(
         tensors=tensors,
         advice=advice,
         completions=completions,
+        questions=questions,
         frozen=configuration,
         verified=integrity,
         more=more,
@@ -158,6 +165,7 @@ def compose(
     tensors: Mapping[Key, VerdictTensor],
     advice: Advice | None = None,
     completions: Completions | None = None,
+    questions: Questions | None = None,
     frozen: Mapping[str, Any] | None = None,
     verified: Mapping[str, Any] | None = None,
     more: Sequence[SectionMaker] = (),
@@ -171,26 +179,32 @@ def compose(
     parts: list[SectionMaker] = [
         *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
         *_of_judges(judges, main, settings, frozen, advice),
+        partial(to_do_section, judges),
+        partial(diagnostics, source),
+        partial(_items, judges, main, completions, questions or {}),
+    ]
+    closed: list[SectionMaker] = [
+        *([] if len(judges) > 1 else _more_of_judge(judges, main)),
         *more,
         partial(layers, source),
-        partial(invalid_section, source),
+        partial(invalid_section, source, unread=_unread(main, completions)),
         partial(drift, source),
-        partial(diagnostics, source),
-        partial(_items, judges, main, completions),
         partial(integrity, verified, source),
         partial(configuration, frozen, source),
         partial(tables, source, shown=_SHOWN_ABOVE),
         glossary,
     ]
+    parts += [_folded(part) for part in closed]
     return Document(
         title=visible(title),
         kicker=_KICKER,
-        ledes=tuple(_ledes(judges)),
+        ledes=(),
         facts=_size(judges),
         sections=tuple(_made(parts, progress)),
         payload=pack(_payload(analysis, advice)),
         version=analysis.settings.version,
         alarms=alarms(source),
+        first=first_views(source),
     )
 
 
@@ -252,6 +266,25 @@ def figure_view(name: str, chart: Spec, *, label: str, caption: str = "") -> Fig
     )
 
 
+def _unread(
+    tensors: Mapping[str, VerdictTensor], completions: Completions | None
+) -> list[tuple[str, int]]:
+    """Return the replies that gave no verdict, the most frequent first, with how often each came.
+
+    Replies count as the same where they differ in blanks alone.
+    """
+    found: Counter[str] = Counter()
+    for name, tensor in tensors.items():
+        replies = (completions or {}).get(name)
+        if replies and tensor.ranked is not None and INVALID in tensor.verdicts:
+            code = tensor.verdicts.index(INVALID)
+            for i, k, o, repeat in np.argwhere(tensor.ranked == code).tolist():
+                place = (tensor.items[i], tensor.prompts[k], tensor.orders[o], repeat)
+                if (text := replies.get(place)) is not None:
+                    found[" ".join(text.split())] += 1
+    return found.most_common()
+
+
 def _tensor(tensors: Mapping[Key, VerdictTensor], layer: str | None, judge: str) -> VerdictTensor:
     try:
         return tensors[layer, judge]
@@ -281,47 +314,60 @@ def _of_judges(
             explain_negative=name == first_negative,
             openings=openings(frozen),
         )
+        own = _of_judge(judge, about, tensors[name], prefix)
         if several:
-            parts.append(partial(_opening, prefix, name, judge))
-        parts += [
-            partial(_nested, part, several=several)
-            for part in _of_judge(judge, tensors[name], about, prefix, _advised(name, advice))
-        ]
+            own += _more_of_judge({name: judge}, tensors, prefix)
+            own += _advised(name, advice, prefix)
+            parts += [partial(_nested, part, name) for part in own]
+        else:
+            parts += [*own, *_advised(name, advice, prefix)]
     return parts
 
 
-def _opening(prefix: str, name: str, judge: Judge) -> Section:
-    said = paragraph(judge.value.sentence)
-    return Section(id=f"{prefix}top", title=visible(name), level=1, blocks=(said,))
-
-
-def _nested(part: SectionMaker, *, several: bool) -> Section | None:
+def _nested(part: SectionMaker, name: str) -> Section | None:
+    """Close a section of one judge of several, under the judge's name."""
     section = part()
-    return None if section is None else replace(section, nested=several)
+    if section is None:
+        return None
+    title = f"{visible(name)}: {section.title[:1].lower()}{section.title[1:]}"
+    return replace(section, title=title, folded=True)
 
 
-def _advised(name: str, advice: Advice | None) -> list[partial[Section]]:
+def _advised(name: str, advice: Advice | None, prefix: str) -> list[SectionMaker]:
     if advice is None or name not in advice.judges:
         return []
-    return [partial(what_to_do, name, advice.judges[name])]
+    return [partial(what_to_do, name, advice.judges[name], prefix=prefix)]
 
 
-def _of_judge(
-    judge: Judge,
-    tensor: VerdictTensor,
-    about: About,
-    prefix: str,
-    advised: Sequence[partial[Section]],
-) -> list[SectionMaker]:
+def _folded(part: SectionMaker) -> SectionMaker:
+    """Close a section until somebody asks for it."""
+
+    def made() -> Section | None:
+        section = part()
+        return None if section is None else replace(section, folded=True)
+
+    return made
+
+
+def _of_judge(judge: Judge, about: About, tensor: VerdictTensor, prefix: str) -> list[SectionMaker]:
+    """Return what is open from the start: parts, prompts, orders."""
     return [
         partial(answer, judge, about, prefix=prefix),
-        *(partial(part, prefix=prefix) for part in advised),
-        partial(depth, judge, prefix=prefix),
-        partial(laws, judge, tensor, prefix=prefix),
-        partial(order, judge, tensor, prefix=prefix),
         partial(prompts, judge, about.openings, prefix=prefix),
+        partial(order, judge, tensor, prefix=prefix),
+    ]
+
+
+def _more_of_judge(
+    judges: Mapping[str, Judge], tensors: Mapping[str, VerdictTensor], prefix: str = ""
+) -> list[SectionMaker]:
+    """Return what is closed: depth, laws, verdicts, strata, other metrics of the only judge."""
+    ((name, judge),) = judges.items()
+    return [
+        partial(depth, judge, prefix=prefix),
+        partial(laws, judge, tensors[name], prefix=prefix),
         partial(probes, judge, prefix=prefix),
-        partial(outcomes, judge, tensor, prefix=prefix),
+        partial(outcomes, judge, tensors[name], prefix=prefix),
         partial(strata, judge, prefix=prefix),
         partial(metrics, judge, prefix=prefix),
     ]
@@ -331,22 +377,11 @@ def _items(
     judges: Mapping[str, Judge],
     tensors: Mapping[str, VerdictTensor],
     completions: Completions | None,
+    questions: Questions,
 ) -> Section:
-    explored = explorer(judges, tensors, completions)
+    explored = explorer(judges, tensors, completions, questions)
     blocks = (_about_items(judges), *_belief_legend(judges), explored)
     return Section(id="items", title="Item by item", blocks=blocks)
-
-
-def _ledes(judges: Mapping[str, Judge]) -> list[Lede]:
-    several = len(judges) > 1
-    return [
-        Lede(
-            who=visible(name) if several else "",
-            sentence=judge.value.sentence,
-            path=judge.at(lambda j: j.sentence).path,
-        )
-        for name, judge in judges.items()
-    ]
 
 
 def _size(judges: Mapping[str, Judge]) -> Inline:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         acquire_study as acquire_study,
         audit_study as audit_study,
         hand_over_study as hand_over_study,
+        run_folder as run_folder,
     )
     from judgelaw.runs.decisions import (
         advise as advise,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         report_target as report_target,
     )
     from judgelaw.runs.labelled import validate as validate
+    from judgelaw.runs.overview import Glance as Glance, Overview as Overview
     from judgelaw.runs.package_checks import (
         is_package as is_package,
         verify_foreign as verify_foreign,

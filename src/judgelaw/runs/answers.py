@@ -44,9 +44,19 @@ def analyze_source(
         level=level,
         threshold=TAU if calls.threshold is None else calls.threshold,
         roles=calls.roles,
+        gate=_declared_gate(calls),
         **_of_run(calls),
         progress=progress,
     )
+
+
+def _declared_gate(calls: Source) -> "Gate | None":
+    """Hold the judges against the limits that their study declares; None where it has none."""
+    if not calls.gate:
+        return None
+    from judgelaw.uncertainty import limits_of
+
+    return check_source(calls, limits_of(calls.gate), scope="fixed", level=0.95)
 
 
 def _of_run(calls: Source) -> dict[str, Any]:
@@ -115,11 +125,13 @@ def report_page(
     *,
     title: str | None = None,
     check: bool = False,
+    texts: bool = True,
     progress: Progress = unseen,
 ) -> str:
     """Return the page of an analysis; a run adds completions, configuration and checks.
 
-    The title is by default the name of the study or of the table.
+    The title is by default the name of the study or of the table. Without `texts` the page holds
+    no question, no answer and no reply.
     """
     from judgelaw.page import build
     from judgelaw.runs.decisions import advise_source
@@ -131,7 +143,8 @@ def report_page(
     }
     if calls.folder is not None:
         found |= {
-            "completions": calls.folder.completions(analysis.main_layer),
+            "completions": calls.folder.completions(analysis.main_layer) if texts else None,
+            "questions": calls.folder.questions() if texts else None,
             "configuration": calls.folder.configuration(),
             "integrity": calls.folder.checks(verified=check),
         }
@@ -148,6 +161,7 @@ def write_report(
     *,
     title: str | None = None,
     check: bool = False,
+    texts: bool = True,
     progress: Progress = unseen,
     beside: Sequence[Path] = (),
 ) -> Path:
@@ -155,7 +169,8 @@ def write_report(
 
     A file inside the run folder is entered in its SHA256SUMS, as are those written `beside` it.
     """
-    write_page(target, report_page(analysis, calls, title=title, check=check, progress=progress))
+    page = report_page(analysis, calls, title=title, check=check, texts=texts, progress=progress)
+    write_page(target, page)
     if calls.folder is not None:
         calls.folder.enter_sums([target, *beside])
     return target

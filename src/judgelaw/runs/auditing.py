@@ -53,12 +53,20 @@ class Audited:
 
 
 def audit_study(
-    study: "StudyLike", out: Path | None = None, *, shown: Shown | None = None, judge: Any = None
+    study: "StudyLike",
+    out: Path | None = None,
+    *,
+    shown: Shown | None = None,
+    judge: Any = None,
+    tables: bool = False,
+    texts: bool = True,
 ) -> Audited:
     """Freeze, acquire, analyse and report; a study that was interrupted goes on.
 
-    Writes results/analysis.json, tables/ and report.html into the run folder. `judge` is the
-    function that answers for every `python` judge without `call:`, or functions by name.
+    Writes results/analysis.json and report.html into the run folder; every table into tables/
+    where that is asked for. Without `texts` the page holds no question, no answer and no reply.
+    `judge` is the function that answers for every `python` judge without `call:`, or functions by
+    name.
 
     Raises:
         IncompleteRunError: calls are open; the same command resumes.
@@ -69,7 +77,8 @@ def audit_study(
     acquired = acquire_study(study, out, shown=shown, judge=judge)
     acquired.raise_if_open()
     shown.say(_done(acquired))
-    return Audited(run=acquired.path, analysis=_analyse(acquired.path, shown.bar))
+    analysis = _analyse(acquired.path, shown.bar, tables=tables, texts=texts)
+    return Audited(run=acquired.path, analysis=analysis)
 
 
 def _refuse_one_repeat(study: "StudyLike", out: Path | None) -> None:
@@ -105,7 +114,7 @@ def _done(acquired: "Acquisition") -> str:
     return f"{t.completed:,} calls are done{failed}{lost}"
 
 
-def _analyse(run: Path, bar: Progress) -> "Analysis":
+def _analyse(run: Path, bar: Progress, *, tables: bool, texts: bool) -> "Analysis":
     """Analyse a run and write everything that an audit leaves behind."""
     from judgelaw.page import write_tables
 
@@ -115,8 +124,10 @@ def _analyse(run: Path, bar: Progress) -> "Analysis":
     with writing(run / ANALYSIS):
         (run / RESULTS).mkdir(exist_ok=True)
         (run / ANALYSIS).write_text(text + "\n", encoding="utf-8")
-    tables = write_tables(analysis.tables, run / TABLES)
-    write_report(analysis, calls, run / REPORT, progress=bar, beside=[run / ANALYSIS, *tables])
+    beside = [run / ANALYSIS]
+    if tables:
+        beside += write_tables(analysis.tables, run / TABLES)
+    write_report(analysis, calls, run / REPORT, texts=texts, progress=bar, beside=beside)
     return analysis
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from judgelaw.analysis import Key
     from judgelaw.diagnose import Cell, Evidence, ReplyFacts
-    from judgelaw.page import Completions, Place
+    from judgelaw.page import Completions, Place, Questions
     from judgelaw.tensor import VerdictTensor
 
 
@@ -161,6 +161,28 @@ class RunFolder:
             for reply in self._of_wave(source) if name == layer else ():
                 if reply.judge == judge and reply.repeat < depth and reply.item in items:
                     yield reply
+
+    def questions(self) -> "Questions":
+        """Return what was asked about every item, and the answers that were judged."""
+        from judgelaw.page import Question
+
+        return {
+            item.id: Question(
+                instruction=item.instruction,
+                answers=tuple(
+                    (label, text)
+                    for label, text in (
+                        (
+                            "candidate_1" if item.candidate_2 is not None else "answer",
+                            item.candidate_1,
+                        ),
+                        ("candidate_2", item.candidate_2),
+                    )
+                    if text is not None
+                ),
+            )
+            for item in self.frozen.items.values()
+        }
 
     def judge_configurations(self) -> "dict[str, dict[str, Cell]]":
         """Return the frozen configuration of every judge as the columns of a table."""

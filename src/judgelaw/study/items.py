@@ -1,9 +1,11 @@
 """Items: the things that are judged, read from files and chosen for layers."""
 
 import csv
+import gzip
 import io
 import json
 import sys
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,6 +32,8 @@ def records(source: str, path: Path) -> Iterator[Record]:
 def _text(path: Path) -> str:
     """Read UTF-8, and name the line of the first byte that is not."""
     content = path.read_bytes()
+    if path.suffix == ".gz":
+        content = _unpacked(content, path)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -38,6 +42,13 @@ def _text(path: Path) -> str:
             f"{path}:{line}: byte 0x{content[error.start]:02x}, items must be UTF-8; convert the "
             "file"
         ) from None
+
+
+def _unpacked(content: bytes, path: Path) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise StudyError(f"{path}: no gzip file ({error}); fetch or make it again") from None
 
 
 def _jsonl(path: Path) -> Iterator[Record]:

@@ -32,6 +32,13 @@ from judgelaw.uncertainty.call_variance import (
     true_variance_parts as true_variance_parts,
     variance_parts as variance_parts,
 )
+from judgelaw.uncertainty.change_rates import (
+    CHANGES as CHANGES,
+    Change as Change,
+    change_contrast as change_contrast,
+    change_interval as change_interval,
+    more_than_asking_again as more_than_asking_again,
+)
 from judgelaw.uncertainty.contrasts import (
     Lead as Lead,
     component_lead as component_lead,

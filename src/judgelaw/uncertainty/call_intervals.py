@@ -291,21 +291,30 @@ class CallErrors:
     def _rare_events(self, component: str, e: float, p: float) -> float:
         """Return the least upper end where hardly any call differs from the others of its cell.
 
-        Two calls of a cell differ at most twice as often as one leaves the mode. A single item may
-        hide noise in one prompt, one order or one cell that these calls do not show.
+        A single item may hide noise in one prompt, one order or one cell that these calls do not
+        show.
         """
-        shown, found = self.shown, -np.inf
-        Q, calls = int(shown.off_mode.sum()), int(shown.calls.sum())
-        if Q <= _FEW_EVENTS and component in {"call", "total"}:
-            from scipy.special import betaincinv  # noqa: PLC0415 - scipy loads when it is needed
+        if component in {"call", "total"}:
+            return self.rare_events(e, p)
+        if int(self.shown.off_mode.sum()) > _FEW_EVENTS:
+            return -np.inf
+        return float(e + hidden_in_one_item(component, self.shown, p) / len(self.estimates))
 
-            most = 1.0 if calls == Q else float(betaincinv(Q + 1, calls - Q, p))
-            heaviest = float(shown.weights.max()) * len(shown.weights)
-            call = float(self.values("call").mean())
-            found = e + max(0.0, min(1.0, 2 * most * heaviest) - call)
-        elif Q <= _FEW_EVENTS:
-            found = e + hidden_in_one_item(component, shown, p) / len(self.estimates)
-        return float(found)
+    def rare_events(self, e: float, p: float) -> float:
+        """Return the least upper end of a chance e that two calls differ; -inf if many calls do.
+
+        Two calls differ at most twice as often as one leaves the mode of its cell.
+        """
+        shown = self.shown
+        Q, calls = int(shown.off_mode.sum()), int(shown.calls.sum())
+        if Q > _FEW_EVENTS:
+            return -np.inf
+        from scipy.special import betaincinv  # noqa: PLC0415 - scipy loads when it is needed
+
+        most = 1.0 if calls == Q else float(betaincinv(Q + 1, calls - Q, p))
+        heaviest = float(shown.weights.max()) * len(shown.weights)
+        call = float(self.values("call").mean())
+        return e + max(0.0, min(1.0, 2 * most * heaviest) - call)
 
 
 def call_errors(

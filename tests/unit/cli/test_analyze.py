@@ -51,7 +51,8 @@ def test_the_sentence_comes_first(table, capsys):
     code, out, _ = run(capsys, "analyze", table, "--permutations", 9, "--draws", 200)
     assert code == 0
     first = out.splitlines()[0]
-    assert "of this judge's disagreement is repeat-to-repeat noise" in first
+    assert "Nearly all changes are pure chance on these 12 items" in first
+    assert "of this judge's disagreement is repeat-to-repeat noise" in out
     assert "permutation tests of one law: across prompts p = " in out
     assert "12 items x 3 prompts x 2 orders x 4 repeats" in out
 
@@ -244,7 +245,8 @@ def test_single_calls_and_missing_files_are_usage_errors(tmp_path, capsys):
 def test_a_near_deterministic_judge_is_said_to_be_one(tmp_path, capsys):
     table = write(tmp_path / "t.csv", unanimous())
     _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
-    assert out.startswith("On these 10 items, answer order is the largest part")
+    assert out.startswith("With care. The order of the answers moves the verdicts most")
+    assert "On these 10 items, answer order is the largest part" in out
     assert "near-deterministic" in out
     assert "its interval says how much there may be" in out
 

@@ -7,7 +7,7 @@ import pytest
 
 from judgelaw.page import compose
 from judgelaw.page.answer import About, answer
-from judgelaw.page.document import Part, Prose, plain
+from judgelaw.page.document import Folded, Part, Prose, plain
 from support.reports import analysed, tensor
 
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
@@ -20,7 +20,12 @@ def undrawn():
 
 
 def words(section) -> str:
-    return " ".join(plain(p) for b in section.blocks if isinstance(b, Prose) for p in b.paragraphs)
+    blocks = [
+        inner
+        for block in section.blocks
+        for inner in (block.blocks if isinstance(block, Folded) else [block])
+    ]
+    return " ".join(plain(p) for b in blocks if isinstance(b, Prose) for p in b.paragraphs)
 
 
 def items_section(calls):

@@ -116,6 +116,34 @@ def test_every_figure_equals_the_json_at_its_path(world):
         assert abs(shown - value) <= max(0.5001 * unit, last_digit * ("×" in text)), (attrs, text)
 
 
+def test_every_number_of_100_is_a_hundred_times_what_the_json_holds(world):
+    analysis, html = world
+    document = analysis.to_json()
+    figures = [pair for pair in read(html).data if "data-hundredths" in pair[0]]
+    assert len(figures) >= 4
+    for attrs, text in figures:
+        value = resolve(document, attrs["data-hundredths"])
+        assert float(attrs["value"]) == value
+        shown = min(max(100 * value, 0), 100)
+        assert abs(float(text) - shown) <= (0.5001 if "." not in text else 0.0501), (attrs, text)
+
+
+def test_what_is_read_first_is_what_the_analysis_says(world):
+    analysis, html = world
+    reader = read(html)
+    text = " ".join(" ".join(reader.text).split())
+    for judge in analysis.judges.values():
+        assert judge.short in text
+        assert judge.trust.reason in text
+        assert judge.trust.word.capitalize() in text
+    only = next(iter(analysis.judges.values()))
+    if len(analysis.judges) == 1:
+        for x in only.to_do:
+            assert f"{x.do}." in text
+        for rule in only.trust.rules:
+            assert rule.when in text
+
+
 def test_every_estimate_of_the_json_is_in_the_page(world):
     analysis, html = world
     shown = {attrs.get("data-path") for attrs, _ in read(html).data}

@@ -49,7 +49,7 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
     write_items(folder, 6)
     (folder / "study.yaml").write_text(STUDY)
-    return audit_study(folder / "study.yaml", folder / "run").run
+    return audit_study(folder / "study.yaml", folder / "run", tables=True).run
 
 
 @pytest.fixture(scope="module")

@@ -46,4 +46,13 @@
     svg.addEventListener("pointerleave", hide);
   };
   document.querySelectorAll("svg.chart").forEach(bring);
+  // A link into a part that is closed opens it.
+  const unfold = () => {
+    const id = location.hash.slice(1);
+    const found = /^[\w-]+$/.test(id) && document.getElementById(id);
+    for (let part = found; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+    if (found) found.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
 })();

@@ -1,7 +1,7 @@
 "use strict";
 // The item explorer. Text written by others only ever goes in through textContent.
 (() => {
-  const PAGE = 50, CLEAR = 2, SVG = "http://www.w3.org/2000/svg";
+  const PAGE = 10, CLEAR = 2, SVG = "http://www.w3.org/2000/svg";
   const root = document.getElementById("explorer");
 
   const unpack = async (id) => {
@@ -42,6 +42,7 @@
     return [make("label", {}, `${label} `, box), box];
   };
 
+  let asked = {}, verdict = "", spread = "";
   let all, index = 0, grid, values, page = 0, sort, down = true, words = "", stratum = "";
 
   const error = (name, i) => {
@@ -58,7 +59,8 @@
   const rows = () => {
     const wanted = words.toLowerCase();
     const kept = grid.names.map((_, i) => i).filter((i) =>
-      (!stratum || grid.strata[i] === stratum) && grid.names[i].toLowerCase().includes(wanted));
+      (!stratum || grid.strata[i] === stratum) && (!verdict || grid.verdicts[usual(i)] === verdict)
+      && (!spread || (spread === "differ") === differs(i)) && texts(i).includes(wanted));
     const key = sort === "item" ? (i) => i : (i) => values.estimates[sort][i] ?? -Infinity;
     return kept.sort((a, b) => (down ? key(b) - key(a) : key(a) - key(b)) || a - b);
   };
@@ -67,6 +69,23 @@
     const C = grid.verdicts.length, cells = grid.prompts.length * grid.orders.length;
     const start = (i * cells + cell) * C;
     return grid.counts.slice(start, start + C);
+  };
+  const totals = (i) => {
+    const C = grid.verdicts.length, size = grid.prompts.length * grid.orders.length * C;
+    const sums = new Array(C).fill(0);
+    for (let n = 0; n < size; n += 1) sums[n % C] += grid.counts[i * size + n];
+    return sums;
+  };
+  const usual = (i) => { const sums = totals(i); return sums.indexOf(Math.max(...sums)); };
+  const differs = (i) => totals(i).filter(Boolean).length > 1;
+  const folded = new Map();
+  const texts = (i) => {
+    const name = grid.names[i];
+    if (!folded.has(name)) {
+      const [question, answers] = asked[name] || ["", []];
+      folded.set(name, [name, question, ...answers.map(([, text]) => text)].join("\n").toLowerCase());
+    }
+    return folded.get(name);
   };
   const bar = (n) => {
     const total = n.reduce((a, b) => a + b, 0) || 1;
@@ -79,7 +98,7 @@
     });
     return svg;
   };
-  // The simplex of one item: a point a cell, a line from each to their barycentre.
+  // Verdict shares of one item: a point for each prompt and order, a line from each to their mean.
   const law = (i) => {
     const { left, right, top } = grid.corners, O = grid.orders.length, H = 87;
     const place = (p) => {
@@ -91,7 +110,7 @@
       return place(n.map((count) => count / total));
     });
     const [x, y] = [0, 1].map((axis) => points.reduce((sum, p) => sum + p[axis], 0) / points.length);
-    const svg = draw("svg", { class: "law", viewBox: "-8 -8 116 110", role: "img", "aria-label": "Verdict laws of the cells around their barycentre" });
+    const svg = draw("svg", { class: "law", viewBox: "-8 -8 116 110", role: "img", "aria-label": "Verdicts of every prompt and order around their mean" });
     svg.append(draw("path", { d: top.length ? `M0,${H}H100L50,0Z` : `M0,${H}H100` }));
     for (const [px, py] of points) svg.append(draw("line", { class: "spoke", x1: x, y1: y, x2: px, y2: py }));
     points.forEach(([cx, cy], cell) => svg.append(draw("circle", { class: `o${cell % O % 3}`, cx, cy, r: 3.2 })));
@@ -117,6 +136,16 @@
     if (!found.length) list.append(make("li", {}, "no reply is kept for this cell"));
     place.replaceChildren(list);
   };
+  const question = (i) => {
+    const found = asked[grid.names[i]], right = grid.gold && grid.gold[i];
+    const link = make("a", { href: `#item=${encodeURIComponent(grid.names[i])}` }, "Link to this item");
+    const told = right ? make("span", {}, "Gold: ", make("b", {}, right)) : null;
+    const foot = make("p", { className: "about" }, ...[told, link].filter(Boolean));
+    if (!found) return make("div", { className: "asked" }, foot);
+    const text = (heading, body, mark) => make("section", { className: mark ? "right" : "" }, make("h3", {}, heading, mark ? " (gold)" : ""), make("p", {}, body));
+    return make("div", { className: "asked" }, text("Question", found[0]),
+      make("div", { className: "answers" }, ...found[1].map(([label, body]) => text(label, body, label === right))), foot);
+  };
   const open = (i) => {
     const O = grid.orders.length, place = make("div", { className: "reading" });
     const head = make("tr", {}, make("th", { scope: "col" }, "Prompt"));
@@ -138,7 +167,7 @@
     const key = make("p", { className: "key" }, ...grid.verdicts.map((v, c) =>
       make("span", {}, make("i", { className: `swatch r-${grid.roles[c]}` }), v)));
     const table = make("div", { className: "scroll" }, make("table", { className: "grid" }, make("thead", {}, head), body));
-    return make("div", { className: "opened" }, key, make("div", { className: "pair" }, table, law(i)), place);
+    return make("div", { className: "opened" }, question(i), key, make("div", { className: "pair" }, table, law(i)), place);
   };
 
   const status = make("p", { className: "status", role: "status" });
@@ -164,11 +193,13 @@
     toggle.onclick = () => {
       if (detail) { detail.remove(); detail = null; }
       else {
+        history.replaceState(null, "", `#item=${encodeURIComponent(grid.names[i])}`);
         detail = make("tr", { className: "detail" }, make("td", { colSpan: row.children.length }, open(i)));
         row.after(detail);
       }
       toggle.setAttribute("aria-expanded", String(Boolean(detail)));
     };
+    row.dataset.index = i;
     return row;
   };
   const column = (key, text, numeric) => {
@@ -195,6 +226,21 @@
     before.disabled = page === 0;
     after.disabled = page === last;
   };
+  // `#item=NAME` shows the item, on whatever page of the list it stands.
+  const follow = () => {
+    const found = /^#item=(.*)$/.exec(location.hash);
+    if (!found) return;
+    let name;
+    try { name = decodeURIComponent(found[1]); } catch { return; }
+    const i = grid.names.indexOf(name);
+    if (i < 0) return;
+    words = search.value = ""; stratum = strata.value = ""; verdict = usuals.value = ""; spread = spreads.value = "";
+    page = Math.floor(rows().indexOf(i) / PAGE);
+    show();
+    const row = body.querySelector(`[data-index="${i}"]`);
+    row.querySelector(".open").click();
+    row.scrollIntoView({ block: "start" });
+  };
   const turn = (by) => { page += by; show(); table.scrollIntoView({ block: "start" }); };
 
   const enter = async (j) => {
@@ -202,26 +248,35 @@
     grid = await load(`grid-${j}`);
     const part = all.judges[grid.judge];
     values = part.item_values;
-    sort = grid.ranked; down = true; page = 0; stratum = "";
+    sort = grid.ranked; down = true; page = 0; stratum = verdict = spread = "";
+    folded.clear();
     const kinds = grid.strata ? [...new Set(grid.strata)].sort() : [];
     strata.replaceChildren(make("option", { value: "" }, "all"), ...kinds.map((s) => make("option", { value: s }, s)));
     strataLabel.hidden = kinds.length < 2;
+    usuals.replaceChildren(make("option", { value: "" }, "any"), ...grid.verdicts.map((v) => make("option", { value: v }, v)));
+    spreads.value = "";
     show();
   };
   const search = make("input", { type: "search", oninput: (e) => { words = e.target.value; page = 0; show(); } });
   const [strataLabel, strata] = select("Stratum", [], (value) => { stratum = value; page = 0; show(); });
 
+  const [usualLabel, usuals] = select("Usual verdict", [], (value) => { verdict = value; page = 0; show(); });
+  const [spreadLabel, spreads] = select("Verdicts", [["", "any"], ["differ", "differ"], ["same", "always the same"]], (value) => { spread = value; page = 0; show(); });
+
   const start = async () => {
     all = await load("analysis");
+    if (document.getElementById("questions")) asked = await load("questions");
     const grids = await Promise.all(Object.keys(all.judges).map((_, j) => load(`grid-${j}`)));
     const [judgeLabel] = select("Judge", grids.map((g, j) => [j, g.shown]), (j) => enter(Number(j)));
     judgeLabel.hidden = grids.length < 2;
     root.replaceChildren(
-      make("div", { className: "controls" }, make("label", {}, "Find ", search), strataLabel, judgeLabel),
+      make("div", { className: "controls" }, make("label", {}, "Find ", search), strataLabel, usualLabel, spreadLabel, judgeLabel),
       make("div", { className: "scroll" }, table),
       make("div", { className: "pager" }, before, status, after));
     await enter(0);
     root.hidden = false;
+    follow();
+    addEventListener("hashchange", follow);
   };
   const save = document.getElementById("save");
   save.hidden = false;

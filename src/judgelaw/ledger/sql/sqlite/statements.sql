@@ -26,6 +26,24 @@ UPDATE sessions SET ended_at = max(?, started_at) WHERE id = ?
 -- name: counts
 SELECT coalesce(max(id), 0), coalesce(sum(state = 'completed'), 0) FROM attempts
 
+-- name: last_session
+SELECT pid, host, started_at, ended_at FROM sessions ORDER BY id DESC LIMIT 1
+
+-- name: judge_tokens
+SELECT
+    c.judge, count(*), coalesce(sum(r.input_tokens), 0), coalesce(sum(r.output_tokens), 0),
+    coalesce(sum(r.cached_tokens), 0)
+FROM completions AS r
+JOIN calls AS c ON c.id = r.call
+GROUP BY c.judge
+
+-- name: ended_attempts
+SELECT
+    coalesce(sum(state = 'failed'), 0),
+    coalesce(sum(state = 'orphaned'), 0),
+    (SELECT detail FROM attempts WHERE state = 'failed' ORDER BY id DESC LIMIT 1)
+FROM attempts
+
 -- name: losses
 SELECT value FROM meta WHERE key LIKE 'loss %' ORDER BY key
 

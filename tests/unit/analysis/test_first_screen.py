@@ -1,0 +1,196 @@
+"""What is read first: four numbers, a word with its rules, a short sentence that holds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgelaw.analysis import analyze
+from judgelaw.analysis.first_screen import FINE, MOST_WORDS, with_trust
+from judgelaw.diagnose import Finding
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import check_limits, limits_of
+from support import judges
+from support.reports import tensor, unanimous
+
+SHAPES = [(6, 3, 2), (24, 4, 2), (24, 4, 1), (24, 1, 2), (12, 1, 1), (60, 4, 2), (1, 3, 2)]
+WORLDS = [judges.settled, judges.flips_by_prompt, judges.flips_by_order, judges.rare_noise]
+OPEN = (0.5, 0.3, 0.15, 0.05)
+
+
+def judge_of(calls, **options):
+    found = analyze({(None, "j"): calls}, draws=50, permutations=0, **options)
+    return found.judges["j"]
+
+
+def drawn(laws, repeats=4, seed=1):
+    counts = np.random.default_rng(seed).multinomial(repeats, laws)
+    orders = ("AB", "BA")[: counts.shape[2]]
+    return VerdictTensor.from_counts(
+        counts, verdicts=("candidate_1", "candidate_2", "tie", "invalid"), orders=orders
+    )
+
+
+def open_laws(items=60, prompts=4, order=0.0, prompt=0.0):
+    laws = np.broadcast_to(OPEN, (items, prompts, 2, 4)).copy()
+    shift = np.array([order, -order]) + np.linspace(-prompt, prompt, prompts)[:, None]
+    laws[..., 0] += shift
+    laws[..., 1] -= shift
+    return laws
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("world", [*WORLDS, judges.noisy_prompt], ids=lambda w: w.__name__)
+def test_a_short_sentence_has_at_most_twenty_words(world, shape):
+    rng = np.random.default_rng(sum(shape))
+    judge = judge_of(drawn(world(rng, *shape)))
+    assert 5 <= len(judge.short.split()) <= MOST_WORDS
+    assert judge.short.endswith(".")
+    assert len(judge.to_do) <= 3
+
+
+@pytest.mark.parametrize(
+    ("laws", "said"),
+    [
+        (open_laws(), "Nearly all changes are pure chance on these 60 items: repeat and vote"),
+        (
+            open_laws(order=0.25),
+            "Chance moves the verdicts most on these 60 items: repeat and vote",
+        ),
+        (
+            np.repeat(np.eye(4)[[0, 1, 0, 1]][None, :, None], 60, axis=0).repeat(2, axis=2),
+            "The wording of the prompt moves the verdicts most on these 60 items: settle on one",
+        ),
+        (
+            np.repeat(np.eye(4)[[0, 1]][None, None], 60, axis=0).repeat(4, axis=1),
+            "The order of the answers moves the verdicts most on these 60 items: ask in both",
+        ),
+    ],
+)
+def test_the_sentence_names_what_moves_the_verdicts(laws, said):
+    assert judge_of(drawn(laws, repeats=8)).short.startswith(said)
+
+
+def test_changes_are_those_of_the_laws():
+    laws = open_laws(items=400, order=0.1, prompt=0.1)
+    judge = judge_of(drawn(laws, repeats=8))
+    same = np.einsum("koc,lpc->klop", laws[0], laws[0])
+    other = ~np.eye(4, dtype=bool)
+    truth = {
+        "ask_again": 1 - np.einsum("kkoo->", same) / 8,
+        "reword": 1 - np.einsum("kloo,kl->", same, other) / 24,
+        "swap": 1 - np.einsum("kkop,op->", same, other[:2, :2]) / 8,
+        "both": 1 - np.einsum("klop,kl,op->", same, other, other[:2, :2]) / 24,
+    }
+    for name, rate in judge.changes.items():
+        assert rate.estimate == pytest.approx(truth[name], abs=0.01)
+        assert rate.call_interval[0] < truth[name] < rate.call_interval[1]
+        assert rate.interval[0] < truth[name] < rate.interval[1]
+
+
+def test_what_rewording_adds_is_told_apart_from_asking_again():
+    """The extra of a swap is shown where orders differ, and that of a rewording is not."""
+    judge = judge_of(drawn(open_laws(items=100, order=0.2), repeats=8))
+    again = judge.changes["ask_again"]
+    assert (again.more, again.more_interval) == (None, None)
+    for change in ("reword", "swap", "both"):
+        rate = judge.changes[change]
+        assert rate.more == pytest.approx(rate.estimate - again.estimate)
+        assert rate.more_interval[0] <= rate.more <= rate.more_interval[1]
+    assert judge.changes["swap"].more_interval[0] > 0.1
+    assert judge.changes["reword"].more_interval[0] < 0.0 < judge.changes["reword"].more_interval[1]
+
+
+def test_what_was_not_varied_has_no_number_and_is_named():
+    steady = drawn(judges.rare_noise(np.random.default_rng(1), 400, 1, 1), repeats=8)
+    judge = judge_of(steady)
+    assert [name for name, rate in judge.changes.items() if rate is None] == [
+        "reword",
+        "swap",
+        "both",
+    ]
+    assert judge.trust.word == "fine"
+    assert "other prompts and other orders were not tried" in judge.trust.reason
+
+
+def test_a_steady_judge_is_fine_and_an_open_one_is_not():
+    laws = judges.rare_noise(np.random.default_rng(1), 100, 4, 2)
+    fine = judge_of(drawn(laws, repeats=8))
+    assert fine.trust.word == "fine"
+    assert fine.short.startswith("Hardly any verdict changes on these 100 items: at most ")
+    assert fine.to_do == ()
+    assert not any(rule.holds for rule in fine.trust.rules)
+    worst = max(rate.call_interval[1] for rate in fine.changes.values())
+    assert worst <= FINE
+    care = judge_of(drawn(open_laws()))
+    assert care.trust.word == "with care"
+    assert "of 100 verdicts change when you" in care.trust.reason
+
+
+def test_few_calls_that_all_agree_are_not_called_fine():
+    """Six items that never wavered do not show that a judge never wavers."""
+    judge = judge_of(unanimous())
+    rate = judge.changes["both"]
+    assert rate.estimate == pytest.approx(0)
+    assert rate.call_interval[1] > 0
+    assert (judge.trust.word == "fine") == (rate.call_interval[1] <= FINE)
+
+
+def test_replies_that_cannot_be_read_come_first():
+    laws = open_laws() * 0.8
+    laws[..., 3] += 0.2
+    judge = judge_of(drawn(laws))
+    assert judge.trust.word == "not yet"
+    assert judge.trust.reason.endswith(" of 100 replies gave no verdict.")
+    assert judge.to_do[0].do == "Repair the prompt or the parser"
+
+
+def test_a_problem_found_by_a_check_comes_before_everything():
+    judge = judge_of(tensor())
+    finding = Finding(name="replay", verdict="problem", headline="Replies repeat.", advice="Look.")
+    found = with_trust(judge, [finding], None).trust
+    assert (found.word, found.reason) == ("not yet", "Replies repeat.")
+    other = replace(finding, subject="another judge")
+    assert with_trust(judge, [other], None).trust.word == "with care"
+    notice = replace(finding, verdict="notice")
+    assert with_trust(judge, [notice], None).trust.word == "with care"
+
+
+@pytest.mark.parametrize(
+    ("limits", "word", "reason"),
+    [
+        ({"total": 0.99}, "fine", "Every limit of the study's gate is kept."),
+        ({"total": 0.1}, "not yet", "and is not below the limit 0.1."),
+        ({"prompt": 0.001}, "with care", "and is not shown to be below the limit 0.001."),
+    ],
+)
+def test_a_gate_of_the_study_decides_in_place_of_our_limits(limits, word, reason):
+    calls = drawn(open_laws())
+    gate = check_limits({"j": calls}, limits_of(limits), scope="fixed", level=0.95)
+    found = judge_of(calls, gate=gate).trust
+    assert found.word == word
+    assert found.reason.endswith(reason)
+
+
+def test_json_has_all_of_it():
+    found = analyze({(None, "j"): tensor()}, draws=50, permutations=0)
+    judge = found.to_json()["judges"]["j"]
+    assert set(judge["changes"]) == {"ask_again", "reword", "swap", "both"}
+    assert set(judge["changes"]["swap"]) == {
+        *("estimate", "interval", "call_interval"),
+        *("more", "more_interval"),
+    }
+    assert judge["trust"]["word"] in {"not yet", "with care", "fine"}
+    assert {"word", "when", "holds", "reason"} == set(judge["trust"]["rules"][0])
+    assert judge["short"] == found.judges["j"].short
+    assert all(set(x) == {"do", "because"} for x in judge["to_do"])
+
+
+def test_unequal_orders_leave_the_swap_as_it_is():
+    calls = drawn(open_laws(order=0.2))
+    even, uneven = (
+        judge_of(calls, order_weights=weights) for weights in (None, {"AB": 0.8, "BA": 0.2})
+    )
+    for change in ("swap", "both"):
+        assert uneven.changes[change].estimate == pytest.approx(even.changes[change].estimate)
+    assert uneven.changes["reword"].estimate != pytest.approx(even.changes["reword"].estimate)
