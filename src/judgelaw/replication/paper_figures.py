@@ -25,7 +25,7 @@ _PARTS = ("call", "prompt", "order", "interaction")
 _WORDS = {"call": "residual call", "prompt": "prompt", "order": "answer order"}
 _HEIGHT = 150
 
-Row = dict[str, object]
+Row = Mapping[str, object]
 
 
 def draw_figures(of: PaperData) -> tuple[dict[str, Spec], dict[str, str]]:
