@@ -19,7 +19,11 @@ LABEL = st.text(
     max_size=6,
 ).filter(lambda s: s.strip() == s)
 ALPHABETS = st.sampled_from(
-    [("candidate_1", "candidate_2", "tie", "invalid"), ("no", "yes"), ("a", "b", "c", "d", "e")]
+    [
+        ("candidate_1", "candidate_2", "tie", "invalid"),
+        ("no", "yes"),
+        ("va", "vb", "vc", "vd", "ve"),
+    ]
 )
 slowly = settings(
     deadline=None,

@@ -67,6 +67,13 @@ def runs(study: dict[str, object]) -> int:
     return run.status.completed
 
 
+def decisions() -> str:
+    advice = jl.advise("calls.csv", target={"stability": 0.9})
+    assert_type(advice, jl.Advice)
+    assert_type(jl.score("calls.csv", by=None), jl.Score)
+    return repr(advice)
+
+
 def against_people(waves: list[str]) -> str:
     validation = jl.validate("calls.csv", human="human", positive="pass", labels="random")
     assert_type(validation, jl.Validation)
