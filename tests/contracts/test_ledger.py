@@ -128,7 +128,7 @@ def test_replies_say_what_completions_say_with_the_place_of_their_call(opened):
                 *(call.order, call.repeat, call.seed),
             )
             assert reply.response_id == stored[reply.call_id].receipt.response_id
-            assert reply[9:] == (said.text, said.refusal, said.content_filtered)
+            assert reply[9:12] == (said.text, said.refusal, said.content_filtered)
         assert list(ledger.replies(replies[0].layer)) == [
             reply for reply in replies if reply.layer == replies[0].layer
         ]
