@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from judgelaw.ledger.records import (
@@ -58,6 +58,10 @@ class LedgerView(ABC):
             if len(pairs) == 1 and same_model(asked, returned)
         ]
         return "\x1e" + "\x1e".join(own) + "\x1e"
+
+    def returned_models(self) -> Mapping[str, Mapping[str, int]]:
+        """Count the replies of each judge by the model that they name."""
+        return self._tally("models")
 
     def summaries(self) -> tuple[JudgeSummary, ...]:
         """Say how the calls of each judge ended."""

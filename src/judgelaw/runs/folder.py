@@ -113,7 +113,7 @@ class RunFolder:
                 stream.add(reply, self.flags.get(reply.call_id, ()))
             if reply.layer == main:
                 kept.append(reply)
-        models = {s.judge: s.models for s in self.ledger.summaries()} if self.ledger else {}
+        models = self.ledger.returned_models() if self.ledger else {}
         asked = {name: judge.model or None for name, judge in self.frozen.judges.items()}
         return {
             key: stream.facts(
