@@ -267,7 +267,7 @@ def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | N
     if len(tensor.prompts) == 1:
         return None
     q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
-    squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
+    squared = prompt_distances(tensor, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
 
 

@@ -7,6 +7,7 @@ from pydantic import AliasChoices, Discriminator, Field, Tag
 
 from judgelaw.study.presets import DERIVED, PRESETS
 from judgelaw.study.transforms import ProbeEntry
+from judgelaw.tensor import SINGLE
 from judgelaw.wire import (
     PROVIDERS,
     JudgeSpec,
@@ -31,8 +32,6 @@ PAPER_SIX = "paper-six"
 ORDERS: tuple[Order, ...] = ("AB", "BA")
 MAIN: tuple[Role, ...] = ("audit", "evaluation")
 """Roles of the layer that answers, and that probes are held against; the first that is there."""
-SINGLE = "single"
-"""The order label of a task without candidate orders."""
 
 
 class Selection(Model):
