@@ -6,8 +6,9 @@ Components of scores are mean dissimilarities r of two calls. With scores s_1 < 
     numeric   (s - t)^2 / 2: components are variances, in squared points, as in an ANOVA
     nominal   the same score or not
 
-A reply without a score is as far from every score as the two ends of the scale are from each other:
--r stays conditionally positive semidefinite, so that no true component is negative.
+A reply without a score is as far from the two ends of the scale as they are from each other; steps
+away from every score, and for squared points in the third corner of a triangle with equal sides. So
+-r stays conditionally positive semidefinite, and no true component is negative.
 """
 
 from collections.abc import Sequence
@@ -72,7 +73,7 @@ class ScoreScale:
 
     def holds(self, verdicts: Sequence[str], others: Sequence[str]) -> bool:
         """Whether verdicts are scores of this scale, or among the others named."""
-        return all(name in self.names or name in others for name in verdicts)
+        return {*verdicts} <= {*self.names, *others}
 
     def scores(self, verdicts: Sequence[str]) -> Floats:
         """Return the score of every verdict, nan for a reply without one."""
@@ -84,11 +85,19 @@ class ScoreScale:
         if self.dissimilarity == "nominal":
             return None
         if self.dissimilarity == "numeric":
-            return _between(self.scores(verdicts), self.span, power=2) / 2
+            return self._squared(verdicts) / 2
         place = {name: float(i) for i, name in enumerate(self.names)}
         at = np.array([place.get(name, np.nan) for name in verdicts], dtype=float)
         steps = len(self.names) - 1
         return _between(at, steps) / steps
+
+    def _squared(self, verdicts: Sequence[str]) -> Floats:
+        """Return squared distances in the plane, scores on a line and what is none off it."""
+        at = self.scores(verdicts)
+        missing = np.isnan(at)
+        x = np.where(missing, (self.values[0] + self.values[-1]) / 2, at)
+        height = 0.75 * self.span**2
+        return np.asarray((x[:, None] - x) ** 2 + height * (missing[:, None] != missing))
 
     def points(self, verdicts: Sequence[str]) -> Floats:
         """Return how many points lie between verdicts, whatever dissimilarity is declared."""
@@ -107,7 +116,7 @@ class ScoreScale:
             return (
                 "A component is a variance in squared points, as in an analysis of variance: its "
                 "square root is a standard deviation in points. A reply without a score counts as "
-                f"far from every score as {ends} are apart."
+                f"far from {ends} as they are apart."
             )
         far = f"{plain_number(round(self.span, 6))} points" if self.even else "the whole scale"
         return (
@@ -116,10 +125,10 @@ class ScoreScale:
         )
 
 
-def _between(at: Floats, far: float, *, power: int = 1) -> Floats:
-    """Return |x - y|^power, far^power for what has no place but on its own diagonal."""
+def _between(at: Floats, far: float) -> Floats:
+    """Return |x - y|; what has no place is far from everything but itself."""
     apart = np.abs(at[:, None] - at)
     missing = np.isnan(at)
     apart[missing[:, None] | missing[None, :]] = far
     apart[np.ix_(missing, missing)] = 0.0
-    return np.asarray(apart**power)
+    return np.asarray(apart)
