@@ -102,8 +102,10 @@ BAD = [
     ((SCALE, "scale: [1, 2, 2, 3]"), 5, "scale[2]: 2, is there already; name every verdict once"),
     ((SCALE, "scale: [1, 3, 2]"), 5, "scale[2]: 2, comes after 3; write the scores from low"),
     ((SCALE, "scale: [1, 2.0, 2]"), 5, "scale[2]: 2, is there already"),
-    ((SCALE, "scale: [3]"), 5, "scale: "),
-    ((SCALE, "scale: [low, high]"), 5, "scale[0]"),
+    ((SCALE, "scale: [3]"), 5, "scale: 1 verdict, must be 2 to 101; list them all"),
+    ((SCALE, "scale: []"), 5, "scale: 0 verdicts, must be 2 to 101"),
+    ((SCALE, "scale: [1, .inf]"), 5, "scale[1]: "),
+    ((SCALE, "scale: [low, high]"), 5, "scale[0]: 'low', must be a number"),
     ((SCALE, "labels: [pass, Pass]"), 5, "labels[1]: 'Pass', is there already"),
     ((SCALE, "labels: [pass, invalid]"), 5, "labels[1]: 'invalid', is what a reply without"),
     ((SCALE, f"{SCALE}\nlabels: [a, b]"), 6, "labels: labels have no order and scores do"),
@@ -115,8 +117,10 @@ BAD = [
     (
         (SCALE, f"{SCALE}\ngate: {{prompt: 2}}"),
         6,
-        "gate.prompt: 2, must be at most 1; components are shares of the scale, so a point is "
-        "0.25; write a share",
+        (
+            "gate.prompt: 2, must be at most 1; components are shares of the scale, so a point is "
+            "0.25; write a share"
+        ),
     ),
     (
         (SCALE, f"{SCALE}\ndissimilarity: numeric\ngate: {{prompt: 9}}"),
