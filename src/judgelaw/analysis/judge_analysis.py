@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
-from judgelaw.analysis.facet_values import ItemValues, PromptDistances
+from judgelaw.analysis.facet_values import ItemValues, PromptDistances, PromptLean
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -196,21 +196,27 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         other_metrics=other_metrics(tensor, full),
         identity=_identities((*prefixes, full), request.estimand),
         unanimous_cells=unanimous_cells(tensor),
-        sentence=sentence(
-            components,
-            overall.inference,
-            overall.lead,
-            leans=leans,
-            invalid=invalid,
-            single=tensor.single,
-            scored=tensor.scale,
-        ),
+        sentence=_sentence(tensor, overall, leans, invalid),
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
         warnings=warnings(tensor, full, prefixes, overall, request.estimand),
         single=tensor.single,
         scores=score_answers(tensor, request.how.level),
+    )
+
+
+def _sentence(
+    tensor: VerdictTensor, overall: ComponentsByDepth, leans: Sequence[PromptLean], invalid: float
+) -> str:
+    return sentence(
+        overall.depths[-1],
+        overall.inference,
+        overall.lead,
+        leans=leans,
+        invalid=invalid,
+        single=tensor.single,
+        scored=tensor.scale,
     )
 
 

@@ -11,8 +11,8 @@ from math import nan
 
 import numpy as np
 
-from judgelaw.analysis.facet_values import OrderDirection, PromptLean
-from judgelaw.analysis.values import Identity, OtherMetric, pair_of
+from judgelaw.analysis.facet_values import OrderDirection, PromptLean, pair_of
+from judgelaw.analysis.values import Identity, OtherMetric
 from judgelaw.arrays import Floats
 from judgelaw.decide import shown_first
 from judgelaw.tensor import INVALID, VerdictTensor
