@@ -21,6 +21,7 @@ from judgelaw.analysis.facet_values import (
     PromptDistances as PromptDistances,
     PromptLean as PromptLean,
 )
+from judgelaw.analysis.first_screen import in_points as in_points
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
     coverage as coverage,

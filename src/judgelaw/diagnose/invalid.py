@@ -102,7 +102,16 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
     left_out = f"moves {out_name} by {out:+.5f} and {lost}" if out_name else lost
     as_tie = f"calling them ties moves the {tie_name} component most, by {tie:+.5f}; "
     as_tie = as_tie if tie_name else ""
-    treatments = (found.as_outcome, found.as_tie, found.if_valid, found.as_outcome_kept)
+    tried = {
+        "as_outcome": found.as_outcome,
+        "as_tie": found.as_tie,
+        "if_valid": found.if_valid,
+        "as_outcome_on_kept": found.as_outcome_kept,
+    }
+    single = found.as_tie is None
+    names = [name for name in tried if name != "as_tie" or not single]
+    treatments = [tried[name] for name in names]
+    shown = [c for c in COMPONENTS if not (single and np.isnan(found.as_outcome[c]))]
     return Finding(
         name="invalid_outputs",
         verdict=severity,
@@ -113,13 +122,13 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
         subject=subject,
         figures={
             "rate": found.rate,
-            "change_as_tie": tie,
+            **({} if found.as_tie is None else {"change_as_tie": tie}),
             "change_if_valid": out,
             "kept": float(found.kept),
             "items": float(found.items),
         },
-        columns=("component", "as_outcome", "as_tie", "if_valid", "as_outcome_on_kept"),
-        rows=tuple((c, *(_known(t, c) for t in treatments)) for c in COMPONENTS),
+        columns=("component", *names),
+        rows=tuple((c, *(_known(t, c) for t in treatments)) for c in shown),
     )
 
 
