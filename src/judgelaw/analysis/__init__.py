@@ -16,10 +16,12 @@ from judgelaw.analysis.complete_analysis import (
 )
 from judgelaw.analysis.component_tables import Context as Context
 from judgelaw.analysis.facet_values import (
+    Identity as Identity,
     ItemValues as ItemValues,
     OrderDirection as OrderDirection,
     PromptDistances as PromptDistances,
     PromptLean as PromptLean,
+    SlotPreference as SlotPreference,
 )
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
@@ -35,7 +37,6 @@ from judgelaw.analysis.values import (
     ChangeRate as ChangeRate,
     Component as Component,
     Components as Components,
-    Identity as Identity,
     JudgeAnalysis as JudgeAnalysis,
     Key as Key,
     LargestComponent as LargestComponent,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
-from judgelaw.analysis.facet_values import ItemValues, PromptDistances
+from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
+from judgelaw.analysis.facet_values import Identity, ItemValues, PromptDistances
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -15,10 +15,11 @@ from judgelaw.analysis.outcomes import (
     order_direction,
     other_metrics,
     prompt_leans,
+    slot_preferences,
     unanimous_cells,
 )
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import Components, Identity, JudgeAnalysis
+from judgelaw.analysis.values import Components, JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.decide import PromptRow, choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -35,6 +36,7 @@ from judgelaw.uncertainty import (
     PermutationTest,
     Resampling,
     at_depth,
+    factor_parts,
     nested,
     permutation_test,
     prompt_projection,
@@ -158,6 +160,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
+    parts = factor_parts(tensor, request.estimand)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     invalid = seen.get(INVALID, 0) / calls
     first = first_screen(tensor, overall.inference, request.estimand, request.how.level, invalid)
@@ -183,6 +186,9 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         prompt_distances=_distances(tensor, request.estimand),
         order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
+        slots=slot_preferences(tensor, request.how.level),
+        factors={} if parts is None else of_factors(parts, full, request.how),
+        factor_levels={} if parts is None else parts.levels,
         by_prompt=_prompt_rows(tensor, request),
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),

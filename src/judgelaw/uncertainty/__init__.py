@@ -45,6 +45,10 @@ from judgelaw.uncertainty.contrasts import (
     component_share as component_share,
     judge_difference as judge_difference,
 )
+from judgelaw.uncertainty.factor_parts import (
+    FactorParts as FactorParts,
+    factor_parts as factor_parts,
+)
 from judgelaw.uncertainty.forms import (
     Contrast as Contrast,
     KnownCounts as KnownCounts,

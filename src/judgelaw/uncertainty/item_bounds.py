@@ -19,7 +19,7 @@ _KEPT = 1 << 24
 """Draws up to this many numbers are kept for the next judge with as many items: 128 MB."""
 _MOST_NUMBERS = 100_000_000
 _LEAST_DRAWS = 1_000
-_FEW = 8.0
+FEW = 8.0
 _MANY_ITEMS = 50
 _SMALL = 1e-6
 _ROUNDING = 1e-12
