@@ -109,6 +109,11 @@ MOST_CANDIDATES = 26
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _CANDIDATE = re.compile(r"candidate_([1-9]|1[0-9]|2[0-6])")
 _ANSWER = "answer"
+_OF_A_PAIR = {
+    "both orders": "several orders",
+    "swap the answers": "reorder the answers",
+    "reword and swap": "reword and reorder",
+}
 _LAYER = "probe"
 
 
@@ -121,6 +126,14 @@ def candidate_number(word: str) -> int | None:
     """Return the number of a candidate by its name; None for any other word."""
     found = _CANDIDATE.fullmatch(word)
     return int(found[1]) if found else None
+
+
+def of_orders(text: str, orders: int) -> str:
+    """Say in words about two orders what holds for several."""
+    if orders > 2:  # noqa: PLR2004 - a pair
+        for pair, several in _OF_A_PAIR.items():
+            text = text.replace(pair, several)
+    return text
 
 
 def is_permutation(order: str) -> bool:

@@ -32,6 +32,10 @@ from judgelaw.analysis.probe_answers import (
     probe_interval as probe_interval,
     probe_sentence as probe_sentence,
 )
+from judgelaw.analysis.sentence import (
+    factor_sentence as factor_sentence,
+    slot_sentence as slot_sentence,
+)
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,

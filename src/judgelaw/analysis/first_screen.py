@@ -24,6 +24,7 @@ from judgelaw.uncertainty import (
     infer,
     more_than_asking_again,
 )
+from judgelaw.words import of_orders
 
 FINE: Final = 0.10
 """Changes of 100 verdicts, as a share, up to which a judge is called fine without a gate."""
@@ -201,7 +202,7 @@ def with_trust(
         word: Word = "fine"
         reason = _fine(judge, gate)
     else:
-        word, reason = holding.word, holding.reason
+        word, reason = holding.word, of_orders(holding.reason, judge.orders)
     return replace(judge, trust=Trust(word=word, reason=reason, rules=rules))
 
 

@@ -19,7 +19,7 @@ from judgelaw.analysis.outcomes import (
     unanimous_cells,
 )
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import Components, JudgeAnalysis
+from judgelaw.analysis.values import Components, JudgeAnalysis, ToDo
 from judgelaw.arrays import Floats
 from judgelaw.decide import PromptRow, choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -41,6 +41,7 @@ from judgelaw.uncertainty import (
     permutation_test,
     prompt_projection,
 )
+from judgelaw.words import of_orders
 
 _FACETS = (("prompt", "prompt"), ("order", "answer order"))
 
@@ -194,12 +195,14 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         other_metrics=other_metrics(tensor, full),
         identity=_identities((*prefixes, full), request.estimand),
         unanimous_cells=unanimous_cells(tensor),
-        sentence=sentence(
-            components, overall.inference, overall.lead, leans=leans, invalid=invalid
+        sentence=of_orders(
+            sentence(components, overall.inference, overall.lead, leans=leans, invalid=invalid), o
         ),
-        short=first.short,
+        short=of_orders(first.short, o),
         changes=first.changes,
-        to_do=first.to_do,
+        to_do=tuple(
+            ToDo(do=of_orders(x.do, o), because=of_orders(x.because, o)) for x in first.to_do
+        ),
         warnings=warnings(tensor, full, prefixes, overall, request.estimand),
     )
 

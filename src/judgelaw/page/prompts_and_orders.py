@@ -31,6 +31,7 @@ from judgelaw.page.document import (
     paragraph,
 )
 from judgelaw.page.drawing import Spec, n, names, q
+from judgelaw.page.slots_and_factors import factor_blocks, slots
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import visible
 
@@ -238,7 +239,7 @@ def order(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = ""
     found = judge.known(lambda j: j.order_direction)
     items = item_leans(tensor)
     if found is None or items is None:
-        return None
+        return slots(judge, prefix=prefix)
     mean = mean_lean(found.value)
     drawn = figure(
         "order",
@@ -339,6 +340,7 @@ def prompts(
         id=f"{prefix}prompts",
         title="Which prompts answer alike",
         blocks=(
+            *factor_blocks(judge),
             _not_told_apart(judge) if pale else _furthest(found),
             drawn,
             *_wording(found.value.prompts, openings or {}),
