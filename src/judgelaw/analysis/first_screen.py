@@ -55,10 +55,14 @@ def first_screen(
     """Return what is read first; `invalid` is the share of calls without a verdict."""
     changes = change_rates(tensor, known, estimand, level)
     claims = claims_of(known, "fixed") if known.refusal("total", "fixed") is None else None
+    orders = len(tensor.orders)
     return FirstScreen(
-        short=short_sentence(known, claims, changes),
+        short=of_orders(short_sentence(known, claims, changes), orders),
         changes=changes,
-        to_do=to_do(claims, changes, invalid),
+        to_do=tuple(
+            ToDo(do=of_orders(x.do, orders), because=of_orders(x.because, orders))
+            for x in to_do(claims, changes, invalid)
+        ),
     )
 
 

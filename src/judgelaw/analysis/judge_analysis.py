@@ -19,7 +19,7 @@ from judgelaw.analysis.outcomes import (
     unanimous_cells,
 )
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import Components, JudgeAnalysis, ToDo
+from judgelaw.analysis.values import Components, JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.decide import PromptRow, choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -161,7 +161,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
-    parts = factor_parts(tensor, request.estimand)
+    factors, levels = _factors(tensor, full, request)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     invalid = seen.get(INVALID, 0) / calls
     first = first_screen(tensor, overall.inference, request.estimand, request.how.level, invalid)
@@ -188,8 +188,8 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
         slots=slot_preferences(tensor, request.how.level),
-        factors={} if parts is None else of_factors(parts, full, request.how),
-        factor_levels={} if parts is None else parts.levels,
+        factors=factors,
+        factor_levels=levels,
         by_prompt=_prompt_rows(tensor, request),
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
@@ -198,13 +198,19 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         sentence=of_orders(
             sentence(components, overall.inference, overall.lead, leans=leans, invalid=invalid), o
         ),
-        short=of_orders(first.short, o),
+        short=first.short,
         changes=first.changes,
-        to_do=tuple(
-            ToDo(do=of_orders(x.do, o), because=of_orders(x.because, o)) for x in first.to_do
-        ),
+        to_do=first.to_do,
         warnings=warnings(tensor, full, prefixes, overall, request.estimand),
     )
+
+
+def _factors(
+    tensor: VerdictTensor, full: DepthEstimates, request: Request
+) -> tuple[Components, Mapping[str, tuple[str, ...]]]:
+    """Return the parts of the prompt component by factor, and the levels; empty without factors."""
+    parts = factor_parts(tensor, request.estimand)
+    return ({}, {}) if parts is None else (of_factors(parts, full, request.how), parts.levels)
 
 
 def _identities(slices: Sequence[DepthEstimates], estimand: Estimand) -> tuple[Identity, ...]:

@@ -246,8 +246,11 @@ def _of_several(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: st
     chosen = some_items(tensor, judge.value.item_values)
     some = "Every item" if len(chosen) == len(tensor.items) else "The items that move most"
     roles = drawing.verdict_roles(tensor.verdicts)
+    seen = tensor.counts.sum(axis=(0, 1, 2)).tolist()
     key = tuple(
-        (f"swatch r-{role}", visible(v)) for role, v in zip(roles, tensor.verdicts, strict=True)
+        (f"swatch r-{role}", visible(v))
+        for role, v, there in zip(roles, tensor.verdicts, seen, strict=True)
+        if there
     )
     every = figure(
         "laws",
@@ -287,7 +290,7 @@ def some_items(tensor: VerdictTensor, values: ItemValues) -> list[int]:
 
 def _caution() -> Prose:
     return note(
-        "Drawn points are relative frequencies, so they scatter more than the laws behind them. "
+        "What is drawn are relative frequencies, so they scatter more than the laws behind them. "
         "The corrected components do not contain that scatter."
     )
 

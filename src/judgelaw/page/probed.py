@@ -20,6 +20,7 @@ from judgelaw.page.drawing import Spec, n, names, q
 from judgelaw.words import visible
 
 _ROW = 26
+_TICKS = 6
 _TOWARD = "points of 100, toward the changed answer"
 
 
@@ -40,7 +41,7 @@ def forest(shifts: Sequence[Shift], *, width: int, title: str = _TOWARD) -> Spec
     order = [shift.probe for shift in shifts]
     rows = [asdict(shift) for shift in shifts]
     y = names("probe", order)
-    x = q("value", title=title)
+    x = q("value", title=title, axis={"tickCount": _TICKS})
     ends = {"x": q("low"), "x2": {"field": "high"}, "y": y, "color": drawing.painted()}
     dot = {"x": x, "y": y, "color": drawing.painted(), "description": n("label")}
     layers = [drawing.zero("x"), drawing.band(ends, rows), drawing.dots(rows, dot, 70)]

@@ -80,12 +80,14 @@ def strangers(found: Collection[str], given: tuple[str, ...] | None) -> list[str
     """List the spellings that no alphabet for this table allows.
 
     With an alphabet given, whatever lies outside it. Without one, a table that says `candidate_1`
-    or `candidate_2` speaks the usual four, and a word outside them is taken for a slip.
+    or `candidate_2` speaks the usual four, and other words are slips: so is `candidate_9`, unless
+    most candidates up to the ninth are named too.
     """
     if given is not None and set(given) == set(DEFAULT_VERDICTS):
         return sorted(raw for raw in found if _fold(raw) not in DEFAULT_VERDICTS)
     if given is None and any(map(_candidate, found)):
-        return sorted(raw for raw in found if not _is_usual(raw))
+        n = _candidates(found)
+        return sorted(raw for raw in found if not _is_usual(raw) or (_candidate(raw) or 0) > n)
     return [] if given is None else sorted(set(found) - set(given))
 
 
@@ -94,14 +96,13 @@ def _candidate(raw: str) -> int | None:
 
 
 def _is_usual(raw: str) -> bool:
-    """Whether a spelling names a candidate, a tie or an invalid output."""
     return _fold(raw) in _BESIDES or _candidate(raw) is not None
 
 
-def _of_candidates(found: Collection[str], gold: Collection[str]) -> tuple[str, ...]:
-    """Return the usual four, with as many candidates as a verdict or a gold label names."""
-    numbers = [_candidate(raw) or 0 for raw in (*found, *gold)]
-    return (*candidate_names(max([2, *numbers])), *_BESIDES)
+def _candidates(words: Collection[str]) -> int:
+    """Return how many candidates there are: the largest number up to which most are named."""
+    numbers = sorted({1, 2, *(n for raw in words if (n := _candidate(raw)) is not None)})
+    return max(n for place, n in enumerate(numbers, 1) if 2 * place >= n)
 
 
 def choose_alphabet(
@@ -132,7 +133,8 @@ def choose_alphabet(
     if given is not None and set(given) != set(DEFAULT_VERDICTS):
         return Alphabet(verdicts=given, codes={raw: given.index(raw) for raw in given})
     if all(map(_is_usual, found)):
-        return _usual(found, gold, given or _of_candidates(found, gold))
+        several = (*candidate_names(_candidates({*found, *gold})), *_BESIDES)
+        return _usual(found, gold, given or several)
     words = _sorted({*found, *(g for g in gold if not is_empty(g))})
     _refuse_twins(words, table)
     return Alphabet(

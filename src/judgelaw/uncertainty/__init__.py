@@ -45,10 +45,6 @@ from judgelaw.uncertainty.contrasts import (
     component_share as component_share,
     judge_difference as judge_difference,
 )
-from judgelaw.uncertainty.factor_parts import (
-    FactorParts as FactorParts,
-    factor_parts as factor_parts,
-)
 from judgelaw.uncertainty.forms import (
     Contrast as Contrast,
     KnownCounts as KnownCounts,
@@ -110,6 +106,10 @@ from judgelaw.uncertainty.permutation import (
     PermutationTest as PermutationTest,
     Shuffler as Shuffler,
     permutation_test as permutation_test,
+)
+from judgelaw.uncertainty.prompt_parts import (
+    FactorParts as FactorParts,
+    factor_parts as factor_parts,
 )
 from judgelaw.uncertainty.sampled_prompts import (
     MIN_PROMPTS as MIN_PROMPTS,

@@ -369,7 +369,9 @@ def restored_labels(order: str) -> Mapping[str, str]:
     {'A': 'candidate_3', 'B': 'candidate_1', 'C': 'candidate_2', 'TIE': 'tie'}
     """
     if not is_permutation(order):
-        raise InputError(f"order {order!r}, must be AB, BA, another permutation, or single")
+        raise InputError(
+            f"order {order!r}, must be AB, BA or single, or letters in another order: CAB"
+        )
     names = dict(zip(LETTERS, candidate_names(len(order)), strict=False))
     shown = {LETTERS[slot]: names[letter] for slot, letter in enumerate(order)}
     return {**shown, DISPLAYED[-1]: TIE}

@@ -197,10 +197,11 @@ def parts_of(known: KnownCounts, levels: Mapping[str, tuple[str, ...]]) -> Facto
 
 def part_form(part: Part, levels: Mapping[str, Sequence[str]], q: Array) -> Array:
     """Return the coefficients of a part over cells, prompts in crossed sequence, then orders."""
+    one = q[0] * 0 + 1  # a number of the kind of the weights: exact where they are
 
     def of(factor: str) -> Array:
         size = len(levels[factor])
-        together = np.full((size, size), 1 / size**2)
-        return np.eye(size) / size - together if factor in part else together
+        together = np.full((size, size), one / size**2)
+        return np.eye(size, dtype=int) * (one / size) - together if factor in part else together
 
     return reduce(np.kron, [*map(of, levels), np.outer(q, q)])
