@@ -23,6 +23,7 @@ from judgelaw.analysis.facet_values import (
     PromptLean as PromptLean,
     SlotPreference as SlotPreference,
 )
+from judgelaw.analysis.first_screen import in_points as in_points
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
     coverage as coverage,
@@ -31,6 +32,12 @@ from judgelaw.analysis.outcomes import (
 from judgelaw.analysis.probe_answers import (
     probe_interval as probe_interval,
     probe_sentence as probe_sentence,
+)
+from judgelaw.analysis.score_answers import (
+    MeanScore as MeanScore,
+    PromptScores as PromptScores,
+    ScoreAnswers as ScoreAnswers,
+    score_lines as score_lines,
 )
 from judgelaw.analysis.sentence import (
     factor_sentence as factor_sentence,

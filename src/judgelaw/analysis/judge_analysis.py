@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from judgelaw.analysis.outcomes import (
     slot_preferences,
     unanimous_cells,
 )
+from judgelaw.analysis.score_answers import score_answers
 from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.values import Components, JudgeAnalysis
 from judgelaw.arrays import Floats
@@ -41,7 +43,6 @@ from judgelaw.uncertainty import (
     permutation_test,
     prompt_projection,
 )
-from judgelaw.words import of_orders
 
 _FACETS = (("prompt", "prompt"), ("order", "answer order"))
 
@@ -56,7 +57,7 @@ def warnings(
     """Collect what these calls cannot say, and what was left out on the way."""
     return (
         *tensor.notes,
-        *_facets(full),
+        *_facets(full, single=tensor.single),
         *_unanimous(tensor),
         *_repeats(tensor),
         *_calls(full),
@@ -67,7 +68,14 @@ def warnings(
     )
 
 
-def _facets(full: DepthEstimates) -> Iterator[str]:
+def _facets(full: DepthEstimates, *, single: bool) -> Iterator[str]:
+    if single:
+        if full.facets[0] == 1:
+            yield (
+                "the prompt facet is absent: all calls share one prompt, so its component is not "
+                "known (it is not 0)"
+            )
+        return
     for (facet, words), levels in zip(_FACETS, full.facets, strict=True):
         if levels == 1:
             yield (
@@ -161,7 +169,6 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     overall, depths = _all_depths(full, prefixes, request.how)
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
-    factors, levels = _factors(tensor, full, request)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     invalid = seen.get(INVALID, 0) / calls
     first = first_screen(tensor, overall.inference, request.estimand, request.how.level, invalid)
@@ -184,33 +191,41 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         lead=overall.lead,
         strata=_strata(full, request.how.level),
         item_values=_item_values(full),
-        prompt_distances=_distances(tensor, request.estimand),
-        order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
-        slots=slot_preferences(tensor, request.how.level),
-        factors=factors,
-        factor_levels=levels,
-        by_prompt=_prompt_rows(tensor, request),
-        projection=_projection(tensor, request),
+        **_of_facets(tensor, full, request),
         other_metrics=other_metrics(tensor, full),
         identity=_identities((*prefixes, full), request.estimand),
         unanimous_cells=unanimous_cells(tensor),
-        sentence=of_orders(
-            sentence(components, overall.inference, overall.lead, leans=leans, invalid=invalid), o
+        sentence=sentence(
+            components,
+            overall.inference,
+            overall.lead,
+            leans=leans,
+            invalid=invalid,
+            single=tensor.single,
+            scored=tensor.scale,
         ),
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
         warnings=warnings(tensor, full, prefixes, overall, request.estimand),
+        single=tensor.single,
+        scores=score_answers(tensor, request.how.level),
     )
 
 
-def _factors(
-    tensor: VerdictTensor, full: DepthEstimates, request: Request
-) -> tuple[Components, Mapping[str, tuple[str, ...]]]:
-    """Return the parts of the prompt component by factor, and the levels; empty without factors."""
+def _of_facets(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
+    """Return what is said of single prompts, factors of prompts and displayed positions."""
     parts = factor_parts(tensor, request.estimand)
-    return ({}, {}) if parts is None else (of_factors(parts, full, request.how), parts.levels)
+    return {
+        "prompt_distances": _distances(tensor, request.estimand),
+        "order_direction": order_direction(tensor, request.how.level),
+        "slots": slot_preferences(tensor, request.how.level),
+        "factors": {} if parts is None else of_factors(parts, full, request.how),
+        "factor_levels": {} if parts is None else parts.levels,
+        "by_prompt": _prompt_rows(tensor, request),
+        "projection": _projection(tensor, request),
+    }
 
 
 def _identities(slices: Sequence[DepthEstimates], estimand: Estimand) -> tuple[Identity, ...]:
@@ -282,7 +297,7 @@ def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | N
     if len(tensor.prompts) == 1:
         return None
     q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
-    squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
+    squared = prompt_distances(tensor, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
 
 

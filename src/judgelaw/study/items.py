@@ -3,6 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from judgelaw.streams import stream
 from judgelaw.study.item_files import records
 from judgelaw.study.models import Selection
 from judgelaw.wire import canonical_json, sha256_hex
-from judgelaw.words import MOST_CANDIDATES, candidate_names
+from judgelaw.words import MOST_CANDIDATES, candidate_names, plain_number
 
 FIELDS = ("id", "stratum", "instruction", "candidate_1", "candidate_2", "candidates", "gold")
 PAIR_GOLD = ("candidate_1", "candidate_2", "tie")
@@ -68,7 +69,13 @@ class Item:
 
 
 def read_items(
-    source: str, path: Path, fields: dict[str, str], task: str, *, split: bool = False
+    source: str,
+    path: Path,
+    fields: dict[str, str],
+    task: str,
+    *,
+    split: bool = False,
+    verdicts: tuple[str, ...] | None = None,
 ) -> tuple[Item, ...]:
     """Read the items of a study; every bad record is named with its line.
 
@@ -77,6 +84,7 @@ def read_items(
         path: the file or folder.
         fields: names in the file by contract name.
         task: `pairwise` needs two candidates, `pointwise` one, `choose` a list of them.
+        verdicts: what gold may be of single answers; anything where None.
         split: make strata of split and subset, where the file is one of LLMBar.
     """
     items: dict[str, Item] = {}
@@ -88,6 +96,8 @@ def read_items(
         item = _item(_renamed(record, fields), where, task, problems)
         if item is None:
             continue
+        if verdicts is not None and item.gold is not None:
+            item = replace(item, gold=_among(item.gold, verdicts, where, problems))
         if item.id in seen:
             problems.append(
                 f"{where}: id: {item.id!r}, already used at {seen[item.id]}; ids must be distinct"
@@ -249,6 +259,18 @@ def _gold_of_several(
             f"{where}: gold: {text[:40]!r}, must be candidate_1 to candidate_{candidates} (or 1 to "
             f"{candidates}); correct it"
         )
+    return gold
+
+
+def _among(gold: str, verdicts: tuple[str, ...], where: str, problems: list[str]) -> str:
+    """Return the verdict that a gold value names: `4.0` is the score 4."""
+    if gold in verdicts:
+        return gold
+    with suppress(ValueError):  # a label
+        gold = plain_number(float(gold))
+    if gold not in verdicts:
+        known = ", ".join(verdicts)
+        problems.append(f"{where}: gold: {gold[:40]!r}, must be one of {known}; correct it")
     return gold
 
 

@@ -17,8 +17,8 @@ from judgelaw.steps import Advance
 from judgelaw.study.blueprint import Block
 from judgelaw.study.items import Item
 from judgelaw.study.manifest import FrozenRun, PlannedCall
-from judgelaw.study.models import SINGLE
 from judgelaw.study.prompts import Template, candidate_field
+from judgelaw.tensor import SINGLE
 from judgelaw.wire import Frame, JudgeSpec, frame, request, sha256_hex
 from judgelaw.words import LETTERS
 

@@ -33,7 +33,7 @@ from judgelaw.uncertainty.call_variance import (
     smoothed_laws,
     true_call_covariance,
 )
-from judgelaw.uncertainty.forms import KnownCounts, declare
+from judgelaw.uncertainty.forms import KnownCounts, declare, ranges
 from judgelaw.uncertainty.intervals import (
     Interval,
     check_level,
@@ -74,7 +74,7 @@ class FactorParts:
         smoothed: the same by the formula at smoothed laws.
         exact: whether every cell holds the four calls that an unbiased variance takes.
         shown: the few calls that differ, where hardly any does.
-        verdicts: size of the alphabet.
+        tops: the largest value of each part that a single item can have.
     """
 
     levels: Mapping[str, tuple[str, ...]]
@@ -85,11 +85,7 @@ class FactorParts:
     smoothed: Floats
     exact: bool
     shown: Shown
-    verdicts: int
-
-    def size(self, part: Part) -> int:
-        """Return how many combinations of levels a part tells apart."""
-        return prod(len(self.levels[factor]) for factor in part)
+    tops: tuple[float, ...]
 
     def values(self, part: Part) -> Floats:
         """Return a part of every item."""
@@ -116,7 +112,7 @@ class FactorParts:
         x = self.values(part)
         drawn = weigh(x[:, None], draws=draws_for(len(x)))
         one = Draws(sums=drawn.sums[0], last=drawn.last)
-        top = 1 - 1 / min(self.size(part), max(self.verdicts, 2))
+        top = self.tops[self.parts.index(part)]
         careful = effective_items(x) < FEW
         return lower_bound(x, one, p), upper_bound(x, one, p, top=top, careful=careful)
 
@@ -137,7 +133,7 @@ class FactorParts:
         share = prod(size - 1 for size in sizes) / prod(sizes) ** 2
         K, O = self.shown.facets
         calls = int(self.shown.fewest.min()) * K * O // prod(sizes)
-        return hidden(share, calls, p)
+        return hidden(share, calls, p) * self.shown.unit
 
 
 def factor_parts(tensor: VerdictTensor, estimand: Estimand) -> FactorParts | None:
@@ -191,8 +187,14 @@ def parts_of(known: KnownCounts, levels: Mapping[str, tuple[str, ...]]) -> Facto
         smoothed=np.einsum("naa->na", smoothed),
         exact=exact,
         shown=shown_by(known),
-        verdicts=C,
+        tops=tuple(_top(prod(len(levels[f]) for f in part), known) for part in parts),
     )
+
+
+def _top(apart: int, known: KnownCounts) -> float:
+    """Return the range of a part that tells so many combinations of levels apart."""
+    _, _, O, C = known.n.shape
+    return ranges(apart, O, C, known.M)["prompt"]
 
 
 def part_form(part: Part, levels: Mapping[str, Sequence[str]], q: Array) -> Array:
