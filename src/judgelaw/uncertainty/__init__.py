@@ -78,10 +78,14 @@ from judgelaw.uncertainty.intervals import (
     welch as welch,
 )
 from judgelaw.uncertainty.item_bounds import (
+    FEW as FEW,
     Draws as Draws,
+    effective_items as effective_items,
     lower_bound as lower_bound,
+    unseen_value as unseen_value,
     upper_bound as upper_bound,
     weigh as weigh,
+    weigh_one as weigh_one,
 )
 from judgelaw.uncertainty.item_intervals import (
     BAND_DRAWS as BAND_DRAWS,

@@ -35,10 +35,10 @@ from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty.forms import Contrast, absent_reason, contrast_vector
 from judgelaw.uncertainty.intervals import Interval, check_level, no_interval
 from judgelaw.uncertainty.item_bounds import (
-    _FEW,
     _LEAST_DRAWS,
     _MOST_NUMBERS,
     DRAWS,
+    FEW,
     Draws,
     _standard_error,
     effective_items,
@@ -47,12 +47,13 @@ from judgelaw.uncertainty.item_bounds import (
     ranges,
     upper_bound,
     weigh,
+    weigh_one,
 )
 
 COVERS = "new items like these, call sampling included"
 
 
-_ONE_ITEM = "one item says nothing about other items: a bound for new items needs two or more"
+ONE_ITEM = "one item says nothing about other items: a bound for new items needs two or more"
 _STEPS = 4
 _HALVINGS = 8
 
@@ -92,7 +93,7 @@ class NewItems:
         absent = [c for c in components if np.isnan(self.values[:, COMPONENTS.index(c)]).any()]
         if absent:
             return absent_reason(absent[0])
-        return _ONE_ITEM if len(self.values) == 1 else None
+        return ONE_ITEM if len(self.values) == 1 else None
 
     def bounds(self, component: str, p: float) -> tuple[float, float]:
         """Return lower and upper bounds of a component, each at level p; nan where there are none.
@@ -168,7 +169,7 @@ class NewItems:
 
     @staticmethod
     def _few(x: Floats) -> bool:
-        return effective_items(x) < _FEW
+        return effective_items(x) < FEW
 
 
 def new_item_bounds(
@@ -233,7 +234,7 @@ def item_difference(
     if reason is not None:
         return no_interval(estimate=float(y.mean()), level=level, covers=COVERS, reason=reason)
     drawn = Draws(sums=a.drawn_of(component).sums - b.drawn_of(component).sums, last=a.drawn.last)
-    careful = a.strict or any(effective_items(x) < _FEW for x in (one, other))
+    careful = a.strict or any(effective_items(x) < FEW for x in (one, other))
     side = (1 + level) / 2 if p is None else p
     top = max(a.top[component], b.top[component])
     low, high = _both_sides(y, drawn, side, top=top, careful=careful)
@@ -244,10 +245,9 @@ def signed_interval(y: Floats, *, top: float = 1.0, level: float = 0.95) -> Inte
     """Return the mean of signed item values in [-top, top], with its interval for new items."""
     check_level(level)
     if len(y) == 1:
-        return no_interval(estimate=float(y[0]), level=level, covers=COVERS, reason=_ONE_ITEM)
-    drawn = weigh(y[:, None], draws=draws_for(len(y)))
-    one = Draws(sums=drawn.sums[0], last=drawn.last)
-    careful = effective_items(y) < _FEW
+        return no_interval(estimate=float(y[0]), level=level, covers=COVERS, reason=ONE_ITEM)
+    one = weigh_one(y, draws=draws_for(len(y)))
+    careful = effective_items(y) < FEW
     low, high = _both_sides(y, one, (1 + level) / 2, top=top, careful=careful)
     return _interval(y, low, high, level)
 
