@@ -123,10 +123,6 @@ class Halt:
         for listener in self._listeners:
             listener()
 
-    async def wait(self) -> None:
-        """Wait until somebody calls."""
-        await self._event.wait()
-
     async def unless_stopped(self, waiting: Awaitable[Any]) -> bool:
         """Wait for something, or for a call to stop; return whether to go on."""
         task = asyncio.ensure_future(waiting)
