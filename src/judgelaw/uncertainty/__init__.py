@@ -8,10 +8,7 @@ whether there is an effect at all. What cannot be had is nan with a reason, or N
 """
 
 from judgelaw.estimate import Estimand as Estimand
-from judgelaw.uncertainty.baseline_gate import (
-    MARGIN as MARGIN,
-    Baseline as Baseline,
-)
+from judgelaw.uncertainty.baseline_gate import MARGIN as MARGIN, Baseline as Baseline
 from judgelaw.uncertainty.call_bounds import (
     DeviationBound as DeviationBound,
     deviation_bound as deviation_bound,

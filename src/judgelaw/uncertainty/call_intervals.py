@@ -224,12 +224,8 @@ class CallErrors:
             reason = "all items have the same estimate: their variance is zero, nothing to split"
         if reason is not None:
             return ErrorSplit(call=nan, item=nan, total=s2 / N, reliability=nan, reason=reason)
-        return ErrorSplit(
-            call=call,
-            item=s2 / N - call,
-            total=s2 / N,
-            reliability=1 - float(V.mean()) / s2,
-        )
+        reliability = 1 - float(V.mean()) / s2
+        return ErrorSplit(call=call, item=s2 / N - call, total=s2 / N, reliability=reliability)
 
     def refusal(self, contrast: Contrast = "prompt") -> str | None:
         """Say why these calls give no error for the contrast, or None."""

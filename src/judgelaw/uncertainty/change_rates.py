@@ -76,12 +76,8 @@ def change_interval(
 ) -> Interval:
     """Return how often a verdict changes, with its interval.
 
-    Args:
-        known: the bounds of one judge; for `swap` and `both` those of equal order weights.
-        change: what differs between the two calls.
-        level: nominal coverage.
-        scope: "fixed" for the items asked, "new" for items like them.
-        unequal_orders: whether orders weigh differently in `known`.
+    For `swap` and `both` the bounds have to be those of equal order weights: `unequal_orders` says
+    whether orders weigh differently in `known`.
     """
     check_level(level)
     K, O = known.calls.shown.facets

@@ -104,14 +104,10 @@ def effective_items(x: Floats) -> float:
 
 
 def upper_bound(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> float:
-    """Return the upper bound of a mean at level p.
+    """Return the upper bound of a mean of two items or more, at level p.
 
-    Args:
-        x: item values, two or more.
-        drawn: their random weightings.
-        p: level of the bound.
-        top: largest value that an item can have; never taken below the largest one seen.
-        careful: whether to suppose an unseen item at `top`, whatever was seen.
+    `top`, the largest value that an item can have, is never taken below the largest one seen;
+    `careful` supposes an unseen item there, whatever was seen.
     """
     m, se = float(x.mean()), _standard_error(x)
     t = m + t_quantile(p, len(x) - 1) * se

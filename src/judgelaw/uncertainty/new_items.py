@@ -215,12 +215,8 @@ def item_difference(
 ) -> Interval:
     """Return A minus B of two judges, paired by item, with its interval for new items.
 
-    Args:
-        a: one judge.
-        b: the other, on the same items in the same order, from the same draws.
-        component: which component.
-        level: nominal coverage.
-        p: level of each end, in place of (1 + level) / 2; for several intervals together.
+    Both are on the same items in the same order, from the same draws. For several intervals
+    together, `p` is the level of each end, in place of (1 + level) / 2.
     """
     check_level(level)
     if a.values.shape != b.values.shape:
