@@ -32,7 +32,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_there_are_six_of_at_most_three_steps_each():
-    assert [row[0].split()[0] for row in ROWS] == ["analyse", "audit", "gate", "compare", "decide", "write"]
+    verbs = [row[0].split()[0] for row in ROWS]
+    assert verbs == ["analyse", "audit", "gate", "compare", "decide", "write"]
     for _, commands, line in ROWS:
         assert 1 <= len(re.findall("`judgelaw", commands)) <= 3
         assert re.fullmatch(r"`jl\.\w+\(.*\)(\.\w+)?`", line)

@@ -36,7 +36,14 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import CENSUS, Estimand, decompose_as
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import FEW, effective_items, resampled_means, unseen_value, weigh_one
+from judgelaw.uncertainty import (
+    FEW,
+    declare,
+    effective_items,
+    resampled_means,
+    unseen_value,
+    weigh_one,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -232,10 +239,7 @@ def rank_stability(
 
 def _largest(matched: Matched, component: str) -> float:
     """Return the largest value that the component of one item can have."""
-    first = next(iter(matched.tensors.values()))
-    C = len(first.verdicts)
-    levels = {"prompt": len(first.prompts), "order": len(first.orders)}.get(component, C)
-    return 1 - 1 / min(levels, C)
+    return declare(next(iter(matched.tensors.values()))).top[component]
 
 
 def _told_apart(
