@@ -81,7 +81,8 @@ class Audit:
         from judgelaw.runs import baseline_of, check_source  # noqa: PLC0415 - same
 
         with _our_errors():
-            _check_choice(on_inconclusive)
+            if on_inconclusive not in (choices := get_args(OnInconclusive)):
+                raise InputError(f"on_inconclusive={on_inconclusive!r}: say {', '.join(choices)}")
             before = None
             if baseline is not None:
                 before = baseline_of(self.read(baseline), margin, match)
@@ -188,12 +189,6 @@ def _read(
     every = replace(reading, judges=())
     with _our_errors():
         return Audit(source=read(source, reading), read=lambda place: read(place, every))
-
-
-def _check_choice(on_inconclusive: str) -> None:
-    choices = get_args(OnInconclusive)
-    if on_inconclusive not in choices:
-        raise InputError(f"on_inconclusive={on_inconclusive!r}: say {', '.join(choices)}")
 
 
 @contextmanager

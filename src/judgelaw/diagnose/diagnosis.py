@@ -153,7 +153,10 @@ def diagnose(
     ]
     findings.append(copies_finding(len(own), pairs, [next(tests)["copied"] for _ in copies]))
     if isinstance(ranking, RankStability):
-        findings += [ordering_finding(ranking, next(tests)["ordering"]), top_judge_finding(ranking)]
+        findings += [
+            ordering_finding(ranking, next(tests)["ordering"]),
+            top_judge_finding(ranking),
+        ]
     elif ranking is not None:
         findings.append(ranking)
     findings.sort(key=lambda f: (_SEVERITY[f.verdict], f.name not in _WORST))
@@ -256,7 +259,10 @@ def _findings(
 
 
 def _ranking(
-    judges: Mapping[str, VerdictTensor], how: Resampling, estimand: Estimand, threshold: float
+    judges: Mapping[str, VerdictTensor],
+    how: Resampling,
+    estimand: Estimand,
+    threshold: float,
 ) -> RankStability | Finding | None:
     if len(judges) < 2:  # noqa: PLR2004 - a ranking of one
         return None

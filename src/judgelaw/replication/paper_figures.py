@@ -368,15 +368,16 @@ def _parts_axis(rows: Sequence[Row]) -> Spec:
 
 
 def _series_colour() -> Spec:
-    return _told(_SHADES)
+    return told(list(_SHADES), list(_SHADES.values()))
 
 
 def _series_shape() -> Spec:
     # Colour and shape say the same, so that grey print tells the series apart too.
-    return _told(_SHAPES)
+    return told(list(_SHAPES), list(_SHAPES.values()))
 
 
-def _told(looks: Mapping[str, str]) -> Spec:
-    scale = {"domain": list(looks), "range": list(looks.values())}
-    legend = {"orient": "bottom", "labelColor": drawing.INK.light, "symbolOpacity": 1}
+def told(series: Sequence[str], looks: Sequence[str], orient: str = "bottom") -> Spec:
+    """Return a channel that tells the series apart, and where its legend stands."""
+    scale = {"domain": list(series), "range": list(looks)}
+    legend = {"orient": orient, "labelColor": drawing.INK.light, "symbolOpacity": 1}
     return n("series", title=None, scale=scale, legend=legend)

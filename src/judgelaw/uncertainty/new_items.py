@@ -46,7 +46,6 @@ from judgelaw.uncertainty.item_bounds import (
     may_be_positive,
     upper_bound,
     weigh,
-    weigh_one,
 )
 
 COVERS = "new items like these, call sampling included"
@@ -181,12 +180,8 @@ def new_item_bounds(
 ) -> list[NewItems]:
     """Prepare the bounds of all components for items like these.
 
-    Args:
-        estimates: components (items, components) of the same items, at several depths maybe.
-        top: range of each component, by name.
-        draws: random weightings, fewer where there are very many items.
-        seed: of their named stream.
-        strict: whether to suppose an unseen item at the end of the range throughout.
+    `estimates` are (items, components) of the same items, at several depths maybe; `top` is the
+    range of each component. Where there are very many items, there are fewer random weightings.
     """
     N = len(estimates[0])
     drawn = weigh(np.concatenate(estimates, axis=1), draws=draws_for(N, draws), seed=seed)
@@ -239,7 +234,8 @@ def signed_interval(y: Floats, *, top: float = 1.0, level: float = 0.95) -> Inte
     check_level(level)
     if len(y) == 1:
         return no_interval(estimate=float(y[0]), level=level, covers=COVERS, reason=ONE_ITEM)
-    one = weigh_one(y, draws=draws_for(len(y)))
+    drawn = weigh(y[:, None], draws=draws_for(len(y)))
+    one = Draws(sums=drawn.sums[0], last=drawn.last)
     careful = effective_items(y) < FEW
     low, high = _both_sides(y, one, (1 + level) / 2, top=top, careful=careful)
     return _interval(y, low, high, level)

@@ -282,7 +282,9 @@ class CompletionChecks:
         return reader.read(done.completion, done.call.order)
 
 
-def _by_call(verdicts: Iterator[tuple[str, Verdict]]) -> Iterator[tuple[str, dict[str, Verdict]]]:
+def _by_call(
+    verdicts: Iterator[tuple[str, Verdict]],
+) -> Iterator[tuple[str, dict[str, Verdict]]]:
     """Gather the verdicts of each call by parser version."""
     current, gathered = "", dict[str, Verdict]()
     for call_id, verdict in verdicts:

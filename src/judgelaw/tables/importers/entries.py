@@ -217,15 +217,16 @@ class Rules:
                 raise InputError(f"order {value}={order}: a display order is AB or BA")
         check_positions(self.positions)
         check_blank(self.blank)
-        if self.parser is not None and self.positions:
+        if self.parser is None:
+            return
+        if self.positions:
             raise InputError(
                 "a parser and positions: a parser reads labels as they were displayed, and they "
                 "are turned into candidates already; leave --positions out"
             )
-        if self.parser is not None and "verdict" in self.fields:
+        if "verdict" in self.fields:
             raise InputError("a parser and a verdict field: leave one of them out")
-        if self.parser is not None:
-            _ = self.judge
+        _ = self.judge  # a parser that cannot be read is refused here
 
     def keeps(self, entry: Entry) -> bool:
         """Say whether an entry is asked for."""
