@@ -64,13 +64,14 @@ def command(
     """
     from judgelaw.acquire import reparse, with_parser, write_outputs
     from judgelaw.runs import RunFolder
-    from judgelaw.study import adopt
+    from judgelaw.study import adopt, reading_rule
 
     folder = RunFolder(run)
     frozen = folder.frozen
     rules = {"truncated": truncated} if truncated else {}
+    rule = reading_rule(frozen.study, parser)
     specs = {
-        name: with_parser(frozen.readers[name], parser).model_copy(update=rules)
+        name: with_parser(frozen.readers[name], rule).model_copy(update=rules)
         for name in _chosen(frozen, judges)
     }
     found = reparse(frozen, specs)

@@ -55,3 +55,4 @@ from judgelaw.study.run_files import (
     read_sums as read_sums,
     write_sums as write_sums,
 )
+from judgelaw.study.single_answers import reading_rule as reading_rule

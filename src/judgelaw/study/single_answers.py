@@ -1,11 +1,13 @@
 """Scores and labels of single answers: how replies are read by default, and what is refused."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
+from judgelaw.errors import InputError
 from judgelaw.study.models import Study
 from judgelaw.study.problems import Problem
-from judgelaw.wire import JudgeSpec, ScoreParser
+from judgelaw.wire import JudgeSpec, ScoreParser, parser_rule
 from judgelaw.words import counted, plain_number
 
 FIRST_LINE = r"\s*([^\n]*)"
@@ -34,6 +36,9 @@ def _with_parser(judge: Any, verdicts: list[str], raw: Mapping[str, Any]) -> Any
     if not isinstance(judge, dict):
         return judge
     parser = judge.get("parser", "first-line")
+    if isinstance(parser, str) and ":" in parser:
+        with suppress(InputError):  # what is no rule is named where judges are checked
+            parser = parser_rule(parser)
     labels = {verdict: verdict for verdict in verdicts}
     if parser == "first-line":
         return {**judge, "parser": {"regex": FIRST_LINE, "labels": labels, "strict": False}}
@@ -44,6 +49,19 @@ def _with_parser(judge: Any, verdicts: list[str], raw: Mapping[str, Any]) -> Any
     if isinstance(parser.get("score"), dict) and (grid := _grid(raw.get("scale"))):
         return {**judge, "parser": {"score": {**grid, **parser["score"]}}}
     return judge
+
+
+def reading_rule(study: Study, written: Any) -> Any:
+    """Return a parser for another reading that finds verdicts of the study alone.
+
+    Raises:
+        InputError: the text is no parser.
+    """
+    if study.verdicts is None:
+        return written
+    listed = {key: list(getattr(study, key) or ()) or None for key in ("scale", "labels")}
+    raw = {"task": study.task, **listed}
+    return with_parsers([{"parser": parser_rule(written)}], raw)[0]["parser"]
 
 
 def _written(raw: Mapping[str, Any]) -> list[str]:

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from judgelaw.acquire import with_parser
 from judgelaw.errors import StudyError
-from judgelaw.study import load_study, survey
+from judgelaw.study import load_study, reading_rule, survey
 from judgelaw.wire import Completion, parse
 
 STUDY = """\
@@ -81,6 +82,9 @@ def test_the_first_line_is_a_label_or_invalid(study, said, verdict):
     [
         ("{json: score}", '{"score": 3}', "3"),
         ("{json: score}", '{"score": 7}', "invalid"),
+        ("json:score", '{"score": 7}', "invalid"),
+        ('"regex:Score. (.*)"', "Score: 2", "2"),
+        ('"regex:Score. (.*)"', "Score: 8", "invalid"),
         ('{regex: "Score: (.*)"}', "Score: 2", "2"),
         ('{regex: "Score: (.*)"}', "Score: 0", "invalid"),
         ('{score: {regex: "Score: ([0-9.]+)"}}', "Score: 5", "5"),
@@ -90,6 +94,14 @@ def test_the_first_line_is_a_label_or_invalid(study, said, verdict):
 )
 def test_other_parsers_read_scores_of_the_scale_alone(study, parser, said, verdict):
     assert parsed(study((PARSER, f"{PARSER}\n    parser: {parser}")), said) == verdict
+
+
+@pytest.mark.parametrize("rule", ["json:score", {"json": "score"}])
+def test_another_reading_finds_verdicts_of_the_study_alone(study, rule):
+    loaded = load_study(study()).study
+    judge = with_parser(loaded.judges[0], reading_rule(loaded, rule))
+    said = {n: Completion(text=f'{{"score": {n}}}', finish_reason="stop") for n in (4, 7)}
+    assert [parse(judge, c, "single").verdict for c in said.values()] == ["4", "invalid"]
 
 
 def test_verdicts_are_written_in_plain_digits(study):
