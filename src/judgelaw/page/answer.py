@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judgelaw.analysis import Component, JudgeAnalysis, LargestComponent, Settings
-from judgelaw.estimate import COMPONENTS
 from judgelaw.page.component_figure import (
     LABELS,
-    ORDERED,
     Share,
     by_judge,
     component_marks,
+    components_of,
     estimates,
     judge_marks,
     present,
@@ -172,7 +171,7 @@ def _table(judge: Judge) -> TableView:
         "Share, these items",
     )
     components = judge.at(lambda j: j.components)
-    shown = [c for c in COMPONENTS if not (judge.value.single and c in ORDERED)]
+    shown = components_of([judge.value])
     rows = tuple(_row(name, components.item(name), len(columns)) for name in shown)
     return TableView(columns=columns, rows=rows, name="components")
 
@@ -390,20 +389,21 @@ def _dumbbells(
 
 
 def _table_of_judges(judges: Mapping[str, Judge]) -> TableView:
+    shown = components_of(judge.value for judge in judges.values())
     rows = tuple(
-        ((visible(name),), *component_cells(judge), (judge.count(lambda j: j.items),))
+        ((visible(name),), *component_cells(judge, shown), (judge.count(lambda j: j.items),))
         for name, judge in judges.items()
     )
-    columns = ("Judge", *(LABELS[c] for c in COMPONENTS), "Items")
+    columns = ("Judge", *(LABELS[c] for c in shown), "Items")
     return TableView(columns=columns, rows=rows, name="judges")
 
 
-def component_cells(judge: Judge) -> list[Inline]:
-    """Return the corrected estimate of every component, as the cells of a row."""
+def component_cells(judge: Judge, names: Sequence[str]) -> list[Inline]:
+    """Return the corrected estimates of these components, as the cells of a row."""
     components = judge.at(lambda j: j.components)
     return [
         ("not varied",) if found.value.absent else (found.decimal(lambda c: c.estimate),)
-        for found in map(components.item, COMPONENTS)
+        for found in map(components.item, names)
     ]
 
 

@@ -1,6 +1,6 @@
 """Components with their bands, and their shares of the total, as figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, floor
 
@@ -159,6 +159,12 @@ ORDERED = ("order", "interaction")
 PARTS = tuple(name for name in COMPONENTS if name != "total")
 _NAME_LENGTH = 26
 _ROUNDING = 1e-9
+
+
+def components_of(judges: Iterable[JudgeAnalysis]) -> list[str]:
+    """Return the components of these judges; single answers have none of an order."""
+    single = all(judge.single for judge in judges)
+    return [name for name in COMPONENTS if not (single and name in ORDERED)]
 
 
 def present(components: Components, names: Sequence[str] = COMPONENTS) -> list[str]:

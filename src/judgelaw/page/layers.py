@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import cast
 
 from judgelaw.analysis import Analysis, JudgeAnalysis, OtherMetric
-from judgelaw.estimate import COMPONENTS
 from judgelaw.page import drawing
 from judgelaw.page.answer import component_cells
-from judgelaw.page.component_figure import LABELS, present, short_label
+from judgelaw.page.component_figure import LABELS, components_of, present, short_label
 from judgelaw.page.depth import DepthPoint, depth_points, over_depth
 from judgelaw.page.document import (
     FigureView,
@@ -185,18 +184,19 @@ def layers(analysis: Part[Analysis]) -> Section | None:
     if len(found.value) <= 1:
         return None
     roles, main = analysis.value.roles, analysis.value.main_layer
+    shown = components_of(analysis.value.streams().values())
     rows: list[tuple[Inline, ...]] = [
         (
             (visible(layer),),
             (roles.get(layer, ""),),
             (visible(name),),
             _design(judge),
-            *component_cells(judge),
+            *component_cells(judge, shown),
         )
         for layer, judges in found.items()
         for name, judge in judges.items()
     ]
-    columns = ("Layer", "Role", "Judge", "Design", *(LABELS[c] for c in COMPONENTS))
+    columns = ("Layer", "Role", "Judge", "Design", *(LABELS[c] for c in shown))
     said = paragraph(
         f"This page shows the layer {visible(main or '')!r}; here are all of them. A control layer "
         "sends identical requests under different hidden labels, so its true prompt component is "
@@ -246,11 +246,9 @@ def _reference(analysis: Analysis, name: str) -> FigureView:
 
 def _design(judge: Part[JudgeAnalysis]) -> Inline:
     """Write items × prompts × orders × repeats."""
-    counts = (
-        judge.count(lambda j: j.items),
-        judge.count(lambda j: j.prompts),
-        judge.count(lambda j: j.orders),
-    )
+    counts = [judge.count(lambda j: j.items), judge.count(lambda j: j.prompts)]
+    if not judge.value.single:
+        counts.append(judge.count(lambda j: j.orders))
     return (*(part for number in counts for part in (number, " × ")), *repeats(judge))
 
 

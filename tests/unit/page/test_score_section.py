@@ -98,3 +98,22 @@ def test_scores_are_coloured_from_low_to_high():
     roles = drawing.verdict_roles(("1", "10", "2", "invalid"))
     assert roles == ["score-1", "score-7", "score-4", "invalid"]
     assert drawing.verdict_roles(("pass", "fail")) == ["first", "second"]
+
+
+def test_several_judges_and_layers_of_single_answers_have_no_order_either():
+    one, two = scored(), scored(items=15)
+    tensors = {("audit", "j"): one, ("audit", "k"): two, ("control", "j"): one}
+    found = compose(
+        analyze(tensors, permutations=0, draws=200, roles={"audit": "audit", "control": "control"}),
+        title="page",
+        tensors=tensors,
+    )
+    for name in ("judges", "layers"):
+        (table,) = (
+            block
+            for section in found.sections
+            for block in section.blocks
+            if getattr(block, "name", None) == name and hasattr(block, "columns")
+        )
+        assert [c for c in table.columns if "order" in c.lower()] == []
+        assert {len(row) for row in table.rows} == {len(table.columns)}
