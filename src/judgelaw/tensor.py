@@ -58,6 +58,8 @@ class VerdictTensor:
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
+        looks: where the calls were looked at while they grew, and might have been stopped: depths
+            as shares of the deepest look declared, up to these calls. Bounds spend less error then.
     """
 
     counts: NDArray[np.int64]
@@ -73,6 +75,7 @@ class VerdictTensor:
     notes: tuple[str, ...] = ()
     dropped: int = 0
     pooled: bool = False
+    looks: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse labels that do not fit the axes, and negative counts."""

@@ -30,7 +30,12 @@ from judgelaw.decide.forecast import (
     forecast_from_pilot as forecast_from_pilot,
     workload as workload,
 )
-from judgelaw.decide.looks import Look as Look, SequentialPlan as SequentialPlan, look as look
+from judgelaw.decide.looks import (
+    Look as Look,
+    StopRule as StopRule,
+    best_case as best_case,
+    look as look,
+)
 from judgelaw.decide.prompt_choice import (
     WORTH as WORTH,
     PromptChoice as PromptChoice,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.answers import REPORT, analyze_source, write_report
 from judgelaw.runs.source import read_source
+from judgelaw.runs.stopping import ask_by_looks, refuse_out_of_reach
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
@@ -149,33 +150,36 @@ def acquire_study(
     that date, beside the waves that are there. The caller decides what open calls mean, with
     `raise_if_open`.
     """
-    if ledger is None:
-        from judgelaw.acquire import acquire
+    from judgelaw.acquire import acquire, acquire_shared
 
-        functions = _functions(study, judge)
-        frozen = freeze_study(study, out, shown.bar, date)
+    address = None
+    if ledger is not None:
+        from judgelaw.ledger import read_address
+
+        address = read_address(ledger)
+    functions = _functions(study, judge)
+    frozen = freeze_study(study, out, shown, date)
+
+    def ask(frozen: "FrozenRun") -> "Acquisition":
         with shown.observer() as observer:
-            return acquire(
+            if address is None:
+                return acquire(
+                    frozen,
+                    observer=observer,
+                    cancel_batches=cancel_batches,
+                    accept_loss=accept_loss,
+                    functions=functions,
+                )
+            return acquire_shared(
                 frozen,
+                address,
+                lease_s=lease_s,
                 observer=observer,
+                say=shown.say,
                 cancel_batches=cancel_batches,
-                accept_loss=accept_loss,
-                functions=functions,
             )
-    from judgelaw.acquire import acquire_shared
-    from judgelaw.ledger import read_address
 
-    address = read_address(ledger)
-    frozen = freeze_study(study, out, shown.bar, date)
-    with shown.observer() as observer:
-        return acquire_shared(
-            frozen,
-            address,
-            lease_s=lease_s,
-            observer=observer,
-            say=shown.say,
-            cancel_batches=cancel_batches,
-        )
+    return ask_by_looks(frozen, ask, bar=shown.bar, say=shown.say)
 
 
 def _functions(study: "StudyLike", judge: Any) -> "dict[str, JudgeFunction]":
@@ -196,17 +200,20 @@ def hand_over_study(
     from judgelaw.ledger import read_address
 
     address = read_address(ledger)
-    return acquire_shared(freeze_study(study, out, bar, date), address, ask=False)
+    return acquire_shared(freeze_study(study, out, Shown(bar=bar), date), address, ask=False)
 
 
 def freeze_study(
-    study: "StudyLike", out: Path | None, bar: Progress, date: str | None = None
+    study: "StudyLike", out: Path | None, shown: Shown, date: str | None = None
 ) -> "FrozenRun":
     """Freeze a study, or the wave of a date, into its run folder: `runs/NAME` unless told."""
-    from judgelaw.study import freeze, load_study
+    from judgelaw.study import RECORD, freeze, load_study, survey
 
     loaded = load_study(study)
-    return freeze(loaded, run_folder(loaded, out), date=date, progress=bar)
+    run = run_folder(loaded, out)
+    if loaded.study.stop is not None and not (run / RECORD).exists():
+        refuse_out_of_reach(loaded, survey(loaded))
+    return freeze(loaded, run, date=date, progress=shown.bar)
 
 
 def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:
