@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         acquire_study as acquire_study,
         audit_study as audit_study,
         hand_over_study as hand_over_study,
+        preview_study as preview_study,
         run_folder as run_folder,
     )
     from judgelaw.runs.decisions import (
@@ -64,6 +65,14 @@ if TYPE_CHECKING:
         compared as compared,
         read_source as read_source,
         source_of as source_of,
+    )
+    from judgelaw.runs.stopping import (
+        LOOK_COLUMNS as LOOK_COLUMNS,
+        differing_looks as differing_looks,
+        look_rows as look_rows,
+        refuse_out_of_reach as refuse_out_of_reach,
+        rule_of as rule_of,
+        take_looks as take_looks,
     )
     from judgelaw.runs.watched import watch as watch
 else:

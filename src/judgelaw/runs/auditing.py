@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.answers import REPORT, analyze_source, write_report
+from judgelaw.runs.repeating import chooser
 from judgelaw.runs.source import read_source
 from judgelaw.runs.stopping import ask_by_looks, refuse_out_of_reach
 from judgelaw.steps import Progress, unseen
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.analysis import Analysis
     from judgelaw.judges import JudgeFunction
-    from judgelaw.study import FrozenRun, LoadedStudy, StudyLike
+    from judgelaw.study import FrozenRun, LoadedStudy, Preview, StudyLike
 
 RESULTS = "results"
 ANALYSIS = f"{RESULTS}/analysis.json"
@@ -213,7 +214,20 @@ def freeze_study(
     run = run_folder(loaded, out)
     if loaded.study.stop is not None and not (run / RECORD).exists():
         refuse_out_of_reach(loaded, survey(loaded))
-    return freeze(loaded, run, date=date, progress=shown.bar)
+    first = not (run / RECORD).exists()
+    frozen = freeze(loaded, run, date=date, choose=chooser(loaded, run), progress=shown.bar)
+    if first and frozen.record.repeats_reason:
+        shown.say(f"repeats by item: {frozen.record.repeats_reason}")
+    return frozen
+
+
+def preview_study(loaded: "LoadedStudy", *, cells: int = 1) -> "Preview":
+    """Return a study as it would be frozen, or refuse it as it would be refused then."""
+    from judgelaw.study import preview
+
+    seen = preview(loaded, cells=cells, choose=chooser(loaded, run_folder(loaded, None)))
+    refuse_out_of_reach(loaded, seen.run.blueprint)
+    return seen
 
 
 def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:

@@ -280,6 +280,7 @@ def _of_layer(
 def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Reading) -> Source:
     """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
     from judgelaw.runs.folder import RunFolder
+    from judgelaw.runs.repeating import repeats_note
     from judgelaw.runs.stopping import looked_at
 
     folder = RunFolder(run, reading.date)
@@ -292,6 +293,11 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
         # Calls beyond the depth do not make up for those that are missing within it.
         tensors = {k: _cut(t, depth).complete(reading.incomplete) for k, t in tensors.items()}
     tensors = looked_at(tensors, folder.frozen)
+    main = study.main.name
+    tensors = {
+        k: replace(t, notes=(*t.notes, *repeats_note(folder.frozen, k[1]))) if k[0] == main else t
+        for k, t in tensors.items()
+    }
     total = sum(study.orders.values())
     weights = {str(order): q / total for order, q in study.orders.items()}
     unequal = max(weights.values()) - min(weights.values()) > _ROUNDING

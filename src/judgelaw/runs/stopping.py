@@ -6,9 +6,11 @@ same look again; after it, the look is not taken twice.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
+from math import isclose
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from judgelaw.runs.source import Reading, read_source
 from judgelaw.steps import Progress
@@ -17,11 +19,14 @@ if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition
     from judgelaw.analysis import Key
     from judgelaw.decide import StopRule
+    from judgelaw.page import SectionMaker
     from judgelaw.study import Blueprint, FrozenRun, LoadedStudy, LookRecord, Stop
     from judgelaw.tensor import VerdictTensor
 
 _VERDICTS = 4
 """Of the usual alphabet, for what a rule can reach at best."""
+_CLOSE = 1e-9
+"""Looks taken again agree up to rounding."""
 _AT_ONCE_S = 0.001
 """A deadline that is over: nothing new is sent."""
 
@@ -67,35 +72,40 @@ def _within(frozen: "FrozenRun", spent_s: float) -> "FrozenRun":
 
 def take_looks(frozen: "FrozenRun") -> "list[LookRecord]":
     """Look at every judge that waits for it, at the depth that it has come to."""
+    return _looks(frozen, list(frozen.undecided.items()))
+
+
+def differing_looks(frozen: "FrozenRun") -> list[str]:
+    """Take every look again, and say which came out otherwise than the run says."""
+    taken = frozen.record.looks
+    again = _looks(frozen, [(look.judge, look.depth) for look in taken])
+    return [
+        f"{then.judge} at {then.depth} repeats: {then.reason}; taken again: {now.reason}"
+        for then, now in zip(taken, again, strict=True)
+        if not _same(then, now)
+    ]
+
+
+def _same(then: "LookRecord", now: "LookRecord") -> bool:
+    numbers = zip(then.numbers, now.numbers, strict=True)
+    near = all(isclose(a, b, rel_tol=_CLOSE, abs_tol=_CLOSE) for a, b in numbers)
+    return near and (then.action, then.verdict) == (now.action, now.verdict)
+
+
+def _looks(frozen: "FrozenRun", asked: list[tuple[str, int]]) -> "list[LookRecord]":
+    """Look at judges at depths that they have come to."""
     from judgelaw.decide import look
     from judgelaw.study import LookRecord
 
-    if frozen.study.stop is None:
+    if frozen.study.stop is None or not asked:
         return []
     rule, calls = rule_of(frozen.study.stop), read_source(str(frozen.path), Reading())
     tensors, found = calls.main(), []
-    for judge, depth in frozen.undecided.items():
-        seen = look(
-            rule,
-            tensors[judge],
-            depth=depth,
-            design=calls.design,
-            order_weights=calls.order_weights,
-        )
-        found.append(
-            LookRecord(
-                judge=judge,
-                depth=depth,
-                action=seen.action,
-                verdict=seen.verdict,
-                estimate=seen.estimate,
-                lower=seen.lower,
-                upper=seen.upper,
-                pass_level=seen.pass_level,
-                fail_level=seen.fail_level,
-                reason=seen.reason,
-            )
-        )
+    for judge, depth in asked:
+        how: dict[str, Any] = {"design": calls.design, "order_weights": calls.order_weights}
+        seen = asdict(look(rule, tensors[judge], depth=depth, **how))
+        del seen["next_depth"]
+        found.append(LookRecord(judge=judge, **seen))
     return found
 
 
@@ -126,8 +136,9 @@ def looked_at(
 
 
 def _note(rule: "StopRule", look: "LookRecord") -> str:
-    at = [str(depth) for depth in rule.looks if depth <= look.depth]
-    text = f"asked depth by depth, looked at with {' and '.join(at)} repeats: {look.reason}"
+    *earlier, last = [str(depth) for depth in rule.looks if depth <= look.depth]
+    at = f"{', '.join(earlier)} and {last}" if earlier else last
+    text = f"asked depth by depth, looked at with {at} repeats: {look.reason}"
     if rule.limit is None:
         return text
     return f"{text}; bounds and intervals hold over all these looks"
@@ -178,6 +189,28 @@ def look_rows(looks: "Iterable[LookRecord]") -> list[list[str]]:
         ]
         for look in looks
     ]
+
+
+def look_sections(frozen: "FrozenRun") -> "list[SectionMaker]":
+    """Return the part of a report that tells of the looks; nothing where none was taken."""
+    from judgelaw.page import looks_section
+
+    stop, looks = frozen.study.stop, frozen.record.looks
+    if stop is None or not looks:
+        return []
+    wanted = f"is shown to be below or above {stop.limit:g}"
+    spent = (
+        " Every bound on this page spends the error that earlier looks have left, so that it holds "
+        "over all of them."
+    )
+    if stop.limit is None:
+        wanted, spent = f"is known to \u00b1{stop.half_width:g}", ""
+    text = (
+        f"Every judge was asked depth by depth, and stopped for itself once its {stop.component} "
+        f"component {wanted}. The looks were declared before the first call: "
+        f"{', '.join(str(depth) for depth in stop.looks)} repeats.{spent}"
+    )
+    return [partial(looks_section, text, LOOK_COLUMNS, look_rows(looks))]
 
 
 LOOK_COLUMNS = ("judge", "repeats", "estimate", "bounds", "their levels", "what follows")

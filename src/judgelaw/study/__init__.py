@@ -8,7 +8,7 @@ from judgelaw.study.blueprint import (
     survey as survey,
 )
 from judgelaw.study.extending import extend as extend, record_looks as record_looks
-from judgelaw.study.freezing import adopt as adopt, freeze as freeze
+from judgelaw.study.freezing import Choose as Choose, adopt as adopt, freeze as freeze
 from judgelaw.study.items import Item as Item, records as records
 from judgelaw.study.loading import (
     LoadedStudy as LoadedStudy,

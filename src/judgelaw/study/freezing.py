@@ -89,7 +89,7 @@ def freeze(
                 f"{run}: a ledger without a manifest; restore {RECORD} or use another folder"
             )
         else:
-            blueprint = _with_repeats(loaded, blueprint, choose)
+            blueprint = with_repeats(loaded, blueprint, choose)
             _freeze_new(loaded, blueprint, run, date, progress)
     return open_run(run)
 
@@ -131,7 +131,7 @@ def _add_wave(frozen: FrozenRun, date: str, progress: Progress) -> None:
     )
 
 
-def _with_repeats(loaded: LoadedStudy, blueprint: Blueprint, choose: Choose | None) -> Blueprint:
+def with_repeats(loaded: LoadedStudy, blueprint: Blueprint, choose: Choose | None) -> Blueprint:
     """Return the study with the repeats of every item, where an earlier run says them."""
     if isinstance(blueprint.study.repeats, int):
         return blueprint

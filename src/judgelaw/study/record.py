@@ -180,6 +180,11 @@ class LookRecord:
     fail_level: float
     reason: str
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """What was estimated, with the bounds and their levels."""
+        return (self.estimate, self.lower, self.upper, self.pass_level, self.fail_level)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:

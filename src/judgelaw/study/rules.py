@@ -330,8 +330,10 @@ def _analysis(study: Study) -> Iterator[Problem]:
             path: Path = ("analysis", "thresholds", name)
             yield Problem(path=path, text=unknown_key(name, THRESHOLDS))
     deepest = max(layer.repeats or 1 for layer in study.streams)
-    deepest = max(deepest, *(study.stop.looks if study.stop else (1,)))
-    if analysis.depth is not None and analysis.depth > deepest:
+    if study.stop is not None and analysis.depth is not None:
+        text = f"{analysis.depth}, looks say how deep a judge is analysed; leave it out"
+        yield Problem(path=("analysis", "depth"), text=text)
+    elif analysis.depth is not None and analysis.depth > deepest:
         text = f"{analysis.depth}, exceeds the deepest layer ({deepest} repeats); lower it"
         yield Problem(path=("analysis", "depth"), text=text)
     if analysis.estimator == "sampled" and not isinstance(study.prompts, Generator):
