@@ -1,5 +1,6 @@
 """Freezing a run: every call is written down before it is asked."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date as calendar_date
@@ -247,18 +248,23 @@ def _read_as_frozen(study: Study, record: RunRecord) -> Study:
     return study.model_copy(update={"judges": tuple(kept(judge) for judge in study.judges)})
 
 
-_FIXED = {
-    "stop": "fixed before the first call, since looks under two rules would spend the error twice; "
-    "write it as it was, or start another run with --out",
-}
-"""What may not change for a reason that needs saying, by key."""
+_STOP_RULE = (
+    "fixed before the first call, since looks under two rules would spend the error twice; write "
+    "it as it was, or start another run with --out"
+)
+_SAME_CALLS = (
+    "fixed before the first call: repeats chosen by looking at the same calls bias every estimate; "
+    "write them as they were, or start another run with --out and another seed"
+)
+_FIXED = {"stop": ("stop", _STOP_RULE), "repeats_by_item": ("repeats", _SAME_CALLS)}
+"""What may not change for a reason that needs saying: the key in the study, and the reason."""
 
 
 def _refusal(run: Path, loaded: LoadedStudy, blueprint: Blueprint, found: list[str]) -> str:
     lines = [f"{run} was frozen from another study than {loaded.path}:"]
     lines += [f"  {line}" for line in found]
-    for key, rule in _FIXED.items():
-        if any(line.split(":")[0].split(".")[0] == key for line in found):
+    for changed, (key, rule) in _FIXED.items():
+        if any(re.match(rf"{changed}\b", line) for line in found):
             lines.append(f"{loaded.error((key,), rule)}")
     if any(line.startswith("prompts.templates") and "added" in line for line in found):
         lines.append(

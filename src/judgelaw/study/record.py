@@ -37,7 +37,7 @@ def identity(blueprint: Blueprint) -> dict[str, Any]:
         "task": study.task,
         "schedule": study.schedule,
         "stop": study.stop and study.stop.model_dump(mode="json"),
-        "repeats": None
+        "repeats_by_item": None
         if isinstance(study.repeats, int)
         else study.repeats.model_dump(mode="json", by_alias=True),
         "orders": study.orders if study.task == "pairwise" else {},
