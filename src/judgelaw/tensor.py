@@ -34,14 +34,11 @@ from judgelaw.streams import stream
 if TYPE_CHECKING:
     from os import PathLike
 
-
 INVALID = "invalid"
 SINGLE = "single"
 """The order label of single answers: there is nothing to show in an order."""
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
-
-
 _LABELS = ("judge", "layer", "items", "prompts", "orders", "verdicts", "strata", "gold", "notes")
 """What names the cells of a tensor, in its JSON."""
 
@@ -61,8 +58,7 @@ class VerdictTensor:
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
-        looks: where the calls were looked at while they grew, and might have been stopped: depths
-            as shares of the deepest look declared, up to these calls. Bounds spend less error then.
+        looks: depths at which the calls were looked at, and might have stopped, over the last one.
         scale: the scores that the verdicts are, None where they are no scores. Estimators take
             from it how far two verdicts are apart.
     """

@@ -178,15 +178,14 @@ def _reason(
     }[verdict]
 
 
-def best_case(
-    rule: StopRule, *, items: int, prompts: int, orders: int, verdicts: int
-) -> tuple[float, float]:
+def best_case(rule: StopRule, calls: VerdictTensor) -> tuple[float, float]:
     """Return the bounds at the last look if every call of every cell said the same.
 
     No judge can be shown to be smaller, and nearly no interval can be narrower: a limit below the
-    upper bound, or a half width below theirs, is out of reach.
+    upper bound, or a half width below theirs, is out of reach. `calls` say the design, and how far
+    verdicts are apart; what they count does not matter.
     """
-    counts = np.zeros((items, prompts, orders, verdicts), dtype=np.int64)
+    counts = np.zeros(calls.counts.shape, dtype=np.int64)
     counts[..., 0] = rule.looks[-1]
-    found = look(rule, VerdictTensor.from_counts(counts), depth=rule.looks[-1])
+    found = look(rule, replace(calls, counts=counts, ranked=None), depth=rule.looks[-1])
     return found.lower, found.upper

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.arrays import Floats, check_at_least
+from judgelaw.arrays import PAIR, Floats, check_at_least
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, Design, Estimand, Weights
 from judgelaw.streams import stream
@@ -84,36 +84,48 @@ def choose_repeats(
         order_weights: as for `decompose`.
         seed: of the splits that foresee the gain.
     """
-    check_at_least("min", least, 2, "a cell needs two calls to be corrected at all")
+    _check(earlier, component, (least, most, mean))
+    estimand = Estimand(design=design, order_weights=order_weights)
+    noise = _Noise(
+        component=component,
+        estimand=estimand,
+        size=(least, most, mean),
+        M=declare(earlier, estimand).M,
+    )
+    foreseen = noise.foresee(earlier.counts, seed)
+    share = f"{foreseen:.0%} of the variance of {mean} repeats each"
+    chosen = np.full(len(earlier.items), mean)
+    reason = (
+        "equal repeats are better: the earlier noise is spread over the items, and repeats by item "
+        f"would leave {share}"
+    )
+    if foreseen <= _WORTH:
+        chosen = noise.allocate(noise.parts(earlier.counts))
+        reason = (
+            f"the earlier noise is concentrated: {int((chosen > mean).sum())} of {len(chosen)} "
+            f"items are asked more than {mean} times, which leaves about {share}"
+        )
+    return ChosenRepeats(
+        repeats=dict(zip(earlier.items, chosen.tolist(), strict=True)),
+        by_item=foreseen <= _WORTH,
+        foreseen=foreseen,
+        reason=reason,
+    )
+
+
+def _check(earlier: VerdictTensor, component: str, size: tuple[int, int, int]) -> None:
+    """Refuse what cannot be chosen, or told from these calls."""
+    least, most, mean = size
+    check_at_least("min", least, PAIR, "a cell needs two calls to be corrected at all")
     if component not in COMPONENTS:
         raise InputError(f"no component is called {component!r}; there are {list(COMPONENTS)}")
     if not least <= mean <= most:
         raise InputError(f"mean = {mean}: it lies between min = {least} and max = {most}")
-    if earlier.depth[0] < 2 * 2:
+    if earlier.depth[0] < 2 * PAIR:
         raise InputError(
             f"the earlier run has {earlier.depth[0]} calls in a cell: noise by item can be told "
             "from four repeats on; write repeats: as a number"
         )
-    estimand = Estimand(design=design, order_weights=order_weights)
-    noise = _Noise(component=component, estimand=estimand, size=(least, most, mean))
-    foreseen = noise.foresee(earlier.counts, seed)
-    share = f"{foreseen:.0%} of the variance of {mean} repeats each"
-    if foreseen > _WORTH:
-        return ChosenRepeats(
-            repeats=dict.fromkeys(earlier.items, mean),
-            by_item=False,
-            foreseen=foreseen,
-            reason=f"equal repeats are better: the earlier noise is spread over the items, and "
-            f"repeats by item would leave {share}",
-        )
-    chosen = noise.allocate(noise.parts(earlier.counts))
-    return ChosenRepeats(
-        repeats=dict(zip(earlier.items, chosen.tolist(), strict=True)),
-        by_item=True,
-        foreseen=foreseen,
-        reason=f"the earlier noise is concentrated: {int((chosen > mean).sum())} of "
-        f"{len(chosen)} items are asked more than {mean} times, which leaves about {share}",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,11 +135,13 @@ class _Noise:
     Attributes:
         component, estimand: whose error it is.
         size: repeats at least, at most, on average.
+        M: similarity of verdicts, None for equality.
     """
 
     component: str
     estimand: Estimand
     size: tuple[int, int, int]
+    M: Floats | None = None
 
     def parts(self, counts: Whole) -> Floats:
         """Return l, c and p of every item at its smoothed laws, (3, items)."""
@@ -136,7 +150,7 @@ class _Noise:
 
     def parts_of_laws(self, laws: Floats, w: Floats, q: Floats) -> Floats:
         """Return l, c and p of every item at laws (items, cells, verdicts)."""
-        found = true_variance_parts(laws, concentration_forms(w, q))
+        found = true_variance_parts(laws, concentration_forms(w, q), self.M)
         row = component_map(len(w), len(q), self.estimand.design)[COMPONENTS.index(self.component)]
         parts = (found.linear, found.cross, found.pair)
         return np.stack([np.einsum("a,nab,b->n", row, part, row) for part in parts])

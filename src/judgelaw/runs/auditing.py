@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.analysis import Analysis
     from judgelaw.judges import JudgeFunction
+    from judgelaw.ledger import Address
     from judgelaw.study import FrozenRun, LoadedStudy, Preview, StudyLike
 
 RESULTS = "results"
@@ -153,11 +154,7 @@ def acquire_study(
     """
     from judgelaw.acquire import acquire, acquire_shared
 
-    address = None
-    if ledger is not None:
-        from judgelaw.ledger import read_address
-
-        address = read_address(ledger)
+    address = None if ledger is None else _address(ledger)
     functions = _functions(study, judge)
     frozen = freeze_study(study, out, shown, date)
 
@@ -180,7 +177,17 @@ def acquire_study(
                 cancel_batches=cancel_batches,
             )
 
-    return ask_by_looks(frozen, ask, bar=shown.bar, say=shown.say)
+    def tell(frozen: "FrozenRun") -> None:
+        if address is not None:  # workers wait for what the last looks say
+            acquire_shared(frozen, address, ask=False)
+
+    return ask_by_looks(frozen, ask, tell=tell, bar=shown.bar, say=shown.say)
+
+
+def _address(ledger: str) -> "Address":
+    from judgelaw.ledger import read_address
+
+    return read_address(ledger)
 
 
 def _functions(study: "StudyLike", judge: Any) -> "dict[str, JudgeFunction]":
@@ -198,9 +205,8 @@ def hand_over_study(
 ) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
-    from judgelaw.ledger import read_address
 
-    address = read_address(ledger)
+    address = _address(ledger)
     return acquire_shared(freeze_study(study, out, Shown(bar=bar), date), address, ask=False)
 
 

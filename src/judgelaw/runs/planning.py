@@ -168,16 +168,8 @@ def plan(
     from judgelaw.runs.auditing import preview_study
     from judgelaw.study import load_study
 
-    if items == "new" and pilot is None:
-        raise InputError(
-            "a width for new items needs a pilot: under a supposed law all items are alike, so it "
-            "says nothing about other items; give a run or a table with two repeats or more"
-        )
-    if budget is not None and pilot is None:
-        raise InputError(
-            f"budget = {budget}: what calls buy cannot be told without a pilot; give a run or a "
-            "table with two repeats or more"
-        )
+    if pilot is None:
+        _refuse_without_pilot(items, budget)
     seen = preview_study(load_study(study))
     asked = None if half_width is None else (component, half_width, items)
     outlook, words = _outlook(seen, pilot, law, assurance)
@@ -191,6 +183,20 @@ def plan(
         ),
         stop=_stop(found, outlook, seen, progress),
     )
+
+
+def _refuse_without_pilot(items: "Scope", budget: int | None) -> None:
+    """Refuse what a supposed law says nothing about."""
+    if items == "new":
+        raise InputError(
+            "a width for new items needs a pilot: under a supposed law all items are alike, so it "
+            "says nothing about other items; give a run or a table with two repeats or more"
+        )
+    if budget is not None:
+        raise InputError(
+            f"budget = {budget}: what calls buy cannot be told without a pilot; give a run or a "
+            "table with two repeats or more"
+        )
 
 
 def _budget(seen: "Preview", asked: int | None) -> int | None:

@@ -285,7 +285,7 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
 
     folder = RunFolder(run, reading.date)
     study = folder.frozen.study
-    tensors = {key: _as_declared(t, study) for key, t in tensors.items()}
+    tensors = {key: as_declared(t, study) for key, t in tensors.items()}
     tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
     drawn = getattr(study.prompts, "policy", None) == "generator"
     asked = reading.design or (study.analysis and study.analysis.estimator)
@@ -316,7 +316,7 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
     )
 
 
-def _as_declared(tensor: "VerdictTensor", study: "Study") -> "VerdictTensor":
+def as_declared(tensor: "VerdictTensor", study: "Study") -> "VerdictTensor":
     """Give the verdicts of single answers the scale, or all the labels, that a study declares.
 
     What another reading found beside them is no verdict of this study.

@@ -12,7 +12,7 @@ from math import isclose
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.runs.source import Reading, read_source
+from judgelaw.runs.source import Reading, as_declared, read_source
 from judgelaw.steps import Progress
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from judgelaw.study import Blueprint, FrozenRun, LoadedStudy, LookRecord, Stop
     from judgelaw.tensor import VerdictTensor
 
-_VERDICTS = 4
-"""Of the usual alphabet, for what a rule can reach at best."""
 _CLOSE = 1e-9
 """Looks taken again agree up to rounding."""
 _AT_ONCE_S = 0.001
@@ -44,19 +42,31 @@ def ask_by_looks(
     frozen: "FrozenRun",
     ask: "Callable[[FrozenRun], Acquisition]",
     *,
+    tell: "Callable[[FrozenRun], object]",
     bar: Progress,
     say: Callable[[str], None],
 ) -> "Acquisition":
-    """Ask the calls of a run; where its study stops by looks, look and ask on until all stopped."""
+    """Ask the calls of a run; where its study stops by looks, look and ask on until all stopped.
+
+    Args:
+        frozen: the run.
+        ask: asks its open calls.
+        tell: is told of the last looks, after which nothing more is asked.
+        bar: opens what shows how far freezing is.
+        say: is told in words what a look found.
+    """
     from judgelaw.study import record_looks
 
     begun = monotonic()
     acquired = ask(frozen)
     while acquired.complete and frozen.undecided:
         looks = take_looks(frozen)
-        frozen = record_looks(frozen.path, looks, progress=bar)
+        asked, frozen = frozen.count, record_looks(frozen.path, looks, progress=bar)
         for look in looks:
             say(in_words(look))
+        if frozen.count == asked:
+            tell(frozen)
+            break
         acquired = ask(_within(frozen, monotonic() - begun))
     return acquired
 
@@ -111,8 +121,8 @@ def _looks(frozen: "FrozenRun", asked: list[tuple[str, int]]) -> "list[LookRecor
 
 def in_words(look: "LookRecord") -> str:
     """Say what a look found."""
-    then = {"stop": "stops: ", "exhausted": "ends: "}.get(look.action, "")
-    return f"{look.judge} after {look.depth} repeats {then}{look.reason}"
+    then = {"stop": " stops", "exhausted": " ends"}.get(look.action, "")
+    return f"{look.judge}{then} after {look.depth} repeats: {look.reason}"
 
 
 def looked_at(
@@ -150,7 +160,10 @@ def refuse_out_of_reach(loaded: "LoadedStudy", blueprint: "Blueprint") -> None:
     Raises:
         StudyError: with the line, and with what the looks can reach at best.
     """
+    import numpy as np
+
     from judgelaw.decide import best_case
+    from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
 
     study = loaded.study
     if study.stop is None:
@@ -158,7 +171,9 @@ def refuse_out_of_reach(loaded: "LoadedStudy", blueprint: "Blueprint") -> None:
     rule = rule_of(study.stop)
     items = len(blueprint.members[study.main.name])
     prompts, orders = len(blueprint.templates), len(study.order_labels)
-    low, high = best_case(rule, items=items, prompts=prompts, orders=orders, verdicts=_VERDICTS)
+    empty = np.zeros((items, prompts, orders, len(study.verdicts or DEFAULT_VERDICTS)), dtype=int)
+    calls = VerdictTensor.from_counts(empty, verdicts=study.verdicts or DEFAULT_VERDICTS)
+    low, high = best_case(rule, as_declared(calls, study))
     design = f"{items} items x {prompts} prompts x {orders} orders at {rule.looks[-1]} repeats"
     if rule.limit is not None and rule.limit <= high:
         text = (

@@ -97,8 +97,7 @@ def test_undeclared_looks_are_refused():
 
 
 def test_more_items_bring_smaller_limits_into_reach():
-    size = {"prompts": 6, "orders": 2, "verdicts": 4}
-    few, many = (best_case(rule(limit=0.02), items=n, **size)[1] for n in (4, 40))
+    few, many = (best_case(rule(limit=0.02), EVEN.select(items=EVEN.items[:n]))[1] for n in (4, 40))
     assert 0 < many < few < 0.002
 
 

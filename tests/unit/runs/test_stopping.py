@@ -57,7 +57,7 @@ def test_every_judge_stops_for_itself(run):
     assert [look.depth for look in frozen.record.looks if look.judge == "near"] == LOOKS
     cells = ITEMS * 2 * 2
     assert found.totals.completed == found.totals.planned == cells * (4 + 4 + 12)
-    assert any("steady after 4 repeats stops: prompt is below 0.04" in line for line in said)
+    assert any("steady stops after 4 repeats: prompt is below 0.04" in line for line in said)
     assert sum("goes on" in line for line in said) == 2
 
 
