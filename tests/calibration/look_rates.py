@@ -2,7 +2,7 @@
 
     python tests/calibration/look_rates.py             the whole table, some ten minutes
 
-`test_looks.py` runs it in short. The levels of the looks were settled on other seeds.
+`test_looks.py` runs it in short. Nothing was chosen on these seeds.
 """
 
 import sys
