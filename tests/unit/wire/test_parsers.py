@@ -13,6 +13,7 @@ from judgelaw.wire import (
     parser_name,
     parsers as parsers_module,
     restore,
+    wanted,
 )
 from judgelaw.wire.parsers import first_line, json_field
 
@@ -281,3 +282,8 @@ def test_other_parsers_read_letters_without_regard_to_case_unless_strict():
 @given(st.permutations("ABCDE"), st.sampled_from(["A", "C", "E", "TIE"]))
 def test_restoration_of_several_candidates_is_undone_by_display(order, label):
     assert display(restore(label, "".join(order)), "".join(order)) == label
+
+
+def test_what_is_wanted_names_the_letters_that_were_shown():
+    assert wanted(judge(), "BA") == "first-line wants exactly A, B or TIE in the first line"
+    assert "exactly A, B, C or TIE" in wanted(judge(), "CAB")
