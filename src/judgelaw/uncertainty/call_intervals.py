@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.estimate import COMPONENTS, Decomposition, Design, Estimand, Weights
+from judgelaw.estimate import COMPONENTS, Decomposition, Design, Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_bounds import Shown, hidden_in_one_item, shown_by
 from judgelaw.uncertainty.call_variance import (
@@ -51,7 +51,7 @@ from judgelaw.uncertainty.forms import (
     concentration_forms,
     contrast_row,
     contrast_vector,
-    declare,
+    declare_parts,
 )
 from judgelaw.uncertainty.intervals import (
     Interval,
@@ -220,12 +220,8 @@ class CallErrors:
             reason = "all items have the same estimate: their variance is zero, nothing to split"
         if reason is not None:
             return ErrorSplit(call=nan, item=nan, total=s2 / N, reliability=nan, reason=reason)
-        return ErrorSplit(
-            call=call,
-            item=s2 / N - call,
-            total=s2 / N,
-            reliability=1 - float(V.mean()) / s2,
-        )
+        reliability = 1 - float(V.mean()) / s2
+        return ErrorSplit(call=call, item=s2 / N - call, total=s2 / N, reliability=reliability)
 
     def refusal(self, contrast: Contrast = "prompt") -> str | None:
         """Say why these calls give no error for the contrast, or None."""
@@ -346,13 +342,7 @@ def call_errors(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    estimand = Estimand(
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
-    known = declare(x, estimand)
+    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
     return errors_of(known, known.decompose())
 
 
@@ -395,11 +385,5 @@ def call_interval(
     >>> found.low < 0 < found.high  # one law under every prompt
     True
     """
-    errors = call_errors(
-        x,
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
-    return errors.interval(contrast, level=level)
+    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
+    return errors_of(known, known.decompose()).interval(contrast, level=level)

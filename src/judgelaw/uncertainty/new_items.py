@@ -180,12 +180,8 @@ def new_item_bounds(
 ) -> list[NewItems]:
     """Prepare the bounds of all components for items like these.
 
-    Args:
-        estimates: components (items, components) of the same items, at several depths maybe.
-        top: range of each component, by name.
-        draws: random weightings, fewer where there are very many items.
-        seed: of their named stream.
-        strict: whether to suppose an unseen item at the end of the range throughout.
+    `estimates` are (items, components) of the same items, at several depths maybe; `top` is the
+    range of each component. Where there are very many items, there are fewer random weightings.
     """
     N = len(estimates[0])
     drawn = weigh(np.concatenate(estimates, axis=1), draws=draws_for(N, draws), seed=seed)
@@ -211,12 +207,8 @@ def item_difference(
 ) -> Interval:
     """Return A minus B of two judges, paired by item, with its interval for new items.
 
-    Args:
-        a: one judge.
-        b: the other, on the same items in the same order, from the same draws.
-        component: which component.
-        level: nominal coverage.
-        p: level of each end, in place of (1 + level) / 2; for several intervals together.
+    Both are on the same items in the same order, from the same draws. For several intervals
+    together, `p` is the level of each end, in place of (1 + level) / 2.
     """
     check_level(level)
     if a.values.shape != b.values.shape:
