@@ -120,8 +120,9 @@ class Audit:
 
         if not largest and not least:
             largest = self.source.gate
+        unit = self.source.unit
         return [
-            *(Limit(quantity=name, side="max", value=x) for name, x in largest.items()),
+            *(Limit(quantity=name, side="max", value=x, unit=unit) for name, x in largest.items()),
             *(Limit(quantity=name, side="min", value=x) for name, x in least.items()),
         ]
 

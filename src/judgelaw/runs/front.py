@@ -104,7 +104,7 @@ def gate(
     from judgelaw.uncertainty import limits_of
 
     calls = source_of(x, **which)
-    asked = limits_of(limits or calls.gate)
+    asked = limits_of(limits or calls.gate, calls.unit)
     before = None
     if baseline is not None:
         # Every judge of the baseline: each is found by its name, or is the only one.

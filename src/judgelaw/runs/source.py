@@ -122,6 +122,12 @@ class Source:
         return None if self.folder is None else self.folder.path
 
     @property
+    def unit(self) -> float:
+        """The largest that a component can be: 1 but for numeric scores."""
+        scales = [tensor.scale for tensor in self.tensors.values()]
+        return max((scale.unit for scale in scales if scale is not None), default=1.0)
+
+    @property
     def main_layer(self) -> str | None:
         """The layer that answers, None where the calls have no layers."""
         from judgelaw.analysis import infer_roles, main_layer
@@ -416,7 +422,19 @@ def _one_estimand(names: Sequence[str], read: Sequence[Source]) -> "Estimand":
                 f"{calls.order_weights}, {names[0]} {first.design!r} with {first.order_weights}: "
                 "a difference needs one estimand; pass --design, or run one study twice"
             )
+    _one_scale(names, read)
     return Estimand(design=first.design, order_weights=first.order_weights)
+
+
+def _one_scale(names: Sequence[str], read: Sequence[Source]) -> None:
+    """Refuse to compare scores of different scales, or in different units."""
+    told = [{tensor.scale for tensor in calls.main().values()} for calls in read]
+    for name, scales in zip(names, told, strict=True):
+        if scales != told[0]:
+            raise InputError(
+                f"{name} and {names[0]} have different scales, or measure them by different "
+                "dissimilarities: a difference needs one; run one study twice"
+            )
 
 
 def _told_apart(

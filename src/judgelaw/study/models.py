@@ -22,8 +22,6 @@ from judgelaw.words import plain_number, probe_layer, probed_by, sides
 Role = Literal["audit", "evaluation", "reference", "control", "probe"]
 Task = Literal["pairwise", "pointwise", "choose"]
 Dissimilarity = Literal["ordinal", "numeric", "nominal"]
-Values = Annotated[tuple[int | float, ...], Field(min_length=2, max_length=101)]
-Labels = Annotated[tuple[Name, ...], Field(min_length=2, max_length=101)]
 Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """Repeats of a cell: no more than there are distinct seeds."""
 
@@ -296,8 +294,10 @@ class Study(Model):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
     seed: Annotated[int, Field(ge=0)]
     task: Task = "pairwise"
-    scale: Values | None = Field(default=None, description="pointwise: every score, rising")
-    labels: Labels | None = Field(default=None, description="pointwise: every label")
+    scale: tuple[float, ...] | None = Field(
+        default=None, description="pointwise: every score, rising"
+    )
+    labels: tuple[Name, ...] | None = Field(default=None, description="pointwise: every label")
     dissimilarity: Dissimilarity | None = Field(
         default=None, description="how far two scores are apart; ordinal unless it says otherwise"
     )
