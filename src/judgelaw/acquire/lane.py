@@ -284,7 +284,8 @@ class Lane:
                 return delay
             case LeaveOpen():
                 self._hopeless += 1
-                most = self._failures_allowed(failure.kind)
+                ever = self._answers or self._answered_before
+                most = failures_allowed(failure.kind, answered=self._answers, ever=ever)
                 if self._hopeless >= most:
                     words = f"{self._hopeless} calls in a row used up their attempts; last, {said}"
                     self.halt.stop(Reason.POSTPONED, words)
@@ -295,10 +296,6 @@ class Lane:
     def _record_failure(self, failure: Failure, sent: Sent) -> None:
         _LOG.info("%s: an attempt failed, %s: %s", self.spec.name, failure.kind, failure.detail)
         self._record(failed(failure, sent.reservation, sent.at, self.effects.clock()))
-
-    def _failures_allowed(self, kind: FailureKind) -> int:
-        ever = self._answers or self._answered_before
-        return failures_allowed(kind, answered=self._answers, ever=ever)
 
     @cached_property
     def _answered_before(self) -> bool:

@@ -64,7 +64,7 @@ def call_covariance(n: Array, c: Array, M: Array | None = None) -> Array:
         R = counts.sum(axis=-1)
         return _total(_estimated(counts, c, M, x=1 / R, y=1 / (R * (R - 1))))
 
-    return np.concatenate([of(part) for part in _chunks(n, c)])
+    return np.concatenate([of(part) for part in _split(n, n, c)])
 
 
 def variance_parts(n: Array, c: Array, M: Array | None = None) -> VarianceParts:
@@ -86,7 +86,7 @@ def true_call_covariance(P: Array, R: Array, c: Array, M: Array | None = None) -
     """
     calls = np.broadcast_to(R, P.shape[:-1])
     x, y = 1 / calls, 1 / (calls * (calls - 1))
-    pieces = zip(_chunks(P, c), _split(x, P, c), _split(y, P, c), strict=True)
+    pieces = zip(_split(P, P, c), _split(x, P, c), _split(y, P, c), strict=True)
     return np.concatenate([_total(_known(p, c, M, x=xs, y=ys)) for p, xs, ys in pieces])
 
 
@@ -243,13 +243,9 @@ def _numbers(n: Array) -> Array:
 
 
 def _parts(n: Array, c: Array, of: Callable[[Array, Array], Triple]) -> VarianceParts:
-    triples = [of(part, np.ones(part.shape[:-1], dtype=c.dtype)) for part in _chunks(n, c)]
+    triples = [of(part, np.ones(part.shape[:-1], dtype=c.dtype)) for part in _split(n, n, c)]
     linear, cross, pair = (np.concatenate(part) for part in zip(*triples, strict=True))
     return VarianceParts(linear=linear, cross=cross, pair=pair)
-
-
-def _chunks(n: Array, c: Array) -> list[Array]:
-    return _split(n, n, c)
 
 
 def _split(x: Array, n: Array, c: Array) -> list[Array]:
