@@ -100,10 +100,7 @@ class BatchLane:
 
     async def run(self) -> None:
         """Ask every open call of the judge, or as many as may be asked."""
-        try:
-            await self._run()
-        except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
-            self.run_halt.fail(error)
+        await self.run_halt.guard(self._run)
 
     def give_back(self) -> None:
         """Do nothing: what is not submitted was given back, and what is stays at the provider."""

@@ -7,10 +7,9 @@ that commit off the critical path. Memory holds a few of them, however many call
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from judgelaw.acquire.budget import NOTHING, Cost, Meter, RunBudget, exhausted
 from judgelaw.acquire.limits import Backlog, Deadlines, Limiter
@@ -154,20 +153,13 @@ class Lane:
 
     async def run(self) -> None:
         """Send every open call of the judge, or as many as may be sent."""
-        workers = [self._guarded(self._work) for _ in range(self.rules.concurrency)]
-        await asyncio.gather(self._guarded(self._feed.fill), *workers)
+        works = [self._feed.fill, *[self._work] * self.rules.concurrency]
+        await asyncio.gather(*map(self.run_halt.guard, works))
 
     def give_back(self) -> None:
         """Record what was reserved and never sent."""
         for reservation in self._feed.rest():
             self._unsent(reservation)
-
-    async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Stop the run for an error, but let the replies under way arrive first."""
-        try:
-            await work()
-        except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
-            self.run_halt.fail(error)
 
     async def _work(self) -> None:
         while (reservation := await self._feed.take()) is not None:

@@ -62,7 +62,7 @@ def call_covariance(n: Array, c: Array, M: Array | None = None) -> Array:
     def of(part: Array) -> Array:
         counts = _numbers(part)
         R = counts.sum(axis=-1)
-        return _total(_estimated(counts, c, M, x=1 / R, y=1 / (R * (R - 1))))
+        return np.asarray(sum(_estimated(counts, c, M, x=1 / R, y=1 / (R * (R - 1)))))
 
     return np.concatenate([of(part) for part in _split(n, n, c)])
 
@@ -87,7 +87,7 @@ def true_call_covariance(P: Array, R: Array, c: Array, M: Array | None = None) -
     calls = np.broadcast_to(R, P.shape[:-1])
     x, y = 1 / calls, 1 / (calls * (calls - 1))
     pieces = zip(_split(P, P, c), _split(x, P, c), _split(y, P, c), strict=True)
-    return np.concatenate([_total(_known(p, c, M, x=xs, y=ys)) for p, xs, ys in pieces])
+    return np.concatenate([sum(_known(p, c, M, x=xs, y=ys)) for p, xs, ys in pieces])
 
 
 def true_variance_parts(P: Array, c: Array, M: Array | None = None) -> VarianceParts:
@@ -164,11 +164,6 @@ def _known(P: Array, c: Array, M: Array | None, *, x: Array, y: Array) -> Triple
     cross = _contract(traces, x, x, _products(c))
     pair = _weighted_own(own, np.diagonal(traces, axis1=-2, axis2=-1) * y)
     return 4 * linear, 2 * cross, 2 * pair
-
-
-def _total(parts: Triple) -> Array:
-    linear, cross, pair = parts
-    return linear + cross + pair
 
 
 def _others(p: Array, c: Array, M: Array | None) -> tuple[Array, Array]:
