@@ -108,6 +108,10 @@ from judgelaw.uncertainty.permutation import (
     Shuffler as Shuffler,
     permutation_test as permutation_test,
 )
+from judgelaw.uncertainty.prompt_parts import (
+    FactorParts as FactorParts,
+    factor_parts as factor_parts,
+)
 from judgelaw.uncertainty.sampled_prompts import (
     MIN_PROMPTS as MIN_PROMPTS,
     Projection as Projection,

@@ -139,7 +139,12 @@ def hidden_in_one_item(component: str, shown: Shown, p: float) -> float:
         "order": ((O - 1) / O**2, R * K),
         "interaction": ((K - 1) * (O - 1) / (K * O) ** 2, R),
     }[component]
-    return 2 * float(1 - (1 - p) ** (1 / calls)) ** 2 * f * shown.unit
+    return hidden(f, calls, p) * shown.unit
+
+
+def hidden(f: float, calls: int, p: float) -> float:
+    """Return 2 eps^2 f, with eps the largest share of calls that so many agreeing calls allow."""
+    return 2 * float(1 - (1 - p) ** (1 / calls)) ** 2 * f
 
 
 def shown_by(known: KnownCounts) -> Shown:

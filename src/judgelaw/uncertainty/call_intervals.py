@@ -71,7 +71,7 @@ _COVERS: dict[Design, str] = {
     "not the drawing of prompts (see prompt_projection)",
 }
 _SETTLED_DF: Final = 25.0
-_FEW_EVENTS: Final = 5
+FEW_EVENTS: Final = 5
 _AGREEING: Final = 0.85
 
 
@@ -183,14 +183,10 @@ class CallErrors:
     def spread(self, component: str) -> tuple[Spread, float]:
         """Return the variance that bounds of one component use, and kappa."""
         B, S = (self._spread(V) for V in self._both(component))
-        if self.exact and B.variance > 0 and B.df >= _SETTLED_DF:
-            return B, 5.0
-        # Unbiased terms of both signs nearly cancel, and leave the sum one degree of freedom. Where
-        # that sum is not the variance used, its degrees say nothing about it.
-        wide = S if self.exact and B.variance <= S.variance else wider(B, S)
+        spread, kappa = facet_spread(B, S, exact=self.exact)
         if not self.exact and self._floored(component):
-            wide = self._at_least_agreements(wide)
-        return wide, 3.0
+            spread = self._at_least_agreements(spread)
+        return spread, kappa
 
     def wide_spread(self, contrast: Contrast) -> Spread:
         """Return the larger variance and the smaller degrees of freedom, as contrasts use them."""
@@ -293,7 +289,7 @@ class CallErrors:
         """
         if component in {"call", "total"}:
             return self.rare_events(e, p)
-        if int(self.shown.off_mode.sum()) > _FEW_EVENTS:
+        if int(self.shown.off_mode.sum()) > FEW_EVENTS:
             return -np.inf
         return float(e + hidden_in_one_item(component, self.shown, p) / len(self.estimates))
 
@@ -305,7 +301,7 @@ class CallErrors:
         """
         shown = self.shown
         Q, calls = int(shown.off_mode.sum()), int(shown.calls.sum())
-        if Q > _FEW_EVENTS:
+        if Q > FEW_EVENTS:
             return -np.inf
         from scipy.special import betaincinv  # noqa: PLC0415 - scipy loads when it is needed
 
@@ -313,6 +309,21 @@ class CallErrors:
         heaviest = float(shown.weights.max()) * len(shown.weights)
         call = float(self.values("call").mean())
         return e + max(0.0, min(1.0, 2 * most * heaviest) * shown.unit - call)
+
+
+def facet_spread(B: Spread, S: Spread, *, exact: bool) -> tuple[Spread, float]:
+    """Return the variance that bounds of one component use, and kappa.
+
+    Args:
+        B: unbiased if `exact`, else at plug-in laws.
+        S: at smoothed laws.
+        exact: whether every cell holds four calls or more.
+    """
+    if exact and B.variance > 0 and B.df >= _SETTLED_DF:
+        return B, 5.0
+    # Unbiased terms of both signs nearly cancel, and leave the sum one degree of freedom. Where
+    # that sum is not the variance used, its degrees say nothing about it.
+    return (S if exact and B.variance <= S.variance else wider(B, S)), 3.0
 
 
 def call_errors(
