@@ -82,9 +82,8 @@ class Audit:
         with _our_errors():
             if on_inconclusive not in (choices := get_args(OnInconclusive)):
                 raise InputError(f"on_inconclusive={on_inconclusive!r}: say {', '.join(choices)}")
-            before = None
-            if baseline is not None:
-                before = baseline_of(self.read(baseline), margin, match)
+            there = None if baseline is None else self.read(baseline)
+            before = None if there is None else baseline_of(there, margin, match)
             report = check_source(
                 self.source,
                 self._limits(max, min),

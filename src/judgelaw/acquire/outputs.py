@@ -21,15 +21,22 @@ CALLS = "calls.parquet"
 TIMING = "timing.parquet"
 
 CALLS_COLUMNS = (
-    *("judge", "layer", "item", "stratum", "prompt", "order", "repeat"),
-    *("verdict", "gold"),
+    "judge",
+    "layer",
+    "item",
+    "stratum",
+    "prompt",
+    "order",
+    "repeat",
+    "verdict",
+    "gold",
 )
 TIMING_COLUMNS = (
     *("judge", "layer", "item", "prompt", "order", "repeat", "position", "attempts"),
     *("started_s", "latency_s"),
     *("finish_reason", "input_tokens", "output_tokens", "cached_tokens"),
 )
-"""Both in the groups in which `calls_row` and `timing_rows` write them."""
+"""In the groups in which `timing_rows` writes them."""
 _BLOCK = 50_000
 
 Row = tuple[Any, ...]
