@@ -163,8 +163,13 @@ class PanelStudy:
     rows: tuple[PanelRow, ...]
 
 
-_Estimates = tuple[Floats, Floats, Floats]
-"""Estimates, variances and degrees of freedom of a batch of experiments, as `welch` has them."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Estimates:
+    """Estimates, variances and degrees of freedom of a batch of experiments."""
+
+    mean: Floats
+    variance: Floats
+    df: Floats
 
 
 def simulate_panel(
@@ -206,7 +211,8 @@ def _panel(design: Design, block: ItemBlock, depth: int, items: int) -> _Estimat
     """Mean over items and panels, with the item-clustered variance of S4.4."""
     J = depth // 2
     U = block.complete[:PANELS][:J].reshape(J, -1, items) / design.scales[1][0]
-    return welch(np.moveaxis(U, 0, -1))
+    mean, V, df = welch(np.moveaxis(U, 0, -1))
+    return _Estimates(mean=mean, variance=V, df=df)
 
 
 def _complete(design: Design, block: ItemBlock, depth: int, items: int) -> _Estimates:
@@ -217,7 +223,8 @@ def _complete(design: Design, block: ItemBlock, depth: int, items: int) -> _Esti
     total = V.sum(axis=-1)
     with np.errstate(invalid="ignore"):  # all cells unanimous: no interval
         df = 2 * total**2 / (V**2).sum(axis=-1)
-    return estimates.reshape(-1, items).mean(axis=-1), total / items**2, df
+    mean = estimates.reshape(-1, items).mean(axis=-1)
+    return _Estimates(mean=mean, variance=total / items**2, df=df)
 
 
 _ESTIMATORS = {"panel": _panel, "complete": _complete}
@@ -226,7 +233,10 @@ _ESTIMATORS = {"panel": _panel, "complete": _complete}
 def _row(law: PanelLaw, depth: int, method: str, parts: list[_Estimates]) -> PanelRow:
     from scipy.special import stdtrit  # noqa: PLC0415 - scipy loads when it is needed
 
-    mean, variance, df = (np.concatenate(values) for values in zip(*parts, strict=True))
+    mean, variance, df = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("mean", "variance", "df")
+    )
     exists = variance > 0
     error = mean - law.truth
     half = stdtrit(df[exists], 0.975) * np.sqrt(variance[exists])
