@@ -59,6 +59,7 @@ class VerdictTensor:
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
+        looks: depths at which the calls were looked at, and might have stopped, over the last one.
         scale: the scores that the verdicts are, None where they are no scores. Estimators take
             from it how far two verdicts are apart.
     """
@@ -76,6 +77,7 @@ class VerdictTensor:
     notes: tuple[str, ...] = ()
     dropped: int = 0
     pooled: bool = False
+    looks: tuple[float, ...] = ()
     scale: ScoreScale | None = None
 
     def __post_init__(self) -> None:

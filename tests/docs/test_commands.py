@@ -123,6 +123,13 @@ def pilot(folder: Path) -> Iterator[After]:
 
 
 @contextmanager
+def fewer(folder: Path) -> Iterator[After]:
+    """The files of the example."""
+    shutil.copytree(ROOT / "examples" / "fewer", folder, dirs_exist_ok=True)
+    yield nothing
+
+
+@contextmanager
 def probed(folder: Path) -> Iterator[After]:
     """A study with two probes."""
     write_study(folder, [simulated_judge()], name="probed", items=3, probes=["longer", "identity"])
@@ -302,6 +309,7 @@ STORIES = {
     "scores": (single_answers, ("docs/howto/scores.md",)),
     "endpoint": (endpoint, ("docs/howto/endpoint.md",)),
     "budget": (pilot, ("docs/howto/budget.md",)),
+    "fewer calls": (fewer, ("docs/howto/fewer_calls.md",)),
     "choose": (choosing, ("docs/howto/choose.md",)),
     "factors": (factors, ("docs/howto/factors.md",)),
     "probes": (probed, ("docs/howto/probes.md",)),

@@ -18,7 +18,8 @@ from judgelaw.runs.answers import (
     check_source,
     write_report,
 )
-from judgelaw.runs.source import Source, Which, compared, source_of
+from judgelaw.runs.several_sources import compared
+from judgelaw.runs.source import Source, Which, source_of
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
