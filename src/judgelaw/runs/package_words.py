@@ -93,7 +93,7 @@ def dictionary(contents: "Contents") -> str:
                 "prompt": "id of the prompt; in a control layer the hidden label h1, h2, ...",
                 "order": "AB shows candidate 1 first, BA candidate 2",
                 "repeat": "repeat of the cell, from 0; lower depths are prefixes",
-                "verdict": "candidate_1, candidate_2, tie, or invalid: candidates are restored",
+                "verdict": "candidate_1, candidate_2, ..., tie, or invalid: candidates are restored",
                 "gold": "the right candidate, where the items have one",
             },
         ),
