@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
-from judgelaw.analysis.facet_values import Identity, ItemValues, PromptDistances
+from judgelaw.analysis.facet_values import Identity, ItemValues, PromptDistances, PromptLean
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -193,19 +193,25 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         prompt_leans=leans,
         **_described(tensor, full, request),
         identity=_identities((*prefixes, full), request.estimand),
-        sentence=sentence(
-            components,
-            overall.inference,
-            overall.lead,
-            leans=leans,
-            invalid=invalid,
-            single=tensor.single,
-            scored=tensor.scale,
-        ),
+        sentence=_sentence(tensor, overall, leans, invalid),
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
         warnings=warnings(tensor, full, prefixes, overall, request.estimand),
+    )
+
+
+def _sentence(
+    tensor: VerdictTensor, overall: ComponentsByDepth, leans: Sequence[PromptLean], invalid: float
+) -> str:
+    return sentence(
+        overall.depths[-1],
+        overall.inference,
+        overall.lead,
+        leans=leans,
+        invalid=invalid,
+        single=tensor.single,
+        scored=tensor.scale,
     )
 
 

@@ -189,8 +189,7 @@ def _of_run(run: Path, asked: tuple[str, ...]) -> Labelling:
             {"id": r["id"], "instruction": r["instruction"], "answer": r["candidate_1"]}
             for r in rows
         ]
-    declared = getattr(frozen.study, "labels", None) or getattr(frozen.study, "scale", None) or ()
-    found = _of_rows(run, rows, asked or tuple(map(str, declared)), ())
+    found = _of_rows(run, rows, asked or frozen.study.verdicts or (), ())
     if not (run / CALLS).is_file():
         return found
     return replace(found, calls=[row for _, row in records("parquet", run / CALLS)])
