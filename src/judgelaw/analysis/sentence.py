@@ -349,8 +349,8 @@ def factor_sentence(judge: JudgeAnalysis) -> str:
     shown = {name: c for name, c in found.items() if c.call_interval and c.call_interval[0] > 0}
     rest = {name: c for name, c in found.items() if name not in shown}
     parts = [
-        f"{name} moves verdicts ({c.estimate:.3f}, {c.call_interval[0]:.3f} to "
-        f"{c.call_interval[1]:.3f} of the disagreement)"
+        f"{name} moves verdicts ({c.estimate:.3f}; {c.call_interval[0]:.3f} to "
+        f"{c.call_interval[1]:.3f})"
         for name, c in sorted(shown.items(), key=lambda pair: -pair[1].estimate)
         if c.call_interval
     ]

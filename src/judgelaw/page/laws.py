@@ -261,7 +261,8 @@ def _bars(
 
 def _of_several(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str) -> Section:
     """Return which candidate is chosen how often, item by item and order by order."""
-    moving = _most_dispersed(judge.value.item_values)
+    most = max(1, min(_SHOWN // 2, _BARS // len(tensor.orders)))
+    moving = _most_dispersed(judge.value.item_values, most)
     chosen = some_items(tensor, judge.value.item_values)
     some = "Every item" if len(chosen) == len(tensor.items) else "The items that move most"
     roles = drawing.verdict_roles(tensor.verdicts)
@@ -276,13 +277,14 @@ def _of_several(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: st
         lambda width: item_bars(tensor, chosen, width=width),
         label=f"Shares of verdicts of {len(chosen)} items",
         title=some,
-        caption="Shares of verdicts on each item, over all its prompts and orders.",
+        caption="Shares of verdicts on each item, over all its prompts and orders."
+        + _sharing(roles),
         key=key,
     )
     few = figure(
         "laws-items",
-        lambda width: _order_bars(tensor, moving[: _SHOWN // 2], width=width),
-        label=_few_label(tensor, moving[: _SHOWN // 2]),
+        lambda width: _order_bars(tensor, moving, width=width),
+        label=_few_label(tensor, moving),
         title="Order by order",
         caption=(
             "The items whose cells differ most, in each order: a choice made after seeing the "
@@ -299,6 +301,13 @@ def _of_several(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: st
     return Section(
         id=f"{prefix}laws", title="Which candidate is chosen", blocks=(said, every, few, _caution())
     )
+
+
+def _sharing(roles: Sequence[str]) -> str:
+    """Say so where there are more candidates than colours."""
+    if len(set(roles)) == len(roles):
+        return ""
+    return " Candidates without a colour of their own are grey; the bars name them."
 
 
 def some_items(tensor: VerdictTensor, values: ItemValues) -> list[int]:

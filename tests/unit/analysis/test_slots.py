@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from judgelaw.analysis import analyze
 from judgelaw.analysis.outcomes import slot_choices, slot_preferences
-from judgelaw.analysis.sentence import slot_sentence
+from judgelaw.analysis.sentence import factor_sentence, slot_sentence
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import candidate_names
 
@@ -69,3 +70,14 @@ def test_a_pair_has_two_slots():
     counts[:, :, 0, 0] = counts[:, :, 1, 1] = 4  # always the one shown first
     tensor = VerdictTensor.from_counts(counts, orders=("AB", "BA"))
     assert [x.share for x in slot_preferences(tensor, 0.95)] == pytest.approx([1, 0])
+
+
+def test_the_factors_that_are_told_from_zero_come_first():
+    prompts = [f"tone={t},language={x}" for t in ("kind", "strict") for x in ("en", "de")]
+    laws = np.array([[0.8, 0.2, 0, 0, 0]] * 2 + [[0.2, 0.8, 0, 0, 0]] * 2)
+    counts = np.random.default_rng(2).multinomial(8, laws[None, :, None], size=(10, 4, 3))
+    tensor = VerdictTensor.from_counts(counts, prompts=prompts, orders=CYCLIC, verdicts=VERDICTS)
+    judge = analyze({(None, "j"): tensor}, draws=50, permutations=0).judges["j"]
+    said = factor_sentence(judge)
+    assert said.startswith("On these 10 items, tone moves verdicts (0.1")
+    assert "language and tone x language are not told from zero" in said
