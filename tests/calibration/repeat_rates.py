@@ -18,16 +18,18 @@ import numpy as np
 
 from judgelaw.decide import choose_repeats
 from judgelaw.decide.repeats import _Noise, variance
-from judgelaw.estimate import Estimand
+from judgelaw.estimate import COMPONENTS, Estimand
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import call_errors
 from support import judges
 
 SEED = 5
 PROMPTS, ORDERS, ITEMS = 6, 2, 50
 LEAST, MOST, MEAN = SIZE = (4, 16, 8)
 EARLIER = (4, 8)
-PILOTS = 15
+PILOTS, TRIALS = 15, 200
+TINY = 1e-9
 CONCENTRATED = ("noise in one prompt", "heavy tails", "flips by order", "95% settled")
 EVEN = ("rare noise", "open, no effects", "open, effects")
 
@@ -71,10 +73,28 @@ def worth(world: str, repeats: int, pilots: int, component: str = "prompt") -> W
     return Worth(chosen=chosen / equal, always=always / equal, by_item=by_item / pilots)
 
 
+def covered(world: str, repeats: int, trials: int, component: str = "prompt") -> float:
+    """Return how often the 95% interval for the items asked holds where items differ in repeats."""
+    pool = judges.pool(world, PROMPTS, ORDERS, seed=SEED)
+    noise = _Noise(component=component, estimand=Estimand(), size=SIZE)
+    held = 0
+    for trial in range(trials):
+        rng = stream(SEED, "covered", world, repeats, trial)
+        chosen = pool.draw(ITEMS, rng)
+        laws = pool.laws[chosen]
+        given = noise.allocate(noise.parts(judges.counts(laws, repeats, rng)))
+        counts = np.stack([judges.counts(laws[i], r, rng) for i, r in enumerate(given)])
+        low, high = call_errors(counts).bounds(component, 0.975)
+        truth = pool.truth[chosen, COMPONENTS.index(component)].mean()
+        held += low - TINY <= truth <= high + TINY
+    return held / trials
+
+
 def main() -> None:
     for world in (*CONCENTRATED, *EVEN):
         for repeats in EARLIER:
-            print(f"{world:20} earlier R = {repeats}: {worth(world, repeats, PILOTS)}", flush=True)
+            found, held = worth(world, repeats, PILOTS), covered(world, repeats, TRIALS)
+            print(f"{world:20} earlier R = {repeats}: {found}, held {held:.3f}", flush=True)
 
 
 if __name__ == "__main__":

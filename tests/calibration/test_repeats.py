@@ -4,6 +4,7 @@ import pytest
 
 from calibration import repeat_rates
 from calibration.repeat_rates import CONCENTRATED, EVEN
+from support.coverage import plausible
 
 
 def test_the_gain_and_the_loss_in_short():
@@ -29,3 +30,12 @@ def test_even_noise_is_left_alone(world, repeats):
     found = repeat_rates.worth(world, repeats, 12)
     assert found.by_item <= 0.1
     assert found.chosen < 1.02
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("component", ["call", "prompt"])
+@pytest.mark.parametrize("world", [*CONCENTRATED, *EVEN])
+def test_intervals_hold_where_items_differ_in_repeats(world, component):
+    trials = 150
+    held = repeat_rates.covered(world, 4, trials, component)
+    assert plausible(round(held * trials), trials, 0.93, 1.0), held

@@ -99,6 +99,7 @@ FLAGS = {
         "::test_a_wanted_width_names_the_repeats_and_the_items_that_reach_it",
         "--new-items": f"{CLI}/test_plan.py"
         "::test_a_wanted_width_names_the_repeats_and_the_items_that_reach_it",
+        "--budget": f"{CLI}/test_plan.py::test_a_budget_is_put_into_repeats_or_into_new_items",
         "--latency": f"{HERE}::test_plan_takes_the_latency_of_a_call",
         "--json": f"{CLI}/test_plan.py::test_money_and_time_follow_from_the_study",
     },

@@ -157,3 +157,22 @@ def test_an_absent_facet_has_no_interval_and_says_why(study):
 def test_a_law_that_is_none_is_refused(study, law):
     refused = plan(study, "--law", law)
     assert isinstance(refused.exception, jl.InputError)
+
+
+def test_a_budget_is_put_into_repeats_or_into_new_items(study, tmp_path):
+    pilot = write_pilot(tmp_path / "pilot.csv")
+    shown = json.loads(plan(study, "--pilot", pilot, "--budget", "600", "--json", "-").stdout)
+    these, new = shown["spending"]["these"], shown["spending"]["new"]
+    assert (these["items"], these["repeats"], these["calls"]) == (5, 10, 600)
+    assert new["items"] * new["repeats"] * 12 <= 600
+    assert new["half_width"] == min(c["half_width"] for c in shown["spending"]["tried"])
+    assert these["chance"] is None
+    text = study.read_text()
+    study.write_text(text + "budget: {calls: 100}\n")
+    said = plan(study, "--pilot", pilot).stdout
+    assert "What 100 calls of a judge buy for the prompt component" in said
+    assert "about these items: not two repeats of every cell" in said
+    refused = plan(study, "--budget", "600")
+    assert "--budget 600 needs --pilot" in str(refused.exception)
+    refused = plan(study, "--pilot", pilot, "--budget", "3")
+    assert "two calls in every cell of one item" in str(refused.exception)

@@ -217,3 +217,26 @@ def test_plan_says_what_looks_cost_and_how_soon_they_decide(tmp_path, capsys):
         jl.plan(path, budget=2000)
     assert command("plan", path, "--budget", "100") == 2
     assert "--budget 100 needs --pilot" in capsys.readouterr().err
+
+
+def test_scores_of_single_answers_stop_too(tmp_path):
+    scores = {
+        "name": "sim",
+        "provider": "simulated",
+        "model": "law",
+        "law": {"verdicts": {"4": 0.9, "5": 0.1}},
+        "parser": {"score": {"min": 1, "max": 5}},
+    }
+    templates = [{"id": n, "text": f"{n}: {{instruction}} {{candidate}}"} for n in ("a", "b", "c")]
+    path = study(
+        tmp_path,
+        [scores],
+        task="pointwise",
+        scale=[1, 2, 3, 4, 5],
+        prompts={"policy": "census", "templates": templates},
+    )
+    rows = [{"id": f"i{n}", "instruction": "q", "candidate_1": "x"} for n in range(ITEMS)]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "items.jsonl").write_text(text)
+    look = open_run(acquired(path).path).last_looks["sim"]
+    assert (look.depth, look.verdict) == (4, "pass")
