@@ -103,6 +103,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def stream_name(judge: str, criterion: str | None) -> str:
+    """Name the verdicts of a judge on one criterion, `judge \N{MIDDLE DOT} criterion`."""
+    return judge if criterion is None else f"{judge} \N{MIDDLE DOT} {criterion}"
+
+
 _SIDES = {"pairwise": ("candidate_1", "candidate_2"), "pointwise": ("answer",)}
 _LAYER = "probe"
 

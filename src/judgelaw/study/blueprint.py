@@ -181,7 +181,9 @@ def _check_world(
     loaded: LoadedStudy, judge: JudgeSpec, members: Mapping[str, tuple[str, ...]], prompts: int
 ) -> None:
     """Refuse a simulated judge whose world has no law for a cell that it will be asked."""
-    if judge.law is None or judge.law.world is None:
+    laws = [judge.law, *judge.law.criteria.values()] if judge.law else []
+    worlds = [law.world for law in laws if law.world is not None]
+    if not worlds:
         return
     from judgelaw.worlds import World  # noqa: PLC0415 - numpy loads for a simulated judge only
 
@@ -191,8 +193,8 @@ def _check_world(
     if not items:
         return
     try:
-        world = World.from_spec(judge.law.world)
-        world.laws(items=list(items), prompts=prompts, orders=len(study.order_labels))
+        for world in map(World.from_spec, worlds):
+            world.laws(items=list(items), prompts=prompts, orders=len(study.order_labels))
     except InputError as error:
         written = loaded.document.data["judges"]
         name = judge.family or judge.name
@@ -245,7 +247,7 @@ def _block(blueprint: Blueprint, layer: Layer, judge: JudgeSpec, items: tuple[It
         layer=layer,
         items=items,
         prompts=prompts,
-        templates=templates,
+        templates=tuple(template.asking(judge.asks) for template in templates),
         orders=blueprint.study.order_labels,
         repeats=range(layer.repeats or 0),
     )

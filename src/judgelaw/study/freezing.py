@@ -19,7 +19,7 @@ from judgelaw.study.manifest import (
     open_run,
 )
 from judgelaw.study.models import Generator, Study
-from judgelaw.study.prompts import default_block, fields_of, generate
+from judgelaw.study.prompts import default_block, generate, study_fields
 from judgelaw.study.record import (
     RECORD,
     RunRecord,
@@ -132,7 +132,7 @@ def _extended(frozen: FrozenRun, study: Study) -> Blueprint:
     if not isinstance(study.prompts, Generator):
         return blueprint
     block = study.prompts.block or default_block(study.task)
-    templates = generate(study.prompts, study.seed, block, fields_of(study.task))
+    templates = generate(study.prompts, study.seed, block, study_fields(study))
     return replace(blueprint, templates=templates)
 
 
@@ -332,7 +332,7 @@ def adopt(frozen: FrozenRun, readers: Mapping[str, JudgeSpec]) -> FrozenRun:
         frozen: the run.
         readers: judges with the parser and the terminal rule to read by, by name.
     """
-    record, rules = frozen.record, {"parser", "truncated"}
+    record, rules = frozen.record, {"parser", "truncated", "criteria"}
     adopted = {
         name: spec.model_dump(mode="json", by_alias=True, include=rules)
         for name, spec in readers.items()

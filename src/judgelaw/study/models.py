@@ -12,6 +12,7 @@ from judgelaw.wire import (
     JudgeSpec,
     Model,
     Name,
+    ParserSpec,
     PositiveFloat,
     PositiveInt,
     Share,
@@ -143,6 +144,30 @@ class Layer(Model):
     prompt: str | None = None
 
 
+class AskedCriterion(Model):
+    """A criterion with calls of its own.
+
+    Attributes:
+        ask: what stands in the place of `{criterion}` in the prompts.
+        parser: how its replies are read; absent, as the judge says.
+    """
+
+    ask: str = Field(min_length=1)
+    parser: ParserSpec | None = None
+
+
+def _is_asked(value: Any) -> str:
+    asked = "ask" in value if isinstance(value, dict) else isinstance(value, AskedCriterion)
+    return "ask" if asked else "read"
+
+
+Criterion = Annotated[
+    Annotated[ParserSpec, Tag("read")] | Annotated[AskedCriterion, Tag("ask")],
+    Discriminator(_is_asked),
+]
+"""How a criterion is read from a reply that holds several, or what is asked about it alone."""
+
+
 class Transport(Model):
     """How calls travel; no part of what is measured."""
 
@@ -166,7 +191,7 @@ class Budget(Model):
     deadline_s: PositiveFloat | None = None
 
 
-class Gate(Model):
+class Limits(Model):
     """The largest components that a release may show."""
 
     call: Share | None = None
@@ -175,7 +200,13 @@ class Gate(Model):
     interaction: Share | None = None
     total: Share | None = None
     invalid: Share | None = None
+
+
+class Gate(Limits):
+    """The limits of a release; those under `criteria` hold for one criterion only."""
+
     probes: dict[Name, Share] = Field(default_factory=dict)
+    criteria: dict[Name, Limits] = Field(default_factory=dict)
 
 
 class Analysis(Model):
@@ -200,6 +231,10 @@ class Study(Model):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
     seed: Annotated[int, Field(ge=0)]
     task: Task = "pairwise"
+    criteria: dict[Name, Criterion] = Field(
+        default_factory=dict,
+        description="what is judged: how each is read from one reply, or asked in its own calls",
+    )
     items: Items
     prompts: Prompts
     orders: dict[Order, PositiveFloat] = Field(default_factory=_both_orders)
@@ -252,6 +287,11 @@ class Study(Model):
         if self.task == "pointwise":
             return (SINGLE,)
         return tuple(order for order in ORDERS if order in self.orders)
+
+    @property
+    def asked(self) -> dict[str, AskedCriterion]:
+        """The criteria that have calls of their own."""
+        return {n: c for n, c in self.criteria.items() if isinstance(c, AskedCriterion)}
 
     @property
     def depth(self) -> dict[str, int]:

@@ -10,12 +10,14 @@ from pathlib import Path
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.streams import stream
 from judgelaw.study.loading import LoadedStudy
-from judgelaw.study.models import Census, Generator, Grammar
+from judgelaw.study.models import Census, Generator, Grammar, Study
 from judgelaw.study.problems import Path as Keys
-from judgelaw.wire import canonical_json, sha256_hex
+from judgelaw.wire import Asked, canonical_json, sha256_hex
 
 PAIR_FIELDS = ("instruction", "candidate_a", "candidate_b")
 POINT_FIELDS = ("instruction", "candidate")
+CRITERION_FIELD = "criterion"
+"""The field that the text of a criterion fills, where each criterion has calls of its own."""
 
 PAIR_BLOCK = (
     "USER INSTRUCTION:\n{instruction}\n\nCANDIDATE A:\n{candidate_a}\n\nCANDIDATE B:\n{candidate_b}"
@@ -46,6 +48,18 @@ class Template:
             part if place % 2 == 0 else "{" + part + "}" for place, part in enumerate(self.parts)
         )
 
+    def asking(self, asks: Asked | None) -> "Template":
+        """Return the template with the text of a criterion in its place; as it is without one."""
+        if asks is None:
+            return self
+        filled = [self.parts[0]]
+        for name, literal in zip(self.parts[1::2], self.parts[2::2], strict=True):
+            if name == CRITERION_FIELD:
+                filled[-1] += asks.text + literal
+            else:
+                filled += [name, literal]
+        return Template(id=self.id, parts=tuple(filled))
+
     @property
     def sha256(self) -> str:
         """SHA-256 of the parts; two templates with the same hash render the same."""
@@ -55,6 +69,11 @@ class Template:
 def fields_of(task: str) -> tuple[str, ...]:
     """Return the fields that a template of this task may name."""
     return PAIR_FIELDS if task == "pairwise" else POINT_FIELDS
+
+
+def study_fields(study: Study) -> tuple[str, ...]:
+    """Return the fields of a study's templates: the criterion too where each has its own calls."""
+    return (*fields_of(study.task), CRITERION_FIELD) if study.asked else fields_of(study.task)
 
 
 def default_block(task: str) -> str:
@@ -93,6 +112,8 @@ def complaints(parts: tuple[str, ...], fields: tuple[str, ...]) -> list[str]:
         for field in fields
         if field.startswith("candidate") and field not in parts[1::2]
     )
+    if CRITERION_FIELD in fields and CRITERION_FIELD not in parts[1::2]:
+        found.append("does not name {criterion}, where the text under ask: goes; add it")
     return found
 
 
@@ -251,11 +272,18 @@ def templates_of(loaded: LoadedStudy) -> tuple[Template, ...]:
         return _census(loaded, prompts)
     if isinstance(prompts, Generator):
         return _generated(loaded, prompts)
+    if loaded.study.asked:
+        text = "'paper-six', has no place for {criterion}; declare a census with text that has it"
+        raise loaded.error(("prompts",), text)
     return paper_six()
 
 
+def _fields(loaded: LoadedStudy) -> tuple[str, ...]:
+    return study_fields(loaded.study)
+
+
 def _generated(loaded: LoadedStudy, prompts: Generator) -> tuple[Template, ...]:
-    fields = fields_of(loaded.study.task)
+    fields = _fields(loaded)
     block = prompts.block or default_block(loaded.study.task)
     for complaint in complaints(split(block, fields), fields):
         raise loaded.error(("prompts", "block"), complaint)
@@ -266,7 +294,7 @@ def _generated(loaded: LoadedStudy, prompts: Generator) -> tuple[Template, ...]:
 
 
 def _census(loaded: LoadedStudy, prompts: Census) -> tuple[Template, ...]:
-    fields = fields_of(loaded.study.task)
+    fields = _fields(loaded)
     declared = _from_files(loaded, prompts) if prompts.path else _listed(loaded, prompts)
     found: dict[str, Template] = {}
     for template, keys in declared:
@@ -281,7 +309,7 @@ def _census(loaded: LoadedStudy, prompts: Census) -> tuple[Template, ...]:
 
 
 def _listed(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template, Keys]]:
-    fields = fields_of(loaded.study.task)
+    fields = _fields(loaded)
     block = split(prompts.block or default_block(loaded.study.task), fields)
     for place, spec in enumerate(prompts.templates):
         if spec.text is not None:
@@ -301,7 +329,7 @@ def _from_files(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template
             text = file.read_bytes().decode()
         except UnicodeDecodeError:
             raise loaded.error(keys, f"{file.name!r}, no UTF-8; convert the file") from None
-        yield Template(id=file.stem, parts=split(text, fields_of(loaded.study.task))), keys
+        yield Template(id=file.stem, parts=split(text, _fields(loaded))), keys
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:

@@ -14,6 +14,7 @@ from judgelaw.wire.judge_spec import (
     DISPLAYED as DISPLAYED,
     LITERAL as LITERAL,
     PARSERS_GROUP as PARSERS_GROUP,
+    Asked as Asked,
     Batch as Batch,
     ChatTemplate as ChatTemplate,
     Decoding as Decoding,
@@ -35,6 +36,7 @@ from judgelaw.wire.parser_rules import FORMS as FORMS, parser_rule as parser_rul
 from judgelaw.wire.parsers import (
     RAN_OUT as RAN_OUT,
     display as display,
+    joined as joined,
     label_fold as label_fold,
     parse as parse,
     parser_name as parser_name,

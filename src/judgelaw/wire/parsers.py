@@ -8,7 +8,8 @@ A parser never changes once released: a better rule gets the next version and `r
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -33,7 +34,7 @@ from judgelaw.words import bare
 Parser = Callable[[str], str | None]
 """Takes the text of a completion, gives the displayed label, or None where it finds none."""
 
-VERSIONS = {"first-line": 1, "regex": 1, "json": 1, "score": 1}
+VERSIONS = {"first-line": 1, "regex": 1, "json": 1, "score": 1, "criteria": 1}
 
 READ_AT_MOST = 100_000
 """Characters that a regular expression is shown: ten megabytes of text must not stall a run."""
@@ -98,6 +99,8 @@ def foreign_part(judge: JudgeSpec) -> dict[str, Any] | None:
 
 def kind(judge: JudgeSpec) -> str:
     """Return the parser's name and version, `first-line/1`."""
+    if judge.criteria:
+        return f"criteria/{VERSIONS['criteria']}"
     spec = judge.parser
     if isinstance(spec, str):
         version = VERSIONS.get(spec)
@@ -108,6 +111,9 @@ def kind(judge: JudgeSpec) -> str:
 
 def wanted(judge: JudgeSpec) -> str:
     """Say in words what the parser of a judge looks for."""
+    if judge.criteria:
+        parts = readers_by_criterion(judge).items()
+        return "; ".join(f"{criterion}: {wanted(part)}" for criterion, part in parts)
     spec = judge.parser
     if isinstance(spec, RegexParser):
         return f"regex wants a match of {spec.regex}{_among(spec.labels)}"
@@ -314,6 +320,9 @@ def parse(
         parser: the judge's parser as somebody else runs it; by default it runs here, for as long
             as it takes.
     """
+    if judge.criteria:
+        parts = readers_by_criterion(judge).items()
+        return joined(judge, {name: parse(part, completion, order) for name, part in parts})
     text, reason = text_to_read(judge, completion)
     displayed = None if text is None else (parser or _parser(judge))(text)
     if text is not None and displayed is None:
@@ -325,6 +334,35 @@ def parse(
     if verdict is None:
         return Verdict(verdict=INVALID, parser=name, displayed=displayed, reason="unknown label")
     return Verdict(verdict=verdict, parser=name, displayed=displayed, reason="parsed")
+
+
+@lru_cache(maxsize=256)
+def readers_by_criterion(judge: JudgeSpec) -> Mapping[str, JudgeSpec]:
+    """Return the judge as it reads each of its criteria; their terminal rule is one."""
+    return {
+        criterion: judge.model_copy(update={"parser": rule, "criteria": {}})
+        for criterion, rule in judge.criteria.items()
+    }
+
+
+def joined(judge: JudgeSpec, parts: Mapping[str, Verdict]) -> Verdict:
+    """Make the verdict of a whole reply of the verdicts on its criteria.
+
+    One that is missing is invalid by itself; the whole then says why the first of them is.
+    """
+    name = parser_name(judge)
+    # In the sequence in which a ledger gives them back.
+    criteria = tuple(
+        (criterion, replace(parts[criterion], parser=name)) for criterion in sorted(parts)
+    )
+    wrong = [part.reason for _, part in criteria if part.verdict == INVALID]
+    if wrong:
+        reason = RAN_OUT if RAN_OUT in wrong else wrong[0]
+        return Verdict(
+            verdict=INVALID, parser=name, displayed=None, reason=reason, criteria=criteria
+        )
+    whole = ", ".join(f"{criterion}: {part.verdict}" for criterion, part in criteria)
+    return Verdict(verdict=whole, parser=name, displayed=None, reason="parsed", criteria=criteria)
 
 
 def ran_out(judge: JudgeSpec) -> Verdict:
@@ -360,6 +398,10 @@ def parser_name(judge: JudgeSpec) -> str:
     Two judges with the same name here read every completion alike.
     """
     rules = judge.model_dump(mode="json", by_alias=True, include=set(_CONTRACT))
+    if judge.criteria:
+        rules |= judge.model_dump(mode="json", by_alias=True, include={"criteria"})
+        del rules["parser"]  # reads nothing
+        return f"{kind(judge)}#{sha256_hex(canonical_json(rules))[:_HASH_DIGITS]}"
     if getattr(judge.parser, "strict", False):
         del rules["parser"]["strict"]  # as runs were frozen that know of no other reading
     return f"{kind(judge)}#{sha256_hex(canonical_json(rules))[:_HASH_DIGITS]}"

@@ -37,12 +37,15 @@ class Verdict:
         parser: the versioned name of the rule that read it.
         displayed: the label as the model wrote it, None where there is none.
         reason: `parsed`, or why the verdict is `invalid`.
+        criteria: the verdict on each criterion, by name, where one reply holds several; the
+            verdict as a whole then lists them, and is `invalid` where one of them is.
     """
 
     verdict: str
     parser: str
     displayed: str | None
     reason: str
+    criteria: tuple[tuple[str, "Verdict"], ...] = ()
 
 
 class Consequence(Enum):
