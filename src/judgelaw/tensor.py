@@ -39,7 +39,18 @@ DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
 
 
-_LABELS = ("judge", "layer", "items", "prompts", "orders", "verdicts", "strata", "gold", "notes")
+_LABELS = (
+    "judge",
+    "criterion",
+    "layer",
+    "items",
+    "prompts",
+    "orders",
+    "verdicts",
+    "strata",
+    "gold",
+    "notes",
+)
 """What names the cells of a tensor, in its JSON."""
 
 
@@ -54,7 +65,7 @@ class VerdictTensor:
             call; None where only counts are known.
         strata: the stratum of each item, or None.
         gold: the right verdict of each item (None where an item has none), or None.
-        judge, layer: where the calls come from, if known.
+        judge, criterion, layer: where the calls come from, if known.
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
@@ -69,6 +80,7 @@ class VerdictTensor:
     strata: tuple[str, ...] | None = None
     gold: tuple[str | None, ...] | None = None
     judge: str | None = None
+    criterion: str | None = None
     layer: str | None = None
     notes: tuple[str, ...] = ()
     dropped: int = 0
@@ -103,6 +115,7 @@ class VerdictTensor:
         positions: Sequence[str] | None = None,
         blank: Literal["error", "invalid", "drop"] = "error",
         incomplete: Literal["error", "drop"] = "error",
+        criterion: str | None = None,
     ) -> "VerdictTensor":
         """Read a calls table: a file, or any frame that narwhals accepts.
 
@@ -119,6 +132,7 @@ class VerdictTensor:
                 for a tie, `("A", "B")`: they become candidates by the order of each call.
             blank: what a verdict that is blank becomes: `"invalid"`, or `"drop"` for no call.
             incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
+            criterion: the criterion to read; needed where the table holds several.
         """
         from judgelaw import tables  # noqa: PLC0415 - the one door from the waist to I/O
 
@@ -132,6 +146,7 @@ class VerdictTensor:
             positions=positions,
             blank=blank,
             incomplete=incomplete,
+            criterion=criterion,
         )
 
     @classmethod

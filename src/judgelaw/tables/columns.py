@@ -20,7 +20,8 @@ from judgelaw.errors import InputError, TableError
 from judgelaw.words import did_you_mean, listed
 
 CONTRACT = (
-    *("judge", "layer", "date", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold"),
+    *("judge", "criterion", "layer", "date", "item", "stratum", "prompt", "order", "repeat"),
+    *("verdict", "gold"),
 )
 REQUIRED = ("judge", "item", "prompt", "repeat", "verdict")
 
@@ -242,12 +243,12 @@ class Calls(Protocol):
         """Whether the cells can be counted in shares of the items, one after the other."""
         ...
 
-    def dates(self) -> list[str | None]:
-        """Return the dates of a table that has such a column."""
+    def distinct(self, part: str) -> list[str | None]:
+        """Return the labels in a column that the table has; an empty one is None."""
         ...
 
-    def of_date(self, date: str | None) -> "Calls":
-        """Keep the calls of one date."""
+    def only(self, part: str, label: str | None) -> "Calls":
+        """Keep the calls with one label in a column, a date or a criterion."""
         ...
 
     def tallies(self) -> list[Tally]:
