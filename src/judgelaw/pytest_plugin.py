@@ -119,8 +119,8 @@ class Audit:
         if not largest and not least:
             largest = self.source.gate
         return [
-            *(Limit(quantity=name, side="max", value=x) for name, x in largest.items()),
-            *(Limit(quantity=name, side="min", value=x) for name, x in least.items()),
+            *(Limit.named(name, "max", x) for name, x in largest.items()),
+            *(Limit.named(name, "min", x) for name, x in least.items()),
         ]
 
 

@@ -92,8 +92,12 @@ class LedgerView(ABC):
             for judge, parser, verdict, reason, count in self._rows("verdict_counts")
         )
 
-    def unreadable(self) -> Iterator[tuple[str, str, str, int]]:
-        """Yield `(judge, parser, beginning, count)` of replies without a label, most first."""
+    def unreadable(self) -> Iterator[tuple[str, str | None, str, str, int]]:
+        """Yield replies without a label, most first.
+
+        Each as `(judge, criterion, parser, beginning, count)`; the criterion is None where a
+        reply holds one verdict.
+        """
         yield from self._rows("unreadable")
 
     def calls(self) -> Iterator[PlannedCall]:

@@ -2,13 +2,13 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from judgelaw.errors import InputError
-from judgelaw.words import did_you_mean
+from judgelaw.words import did_you_mean, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
@@ -42,6 +42,7 @@ class Reading:
     blank: Literal["error", "invalid", "drop"] = "error"
     engine: "Engine" = "duckdb"
     date: str | None = None
+    criteria: tuple[str, ...] = ()
 
 
 class Which(TypedDict, total=False):
@@ -64,6 +65,7 @@ class Which(TypedDict, total=False):
         blank: what a blank verdict becomes, "invalid", or "drop" for no call.
         engine: "spark" lets Spark read a path and count.
         date: this date only, where a table or run has several; by default the latest.
+        criterion: this criterion only, or these, where a table or run has several.
     """
 
     judge: str | Iterable[str] | None
@@ -78,6 +80,7 @@ class Which(TypedDict, total=False):
     blank: Literal["error", "invalid", "drop"]
     engine: "Engine"
     date: str | None
+    criterion: str | Iterable[str] | None
 
 
 _OPTIONS = tuple(Which.__annotations__)
@@ -152,6 +155,7 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
         blank=reading.blank,
         engine=reading.engine,
         date=reading.date,
+        criteria=reading.criteria or None,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
     run = _run_folder(x)
@@ -183,17 +187,18 @@ def source_of(x: Any, **which: Unpack[Which]) -> Source:
         near = did_you_mean(unknown[0], Which.__annotations__)
         raise InputError(f"no option is called {unknown[0]!r}{near}: {', '.join(_OPTIONS)}")
     judge, weights = which.pop("judge", None), which.pop("order_weights", None)
+    criteria = _names(which.pop("criterion", None))
     given = {name: value for name, value in which.items() if value is not None}
-    reading = Reading(judges=_names(judge), **given)  # type: ignore[arg-type]  # checked above
+    reading = Reading(judges=_names(judge), criteria=criteria, **given)  # type: ignore[arg-type]  # checked above
     held = _held(x)
     found = read_source(x, reading) if held is None else of_tensors(held, reading)
     return found if weights is None else replace(found, order_weights=weights)
 
 
-def _names(judge: str | Iterable[str] | None) -> tuple[str, ...]:
-    if judge is None:
+def _names(given: str | Iterable[str] | None) -> tuple[str, ...]:
+    if given is None:
         return ()
-    return (judge,) if isinstance(judge, str) else tuple(judge)
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _held(x: Any) -> "dict[Key, VerdictTensor] | None":
@@ -201,7 +206,7 @@ def _held(x: Any) -> "dict[Key, VerdictTensor] | None":
     from judgelaw.tensor import VerdictTensor
 
     if isinstance(x, VerdictTensor):
-        return {(x.layer, x.judge or UNNAMED): x}
+        return {(x.layer, stream_name(x.judge or UNNAMED, x.criterion)): x}
     if not isinstance(x, Mapping) or type(x).__module__.startswith("datasets"):
         return None
     found: dict[Key, VerdictTensor] = {}
@@ -246,13 +251,24 @@ def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Sour
         raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(there)}")
     kept = {
         key: (t if reading.repeats is None else t.prefix(reading.repeats))
-        for key, t in chosen.items()
+        for key, t in _of_criteria(chosen, reading.criteria).items()
         if not reading.judges or key[1] in reading.judges
     }
     for tensor in kept.values():
         tensor.depth  # noqa: B018 - refuses a tensor without items
     complete = {key: t.complete(reading.incomplete) for key, t in kept.items()}
     return Source(tensors=complete, design=reading.design or "census", name=IN_MEMORY)
+
+
+def _of_criteria(
+    tensors: "Mapping[Key, VerdictTensor]", criteria: Sequence[str]
+) -> "Mapping[Key, VerdictTensor]":
+    there = sorted({t.criterion for t in tensors.values() if t.criterion is not None})
+    for name in criteria:
+        if name not in there:
+            listed = f"there are {', '.join(there)}" if there else "the calls have no criteria"
+            raise InputError(f"no criterion is called {name!r}: {listed}")
+    return {key: t for key, t in tensors.items() if not criteria or t.criterion in criteria}
 
 
 def quieten_blas() -> None:
@@ -301,18 +317,28 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
         order_weights=weights if unequal and study.task == "pairwise" else None,
         folder=folder,
         threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
-        gate=_limits(study.gate),
+        gate=_limits(study.gate, {t.criterion for t in tensors.values()}),
         coverage=folder.coverage(),
         reused={key: source for key, source in folder.reused.items() if key in tensors},
     )
 
 
-def _limits(gate: "Gate | None") -> dict[str, float]:
-    """Return the limits that a study declares, by quantity; those of probes as `probe.NAME`."""
+def _limits(gate: "Gate | None", read: Container[str | None]) -> dict[str, float]:
+    """Return the limits that a study declares, by quantity; those of probes as `probe.NAME`.
+
+    Those of criteria are named `CRITERION.QUANTITY`, as far as their calls were read.
+    """
     if gate is None:
         return {}
-    limits: dict[str, float] = gate.model_dump(exclude_none=True, exclude={"probes"})
-    return {**limits, **{f"probe.{name}": limit for name, limit in gate.probes.items()}}
+    limits: dict[str, float] = gate.model_dump(exclude_none=True, exclude={"probes", "criteria"})
+    probes = {f"probe.{name}": limit for name, limit in gate.probes.items()}
+    criteria = {
+        f"{name}.{quantity}": limit
+        for name, own in gate.criteria.items()
+        if name in read
+        for quantity, limit in own.model_dump(exclude_none=True).items()
+    }
+    return {**limits, **probes, **criteria}
 
 
 def _with_reused(

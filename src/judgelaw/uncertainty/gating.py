@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, Design, Weights
-from judgelaw.frames import Result
+from judgelaw.frames import Result, plain
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import rate_bounds
 from judgelaw.uncertainty.sampled_prompts import Scope
+from judgelaw.words import StreamName, did_you_mean
 
 if TYPE_CHECKING:
     from judgelaw.uncertainty.baseline_gate import Baseline
@@ -44,11 +45,24 @@ _SHALLOW_NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """One limit: the most of a component or of invalid outputs, the least coverage or gold."""
+    """One limit: the most of a component or of invalid outputs, the least coverage or gold.
+
+    A `criterion` is the only one that it is about; None for all there are.
+    """
 
     quantity: str
     side: Side
     value: float
+    criterion: str | None = None
+
+    @classmethod
+    def named(cls, name: str, side: Side | None, value: float) -> "Limit":
+        """Read a name as people write it: `prompt`, `probe.NAME`, or `CRITERION.prompt`."""
+        criterion, dot, quantity = name.rpartition(".")
+        if not dot or quantity not in (*MAXIMA, *MINIMA) or name.startswith("probe."):
+            criterion, quantity = "", name
+        side = side or ("min" if quantity in MINIMA else "max")
+        return cls(quantity=quantity, side=side, value=value, criterion=criterion or None)
 
     def __post_init__(self) -> None:
         allowed = MAXIMA if self.side == "max" else MINIMA
@@ -131,8 +145,18 @@ class Gate(Result):
         return f"{self.verdict}, {kept} of {len(self.limits)} limits kept, for {which}"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row for each judge and limit."""
-        return [asdict(d) for d in self.limits]
+        """Return one row for each judge and limit, with its criterion where it has one."""
+        return [_record(d) for d in self.limits]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the `judgelaw.gate/1` document."""
+        return super().to_json() | {"limits": plain(self.records())}
+
+
+def _record(d: LimitDecision) -> dict[str, Any]:
+    name = d.judge
+    of = {"judge": name.judge, "criterion": name.criterion} if isinstance(name, StreamName) else {}
+    return asdict(d) | of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,10 +193,7 @@ class _Asked:
 
 def limits_of(asked: Mapping[str, float]) -> list[Limit]:
     """Return limits by name: `coverage` and `gold` are the least, everything else the most."""
-    return [
-        Limit(quantity=name, side="min" if name in MINIMA else "max", value=float(value))
-        for name, value in asked.items()
-    ]
+    return [Limit.named(name, None, float(value)) for name, value in asked.items()]
 
 
 def check_limits(
@@ -205,17 +226,21 @@ def check_limits(
     check_level(level)
     if not tensors:
         raise InputError("no judge: a gate needs the calls of one judge or more")
+    _check_criteria(tensors, limits)
     versions = () if baseline is None else baseline.beside(tensors)
     margins = sum(len(version.margins) for version in versions)
-    asked = _Asked.for_limits(len(tensors) * len(limits) + margins, scope=scope, level=level)
+    held = {
+        j: [x for x in limits if x.criterion in (None, t.criterion)] for j, t in tensors.items()
+    }
+    asked = _Asked.for_limits(sum(map(len, held.values())) + margins, scope=scope, level=level)
     how: dict[str, Any] = {"design": design, "order_weights": order_weights, "strict": strict}
     decisions = []
     for judge, tensor in tensors.items():
-        there, found = (coverage or {}).get(judge), _inference(tensor, limits, **how)
+        there, found = (coverage or {}).get(judge), _inference(tensor, held[judge], **how)
         bounds = _Judge(
             judge=judge, tensor=tensor, asked=asked, inference=found, coverage=there, shift=shift
         )
-        decisions += bounds.decide(limits)
+        decisions += bounds.decide(held[judge])
     for version in versions:
         decisions += version.decide(asked, **how)
     return Gate(
@@ -225,6 +250,18 @@ def check_limits(
         level=level,
         fail_level=asked.fail_level,
     )
+
+
+def _check_criteria(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> None:
+    """Refuse a limit on a criterion that these calls do not have."""
+    there = sorted({t.criterion for t in tensors.values() if t.criterion is not None})
+    for limit in limits:
+        if limit.criterion is not None and limit.criterion not in there:
+            known = f"they have {', '.join(there)}" if there else "they have none: leave it out"
+            raise InputError(
+                f"--{limit.side} {limit.criterion}.{limit.quantity}: these calls have no criterion "
+                f"{limit.criterion!r}{did_you_mean(limit.criterion, there)}; {known}"
+            )
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:

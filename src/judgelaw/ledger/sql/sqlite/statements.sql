@@ -177,13 +177,14 @@ WHERE a.state IN ('failed', 'refused', 'orphaned')
 GROUP BY 1, 2
 
 -- name: unreadable
-SELECT c.judge, v.parser, substr(trim(r.text), 1, 120), count(*)
+SELECT c.judge, k.criterion, v.parser, substr(trim(r.text), 1, 120), count(*)
 FROM verdicts AS v
 JOIN completions AS r ON r.call = v.call
 JOIN calls AS c ON c.id = v.call
-WHERE v.reason IN ('no label', 'unknown label')
-GROUP BY 1, 2, 3
-ORDER BY 4 DESC, 3
+LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
+WHERE coalesce(k.reason, v.reason) IN ('no label', 'unknown label')
+GROUP BY 1, 2, 3, 4
+ORDER BY 5 DESC, 4, 2
 
 -- name: returned_models
 SELECT c.judge, j.model, r.model
