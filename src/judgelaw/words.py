@@ -129,6 +129,23 @@ def stream_name(judge: str, criterion: str | None) -> str:
     return judge if criterion is None else StreamName(judge, criterion)
 
 
+def who_judged(names: Sequence[str]) -> str:
+    """Say whose verdicts these are: one judge by name, several by number, with their criteria.
+
+    >>> who_judged([stream_name("qwen", "safe"), stream_name("qwen", "helpful")])
+    'qwen, 2 criteria'
+    """
+    judges = list(dict.fromkeys(n.judge if isinstance(n, StreamName) else n for n in names))
+    criteria = {n.criterion for n in names if isinstance(n, StreamName)}
+    who = visible(judges[0]) if len(judges) == 1 else f"{len(judges)} judges"
+    return f"{who}, {counted_criteria(len(criteria))}" if criteria else who
+
+
+def counted_criteria(n: int) -> str:
+    """Write `1 criterion`, `2 criteria`."""
+    return "1 criterion" if n == 1 else f"{n} criteria"
+
+
 def in_document(name: str | int) -> tuple[str | int, ...]:
     """Return the keys under which a document holds what was found about a stream.
 

@@ -13,7 +13,7 @@ from judgelaw.acquire.readings import Patience, read_again
 from judgelaw.duck import one_file
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.ledger import LEDGER_NAME, Judged, LedgerView, RunLock, SqliteLedger, SqliteView
-from judgelaw.study import LABELS, FrozenRun, PlannedCall, reading, write_sums
+from judgelaw.study import LABELS, FrozenRun, PlannedCall, gold_of, reading, write_sums
 from judgelaw.tables import write_calls
 from judgelaw.wire import FORMS, JudgeSpec, ParserSpec, Verdict, parser_name, parser_rule
 from judgelaw.words import stream_name
@@ -126,10 +126,11 @@ def calls_rows(frozen: FrozenRun, judged: Iterable[Judged]) -> Iterator[Row]:
         c, asks = each.call, asked[each.call.judge]
         rest = (c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
         if asks is not None:
-            yield (asks.judge, *rest, each.verdict.verdict, c.gold, *_date(c), asks.criterion)
+            gold = gold_of(c.gold, asks.criterion)
+            yield (asks.judge, *rest, each.verdict.verdict, gold, *_date(c), asks.criterion)
         elif each.verdict.criteria:
             for name, part in each.verdict.criteria:
-                yield (c.judge, *rest, part.verdict, c.gold, *_date(c), name)
+                yield (c.judge, *rest, part.verdict, gold_of(c.gold, name), *_date(c), name)
         else:
             yield (c.judge, *rest, each.verdict.verdict, c.gold, *_date(c))
 

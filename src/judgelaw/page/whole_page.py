@@ -48,7 +48,7 @@ from judgelaw.page.verdicts import invalid_section, outcomes
 from judgelaw.page.what_to_do import ADVICE, what_to_do
 from judgelaw.steps import Progress, unseen
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.words import visible
+from judgelaw.words import visible, who_judged
 
 _UNBROKEN = 18
 """A row heading up to so many characters is never broken over lines."""
@@ -386,10 +386,9 @@ def _items(
 
 def _size(judges: Mapping[str, Judge]) -> Inline:
     """Say how large the study is; one judge by name, several by their number."""
-    name, first = next(iter(judges.items()))
-    who = visible(name) if len(judges) == 1 else f"{len(judges)} judges"
+    first = next(iter(judges.values()))
     return (
-        f"{who}: ",
+        f"{who_judged(list(judges))}: ",
         first.count(lambda j: j.items),
         " items × ",
         first.count(lambda j: j.prompts),

@@ -11,6 +11,7 @@ from judgelaw.study.freezing import (
     extend as extend,
     freeze as freeze,
 )
+from judgelaw.study.criteria import gold_of as gold_of
 from judgelaw.study.items import Item as Item, records as records
 from judgelaw.study.loading import (
     LoadedStudy as LoadedStudy,

@@ -5,9 +5,11 @@ of their own, a judge stands in the study once for each criterion, under the nam
 have everywhere: `judge · criterion`.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from judgelaw.errors import InputError
 from judgelaw.study.judge_rules import parser_problems
 from judgelaw.study.models import AskedCriterion, Study
 from judgelaw.study.problems import Path, Problem
@@ -129,3 +131,32 @@ def _unknown(study: Study, named: Mapping[str, Any], path: Path) -> Iterator[Pro
             near = did_you_mean(name, study.criteria)
             text = f"{name!r}, must be one of criteria ({known}){near}; name one of them"
             yield Problem(path=(*path, name), text=text)
+
+
+def gold_by_criterion(written: Any, criteria: Collection[str]) -> dict[str, Any]:
+    """Return what the gold of an item names for each criterion; nothing where it has none.
+
+    Raises:
+        InputError: it is no mapping of criteria.
+    """
+    if written is None or written == "":
+        return {}
+    try:
+        named = json.loads(written) if isinstance(written, str) else written
+    except ValueError:
+        named = written
+    strange = sorted(set(named) - set(criteria)) if isinstance(named, dict) else [str(written)[:40]]
+    if strange:
+        raise InputError(
+            f"{strange[0]!r}, with criteria it names a verdict for some of {', '.join(criteria)}; "
+            f"write {{{json.dumps(next(iter(criteria)))}: ...}}"
+        )
+    return dict(named)
+
+
+def gold_of(gold: str | None, criterion: str | None) -> str | None:
+    """Return the right verdict of an item on one criterion, out of what is frozen of it."""
+    if gold is None or criterion is None:
+        return gold
+    found: str | None = json.loads(gold).get(criterion)
+    return found

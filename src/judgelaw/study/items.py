@@ -7,14 +7,15 @@ import json
 import sys
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from judgelaw.duck import one_file
 from judgelaw.errors import InputError, StudyError
 from judgelaw.streams import stream
+from judgelaw.study.criteria import gold_by_criterion
 from judgelaw.study.models import Selection
 from judgelaw.wire import canonical_json, sha256_hex
 
@@ -219,7 +220,13 @@ class Item:
 
 
 def read_items(
-    source: str, path: Path, fields: dict[str, str], task: str, *, split: bool = False
+    source: str,
+    path: Path,
+    fields: dict[str, str],
+    task: str,
+    *,
+    split: bool = False,
+    criteria: Collection[str] = (),
 ) -> tuple[Item, ...]:
     """Read the items of a study; every bad record is named with its line.
 
@@ -229,6 +236,7 @@ def read_items(
         fields: names in the file by contract name.
         task: `pairwise` needs two candidates, `pointwise` one.
         split: make strata of split and subset, where the file is one of LLMBar.
+        criteria: of the study; gold then names a verdict for each of them.
     """
     items: dict[str, Item] = {}
     seen: dict[str, str] = {}
@@ -236,7 +244,9 @@ def read_items(
     for where, record in records(source, path):
         if split:
             _split_stratum(record, where, problems)
-        item = _item(_renamed(record, fields), where, task, problems)
+        renamed = _renamed(record, fields)
+        gold = renamed.pop("gold") if criteria else None
+        item = _item({"gold": None, **renamed}, where, task, problems)
         if item is None:
             continue
         if item.id in seen:
@@ -245,6 +255,8 @@ def read_items(
             )
             continue
         seen[item.id] = where
+        if criteria:
+            item = replace(item, gold=_golds(gold, criteria, where, task, problems))
         items[item.id] = item
     if problems:
         more = len(problems) - _SHOWN
@@ -338,6 +350,22 @@ def _gold(value: Any, text: str | None, where: str, task: str, problems: list[st
             "or 2); correct it"
         )
     return gold
+
+
+def _golds(
+    written: Any, criteria: Collection[str], where: str, task: str, problems: list[str]
+) -> str | None:
+    """Read the right verdict on each criterion that gold names, as one text."""
+    try:
+        named = gold_by_criterion(written, criteria)
+    except InputError as error:
+        problems.append(f"{where}: gold: {error}")
+        return None
+    found = {
+        name: _gold(value, _as_text("gold", value, where, problems), where, task, problems)
+        for name, value in named.items()
+    }
+    return canonical_json(found) if found else None
 
 
 def to_jsonl(items: Iterable[Item]) -> str:
