@@ -6,12 +6,12 @@ from judgelaw.study.blueprint import (
     left_out as left_out,
     survey as survey,
 )
+from judgelaw.study.criteria import gold_of as gold_of
 from judgelaw.study.freezing import (
     adopt as adopt,
     extend as extend,
     freeze as freeze,
 )
-from judgelaw.study.criteria import gold_of as gold_of
 from judgelaw.study.items import Item as Item, records as records
 from judgelaw.study.loading import (
     LoadedStudy as LoadedStudy,
