@@ -178,6 +178,11 @@ def streams_in(judges: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def plain_number(value: float) -> str:
+    """Write a score in plain digits: `4`, not `4.0`."""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
 _SIDES = {"pairwise": ("candidate_1", "candidate_2"), "pointwise": ("answer",)}
 _LAYER = "probe"
 

@@ -158,7 +158,13 @@ def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
         split = items.strata == "split"
         study = loaded.study
         return read_items(
-            items.source, path, items.fields, study.task, split=split, criteria=study.criteria
+            items.source,
+            path,
+            items.fields,
+            study.task,
+            split=split,
+            verdicts=study.verdicts,
+            criteria=study.criteria,
         )
     except OSError as error:
         text = f"{path}, cannot be read ({error.strerror}); check path and source"

@@ -7,13 +7,19 @@ have everywhere: `judge · criterion`.
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from judgelaw.errors import InputError
 from judgelaw.study.judge_rules import parser_problems
 from judgelaw.study.models import AskedCriterion, Study
 from judgelaw.study.problems import Path, Problem
-from judgelaw.wire import Asked, JudgeSpec, parser_rule
+from judgelaw.study.single_answers import (
+    gate_problems,
+    parser_problems as verdict_problems,
+    with_parsers,
+)
+from judgelaw.wire import Asked, JudgeSpec, ParserSpec, parser_rule
 from judgelaw.words import did_you_mean, stream_name
 
 
@@ -22,14 +28,20 @@ def forgiving_criteria(raw: dict[str, Any]) -> dict[str, Any]:
     criteria = raw.get("criteria")
     if not isinstance(criteria, dict):
         return raw
-    return {**raw, "criteria": {name: _rule(written) for name, written in criteria.items()}}
+    return {**raw, "criteria": {name: _written(rule, raw) for name, rule in criteria.items()}}
 
 
-def _rule(written: Any) -> Any:
-    if isinstance(written, dict) and "ask" in written:
-        parser = written.get("parser")
-        return {**written, "parser": parser_rule(parser)} if _is_rule(parser) else written
-    return parser_rule(written) if _is_rule(written) else written
+def _written(rule: Any, raw: dict[str, Any]) -> Any:
+    if isinstance(rule, dict) and "ask" in rule:
+        parser = rule.get("parser")
+        return rule if parser is None else {**rule, "parser": _rule(parser, raw)}
+    return _rule(rule, raw)
+
+
+def _rule(parser: Any, raw: dict[str, Any]) -> Any:
+    """Return a parser with what the study leaves to be filled in, its verdicts too."""
+    (judge,) = with_parsers([{"parser": parser_rule(parser) if _is_rule(parser) else parser}], raw)
+    return judge["parser"]
 
 
 def _is_rule(written: Any) -> bool:
@@ -81,6 +93,7 @@ def criteria_problems(
     yield from _mixed(study)
     yield from _rules(study, origins)
     yield from _parsers_beside(study, raw)
+    yield from _limits(study)
     gate = study.gate.criteria if study.gate else {}
     yield from _unknown(study, gate, ("gate", "criteria"))
     for place, entry in enumerate(raw.get("judges") or ()):
@@ -106,12 +119,27 @@ def _rules(study: Study, origins: list[int]) -> Iterator[Problem]:
         rule = criterion.parser if isinstance(criterion, AskedCriterion) else criterion
         if rule is not None:
             path: Path = ("criteria", name, "parser") if asked else ("criteria", name)
-            for key, text in parser_problems(rule, study.task):
+            for key, text in (*parser_problems(rule, study.task), *_verdicts(rule, study)):
                 yield Problem(path=(*path, *key), text=text)
     for judge, origin in zip(study.judges, origins, strict=True):
         if judge.asks is not None and study.asked[judge.asks.criterion].parser is None:
             for key, text in parser_problems(judge.parser, study.task):
                 yield Problem(path=("judges", origin, "parser", *key), text=text)
+
+
+def _verdicts(rule: ParserSpec, study: Study) -> Iterator[tuple[Path, str]]:
+    """Yield where a rule and the verdicts of the study do not go together."""
+    for judge in study.judges[:1]:
+        reads = judge.model_copy(update={"parser": rule, "criteria": {}})
+        for key, text in verdict_problems(reads, study):
+            yield key[1:], text
+
+
+def _limits(study: Study) -> Iterator[Problem]:
+    """Yield limits on a criterion that no component of the study's verdicts can reach."""
+    for name, limits in (study.gate.criteria if study.gate else {}).items():
+        for found in gate_problems(study.model_copy(update={"gate": limits})):
+            yield replace(found, path=("gate", "criteria", name, *found.path[1:]))
 
 
 def _parsers_beside(study: Study, raw: Mapping[str, Any]) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from judgelaw.streams import stream
 from judgelaw.study.criteria import gold_by_criterion
 from judgelaw.study.models import Selection
 from judgelaw.wire import canonical_json, sha256_hex
+from judgelaw.words import plain_number
 
 Record = tuple[str, dict[str, Any]]
 """Where a record stands (`file:line`) and its fields under the file's own names."""
@@ -227,6 +229,7 @@ def read_items(
     *,
     split: bool = False,
     criteria: Collection[str] = (),
+    verdicts: tuple[str, ...] | None = None,
 ) -> tuple[Item, ...]:
     """Read the items of a study; every bad record is named with its line.
 
@@ -235,6 +238,7 @@ def read_items(
         path: the file or folder.
         fields: names in the file by contract name.
         task: `pairwise` needs two candidates, `pointwise` one.
+        verdicts: what gold may be of single answers; anything where None.
         split: make strata of split and subset, where the file is one of LLMBar.
         criteria: of the study; gold then names a verdict for each of them.
     """
@@ -249,6 +253,8 @@ def read_items(
         item = _item({"gold": None, **renamed}, where, task, problems)
         if item is None:
             continue
+        if verdicts is not None and item.gold is not None:
+            item = replace(item, gold=_among(item.gold, verdicts, where, problems))
         if item.id in seen:
             problems.append(
                 f"{where}: id: {item.id!r}, already used at {seen[item.id]}; ids must be distinct"
@@ -256,7 +262,10 @@ def read_items(
             continue
         seen[item.id] = where
         if criteria:
-            item = replace(item, gold=_golds(gold, criteria, where, task, problems))
+            found = _golds(gold, criteria, where, task, problems)
+            if verdicts is not None:
+                found = {n: g and _among(g, verdicts, where, problems) for n, g in found.items()}
+            item = replace(item, gold=canonical_json(found) if found else None)
         items[item.id] = item
     if problems:
         more = len(problems) - _SHOWN
@@ -354,18 +363,29 @@ def _gold(value: Any, text: str | None, where: str, task: str, problems: list[st
 
 def _golds(
     written: Any, criteria: Collection[str], where: str, task: str, problems: list[str]
-) -> str | None:
-    """Read the right verdict on each criterion that gold names, as one text."""
+) -> dict[str, str | None]:
+    """Read the right verdict on each criterion that gold names."""
     try:
         named = gold_by_criterion(written, criteria)
     except InputError as error:
         problems.append(f"{where}: gold: {error}")
-        return None
-    found = {
+        return {}
+    return {
         name: _gold(value, _as_text("gold", value, where, problems), where, task, problems)
         for name, value in named.items()
     }
-    return canonical_json(found) if found else None
+
+
+def _among(gold: str, verdicts: tuple[str, ...], where: str, problems: list[str]) -> str:
+    """Return the verdict that a gold value names: `4.0` is the score 4."""
+    if gold in verdicts:
+        return gold
+    with suppress(ValueError):  # a label
+        gold = plain_number(float(gold))
+    if gold not in verdicts:
+        known = ", ".join(verdicts)
+        problems.append(f"{where}: gold: {gold[:40]!r}, must be one of {known}; correct it")
+    return gold
 
 
 def to_jsonl(items: Iterable[Item]) -> str:
