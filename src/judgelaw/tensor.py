@@ -43,15 +43,7 @@ _NAMED_AT_MOST = 5
 
 
 _LABELS = (
-    "judge",
-    "criterion",
-    "layer",
-    "items",
-    "prompts",
-    "orders",
-    "verdicts",
-    "strata",
-    "gold",
+    *("judge", "criterion", "layer", "items", "prompts", "orders", "verdicts", "strata", "gold"),
     "notes",
 )
 """What names the cells of a tensor, in its JSON."""

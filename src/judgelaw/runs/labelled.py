@@ -37,9 +37,8 @@ def validate(
     """Hold a judge against people: recall of each class, agreement, kappa, errors, what to correct.
 
     Args:
-        x: the path of a table or run, a run, a frame, a list of dicts, or a tensor with gold. A
-            table needs an item, a verdict and a column of labels, blank where nobody labelled.
-        human: that column; a table without it is held against its `gold`.
+        x: a table or run, a frame, a list of dicts, or a tensor with gold; see `analyze`.
+        human: the column of labels, blank where nobody labelled; else `gold` is taken.
         positive: the class that `tpr` and the corrected rate speak of; by default the last of two.
         labels: "random" for a random subset of all items, "chosen" for any other; not guessed.
         minimum: least recall, tpr, tnr, agreement or kappa, decided as pass, fail, inconclusive.
@@ -58,8 +57,8 @@ def validate(
     """
     from judgelaw.labels import gather_opinions, validate_opinions
 
-    read = _with_labels(rows_of(x, human=human, columns=columns))
-    name, read = of_judge(of_criterion(of_date(read, date), criterion), judge, layer)
+    read = of_date(_with_labels(rows_of(x, human=human, columns=columns)), date)
+    name, read = of_judge(of_criterion(read, criterion), judge, layer)
     return validate_opinions(
         gather_opinions(typed_rows(read), table=read.table),
         human=read.human or HUMAN,

@@ -6,11 +6,10 @@ have everywhere: `judge · criterion`.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from judgelaw.errors import InputError
 from judgelaw.study.judge_rules import parser_problems
 from judgelaw.study.models import AskedCriterion, Study
 from judgelaw.study.problems import Path, Problem
@@ -19,7 +18,7 @@ from judgelaw.study.single_answers import (
     parser_problems as verdict_problems,
     with_parsers,
 )
-from judgelaw.wire import Asked, JudgeSpec, ParserSpec, parser_rule
+from judgelaw.wire import Asked, JudgeSpec, ParserSpec, canonical_json, parser_rule
 from judgelaw.words import did_you_mean, stream_name
 
 
@@ -161,25 +160,36 @@ def _unknown(study: Study, named: Mapping[str, Any], path: Path) -> Iterator[Pro
             yield Problem(path=(*path, name), text=text)
 
 
-def gold_by_criterion(written: Any, criteria: Collection[str]) -> dict[str, Any]:
-    """Return what the gold of an item names for each criterion; nothing where it has none.
+def gold_text(
+    written: Any,
+    criteria: Collection[str],
+    where: str,
+    read: Callable[[Any], str | None],
+    problems: list[str],
+) -> str | None:
+    """Return the right verdict of an item on each criterion that its gold names, as one text.
 
-    Raises:
-        InputError: it is no mapping of criteria.
+    Args:
+        written: a mapping of criteria, or its JSON; None where an item has no gold.
+        criteria: of the study.
+        where: the item's place in its file.
+        read: reads one right verdict.
+        problems: what is wrong is added here.
     """
     if written is None or written == "":
-        return {}
+        return None
     try:
         named = json.loads(written) if isinstance(written, str) else written
     except ValueError:
         named = written
     strange = sorted(set(named) - set(criteria)) if isinstance(named, dict) else [str(written)[:40]]
     if strange:
-        raise InputError(
-            f"{strange[0]!r}, with criteria it names a verdict for some of {', '.join(criteria)}; "
-            f"write {{{json.dumps(next(iter(criteria)))}: ...}}"
+        problems.append(
+            f"{where}: gold: {strange[0]!r}, with criteria it names a verdict for some of "
+            f"{', '.join(criteria)}; write {{{json.dumps(next(iter(criteria)))}: ...}}"
         )
-    return dict(named)
+        return None
+    return canonical_json({name: read(value) for name, value in named.items()})
 
 
 def gold_of(gold: str | None, criterion: str | None) -> str | None:

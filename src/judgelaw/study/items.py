@@ -10,13 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from judgelaw.duck import one_file
 from judgelaw.errors import InputError, StudyError
 from judgelaw.streams import stream
-from judgelaw.study.criteria import gold_by_criterion
+from judgelaw.study.criteria import gold_text
 from judgelaw.study.models import Selection
 from judgelaw.wire import canonical_json, sha256_hex
 from judgelaw.words import plain_number
@@ -262,10 +263,8 @@ def read_items(
             continue
         seen[item.id] = where
         if criteria:
-            found = _golds(gold, criteria, where, task, problems)
-            if verdicts is not None:
-                found = {n: g and _among(g, verdicts, where, problems) for n, g in found.items()}
-            item = replace(item, gold=canonical_json(found) if found else None)
+            read = partial(_right, where=where, task=task, verdicts=verdicts, problems=problems)
+            item = replace(item, gold=gold_text(gold, criteria, where, read, problems))
         items[item.id] = item
     if problems:
         more = len(problems) - _SHOWN
@@ -361,19 +360,12 @@ def _gold(value: Any, text: str | None, where: str, task: str, problems: list[st
     return gold
 
 
-def _golds(
-    written: Any, criteria: Collection[str], where: str, task: str, problems: list[str]
-) -> dict[str, str | None]:
-    """Read the right verdict on each criterion that gold names."""
-    try:
-        named = gold_by_criterion(written, criteria)
-    except InputError as error:
-        problems.append(f"{where}: gold: {error}")
-        return {}
-    return {
-        name: _gold(value, _as_text("gold", value, where, problems), where, task, problems)
-        for name, value in named.items()
-    }
+def _right(
+    value: Any, where: str, task: str, verdicts: tuple[str, ...] | None, problems: list[str]
+) -> str | None:
+    """Read one right verdict, which must be one of those that are declared."""
+    gold = _gold(value, _as_text("gold", value, where, problems), where, task, problems)
+    return gold if gold is None or not verdicts else _among(gold, verdicts, where, problems)
 
 
 def _among(gold: str, verdicts: tuple[str, ...], where: str, problems: list[str]) -> str:

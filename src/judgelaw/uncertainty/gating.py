@@ -224,15 +224,10 @@ def check_limits(
         shift: from judge, probe and level to the shift of a probe; needed for its limits.
     """
     check_level(level)
-    if not tensors:
-        raise InputError("no judge: a gate needs the calls of one judge or more")
-    _check_criteria(tensors, limits)
+    held = _held(tensors, limits)
     versions = () if baseline is None else baseline.beside(tensors)
-    margins = sum(len(version.margins) for version in versions)
-    held = {
-        j: [x for x in limits if x.criterion in (None, t.criterion)] for j, t in tensors.items()
-    }
-    asked = _Asked.for_limits(sum(map(len, held.values())) + margins, scope=scope, level=level)
+    decided = [*held.values(), *(version.margins for version in versions)]
+    asked = _Asked.for_limits(sum(map(len, decided)), scope=scope, level=level)
     how: dict[str, Any] = {"design": design, "order_weights": order_weights, "strict": strict}
     decisions = []
     for judge, tensor in tensors.items():
@@ -252,8 +247,10 @@ def check_limits(
     )
 
 
-def _check_criteria(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> None:
-    """Refuse a limit on a criterion that these calls do not have."""
+def _held(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> dict[str, list[Limit]]:
+    """Return the limits that each judge is held against; refuse a criterion that is not there."""
+    if not tensors:
+        raise InputError("no judge: a gate needs the calls of one judge or more")
     there = sorted({t.criterion for t in tensors.values() if t.criterion is not None})
     for limit in limits:
         if limit.criterion is not None and limit.criterion not in there:
@@ -262,6 +259,9 @@ def _check_criteria(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit
                 f"--{limit.side} {limit.criterion}.{limit.quantity}: these calls have no criterion "
                 f"{limit.criterion!r}{did_you_mean(limit.criterion, there)}; {known}"
             )
+    return {
+        j: [x for x in limits if x.criterion in (None, t.criterion)] for j, t in tensors.items()
+    }
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:

@@ -82,14 +82,18 @@ def test_a_criterion_with_its_own_calls_fills_its_place_in_the_prompt(study):
         (
             (("helpful: {json: helpful}", "helpful: {ask: Is it?}"),),
             "",
-            "study.yaml:7: criteria.safe: 'safe', is read from a reply, and 'helpful' has calls of "
-            "its own; give ask: to all of them or to none",
+            (
+                "study.yaml:7: criteria.safe: 'safe', is read from a reply, and 'helpful' has calls of "
+                "its own; give ask: to all of them or to none"
+            ),
         ),
         (
             (),
             "gate: {criteria: {sfe: {call: 0.1}}}\n",
-            "study.yaml:17: gate.criteria.sfe: 'sfe', must be one of criteria (helpful, safe) "
-            "(did you mean 'safe'?)",
+            (
+                "study.yaml:17: gate.criteria.sfe: 'sfe', must be one of criteria (helpful, safe) "
+                "(did you mean 'safe'?)"
+            ),
         ),
         ((), "gate: {criteria: {safe: {cal: 0.1}}}\n", "gate.criteria.safe.cal: unknown key"),
         (
