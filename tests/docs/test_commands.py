@@ -25,6 +25,7 @@ from judgelaw.errors import MissingExtraError
 from judgelaw.study import load_study
 from servers.provider import Provider, say
 from servers.study import simulated_judge, write_study
+from support.criteria import simulated as simulated_criteria, write_criteria_study
 from support.imports import FIXTURES
 from support.pages import PAGES, ROOT, Command, blocks, commands
 
@@ -104,6 +105,14 @@ def pilot(folder: Path) -> Iterator[After]:
 def probed(folder: Path) -> Iterator[After]:
     """A study with two probes."""
     write_study(folder, [simulated_judge()], name="probed", items=3, probes=["longer", "identity"])
+    yield nothing
+
+
+@contextmanager
+def rubric(folder: Path) -> Iterator[After]:
+    """A study of two criteria, with gold for one of them."""
+    gold = {"safe": "safe"}
+    write_criteria_study(folder, [simulated_criteria()], items=12, repeats=4, gold=gold)
     yield nothing
 
 
@@ -258,6 +267,7 @@ STORIES = {
     "endpoint": (endpoint, ("docs/howto/endpoint.md",)),
     "budget": (pilot, ("docs/howto/budget.md",)),
     "probes": (probed, ("docs/howto/probes.md",)),
+    "criteria": (rubric, ("docs/howto/criteria.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
     "advise": (systems, ("docs/howto/advise.md",)),
     "people": (people, ("docs/howto/people.md",)),

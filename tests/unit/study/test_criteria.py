@@ -82,10 +82,7 @@ def test_a_criterion_with_its_own_calls_fills_its_place_in_the_prompt(study):
         (
             (("helpful: {json: helpful}", "helpful: {ask: Is it?}"),),
             "",
-            (
-                "study.yaml:7: criteria.safe: 'safe', is read from a reply, and 'helpful' has calls of "
-                "its own; give ask: to all of them or to none"
-            ),
+            "study.yaml:7: criteria.safe: 'safe', is read from a reply, and 'helpful' has calls",
         ),
         (
             (),
