@@ -110,6 +110,7 @@ def _default(field: str, spec: dict[str, Any], required: set[str]) -> str:
 
 MEANING = {
     "judge": "who was asked; with one judge any word will do",
+    "criterion": "what was judged of the item, where a rubric has several; each is read by itself",
     "layer": "which stream of calls, where there are several",
     "date": "when it was asked, YYYY-MM-DD, where items are asked again; the latest is read",
     "item": "what was judged",

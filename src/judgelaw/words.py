@@ -129,13 +129,18 @@ def stream_name(judge: str, criterion: str | None) -> str:
     return judge if criterion is None else StreamName(judge, criterion)
 
 
+def judge_of(name: str) -> str:
+    """Return the judge whose verdicts a stream holds."""
+    return name.judge if isinstance(name, StreamName) else name
+
+
 def who_judged(names: Sequence[str]) -> str:
     """Say whose verdicts these are: one judge by name, several by number, with their criteria.
 
     >>> who_judged([stream_name("qwen", "safe"), stream_name("qwen", "helpful")])
     'qwen, 2 criteria'
     """
-    judges = list(dict.fromkeys(n.judge if isinstance(n, StreamName) else n for n in names))
+    judges = list(dict.fromkeys(map(judge_of, names)))
     criteria = {n.criterion for n in names if isinstance(n, StreamName)}
     who = visible(judges[0]) if len(judges) == 1 else f"{len(judges)} judges"
     return f"{who}, {counted_criteria(len(criteria))}" if criteria else who

@@ -32,7 +32,7 @@ from judgelaw.page.document import (
     paragraph,
 )
 from judgelaw.uncertainty import ErrorSplit
-from judgelaw.words import StreamName, visible
+from judgelaw.words import judge_of, visible
 
 Judge = Part[JudgeAnalysis]
 
@@ -353,7 +353,7 @@ def comparison(judges: Mapping[str, Judge], settings: Part[Settings]) -> Section
     for component in ("prompt", "order"):
         blocks += _dumbbells(judges, component, symbols(settings))
     blocks += [_table_of_judges(judges), _caution()]
-    one = len({n.judge if isinstance(n, StreamName) else n for n in judges}) == 1
+    one = len({*map(judge_of, judges)}) == 1
     title = "The criteria side by side" if one else "The judges side by side"
     return Section(id="comparison", title=title, blocks=tuple(blocks))
 

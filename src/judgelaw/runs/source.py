@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from judgelaw.errors import InputError
-from judgelaw.words import did_you_mean, stream_name
+from judgelaw.words import did_you_mean, judge_of, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
@@ -247,12 +247,13 @@ def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Sour
         )
     chosen = _of_layer(tensors, reading.layer)
     there = sorted({judge for _, judge in chosen})
-    if unknown := [judge for judge in reading.judges if judge not in there]:
+    asked = {*there, *map(judge_of, there)}
+    if unknown := [judge for judge in reading.judges if judge not in asked]:
         raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(there)}")
     kept = {
         key: (t if reading.repeats is None else t.prefix(reading.repeats))
         for key, t in _of_criteria(chosen, reading.criteria).items()
-        if not reading.judges or key[1] in reading.judges
+        if not reading.judges or {key[1], judge_of(key[1])} & set(reading.judges)
     }
     for tensor in kept.values():
         tensor.depth  # noqa: B018 - refuses a tensor without items
@@ -431,7 +432,8 @@ def _told_apart(
         for judge, tensor in calls.main().items()
     ]
     known = Counter(judge for _, judge, _ in found)
-    if unknown := [judge for judge in judges if judge not in known]:
+    asked = {*known, *(judge_of(judge) for judge in known)}
+    if unknown := [judge for judge in judges if judge not in asked]:
         raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(known)}")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
@@ -439,5 +441,5 @@ def _told_apart(
     return {
         judge if known[judge] == 1 else f"{name}: {judge}": tensor
         for name, judge, tensor in found
-        if not judges or judge in judges
+        if not judges or judge in judges or judge_of(judge) in judges
     }
