@@ -137,11 +137,12 @@ word; any other is mapped, `VerdictTensor.from_table(path, columns={{"verdict": 
 
 Verdicts are words. Those of a pairwise judge are {verdicts}; any other alphabet is taken from the
 table, sorted, or given. An empty verdict is an error, not an invalid one, and so are two rows for
-the same judge, layer, item, prompt, order and repeat.
+the same judge, criterion, layer, date, item, prompt, order and repeat.
 
 ## Tables that a run writes
 
 `{calls}` holds the verdicts, and nothing that tells who asked when: {calls_columns}.
+A run with criteria has the column `criterion` too, and a row for each verdict.
 
 `{timing}` holds what the diagnostics of drift need: {timing_columns}.
 """

@@ -34,18 +34,12 @@ from judgelaw.streams import stream
 if TYPE_CHECKING:
     from os import PathLike
 
-
 INVALID = "invalid"
 SINGLE = "single"
 """The order label of single answers: there is nothing to show in an order."""
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
-
-
-_LABELS = (
-    *("judge", "criterion", "layer", "items", "prompts", "orders", "verdicts", "strata", "gold"),
-    "notes",
-)
+_LABELS = ("judge", "criterion", "layer", "items", "prompts", "orders", "verdicts", "strata")
 """What names the cells of a tensor, in its JSON."""
 
 
@@ -124,19 +118,17 @@ class VerdictTensor:
         """Read a calls table: a file, or any frame that narwhals accepts.
 
         Args:
-            source: path of a `.csv`, `.csv.gz`, `.parquet` or `.jsonl` file, a folder of Parquet,
-                a run folder, an `s3://` address, a frame, or Arrow record batches.
+            source: path of a table, a folder of Parquet or a run, an `s3://` address, or a frame.
             judge: the judge to read; needed where the table holds several.
             layer: the layer to read; needed where the table holds several.
+            criterion: the criterion to read; needed where the table holds several.
             repeats: read the frozen prefix of repeat ranks below this number.
-            columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None
-                leaves an optional column out.
+            columns: names of the table's columns by contract name, `{"verdict": "winner"}`.
             verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
             positions: the words for the answer shown first, for the one shown second, and perhaps
                 for a tie, `("A", "B")`: they become candidates by the order of each call.
             blank: what a verdict that is blank becomes: `"invalid"`, or `"drop"` for no call.
             incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
-            criterion: the criterion to read; needed where the table holds several.
         """
         from judgelaw import tables  # noqa: PLC0415 - the one door from the waist to I/O
 
@@ -443,7 +435,7 @@ class VerdictTensor:
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts and their labels as plain values."""
-        labels = {name: plain(getattr(self, name)) for name in _LABELS}
+        labels = {name: plain(getattr(self, name)) for name in (*_LABELS, "gold", "notes")}
         return {"schema": "judgelaw.tensor/1", **labels, "counts": plain(self.counts)}
 
     def _repr_html_(self) -> str:

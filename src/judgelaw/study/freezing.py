@@ -19,7 +19,7 @@ from judgelaw.study.manifest import (
     open_run,
 )
 from judgelaw.study.models import Generator, Study
-from judgelaw.study.prompts import default_block, generate, study_fields
+from judgelaw.study.prompts import default_block, fields_of, generate
 from judgelaw.study.record import (
     RECORD,
     RunRecord,
@@ -131,8 +131,8 @@ def _extended(frozen: FrozenRun, study: Study) -> Blueprint:
     blueprint = replace(frozen.blueprint, study=study)
     if not isinstance(study.prompts, Generator):
         return blueprint
-    block = study.prompts.block or default_block(study.task)
-    templates = generate(study.prompts, study.seed, block, study_fields(study))
+    block = study.prompts.block or default_block(study)
+    templates = generate(study.prompts, study.seed, block, fields_of(study))
     return replace(blueprint, templates=templates)
 
 

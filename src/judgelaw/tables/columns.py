@@ -27,6 +27,7 @@ REQUIRED = ("judge", "item", "prompt", "repeat", "verdict")
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge_id", "judge_name", "judge_model", "model", "model_id", "model_name"),
+    "criterion": ("criterion_id", "criterion_name"),
     "layer": ("layer_id", "layer_name"),
     "date": ("wave", "asked_on"),
     "item": ("item_id", "example_id", "instance_id", "question_id", "sample_id"),

@@ -34,9 +34,7 @@ from judgelaw.wire.judge_spec import (
 )
 from judgelaw.wire.parser_rules import FORMS as FORMS, parser_rule as parser_rule
 from judgelaw.wire.parsers import (
-    RAN_OUT as RAN_OUT,
     display as display,
-    joined as joined,
     label_fold as label_fold,
     parse as parse,
     parser_name as parser_name,
@@ -48,6 +46,7 @@ from judgelaw.wire.parsers import (
 from judgelaw.wire.providers.anthropic import messages as messages
 from judgelaw.wire.providers.openai import chat as chat, completions as completions
 from judgelaw.wire.reply import (
+    RAN_OUT as RAN_OUT,
     Answer as Answer,
     Completion as Completion,
     Consequence as Consequence,

@@ -24,10 +24,9 @@ from judgelaw.wire.parsers import (
     READ_AT_MOST,
     build,
     foreign_part,
-    joined,
     parse,
+    parser_name,
     ran_out,
-    readers_by_criterion,
 )
 from judgelaw.wire.reply import Completion, Verdict
 
@@ -170,7 +169,7 @@ class Reader:
         self.judge = judge
         self._parts = {
             criterion: Reader(part, seconds=seconds)
-            for criterion, part in readers_by_criterion(judge).items()
+            for criterion, part in judge.by_criterion.items()
         }
         task = None if self._parts else foreign_part(judge)
         self._bounded = None if task is None else BoundedParser(task, seconds=seconds)
@@ -195,7 +194,7 @@ class Reader:
         if self._parts:
             read = {criterion: part.read_all(some) for criterion, part in self._parts.items()}
             return [
-                joined(self.judge, dict(zip(read, said, strict=True)))
+                Verdict.joined(dict(zip(read, said, strict=True)), parser_name(self.judge))
                 for said in zip(*read.values(), strict=True)
             ]
         if self._bounded is not None:
@@ -268,7 +267,7 @@ class Slow:
 
 def try_pattern(judge: JudgeSpec) -> Slow | None:
     """Try a judge's pattern; None where it has none, or none that is slow."""
-    for part in readers_by_criterion(judge).values():
+    for part in judge.by_criterion.values():
         if (slow := try_pattern(part)) is not None:
             return slow
     task = None if judge.criteria else foreign_part(judge)

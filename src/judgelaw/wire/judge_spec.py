@@ -372,6 +372,14 @@ class JudgeSpec(Model):
         return PROVIDERS[self.provider].format
 
     @property
+    def by_criterion(self) -> "dict[str, JudgeSpec]":
+        """The judge as it reads each of its criteria; their terminal rule is one."""
+        return {
+            criterion: self.model_copy(update={"parser": rule, "criteria": {}})
+            for criterion, rule in self.criteria.items()
+        }
+
+    @property
     def streams(self) -> dict[str, tuple[str, str | None]]:
         """The judge and criterion of each stream of verdicts that its calls give, by name."""
         if self.asks is not None:
