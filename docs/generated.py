@@ -175,6 +175,8 @@ ANALYSIS = f"""\
 What `judgelaw analyze --json FILE` writes, and `judgelaw audit` into `results/analysis.json`: the
 document `{SCHEMA}`. A number that cannot be had is `null`, never 0; so is the component of a facet
 with one level.
+
+Where calls have criteria, a judge holds `criteria.CRITERION`: each what a judge holds otherwise.
 """
 
 
