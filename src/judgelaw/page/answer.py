@@ -392,20 +392,22 @@ def _dumbbells(
 
 
 def _table_of_judges(judges: Mapping[str, Judge]) -> TableView:
+    single = all(judge.value.single for judge in judges.values())
+    shown = [c for c in COMPONENTS if not (single and c in ORDERED)]
     rows = tuple(
-        ((visible(name),), *component_cells(judge), (judge.count(lambda j: j.items),))
+        ((visible(name),), *component_cells(judge, shown), (judge.count(lambda j: j.items),))
         for name, judge in judges.items()
     )
-    columns = ("Judge", *(LABELS[c] for c in COMPONENTS), "Items")
+    columns = ("Judge", *(LABELS[c] for c in shown), "Items")
     return TableView(columns=columns, rows=rows, name="judges")
 
 
-def component_cells(judge: Judge) -> list[Inline]:
-    """Return the corrected estimate of every component, as the cells of a row."""
+def component_cells(judge: Judge, shown: Sequence[str] = COMPONENTS) -> list[Inline]:
+    """Return the corrected estimate of components, as the cells of a row."""
     components = judge.at(lambda j: j.components)
     return [
         ("not varied",) if found.value.absent else (found.decimal(lambda c: c.estimate),)
-        for found in map(components.item, COMPONENTS)
+        for found in map(components.item, shown)
     ]
 
 

@@ -221,7 +221,10 @@ def test_the_page_has_a_row_for_each_criterion(known, tmp_path):
     page = jl.report(known, tmp_path / "page.html", permutations=0, draws=100, judge="sim")
     text = page.read_text()
     assert "sim, 2 criteria:" in text
+    side_by_side = text.split('data-table="judges"')[1].split("</table>")[0]
     assert "The criteria side by side" in text
+    assert "sim · safe" in side_by_side
+    assert "order" not in side_by_side.lower(), "single answers have none"
     rows = text.split('data-table="first"')[1].split("</table>")[0]
     assert rows.count("<tr>") == 1 + 2
     assert "judges.sim.criteria.safe.components.total.estimate" in text
