@@ -139,11 +139,11 @@ def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "l
 
     asked = [("max", text) for text in maxima] + [("min", text) for text in minima]
     if asked:
-        return [_limit(side, text) for side, text in asked]  # type: ignore[arg-type]  # literals
-    return [Limit.named(name, "max", x) for name, x in calls.gate.items()]
+        return [_limit(side, text, calls.unit) for side, text in asked]  # type: ignore[arg-type]  # literals
+    return [Limit.named(name, "max", x, calls.unit) for name, x in calls.gate.items()]
 
 
-def _limit(side: Literal["max", "min"], text: str) -> "Limit":
+def _limit(side: Literal["max", "min"], text: str, unit: float) -> "Limit":
     from judgelaw.uncertainty import Limit
 
     name, equals, number = text.partition("=")
@@ -153,7 +153,7 @@ def _limit(side: Literal["max", "min"], text: str) -> "Limit":
         equals = ""
     if not equals:
         raise click.BadParameter(f"{text!r}: write NAME=NUMBER, such as prompt=0.02")
-    return Limit.named(name.strip(), side, value)
+    return Limit.named(name.strip(), side, value, unit)
 
 
 def _baseline(

@@ -123,6 +123,11 @@ TASKS = {
         gate="invalid: 0.01, criteria: {safe: {prompt: 0.02}}",
         tokens=40,
     ),
+    "choose": Task(
+        parser="first-line # the first non-empty line must be a letter that was shown",
+        said=("A", "B", "C", "D"),
+        gate="prompt: 0.02, order: 0.05, invalid: 0.01",
+    ),
 }
 """What a study may ask, by the word after --task."""
 

@@ -50,12 +50,11 @@ from judgelaw.uncertainty.forms import (
     declare as declare,
     form_of as form_of,
 )
+from judgelaw.uncertainty.gate_limits import Limit as Limit, limits_of as limits_of
 from judgelaw.uncertainty.gating import (
     Gate as Gate,
-    Limit as Limit,
     LimitDecision as LimitDecision,
     check_limits as check_limits,
-    limits_of as limits_of,
 )
 from judgelaw.uncertainty.inference import (
     DepthEstimates as DepthEstimates,
@@ -118,4 +117,9 @@ from judgelaw.uncertainty.sampled_prompts import (
     Scope as Scope,
     item_projections as item_projections,
     prompt_projection as prompt_projection,
+)
+from judgelaw.uncertainty.spending import (
+    error_left as error_left,
+    levels_left as levels_left,
+    spent as spent,
 )

@@ -7,7 +7,7 @@ the gate by chance in 1 - level of cases at most, however many there are.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,23 +17,22 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, Design, Weights
 from judgelaw.frames import Result, plain
 from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.uncertainty.gate_limits import Limit, Side, held_by
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import rate_bounds
 from judgelaw.uncertainty.sampled_prompts import Scope
-from judgelaw.words import StreamName, did_you_mean
+from judgelaw.uncertainty.spending import levels_left
+from judgelaw.words import StreamName
 
 if TYPE_CHECKING:
     from judgelaw.uncertainty.baseline_gate import Baseline
 
 Verdict = Literal["pass", "fail", "inconclusive"]
-Side = Literal["max", "min"]
 
 Shift = Callable[[str, str, float], Interval]
 """From a judge, the name of a probe and a level to the shift of the probe."""
 
-MAXIMA = (*COMPONENTS, INVALID)
-MINIMA = ("coverage", "gold")
 _ROUNDING = 1e-12
 _NO_LIMIT = "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
 _SHALLOW = 4
@@ -41,51 +40,6 @@ _SHALLOW_NOTE = (
     "R = {depth}: below four repeats these bounds are wrong in up to 9 of 100 cases, not 5; "
     "acquire four repeats"
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """One limit: the most of a component or of invalid outputs, the least coverage or gold.
-
-    A `criterion` is the only one that it is about; None for all there are.
-    """
-
-    quantity: str
-    side: Side
-    value: float
-    criterion: str | None = None
-
-    @classmethod
-    def named(cls, name: str, side: Side | None, value: float) -> "Limit":
-        """Read a name as people write it: `prompt`, `probe.NAME`, or `CRITERION.prompt`."""
-        criterion, dot, quantity = name.rpartition(".")
-        if not dot or quantity not in (*MAXIMA, *MINIMA) or name.startswith("probe."):
-            criterion, quantity = "", name
-        side = side or ("min" if quantity in MINIMA else "max")
-        return cls(quantity=quantity, side=side, value=value, criterion=criterion or None)
-
-    def __post_init__(self) -> None:
-        allowed = MAXIMA if self.side == "max" else MINIMA
-        if self.quantity not in allowed and not (self.side == "max" and self.probe):
-            other = "min" if self.side == "max" else "max"
-            hint = f"; --{other} {self.quantity}=... is there" if self._elsewhere else ""
-            raise InputError(
-                f"no limit --{self.side} {self.quantity}: it takes {', '.join(allowed)}{hint}"
-            )
-        if not 0 <= self.value <= 1:
-            raise InputError(
-                f"--{self.side} {self.quantity}={self.value:g}: a limit lies between 0 and 1"
-            )
-
-    @property
-    def probe(self) -> str | None:
-        """The probe whose shift is limited, as in `probe.injection`; None for anything else."""
-        first, _, name = self.quantity.partition(".")
-        return name if first == "probe" and name else None
-
-    @property
-    def _elsewhere(self) -> bool:
-        return self.quantity in (MINIMA if self.side == "max" else MAXIMA)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,6 +124,12 @@ class _Bounded:
     reason: str | None = None
 
 
+_LOOKED = (
+    "these calls were looked at {times} while they grew: a pass is decided at {passing:.2%}, a "
+    "failure at {failing:.2%}, so that all looks together err no more often than one at {level:.0%}"
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
     """What all limits of a gate share."""
@@ -190,10 +150,10 @@ class _Asked:
         passing, failing = self.level, self.fail_level
         return (failing, passing) if side == "max" else (passing, failing)
 
-
-def limits_of(asked: Mapping[str, float]) -> list[Limit]:
-    """Return limits by name: `coverage` and `gold` are the least, everything else the most."""
-    return [Limit.named(name, None, float(value)) for name, value in asked.items()]
+    def after(self, looks: tuple[float, ...]) -> "_Asked":
+        """Return the levels that are left where calls were looked at while they grew."""
+        passing, failing = levels_left(looks, self.level)[1], levels_left(looks, self.fail_level)[0]
+        return replace(self, level=passing, fail_level=failing)
 
 
 def check_limits(
@@ -216,7 +176,7 @@ def check_limits(
     gives the shift of a probe; limits on them need them. Other arguments as in `decompose`.
     """
     check_level(level)
-    held = _held(tensors, limits)
+    held = held_by(tensors, limits)
     versions = () if baseline is None else baseline.beside(tensors)
     decided = [*held.values(), *(version.margins for version in versions)]
     asked = _Asked.for_limits(sum(map(len, decided)), scope=scope, level=level)
@@ -229,7 +189,7 @@ def check_limits(
         )
         decisions += bounds.decide(held[judge])
     for version in versions:
-        decisions += version.decide(asked, **how)
+        decisions += version.decide(asked.after(version.now.looks), **how)
     return Gate(
         verdict=overall(d.verdict for d in decisions),
         limits=tuple(decisions),
@@ -237,23 +197,6 @@ def check_limits(
         level=level,
         fail_level=asked.fail_level,
     )
-
-
-def _held(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> dict[str, list[Limit]]:
-    """Return the limits that each judge is held against; refuse a criterion that is not there."""
-    if not tensors:
-        raise InputError("no judge: a gate needs the calls of one judge or more")
-    there = sorted({t.criterion for t in tensors.values() if t.criterion is not None})
-    for limit in limits:
-        if limit.criterion is not None and limit.criterion not in there:
-            known = f"they have {', '.join(there)}" if there else "they have none: leave it out"
-            raise InputError(
-                f"--{limit.side} {limit.criterion}.{limit.quantity}: these calls have no criterion "
-                f"{limit.criterion!r}{did_you_mean(limit.criterion, there)}; {known}"
-            )
-    return {
-        j: [x for x in limits if x.criterion in (None, t.criterion)] for j, t in tensors.items()
-    }
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
@@ -288,7 +231,12 @@ class _Judge:
 
     def decide(self, limits: Sequence[Limit]) -> list[LimitDecision]:
         """Hold the judge against every limit."""
-        return [_decided(self.judge, limit, self.of(limit), self.asked) for limit in limits]
+        return [_decided(self.judge, limit, self.of(limit), self._left) for limit in limits]
+
+    @property
+    def _left(self) -> _Asked:
+        """The levels at which this judge is decided: what looks have left."""
+        return self.asked.after(self.tensor.looks)
 
     def of(self, limit: Limit) -> _Bounded:
         """Return the estimate and the bounds that decide a limit."""
@@ -314,7 +262,16 @@ class _Judge:
             lower=lower,
             upper=upper,
             covers=inference.interval(name, scope=scope).covers,
-            reason=inference.refusal(name, scope) or note,
+            reason=inference.refusal(name, scope) or note or self._looked(),
+        )
+
+    def _looked(self) -> str | None:
+        """Say at which levels a judge is decided that was looked at before, or None."""
+        if not (looks := self.tensor.looks):
+            return None
+        left, times = self._left, "once" if len(looks) == 1 else f"{len(looks)} times"
+        return _LOOKED.format(
+            times=times, passing=left.level, failing=left.fail_level, level=self.asked.level
         )
 
     def _rate(self, counted: "Counted", side: Side) -> _Bounded:
@@ -325,7 +282,7 @@ class _Judge:
         of a mean of item shares that grow with every one of them.
         """
         hits, calls = counted
-        p, q = self.asked.sides(side)
+        p, q = self._left.sides(side)
         if self.asked.scope == "fixed":
             total, of = int(hits.sum()), int(calls.sum())
             return _Bounded(
@@ -346,7 +303,7 @@ class _Judge:
         """Bound how far a probe moves the score, in either direction."""
         if self.shift is None:
             raise NotIdentifiedError(f"no calls of a probe {probe!r}: leave its limit out")
-        p, q = self.asked.sides("max")
+        p, q = self._left.sides("max")
         failing, passing = (self.shift(self.judge, probe, 2 * x - 1) for x in (p, q))
         return _Bounded(
             estimate=abs(passing.estimate),
