@@ -110,6 +110,7 @@ def _default(field: str, spec: dict[str, Any], required: set[str]) -> str:
 
 MEANING = {
     "judge": "who was asked; with one judge any word will do",
+    "criterion": "what was judged of the item, where a rubric has several; each is read by itself",
     "layer": "which stream of calls, where there are several",
     "date": "when it was asked, YYYY-MM-DD, where items are asked again; the latest is read",
     "item": "what was judged",
@@ -136,11 +137,12 @@ word; any other is mapped, `VerdictTensor.from_table(path, columns={{"verdict": 
 
 Verdicts are words. Those of a pairwise judge are {verdicts}; any other alphabet is taken from the
 table, sorted, or given. An empty verdict is an error, not an invalid one, and so are two rows for
-the same judge, layer, item, prompt, order and repeat.
+the same judge, criterion, layer, date, item, prompt, order and repeat.
 
 ## Tables that a run writes
 
 `{calls}` holds the verdicts, and nothing that tells who asked when: {calls_columns}.
+A run with criteria has the column `criterion` too, and a row for each verdict.
 
 `{timing}` holds what the diagnostics of drift need: {timing_columns}.
 """
@@ -173,6 +175,8 @@ ANALYSIS = f"""\
 What `judgelaw analyze --json FILE` writes, and `judgelaw audit` into `results/analysis.json`: the
 document `{SCHEMA}`. A number that cannot be had is `null`, never 0; so is the component of a facet
 with one level.
+
+Where calls have criteria, a judge holds `criteria.CRITERION`: each what a judge holds otherwise.
 """
 
 

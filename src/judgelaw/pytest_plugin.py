@@ -120,8 +120,8 @@ class Audit:
             largest = self.source.gate
         unit = self.source.unit
         return [
-            *(Limit(quantity=name, side="max", value=x, unit=unit) for name, x in largest.items()),
-            *(Limit(quantity=name, side="min", value=x) for name, x in least.items()),
+            *(Limit.named(name, "max", x, unit) for name, x in largest.items()),
+            *(Limit.named(name, "min", x) for name, x in least.items()),
         ]
 
 

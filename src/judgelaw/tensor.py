@@ -40,7 +40,7 @@ SINGLE = "single"
 """The order label of single answers: there is nothing to show in an order."""
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
-_LABELS = ("judge", "layer", "items", "prompts", "orders", "verdicts", "strata", "gold", "notes")
+_LABELS = ("judge", "criterion", "layer", "items", "prompts", "orders", "verdicts", "strata")
 """What names the cells of a tensor, in its JSON."""
 
 
@@ -55,7 +55,7 @@ class VerdictTensor:
             call; None where only counts are known.
         strata: the stratum of each item, or None.
         gold: the right verdict of each item (None where an item has none), or None.
-        judge, layer: where the calls come from, if known.
+        judge, criterion, layer: where the calls come from, if known.
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
@@ -73,6 +73,7 @@ class VerdictTensor:
     strata: tuple[str, ...] | None = None
     gold: tuple[str | None, ...] | None = None
     judge: str | None = None
+    criterion: str | None = None
     layer: str | None = None
     notes: tuple[str, ...] = ()
     dropped: int = 0
@@ -115,17 +116,17 @@ class VerdictTensor:
         positions: Sequence[str] | None = None,
         blank: Literal["error", "invalid", "drop"] = "error",
         incomplete: Literal["error", "drop"] = "error",
+        criterion: str | None = None,
     ) -> "VerdictTensor":
         """Read a calls table: a file, or any frame that narwhals accepts.
 
         Args:
-            source: path of a `.csv`, `.csv.gz`, `.parquet` or `.jsonl` file, a folder of Parquet,
-                a run folder, an `s3://` address, a frame, or Arrow record batches.
+            source: path of a table, a folder of Parquet or a run, an `s3://` address, or a frame.
             judge: the judge to read; needed where the table holds several.
             layer: the layer to read; needed where the table holds several.
+            criterion: the criterion to read; needed where the table holds several.
             repeats: read the frozen prefix of repeat ranks below this number.
-            columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None
-                leaves an optional column out.
+            columns: names of the table's columns by contract name, `{"verdict": "winner"}`.
             verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
             positions: the words for the answer shown first, for the one shown second, and perhaps
                 for a tie, `("A", "B")`: they become candidates by the order of each call.
@@ -144,6 +145,7 @@ class VerdictTensor:
             positions=positions,
             blank=blank,
             incomplete=incomplete,
+            criterion=criterion,
         )
 
     @classmethod
@@ -423,7 +425,7 @@ class VerdictTensor:
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts and their labels as plain values."""
-        labels = {name: plain(getattr(self, name)) for name in _LABELS}
+        labels = {name: plain(getattr(self, name)) for name in (*_LABELS, "gold", "notes")}
         return {"schema": "judgelaw.tensor/1", **labels, "counts": plain(self.counts)}
 
     def _repr_html_(self) -> str:

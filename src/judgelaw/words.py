@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 _LARGEST = 2**53
 _WORDS = 600
@@ -102,6 +102,86 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 def counted(n: int, noun: str) -> str:
     """Write `1 row`, `2 rows`."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+class StreamName(str):
+    """The name of a judge's verdicts on one criterion, which knows its two parts."""
+
+    __slots__ = ("criterion", "judge")
+    judge: str
+    criterion: str
+
+    def __new__(cls, judge: str, criterion: str) -> Self:
+        """Join the two: `judge \N{MIDDLE DOT} criterion`."""
+        name = super().__new__(cls, f"{judge} \N{MIDDLE DOT} {criterion}")
+        name.judge, name.criterion = judge, criterion
+        return name
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]  # a copy is made of both
+        return self.judge, self.criterion
+
+
+def stream_name(judge: str, criterion: str | None) -> str:
+    """Name the verdicts of a judge on one criterion; the judge itself where there is none.
+
+    >>> stream_name("qwen", "safe")
+    'qwen · safe'
+    """
+    return judge if criterion is None else StreamName(judge, criterion)
+
+
+def judge_of(name: str) -> str:
+    """Return the judge whose verdicts a stream holds."""
+    return name.judge if isinstance(name, StreamName) else name
+
+
+def who_judged(names: Sequence[str]) -> str:
+    """Say whose verdicts these are: one judge by name, several by number, with their criteria.
+
+    >>> who_judged([stream_name("qwen", "safe"), stream_name("qwen", "helpful")])
+    'qwen, 2 criteria'
+    """
+    judges = list(dict.fromkeys(map(judge_of, names)))
+    criteria = {n.criterion for n in names if isinstance(n, StreamName)}
+    who = visible(judges[0]) if len(judges) == 1 else f"{len(judges)} judges"
+    return f"{who}, {counted_criteria(len(criteria))}" if criteria else who
+
+
+def counted_criteria(n: int) -> str:
+    """Write `1 criterion`, `2 criteria`."""
+    return "1 criterion" if n == 1 else f"{n} criteria"
+
+
+def in_document(name: str | int) -> tuple[str | int, ...]:
+    """Return the keys under which a document holds what was found about a stream.
+
+    >>> in_document(stream_name("qwen", "safe"))
+    ('qwen', 'criteria', 'safe')
+    """
+    return (name.judge, "criteria", name.criterion) if isinstance(name, StreamName) else (name,)
+
+
+def by_criterion(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Put what was found about the criteria of a judge under that judge, as documents have it."""
+    whole: dict[str, Any] = {}
+    for name, value in found.items():
+        if isinstance(name, StreamName):
+            judge = whole.setdefault(name.judge, {})
+            judge.setdefault("criteria", {})[name.criterion] = value
+        else:
+            whole[name] = {**value, **whole.get(name, {})}
+    return whole
+
+
+def streams_in(judges: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a document holds of every judge, or of its criteria, by name."""
+    found: dict[str, Any] = {}
+    for name, judge in judges.items():
+        criteria = judge.get("criteria", {})
+        if not criteria or len(judge) > 1:
+            found[name] = judge
+        found |= {stream_name(name, criterion): part for criterion, part in criteria.items()}
+    return found
 
 
 def plain_number(value: float) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from judgelaw.page import Question, build
 from judgelaw.page.document import resolve
+from judgelaw.words import stream_name
 from support.reports import HOSTILE, analysed, completions, hostile, tensor
 
 pytestmark = pytest.mark.browser
@@ -124,6 +125,25 @@ def test_the_explorer_keeps_to_a_stratum_and_changes_judges(study, open_page):
     values = analysis.judges["two"].item_values
     top = values.items[int(values.of("prompt").argmax())]
     assert rows(page)[0] == top
+
+
+def test_the_explorer_shows_the_criteria_of_one_judge(open_page, tmp_path):
+    names = [stream_name("one", criterion) for criterion in ("helpful", "safe")]
+    tensors = {(None, name): tensor(items=5 + at, seed=at) for at, name in enumerate(names)}
+    analysis = analysed(tensors)
+    path = tmp_path / "criteria.html"
+    path.write_text(build(analysis, title="Criteria", tensors=tensors), encoding="utf-8")
+    watched = open_page(path)
+    watched.ready()
+    page = watched.page
+    assert len(rows(page)) == 5
+    page.locator("#explorer").get_by_label("Judge").select_option(label="one · safe")
+    assert len(rows(page)) == 6
+    document = json.loads(json.dumps(analysis.to_json()))
+    shown = page.locator("data[data-path^='judges.one.criteria.safe']").first
+    where = shown.get_attribute("data-path")
+    assert float(shown.get_attribute("value")) == pytest.approx(resolve(document, where))
+    assert watched.complaints == []
 
 
 def test_no_negative_estimate_is_called_clear_of_noise(study, open_page):

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from judgelaw.errors import IntegrityError, RunLockedError
-from judgelaw.ledger import Unsent
+from judgelaw.ledger import Read, Unsent
 from judgelaw.wire import Verdict
 from servers.endings import PARSER, completed, failed, read, record, states
 
@@ -58,6 +58,38 @@ def test_a_completion_ends_its_attempt_and_its_call(opened):
         record(ledger, read(done))
         assert list(ledger.verdicts()) == [(done.call.call_id, read(done).verdict)]
         record(ledger, Unsent(reservation=open_one, ended_at=20.0))
+
+
+def by_criterion(parser: str = "criteria/1#00000000") -> Verdict:
+    parts = (("helpful", "pass", "yes"), ("safe", "invalid", None))
+    return Verdict(
+        verdict="invalid",
+        parser=parser,
+        displayed=None,
+        reason="no label",
+        criteria=tuple(
+            (name, Verdict(verdict=v, parser=parser, displayed=shown, reason=f"why {name}\0"))
+            for name, v, shown in parts
+        ),
+    )
+
+
+def test_verdicts_on_criteria_come_back_with_the_reply_that_holds_them(opened):
+    with opened() as ledger:
+        first, second = reserve(ledger, limit=2)
+        record(ledger, completed(first), completed(second))
+        record(ledger, Read(call_id=first.call.call_id, verdict=by_criterion()))
+        # Read twice, after a kill: the first reading stays.
+        ledger.add_verdicts([(first.call.call_id, by_criterion())])
+        ledger.add_verdicts([(second.call.call_id, by_criterion("criteria/1#11111111"))])
+        stored = dict(ledger.verdicts())
+        assert stored[first.call.call_id] == by_criterion()
+        assert stored[second.call.call_id] == by_criterion("criteria/1#11111111")
+        assert {j.verdict for j in ledger.judged()} == set(stored.values())
+        assert ledger.totals().completed == 2
+        assert sum(c.count for c in ledger.verdict_counts()) == 2
+        assert [row[:3] for row in ledger.unreadable()] == []
+        assert not list(ledger.unjudged("chat", "criteria/1#22222222"))[2:]
 
 
 def test_a_reply_is_durable_before_anybody_has_read_it(opened):

@@ -20,13 +20,14 @@ from judgelaw.study import open_run
 from servers import counting
 from servers.local_judges import command_judge, function_judge, write_code
 from servers.study import chat_judge, write_study
+from support.criteria import write_criteria_study
 
 CONCURRENCY = 8
 
 
 @contextmanager
-def counting_server(log: Path):
-    command = [sys.executable, counting.__file__, str(log), "0.01"]
+def counting_server(log: Path, *words: str):
+    command = [sys.executable, counting.__file__, str(log), "0.01", *words]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield int(process.stdout.readline())
         process.stdin.close()
@@ -132,6 +133,21 @@ def check(run: Path, seen: list[str], *, calls: int, killed: int, name: str) -> 
 
 def test_a_few_kills_lose_nothing(tmp_path):
     campaign(tmp_path, items=15, repeats=5, kills=5, seed=4)
+
+
+def test_kills_lose_no_criterion_and_repeat_no_reply(tmp_path):
+    """One reply holds two verdicts: both are there in the end, and nobody paid for it twice."""
+    log = tmp_path / "requests.log"
+    with counting_server(log, '{"helpful": "yes", "safe": "no"}') as port:
+        judge = chat_judge(f"http://127.0.0.1:{port}/v1")
+        transport = {"concurrency": CONCURRENCY}
+        study = write_criteria_study(tmp_path, [judge], items=30, repeats=5, transport=transport)
+        killings(study, log, calls=300, kills=5, seed=8)
+    with SqliteView(tmp_path / "run" / LEDGER_NAME) as view:
+        read = [
+            tuple((name, v.verdict) for name, v in whole.criteria) for _, whole in view.verdicts()
+        ]
+    assert Counter(read) == {(("helpful", "pass"), ("safe", "unsafe")): 300}
 
 
 @pytest.mark.slow

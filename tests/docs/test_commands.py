@@ -25,6 +25,7 @@ from judgelaw.errors import MissingExtraError
 from judgelaw.study import load_study
 from servers.provider import Provider, say
 from servers.study import simulated_judge, write_study
+from support.criteria import simulated as simulated_criteria, write_criteria_study
 from support.imports import FIXTURES
 from support.pages import PAGES, ROOT, Command, blocks, commands
 
@@ -133,6 +134,14 @@ def fewer(folder: Path) -> Iterator[After]:
 def probed(folder: Path) -> Iterator[After]:
     """A study with two probes."""
     write_study(folder, [simulated_judge()], name="probed", items=3, probes=["longer", "identity"])
+    yield nothing
+
+
+@contextmanager
+def rubric(folder: Path) -> Iterator[After]:
+    """A study of two criteria, with gold for one of them."""
+    gold = {"safe": "safe"}
+    write_criteria_study(folder, [simulated_criteria()], items=12, repeats=4, gold=gold)
     yield nothing
 
 
@@ -313,6 +322,7 @@ STORIES = {
     "choose": (choosing, ("docs/howto/choose.md",)),
     "factors": (factors, ("docs/howto/factors.md",)),
     "probes": (probed, ("docs/howto/probes.md",)),
+    "criteria": (rubric, ("docs/howto/criteria.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
     "advise": (systems, ("docs/howto/advise.md",)),
     "people": (people, ("docs/howto/people.md",)),

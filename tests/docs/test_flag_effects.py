@@ -142,6 +142,45 @@ def test_the_date_that_is_read_is_the_one_that_was_asked_for(look, command, tmp_
     assert late == prompt_of(look(command, path, "--date", dates[1])[1])
 
 
+@pytest.fixture
+def rubric(tmp_path):
+    """Two judges and two criteria, with gold."""
+    blocks = []
+    for seed, (judge, criterion) in enumerate((j, c) for j in "ab" for c in ("zesty", "bland")):
+        tensor = drawn(world=WORLD, items=6, repeats=4, judge=judge, seed=seed)
+        block = rows_of(tensor, "audit")
+        rows = len(block["item"])
+        named = {"criterion": [criterion] * rows, "gold": ["candidate_1"] * rows}
+        blocks.append(block | named)
+    return write(tmp_path / "rubric.parquet", *blocks)
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_the_criterion_that_is_read_is_the_one_that_was_asked_for(command, rubric, look):
+    for criterion, other in (("zesty", "bland"), ("bland", "zesty")):
+        code, found = look(command, rubric, "--criterion", criterion)
+        assert code == 0
+        assert criterion in json.dumps(found)
+        assert other not in json.dumps(found)
+    assert look(command, rubric, "--criterion", "nice")[0] == 2
+
+
+@pytest.mark.parametrize("command", ["advise", "score"])
+def test_advice_and_scores_of_one_criterion(command, rubric, ask):
+    code, out, _ = ask(command, rubric, "--criterion", "zesty", "--json", "-")
+    assert code == 0
+    assert {*json.loads(out)["judges"]["a"]["criteria"]} == {"zesty"}
+
+
+@pytest.mark.parametrize("command", ["validate", "watch"])
+def test_labels_and_dates_are_looked_at_on_one_criterion(command, rubric, ask):
+    code, _, said = ask(command, rubric, "--judge", "a")
+    assert code == 2
+    assert "2 criteria, 'bland', 'zesty', and none is named" in said
+    assert ask(command, rubric, "--judge", "a", "--criterion", "zesty")[0] != 2
+    assert ask(command, rubric, "--judge", "a", "--criterion", "nice")[0] == 2
+
+
 ONE_TABLE_TWO_JUDGES = {"compare": ("--judge", "a", "--judge", "b")}
 
 

@@ -42,8 +42,13 @@ LABELS = f"{CLI}/test_labels_commands.py"
 SIZES = f"{HERE}::test_sizes_and_seeds_of_simulations_are_those_that_were_asked_for"
 PAPER = f"{HERE}::test_the_paper_shows_what_agrees_too_and_takes_a_seed"
 
+CRITERION = f"{HERE}::test_the_criterion_that_is_read_is_the_one_that_was_asked_for"
+ADVICE = f"{HERE}::test_advice_and_scores_of_one_criterion"
+ONE_CRITERION = f"{HERE}::test_labels_and_dates_are_looked_at_on_one_criterion"
+
 READS = {
     "--judge": JUDGE,
+    "--criterion": CRITERION,
     "--layer": WHICH,
     "--repeats": WHICH,
     "--design": WHICH,
@@ -182,6 +187,7 @@ FLAGS = {
     },
     "advise": {
         **READS,
+        "--criterion": ADVICE,
         **dict.fromkeys(
             ("--judge", "--layer", "--incomplete", "--columns", "--verdicts", "--engine"),
             f"{DECIDE}::test_flags_say_which_calls_are_read",
@@ -195,6 +201,7 @@ FLAGS = {
     },
     "score": {
         **READS,
+        "--criterion": ADVICE,
         **dict.fromkeys(
             ("--judge", "--layer", "--incomplete", "--columns", "--verdicts", "--engine"),
             f"{DECIDE}::test_flags_say_which_calls_are_read",
@@ -255,12 +262,14 @@ FLAGS = {
         "--json": f"{LABELS}::test_json_to_stdout_is_json_alone",
         "--min": f"{LABELS}::test_exit_codes_of_limits",
         "--certify": f"{LABELS}::test_labels_that_would_show_a_target",
+        "--criterion": ONE_CRITERION,
         "--judge": f"{LABELS}::test_one_judge_layer_and_date_of_several",
         "--layer": f"{LABELS}::test_one_judge_layer_and_date_of_several",
         "--date": f"{LABELS}::test_one_judge_layer_and_date_of_several",
         "--report": f"{LABELS}::test_pages_have_figures",
     },
     "watch": {
+        "--criterion": ONE_CRITERION,
         **dict.fromkeys(
             ("--looks", "--positive", "--seed", "--permutations", "--columns", "--json"),
             f"{LABELS}::test_what_a_watch_is_told",

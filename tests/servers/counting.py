@@ -1,7 +1,7 @@
 """A provider in a process of its own that writes down every request before it answers.
 
-`python counting.py LOG SECONDS` prints its port and serves until its input is closed. A line of
-the log is the SHA-256 of a request body, in the sequence of arrival.
+`python counting.py LOG SECONDS [WORDS]` prints its port and serves until its input is closed. A
+line of the log is the SHA-256 of a request body, in the sequence of arrival. It says WORDS, else A.
 """
 
 import asyncio
@@ -13,7 +13,11 @@ import sys
 REPLY = {
     "model": "m",
     "choices": [
-        {"index": 0, "message": {"role": "assistant", "content": "A"}, "finish_reason": "stop"}
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": (sys.argv[3:] or ["A"])[0]},
+            "finish_reason": "stop",
+        }
     ],
     "usage": {"prompt_tokens": 100, "completion_tokens": 1},
 }

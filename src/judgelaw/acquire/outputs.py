@@ -13,9 +13,10 @@ from judgelaw.acquire.readings import Patience, read_again
 from judgelaw.duck import one_file
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.ledger import LEDGER_NAME, Judged, LedgerView, RunLock, SqliteLedger, SqliteView
-from judgelaw.study import LABELS, FrozenRun, PlannedCall, reading, write_sums
+from judgelaw.study import LABELS, FrozenRun, PlannedCall, gold_of, reading, write_sums
 from judgelaw.tables import write_calls
-from judgelaw.wire import FORMS, JudgeSpec, ParserSpec, parser_name, parser_rule
+from judgelaw.wire import FORMS, JudgeSpec, ParserSpec, Verdict, parser_name, parser_rule
+from judgelaw.words import stream_name
 
 CALLS = "calls.parquet"
 TIMING = "timing.parquet"
@@ -54,12 +55,18 @@ def with_date(columns: tuple[str, ...], frozen: FrozenRun) -> tuple[str, ...]:
     return (*columns, "date") if frozen.record.dates else columns
 
 
+def calls_columns(frozen: FrozenRun) -> tuple[str, ...]:
+    """Return the columns of a run's calls table: its criteria and dates where it has some."""
+    columns = with_date(CALLS_COLUMNS, frozen)
+    return (*columns, "criterion") if frozen.study.criteria else columns
+
+
 def write_results(
     path: Path, frozen: FrozenRun, view: LedgerView, parsers: Mapping[str, str] | None = None
 ) -> None:
     """Write a calls table, under each judge's frozen parser or under the versions named."""
-    rows = map(calls_row, results(frozen, view, parsers))
-    write_calls(path, _blocks(with_date(CALLS_COLUMNS, frozen), rows))
+    rows = calls_rows(frozen, results(frozen, view, parsers))
+    write_calls(path, _blocks(calls_columns(frozen), rows))
 
 
 def results(
@@ -95,11 +102,23 @@ def read_labels(frozen: FrozenRun) -> dict[str, str]:
         return dict(connection.execute(query).fetchall())
 
 
-def calls_row(judged: Judged) -> Row:
-    """Return the row of the calls table: no ids, no times, no accounts."""
-    c = judged.call
-    where = (c.judge, c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
-    return (*where, judged.verdict.verdict, c.gold, *_date(c))
+def calls_rows(frozen: FrozenRun, judged: Iterable[Judged]) -> Iterator[Row]:
+    """Yield the rows of the calls table: no ids, no times, no accounts.
+
+    A reply has a row for each of its criteria; whoever counts replies counts them once.
+    """
+    asked = {name: spec.asks for name, spec in frozen.judges.items()}
+    for each in judged:
+        c, asks = each.call, asked[each.call.judge]
+        rest = (c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
+        if asks is not None:
+            gold = gold_of(c.gold, asks.criterion)
+            yield (asks.judge, *rest, each.verdict.verdict, gold, *_date(c), asks.criterion)
+        elif each.verdict.criteria:
+            for name, part in each.verdict.criteria:
+                yield (c.judge, *rest, part.verdict, gold_of(c.gold, name), *_date(c), name)
+        else:
+            yield (c.judge, *rest, each.verdict.verdict, c.gold, *_date(c))
 
 
 def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:
@@ -156,7 +175,7 @@ class Reparse:
     """What a parser version reads differently for one judge.
 
     Attributes:
-        judge: whose completions.
+        judge: whose completions; one of its criteria, where it has several.
         before, after: the frozen parser version, and the new one.
         changes: how often `(before, after)` verdicts differ.
         read: completions that both have read.
@@ -170,12 +189,28 @@ class Reparse:
 
 
 def with_parser(spec: JudgeSpec, parser: Any) -> JudgeSpec:
-    """Return a judge that reads with another parser, given as a study file would give it."""
+    """Return a judge that reads with another parser, given as a study file would give it.
+
+    Where one reply holds several verdicts, the rules of the criteria that change, by criterion.
+    """
+    if spec.criteria:
+        rules = parser_rule(parser)
+        if not isinstance(rules, Mapping) or not set(rules) <= set(spec.criteria):
+            known = ", ".join(spec.criteria)
+            raise InputError(
+                f"{parser}: judge {spec.name} reads {known} from one reply; say which is read "
+                f"otherwise, as in '{{{next(iter(spec.criteria))}: {{json: FIELD}}}}'"
+            )
+        chosen = {name: _parser(parser_rule(rule)) for name, rule in rules.items()}
+        return spec.model_copy(update={"criteria": {**spec.criteria, **chosen}})
+    return spec.model_copy(update={"parser": _parser(parser_rule(parser))})
+
+
+def _parser(rule: Any) -> Any:
     try:
-        chosen: Any = TypeAdapter(ParserSpec).validate_python(parser_rule(parser))
+        return TypeAdapter(ParserSpec).validate_python(rule)
     except ValidationError as error:
-        raise InputError(f"{parser!r} is no parser: write {FORMS}") from error
-    return spec.model_copy(update={"parser": chosen})
+        raise InputError(f"{rule!r} is no parser: write {FORMS}") from error
 
 
 def reparse(frozen: FrozenRun, specs: dict[str, JudgeSpec]) -> tuple[Reparse, ...]:
@@ -194,18 +229,32 @@ def reparse(frozen: FrozenRun, specs: dict[str, JudgeSpec]) -> tuple[Reparse, ..
                     raise InputError(f"{patience.words}: write a rule that does not backtrack")
         write_sums(frozen.path, [LEDGER_NAME])
         with SqliteView(frozen.path / LEDGER_NAME) as view:
-            return tuple(_compare(view, frozen.readers[name], spec) for name, spec in specs.items())
+            return tuple(
+                found
+                for name, spec in specs.items()
+                for found in _compare(view, frozen.readers[name], spec)
+            )
 
 
-def _compare(view: LedgerView, old: JudgeSpec, new: JudgeSpec) -> Reparse:
+def _compare(view: LedgerView, old: JudgeSpec, new: JudgeSpec) -> Iterator[Reparse]:
+    """Yield what changes for a judge, criterion by criterion where it has some."""
     before, after = parser_name(old), parser_name(new)
-    changes: Counter[tuple[str, str]] = Counter()
+    changes: dict[str, Counter[tuple[str, str]]] = {name: Counter() for name in old.streams}
     read = 0
     mine = (j for j in view.judged() if j.call.judge == old.name)
     for _, versions in groupby(mine, key=lambda j: j.call.call_id):
-        said = {j.verdict.parser: j.verdict.verdict for j in versions}
+        said = {j.verdict.parser: _by_stream(old, j.verdict) for j in versions}
         if before in said and after in said:
             read += 1
-            if said[before] != said[after]:
-                changes[said[before], said[after]] += 1
-    return Reparse(judge=old.name, before=before, after=after, changes=dict(changes), read=read)
+            for name, verdict in said[before].items():
+                if verdict != said[after][name]:
+                    changes[name][verdict, said[after][name]] += 1
+    for name, found in changes.items():
+        yield Reparse(judge=name, before=before, after=after, changes=dict(found), read=read)
+
+
+def _by_stream(spec: JudgeSpec, verdict: Verdict) -> dict[str, str]:
+    """Return the verdicts of a reply by the stream that they belong to."""
+    if not verdict.criteria:
+        return {spec.name: verdict.verdict}
+    return {stream_name(spec.name, name): part.verdict for name, part in verdict.criteria}

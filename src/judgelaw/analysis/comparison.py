@@ -1,7 +1,7 @@
 """Judges compared on matched items: paired differences of every component, and the ranking."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import nan
 from typing import Any
@@ -83,6 +83,8 @@ class Comparison(Result):
         keep: judges that are not shown to be worse than another, by accuracy where all have gold,
             else by total disagreement; for new items.
         kept_by: "accuracy" or "total".
+        criteria: the same for each criterion, where there are several: judges are compared on one
+            criterion at a time, and the intervals hold together over all of them.
     """
 
     judges: tuple[str, ...]
@@ -95,13 +97,22 @@ class Comparison(Result):
     rankings: Mapping[str, RankStability]
     keep: tuple[str, ...] = ()
     kept_by: str = "total"
+    criteria: Mapping[str, "Comparison"] = field(default_factory=dict)
 
     schema = "judgelaw.comparison/1"
     brief = ("a", "b", "component", "estimate", "low", "high", "call_low", "call_high", "plugin")
 
     def in_words(self) -> str:
         """Say what is told apart; every claim rests on the intervals of the differences."""
+        if self.criteria:
+            parts = self.criteria.items()
+            return "\n".join(f"{name}: {line}" for name, c in parts for line in _sentences(c))
         return "\n".join(_sentences(self))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the `judgelaw.comparison/1` document, with criteria where there are some."""
+        found = super().to_json()
+        return found if self.criteria else {k: v for k, v in found.items() if k != "criteria"}
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each difference, with the intervals that hold all together."""
@@ -139,6 +150,51 @@ def compare(
     Raises:
         InputError: fewer than two judges, cells that differ, or no common item.
     """
+    groups: dict[str | None, dict[str, VerdictTensor]] = {}
+    for name, tensor in tensors.items():
+        groups.setdefault(tensor.criterion, {})[name] = tensor
+    if len(groups) == 1:
+        return _compare(tensors, declared, draws=draws, seed=seed, level=level)
+    own = 1 - (1 - level) / len(groups)
+    return _joined(
+        {
+            criterion or "": _compare(each, declared, draws=draws, seed=seed, level=own)
+            for criterion, each in groups.items()
+        }
+    )
+
+
+def _joined(criteria: Mapping[str, Comparison]) -> Comparison:
+    """Put comparisons on single criteria side by side."""
+    parts = list(criteria.values())
+    return Comparison(
+        judges=tuple(judge for c in parts for judge in c.judges),
+        items=min(c.items for c in parts),
+        lost={judge: lost for c in parts for judge, lost in c.lost.items()},
+        depth=min(c.depth for c in parts),
+        estimates={judge: found for c in parts for judge, found in c.estimates.items()},
+        plugins={judge: found for c in parts for judge, found in c.plugins.items()},
+        differences=tuple(d for c in parts for d in c.differences),
+        rankings={
+            f"{name}.{component}": ranking
+            for name, c in criteria.items()
+            for component, ranking in c.rankings.items()
+        },
+        keep=tuple(judge for c in parts for judge in c.keep),
+        kept_by=parts[0].kept_by,
+        criteria=criteria,
+    )
+
+
+def _compare(
+    tensors: Mapping[str, VerdictTensor],
+    declared: Estimand,
+    *,
+    draws: int,
+    seed: int,
+    level: float,
+) -> Comparison:
+    """Compare judges on one criterion."""
     how = Resampling(draws=draws, seed=seed, level=level)
     matched = match(tensors)
     found = {name: at_depth(t, declared) for name, t in matched.tensors.items()}

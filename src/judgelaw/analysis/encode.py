@@ -13,6 +13,7 @@ from judgelaw.analysis.values import (
 )
 from judgelaw.estimate import COMPONENTS
 from judgelaw.frames import plain
+from judgelaw.words import by_criterion
 
 SCHEMA = Analysis.schema
 
@@ -40,7 +41,7 @@ def encode(analysis: Analysis) -> dict[str, Any]:
 
 
 def _judges(judges: Mapping[str, JudgeAnalysis]) -> dict[str, Any]:
-    return {name: _judge(j) for name, j in judges.items()}
+    return by_criterion({name: _judge(j) for name, j in judges.items()})
 
 
 def encode_judge(j: JudgeAnalysis) -> dict[str, Any]:

@@ -150,7 +150,8 @@ def command(study: Path, *, probing: int | None, json_file: str | None) -> None:
     for place, judge in enumerate(loaded.study.judges):
         tried = try_pattern(judge)
         if tried is not None and tried.refused:
-            raise loaded.error(("judges", place, "parser"), tried.words)
+            at = ("criteria",) if judge.criteria else ("judges", place, "parser")
+            raise loaded.error(at, tried.words)
         slow += [f"judge {judge.name}: {tried.words}"] if tried else []
     probes: list[Probe] = []
     if probing:

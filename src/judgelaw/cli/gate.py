@@ -140,8 +140,7 @@ def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "l
     asked = [("max", text) for text in maxima] + [("min", text) for text in minima]
     if asked:
         return [_limit(side, text, calls.unit) for side, text in asked]  # type: ignore[arg-type]  # literals
-    given = calls.gate.items()
-    return [Limit(quantity=name, side="max", value=x, unit=calls.unit) for name, x in given]
+    return [Limit.named(name, "max", x, calls.unit) for name, x in calls.gate.items()]
 
 
 def _limit(side: Literal["max", "min"], text: str, unit: float) -> "Limit":
@@ -154,7 +153,7 @@ def _limit(side: Literal["max", "min"], text: str, unit: float) -> "Limit":
         equals = ""
     if not equals:
         raise click.BadParameter(f"{text!r}: write NAME=NUMBER, such as prompt=0.02")
-    return Limit(quantity=name.strip(), side=side, value=value, unit=unit)
+    return Limit.named(name.strip(), side, value, unit)
 
 
 def _baseline(

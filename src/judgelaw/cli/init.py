@@ -87,19 +87,21 @@ class Task:
     """What a task needs in a study beside its own part, `assets/tasks/NAME.yaml` and `.jsonl`.
 
     Attributes:
-        parser: how a reply is read, with a comment.
+        parser: how a reply is read, with a comment; None where its own part says so.
         said: everything that a judge may say, for a model that is held to it.
         gate: limits to start from.
+        tokens: what a reply needs at least.
     """
 
-    parser: str = "first-line # the first non-empty line must be one of the verdicts"
+    parser: str | None = "first-line # the first non-empty line must be one of the verdicts"
     said: tuple[str, ...]
     gate: str = "prompt: 0.02, invalid: 0.01"
+    tokens: int = 8
 
     @property
     def grammar(self) -> str:
         """The grammar of a model that can say nothing else."""
-        rule = " | ".join(f'"{word}"' for word in self.said)
+        rule = " | ".join(map(json.dumps, self.said))
         return f"'root ::= {rule}' # it can say nothing else"
 
 
@@ -111,6 +113,16 @@ TASKS = {
     ),
     "pointwise": Task(said=("1", "2", "3", "4", "5")),
     "labels": Task(said=("pass", "fail")),
+    "criteria": Task(
+        parser=None,
+        said=tuple(
+            json.dumps({"helpful": helpful, "safe": safe})
+            for helpful in ("pass", "fail")
+            for safe in ("pass", "fail")
+        ),
+        gate="invalid: 0.01, criteria: {safe: {prompt: 0.02}}",
+        tokens=40,
+    ),
     "choose": Task(
         parser="first-line # the first non-empty line must be a letter that was shown",
         said=("A", "B", "C", "D"),
@@ -142,11 +154,11 @@ def study_text(
         remark=f" # {chosen.remark}" if chosen.remark else "",
         address=address,
         model=json.dumps(model, ensure_ascii=False),
-        decoding=_decoding(chosen, model),
+        decoding=_decoding(chosen, model).replace("max_tokens: 8", f"max_tokens: {asked.tokens}"),
         truncated=chosen.truncated,
         policy=chosen.seed,
         task=_asset(f"tasks/{task}.yaml"),
-        parser=asked.parser,
+        parser="" if asked.parser is None else f"    parser: {asked.parser}\n",
         gate=asked.gate,
     )
 
@@ -180,7 +192,8 @@ _SEED = 20261115
 @click.option(
     "--task",
     type=click.Choice(list(TASKS)),
-    help="What is judged: two answers side by side (the default), a score or a label of one, ...",
+    help="What is judged: two answers side by side (the default), a score or a label of one, "
+    "several criteria of one, ...",
 )
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who answers.")
 @click.option("--model", metavar="NAME", help="The model to ask for.")

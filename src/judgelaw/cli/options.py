@@ -112,6 +112,13 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
         click.option(
             "--judge", "judges", multiple=True, help="Read this judge only; may be repeated."
         ),
+        click.option(
+            "--criterion",
+            "criteria",
+            multiple=True,
+            metavar="NAME",
+            help="Read this criterion only; may be repeated.",
+        ),
         click.option("--layer", help="Read this layer only."),
         click.option(
             "--design",

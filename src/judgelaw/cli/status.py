@@ -102,12 +102,13 @@ def _unreadable(frozen: "FrozenRun", view: "LedgerView") -> dict[str, dict[str, 
 
     parsers = {name: parser_name(spec) for name, spec in frozen.readers.items()}
     found: dict[str, dict[str, Any]] = {name: {"count": 0, "forms": []} for name in parsers}
-    for judge, parser, form, count in view.unreadable():
+    for judge, criterion, parser, form, count in view.unreadable():
         if parser != parsers.get(judge):
             continue
         found[judge]["count"] += count
         if len(found[judge]["forms"]) < _FORMS:
-            found[judge]["forms"].append({"form": form, "count": count})
+            of = {} if criterion is None else {"criterion": criterion}
+            found[judge]["forms"].append({"form": form, "count": count, **of})
     return found
 
 

@@ -58,6 +58,7 @@ _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
     help="How many labels would show this recall, tpr, tnr or agreement; may be repeated.",
 )
 @click.option("--judge", metavar="NAME", help="Read this judge only.")
+@click.option("--criterion", metavar="NAME", help="Read this criterion only.")
 @click.option("--layer", metavar="NAME", help="Read this layer only.")
 @click.option("--date", metavar="DATE", help="Read the calls of this date. [default: the latest]")
 @columns_option
@@ -77,6 +78,7 @@ def command(
     minima: tuple[str, ...],
     certify: tuple[str, ...],
     judge: str | None,
+    criterion: str | None,
     layer: str | None,
     date: str | None,
     columns: Mapping[str, str | None],
@@ -100,6 +102,7 @@ def command(
         minimum=_pairs(minima),
         certify=_pairs(certify),
         judge=judge,
+        criterion=criterion,
         layer=layer,
         date=date,
         columns=columns,

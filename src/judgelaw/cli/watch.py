@@ -41,6 +41,7 @@ _WIDTH = 20
 )
 @click.option("--positive", metavar="VERDICT", help="The verdict whose share is the score.")
 @click.option("--judge", metavar="NAME", help="Read this judge only.")
+@click.option("--criterion", metavar="NAME", help="Read this criterion only.")
 @click.option("--layer", metavar="NAME", help="Read this layer only.")
 @columns_option
 @click.option(
@@ -64,6 +65,7 @@ def command(
     human: str,
     positive: str | None,
     judge: str | None,
+    criterion: str | None,
     layer: str | None,
     columns: Mapping[str, str | None],
     permutations: int,
@@ -85,6 +87,7 @@ def command(
             human=human,
             positive=positive,
             judge=judge,
+            criterion=criterion,
             layer=layer,
             columns=columns,
             permutations=permutations,

@@ -8,6 +8,7 @@ from typing import Any
 from judgelaw.decide.prompt_choice import FEW_ITEMS, PromptChoice, prompts_sentence
 from judgelaw.decide.protocols import Protocol
 from judgelaw.frames import Result
+from judgelaw.words import by_criterion
 
 LEVEL = 0.95
 
@@ -180,7 +181,7 @@ class Advice(Result):
         """Return the `judgelaw.advice/1` document."""
         return {
             "schema": self.schema,
-            "judges": {name: judge.to_json() for name, judge in self.judges.items()},
+            "judges": by_criterion({name: j.to_json() for name, j in self.judges.items()}),
         }
 
     def in_words(self) -> str:

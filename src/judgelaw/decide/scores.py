@@ -12,6 +12,7 @@ from judgelaw.estimate import Design
 from judgelaw.frames import Result
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import MIN_PROMPTS
+from judgelaw.words import by_criterion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +157,7 @@ class Score(Result):
         """Return the `judgelaw.score/1` document."""
         return {
             "schema": self.schema,
-            "judges": {name: judge.to_json() for name, judge in self.judges.items()},
+            "judges": by_criterion({name: j.to_json() for name, j in self.judges.items()}),
         }
 
     def in_words(self) -> str:

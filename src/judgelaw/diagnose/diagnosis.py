@@ -142,8 +142,8 @@ def diagnose(
     pairs = overlaps({stream_name(key): t for key, t in own.items()})
     copies = [copy_test(pair, stream(how.seed, "copies", *two)) for two, pair in pairs.items()]
     judges = {judge: t for (layer, judge), t in tensors.items() if layer == main}
-    ranking = _ranking(judges, how, estimand, threshold)
-    ranked = [ordering_test(ranking)] if isinstance(ranking, RankStability) else []
+    rankings = list(_rankings(judges, how, estimand, threshold))
+    ranked = [ordering_test(found) for found in rankings if isinstance(found, RankStability)]
 
     tests = iter(settle([*(b for s in streams for b in s.bundles), *copies, *ranked]))
     findings = [
@@ -152,13 +152,11 @@ def diagnose(
         for finding in _findings(s, [next(tests) for _ in s.bundles], known, how, estimand)
     ]
     findings.append(copies_finding(len(own), pairs, [next(tests)["copied"] for _ in copies]))
-    if isinstance(ranking, RankStability):
-        findings += [
-            ordering_finding(ranking, next(tests)["ordering"]),
-            top_judge_finding(ranking),
-        ]
-    elif ranking is not None:
-        findings.append(ranking)
+    for found in rankings:
+        if isinstance(found, RankStability):
+            findings += [ordering_finding(found, next(tests)["ordering"]), top_judge_finding(found)]
+        else:
+            findings.append(found)
     findings.sort(key=lambda f: (_SEVERITY[f.verdict], f.name not in _WORST))
     return Diagnosis(findings=tuple(findings), drift={s.key: s.drift for s in streams})
 
@@ -258,14 +256,27 @@ def _findings(
         yield control_finding(tensor, test["control"], estimand, subject=subject)
 
 
+def _rankings(
+    judges: Mapping[str, VerdictTensor],
+    how: Resampling,
+    estimand: Estimand,
+    threshold: float,
+) -> Iterator[RankStability | Finding]:
+    """Rank the judges, on one criterion at a time where there are several."""
+    by_criterion: dict[str | None, dict[str, VerdictTensor]] = {}
+    for judge, tensor in judges.items():
+        by_criterion.setdefault(tensor.criterion, {})[judge] = tensor
+    for several in by_criterion.values():
+        if len(several) > 1:
+            yield _ranking(several, how, estimand, threshold)
+
+
 def _ranking(
     judges: Mapping[str, VerdictTensor],
     how: Resampling,
     estimand: Estimand,
     threshold: float,
-) -> RankStability | Finding | None:
-    if len(judges) < 2:  # noqa: PLR2004 - a ranking of one
-        return None
+) -> RankStability | Finding:
     try:
         matched = match(judges)
     except InputError as error:

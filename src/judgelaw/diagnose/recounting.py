@@ -12,6 +12,7 @@ from math import isnan, nan
 from typing import Any
 
 from judgelaw.tensor import VerdictTensor
+from judgelaw.words import streams_in
 
 Calls = list[list[list[int]]]
 """Verdicts of one item's calls by prompt, then order."""
@@ -170,9 +171,9 @@ def _macro(items: Sequence[Recounted]) -> Recounted:
 
 def _reported(document: Mapping[str, Any], layer: str | None, judge: str) -> list[Any]:
     """Return every place where a stream is reported: the main layer stands twice."""
-    places = [document.get("layers", {}).get(layer, {}).get(judge)]
+    places = [streams_in(document.get("layers", {}).get(layer, {})).get(judge)]
     if layer == document.get("main_layer"):
-        places.append(document["judges"].get(judge))
+        places.append(streams_in(document["judges"]).get(judge))
     return [place for place in places if place is not None]
 
 

@@ -296,8 +296,15 @@ def copy_test(pair: Overlap, rng: np.random.Generator) -> Bundle:
 
 
 def overlaps(streams: Mapping[str, VerdictTensor]) -> dict[tuple[str, str], Overlap]:
-    """Compare all pairs of streams that share cells which can tell."""
-    found = {(x, y): overlap(a, b) for (x, a), (y, b) in combinations(streams.items(), 2)}
+    """Compare all pairs of streams that share cells which can tell.
+
+    Verdicts of one reply on two criteria go together without being copies.
+    """
+    found = {
+        (x, y): overlap(a, b)
+        for (x, a), (y, b) in combinations(streams.items(), 2)
+        if a.criterion == b.criterion
+    }
     return {names: pair for names, pair in found.items() if pair is not None}
 
 

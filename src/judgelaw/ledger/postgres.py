@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from judgelaw.errors import IntegrityError, JudgelawError, RunError, StudyChangedError
 from judgelaw.ledger.migrations import statements
 from judgelaw.ledger.postgres_schema import Address, driver
-from judgelaw.ledger.postgres_session import Mark, Session, Terms, write_rows
+from judgelaw.ledger.postgres_session import Mark, Session, Terms, write_read
 from judgelaw.ledger.postgres_view import PostgresView
 from judgelaw.ledger.records import (
     UNLIMITED,
@@ -18,7 +18,6 @@ from judgelaw.ledger.records import (
     Read,
     Reservation,
     call_row,
-    verdict_row,
 )
 from judgelaw.ledger.view import reservation
 from judgelaw.ledger.writer import GroupWriter, Ledger, Work
@@ -204,9 +203,9 @@ class PostgresLedger(PostgresView, Ledger):
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
-        rows = (verdict_row(Read(call_id=call, verdict=v)) for call, v in verdicts)
-        while chunk := list(islice(rows, _CHUNK)):
-            self._writer.do_now(partial(write_rows, statement="add_verdicts", rows=chunk))
+        read = (Read(call_id=call, verdict=v) for call, v in verdicts)
+        while chunk := list(islice(read, _CHUNK)):
+            self._writer.do_now(partial(write_read, read=chunk))
 
     async def others(self) -> RemainingCalls:
         """Say what is left to do here, and who holds the rest."""

@@ -25,6 +25,7 @@ from judgelaw.ledger.records import (
     Row,
     Unsent,
     completion_row,
+    criterion_rows,
     failure_row,
     verdict_row,
 )
@@ -43,10 +44,19 @@ def write_records(connection: "psycopg.Connection[Any]", records: Sequence[Recor
     failed = [failure_row(r) for r in records if isinstance(r, Failed)]
     unsent = [(r.reservation.attempt, r.ended_at) for r in records if isinstance(r, Unsent)]
     write_rows(connection, "complete", map(completion_row, completed), exactly=len(completed))
-    # Another session may have read the same reply, after a kill or on its way home.
-    write_rows(connection, "add_verdicts", [verdict_row(r) for r in records if isinstance(r, Read)])
+    write_read(connection, [r for r in records if isinstance(r, Read)])
     write_rows(connection, "fail", failed, exactly=len(failed))
     write_rows(connection, "unsend", unsent, exactly=len(unsent))
+
+
+def write_read(connection: "psycopg.Connection[Any]", read: Sequence[Read]) -> None:
+    """Write verdicts and those on their criteria, together or not at all.
+
+    Another session may have read the same reply, after a kill or on its way home.
+    """
+    write_rows(connection, "add_verdicts", map(verdict_row, read))
+    by_criterion = (row for each in read for row in criterion_rows(each))
+    write_rows(connection, "add_criterion_verdicts", by_criterion)
 
 
 def write_rows(

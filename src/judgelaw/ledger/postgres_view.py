@@ -36,6 +36,7 @@ _STREAMED = frozenset(
         "archived_attempts",
         "archived_completions",
         "archived_verdicts",
+        "archived_criterion_verdicts",
     }
 )
 """Readings as long as the run: they come in pages, on a connection of their own."""
@@ -135,15 +136,15 @@ class PostgresView(LedgerView):
         try:
             enter(connection, self.run)
             require(connection, self.run, self.address)
-            _show_dates(connection, self.run)
+            _show_as_present(connection, self.run)
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def _show_dates(connection: "psycopg.Connection[Any]", run: str) -> None:
-    """Let calls of a schema of a version before there were dates have none."""
+def _show_as_present(connection: "psycopg.Connection[Any]", run: str) -> None:
+    """Let a schema of a version before there were dates and criteria have none."""
     found = connection.execute(
         "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('calls') AND attname = 'date'"
     ).fetchone()
@@ -151,6 +152,10 @@ def _show_dates(connection: "psycopg.Connection[Any]", run: str) -> None:
         connection.execute(
             "CREATE TEMPORARY VIEW calls AS SELECT *, NULL::text AS date "  # noqa: S608 - a checked name
             f'FROM "{schema_of(run)}".calls'
+        )
+        connection.execute(
+            "CREATE TEMPORARY VIEW criterion_verdicts AS "  # noqa: S608 - a checked name
+            f'SELECT *, NULL::text AS criterion FROM "{schema_of(run)}".verdicts WHERE false'
         )
 
 
@@ -176,6 +181,7 @@ def archive(view: PostgresView, path: Path) -> None:
         _copy(target, "archive_attempt", map(_begun, view.rows("archived_attempts")))
         _copy(target, "complete", view.rows("archived_completions"))
         _copy(target, "add_verdict", view.rows("archived_verdicts"))
+        _copy(target, "add_criterion_verdict", view.rows("archived_criterion_verdicts"))
         _copy(target, "set_manifest", view.rows("manifest"))
     part.replace(path)
 

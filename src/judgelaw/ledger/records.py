@@ -1,6 +1,6 @@
 """What goes into a ledger and what comes out: frozen values, and their columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -348,6 +348,12 @@ def verdict_row(read: Read) -> Row:
     """Return the row of the verdict on a call's completion."""
     v = read.verdict
     return (read.call_id, v.parser, v.verdict, v.displayed, v.reason)
+
+
+def criterion_rows(read: Read) -> Iterator[Row]:
+    """Yield the rows of the verdicts on the criteria of a call's completion."""
+    for criterion, v in read.verdict.criteria:
+        yield (read.call_id, v.parser, criterion, v.verdict, v.displayed, v.reason)
 
 
 def failure_row(e: Failed) -> Row:

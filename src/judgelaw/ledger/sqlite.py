@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from itertools import islice
 from operator import methodcaller
 from pathlib import Path
@@ -29,6 +30,7 @@ from judgelaw.ledger.records import (
     Unsent,
     call_row,
     completion_row,
+    criterion_rows,
     failure_row,
     verdict_row,
 )
@@ -46,13 +48,21 @@ def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> 
     completed = [r for r in records if isinstance(r, Completed)]
     read = [r for r in records if isinstance(r, Read)]
     connection.executemany(_SQL["complete"], map(completion_row, completed))
-    connection.executemany(_SQL["add_verdict"], map(verdict_row, read))
+    _write_read(connection, read)
     if len(completed) + len(read) == len(records):
         return
     failed = [r for r in records if isinstance(r, Failed)]
     unsent = [r for r in records if isinstance(r, Unsent)]
     connection.executemany(_SQL["fail"], map(failure_row, failed))
     connection.executemany(_SQL["unsend"], [(r.ended_at, r.reservation.attempt) for r in unsent])
+
+
+def _write_read(connection: sqlite3.Connection, read: Sequence[Read]) -> None:
+    """Write verdicts and those on their criteria, together or not at all."""
+    connection.executemany(_SQL["add_verdict"], map(verdict_row, read))
+    by_criterion = [row for each in read for row in criterion_rows(each)]
+    if by_criterion:
+        connection.executemany(_SQL["add_criterion_verdict"], by_criterion)
 
 
 _CHUNK = 2_000
@@ -137,8 +147,9 @@ class SqliteLedger(SqliteView, Ledger):
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
-        rows = (verdict_row(Read(call_id=call, verdict=v)) for call, v in verdicts)
-        self._write_many("add_verdict", rows)
+        read = (Read(call_id=call, verdict=v) for call, v in verdicts)
+        while chunk := list(islice(read, _CHUNK)):
+            self._writer.do_now(partial(_write_read, read=chunk))
 
     def close(self) -> None:
         """Write everything out, end the session, let the run go.

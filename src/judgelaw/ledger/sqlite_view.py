@@ -113,15 +113,19 @@ class SqliteView(LedgerView):
         # Opened by address, so that reading never creates, converts or checkpoints anything.
         address = f"{self.path.absolute().as_uri()}?mode=ro"
         self._reader = sqlite3.connect(address, uri=True, check_same_thread=False)
-        _show_dates(self._reader)
+        _show_as_present(self._reader)
         return self._reader
 
 
-def _show_dates(connection: sqlite3.Connection) -> None:
-    """Let calls of a file of a version before there were dates have none."""
+def _show_as_present(connection: sqlite3.Connection) -> None:
+    """Let a file of a version before there were dates and criteria have none."""
     columns = [row[1] for row in connection.execute("PRAGMA table_info(calls)")]
     if columns and "date" not in columns:
         connection.execute("CREATE TEMP VIEW calls AS SELECT *, NULL AS date FROM main.calls")
+        connection.execute(
+            "CREATE TEMP VIEW criterion_verdicts AS "
+            "SELECT *, NULL AS criterion FROM main.verdicts WHERE false"
+        )
 
 
 def lost(path: Path) -> Loss | None:

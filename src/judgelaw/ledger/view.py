@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Self
 
 from judgelaw.ledger.records import (
@@ -91,8 +92,12 @@ class LedgerView(ABC):
             for judge, parser, verdict, reason, count in self._rows("verdict_counts")
         )
 
-    def unreadable(self) -> Iterator[tuple[str, str, str, int]]:
-        """Yield `(judge, parser, beginning, count)` of replies without a label, most first."""
+    def unreadable(self) -> Iterator[tuple[str, str | None, str, str, int]]:
+        """Yield replies without a label, most first.
+
+        Each as `(judge, criterion, parser, beginning, count)`; the criterion is None where a
+        reply holds one verdict.
+        """
         yield from self._rows("unreadable")
 
     def calls(self) -> Iterator[PlannedCall]:
@@ -117,15 +122,12 @@ class LedgerView(ABC):
 
     def verdicts(self, parser: str | None = None) -> Iterator[tuple[str, Verdict]]:
         """Yield `(call_id, verdict)` in schedule order, under one parser version or under all."""
-        for call_id, name, verdict, displayed, reason in self._rows("verdicts", parser):
-            yield (
-                call_id,
-                Verdict(parser=name, verdict=verdict, displayed=displayed, reason=reason),
-            )
+        for rows in _whole(self._rows("verdicts", parser), call=8):
+            yield rows[0][8], _verdict(rows)
 
     def judged(self) -> Iterator[Judged]:
         """Yield every verdict by judge, layer, item, order, repeat, prompt and parser version."""
-        return map(_judged, self._rows("judged"))
+        return map(_judged, _whole(self._rows("judged"), call=15))
 
     def unjudged(self, judge: str, parser: str) -> Iterator[tuple[str, str, Completion]]:
         """Yield `(call_id, order, completion)` where this parser version has not judged."""
@@ -204,12 +206,38 @@ def planned_call(row: Sequence[Any]) -> PlannedCall:
     )
 
 
-def _judged(row: Sequence[Any]) -> Judged:
-    parser, verdict, displayed, reason, attempts, sent, ended, finish = row[:8]
-    tokens_in, tokens_out, cached = row[8:11]
+def _whole(rows: Iterator[Any], *, call: int) -> Iterator[list[Sequence[Any]]]:
+    """Gather the rows of one reply and parser version: one for each criterion, or one in all.
+
+    Args:
+        rows: four columns about a criterion, four about the reply, and more.
+        call: the column that names the call.
+    """
+    for _, same in groupby(rows, key=lambda row: (row[call], row[4])):
+        yield list(same)
+
+
+def _verdict(rows: Sequence[Sequence[Any]]) -> Verdict:
+    """Make the verdict of a reply, with those on its criteria."""
+    parser, verdict, displayed, reason = rows[0][4:8]
+    return Verdict(
+        parser=parser,
+        verdict=verdict,
+        displayed=displayed,
+        reason=reason,
+        criteria=tuple(
+            (row[0], Verdict(parser=parser, verdict=row[1], displayed=row[2], reason=row[3]))
+            for row in rows
+            if row[0] is not None
+        ),
+    )
+
+
+def _judged(rows: Sequence[Sequence[Any]]) -> Judged:
+    attempts, sent, ended, finish, tokens_in, tokens_out, cached = rows[0][8:15]
     return Judged(
-        call=planned_call(row[11:]),
-        verdict=Verdict(parser=parser, verdict=verdict, displayed=displayed, reason=reason),
+        call=planned_call(rows[0][15:]),
+        verdict=_verdict(rows),
         attempts=attempts,
         sent_at=sent,
         ended_at=ended,

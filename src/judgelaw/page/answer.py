@@ -31,7 +31,7 @@ from judgelaw.page.document import (
     paragraph,
 )
 from judgelaw.uncertainty import ErrorSplit
-from judgelaw.words import visible
+from judgelaw.words import judge_of, visible
 
 Judge = Part[JudgeAnalysis]
 
@@ -352,7 +352,9 @@ def comparison(judges: Mapping[str, Judge], settings: Part[Settings]) -> Section
     for component in ("prompt", "order"):
         blocks += _dumbbells(judges, component, symbols(settings))
     blocks += [_table_of_judges(judges), _caution()]
-    return Section(id="comparison", title="The judges side by side", blocks=tuple(blocks))
+    one = len({*map(judge_of, judges)}) == 1
+    title = "The criteria side by side" if one else "The judges side by side"
+    return Section(id="comparison", title=title, blocks=tuple(blocks))
 
 
 def _shares(judges: Mapping[str, Judge], caption: Inline) -> list[Block]:

@@ -1,11 +1,9 @@
 """Everything that a page shows, in order and already formatted, and where its figures come from.
 
-A page is a title, a sentence and sections; a section is a list of blocks. Sections are built by
-pure functions from the analysis; one template turns any document into HTML.
-
-Sections read the analysis as typed values, each wrapped in a `Part` that knows the path of its
-value in the JSON of the analysis. A `Number` made from a part carries that path (`judges.NAME.
-components.prompt.estimate`), so that a reader, and a test, can follow any figure in the page back.
+A page is a title, a sentence and sections of blocks. Sections are built by pure functions from the
+analysis; one template turns any document into HTML. They read typed values, each wrapped in a
+`Part` that knows the path of its value in the JSON of the analysis. A `Number` made from a part
+carries that path (`judges.NAME.components.prompt.estimate`), so that any figure can be followed.
 """
 
 import json
@@ -16,6 +14,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from judgelaw.page.drawing import NARROW, WIDE, Spec, Svg, draw_all
+from judgelaw.words import in_document
 
 if TYPE_CHECKING:
     from judgelaw.arrays import Floats
@@ -49,7 +48,7 @@ class Number:
 def path(*keys: str | int) -> str:
     """Join keys of the analysis JSON: `judges.q.components`, `judges["gpt-5.4"]` where needed."""
     joined = ""
-    for key in keys:
+    for key in (step for each in keys for step in in_document(each)):
         if isinstance(key, str) and _PLAIN_KEY.fullmatch(key):
             joined += f".{key}" if joined else key
         else:
@@ -376,7 +375,7 @@ class Part(Generic[T_co]):
 
     def item(self: "Part[Mapping[K, V]]", key: K) -> "Part[V]":
         """Go down to the value of a key."""
-        return Part(self.value[key], (*self.where, str(key)))
+        return Part(self.value[key], (*self.where, key if isinstance(key, str) else str(key)))
 
     def find(self: "Part[Mapping[K, V]]", key: K) -> "Part[V] | None":
         """Go down to the value of a key that may be absent; None where it is."""
@@ -441,7 +440,8 @@ class _Trail:
         return _Trail(getattr(self.trail_value, name), (*self.trail_where, name))
 
     def __getitem__(self, key: Key) -> "_Trail":
-        noted = str(key) if isinstance(self.trail_value, Mapping) else key
+        numbered = isinstance(self.trail_value, Mapping) and isinstance(key, int)
+        noted = str(key) if numbered else key
         return _Trail(self.trail_value[key], (*self.trail_where, noted))
 
 

@@ -34,7 +34,7 @@ from judgelaw.page.document import (
 )
 from judgelaw.page.laws import MOST_CORNERS, corners_of, given_verdicts
 from judgelaw.tensor import VerdictTensor
-from judgelaw.words import ELLIPSIS, visible
+from judgelaw.words import ELLIPSIS, in_document, visible
 
 Place = tuple[str, str, str, int]
 """Item, prompt, order and repeat of a completion."""
@@ -124,7 +124,7 @@ def _grid(
     name: str, judge: Part[JudgeAnalysis], tensor: VerdictTensor, chunks: int
 ) -> dict[str, Any]:
     return {
-        "judge": name,
+        "keys": in_document(name),
         "shown": visible(name),
         "path": judge.at(lambda j: j.item_values.estimates).path,
         "prompts": [visible(p) for p in tensor.prompts],

@@ -27,6 +27,7 @@ from judgelaw.page.document import (
     FigureView,
     Inline,
     Lede,
+    Number,
     Part,
     Section,
     plain,
@@ -45,7 +46,7 @@ from judgelaw.page.verdicts import invalid_section, outcomes
 from judgelaw.page.what_to_do import ADVICE, what_to_do
 from judgelaw.steps import Progress, unseen
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.words import visible
+from judgelaw.words import StreamName, visible, who_judged
 
 _UNBROKEN = 18
 """A row heading up to so many characters is never broken over lines."""
@@ -373,10 +374,9 @@ def _more_of_judge(
 
 def _size(judges: Mapping[str, Judge]) -> Inline:
     """Say how large the study is; one judge by name, several by their number."""
-    name, first = next(iter(judges.items()))
-    who = visible(name) if len(judges) == 1 else f"{len(judges)} judges"
+    first = next(iter(judges.values()))
     return (
-        f"{who}: ",
+        f"{who_judged(list(judges))}: ",
         first.count(lambda j: j.items),
         " items × ",
         first.count(lambda j: j.prompts),
@@ -385,10 +385,15 @@ def _size(judges: Mapping[str, Judge]) -> Inline:
         " × ",
         *repeats(first),
         " repeats, ",
-        *(("each" if len(judges) > 1 else ""), " " if len(judges) > 1 else ""),
-        first.count(lambda j: j.calls),
-        " calls",
+        *_calls(judges, first.count(lambda j: j.calls)),
     )
+
+
+def _calls(judges: Mapping[str, Judge], number: Number) -> Inline:
+    """Say how many calls there are, or verdicts where one call may give several."""
+    if any(isinstance(name, StreamName) for name in judges):
+        return (number, " verdicts each")
+    return ("each " if len(judges) > 1 else "", number, " calls")
 
 
 def _orders(judge: Judge) -> Inline:

@@ -12,7 +12,7 @@ from weakref import finalize
 from judgelaw.duck import one_file
 from judgelaw.ledger import LEDGER_NAME, SqliteView, StoredReply, Totals
 from judgelaw.study import FrozenRun, open_run, write_sums
-from judgelaw.words import sides
+from judgelaw.words import sides, stream_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,23 +65,34 @@ class RunFolder:
         """What the rows count; None before anything was acquired."""
         return self.ledger.totals() if self.ledger else None
 
+    @cached_property
+    def asked(self) -> Mapping[str, str]:
+        """The judge that the calls of a stream were asked of, by the stream's name."""
+        return {name: j.name for j in self.frozen.judges.values() for name in j.streams}
+
     def coverage(self) -> dict[str, float]:
-        """Return the share of planned calls that completed, by judge."""
-        return self.ledger.coverage() if self.ledger else {}
+        """Return the share of planned calls that completed, by judge and criterion."""
+        shares = self.ledger.coverage() if self.ledger else {}
+        return {name: shares[judge] for name, judge in self.asked.items() if judge in shares}
 
     @property
     def reused(self) -> "dict[Key, Key]":
         """The streams that are calls of another stream, with the stream that made them."""
         return {
-            (layer.name, layer.reuse.judge): (layer.reuse.layer, layer.reuse.judge)
+            (layer.name, name): (layer.reuse.layer, name)
             for layer in self.frozen.study.streams
             if layer.reuse is not None
+            for name in self.frozen.judges[layer.reuse.judge].streams
         }
 
     def seconds(self, tensors: "Mapping[Key, VerdictTensor]") -> "dict[Key, NDArray[np.float64]]":
         """Read when each call was made, of reused calls too; empty where that was not kept."""
         timing = self.path / TIMING
-        return _seconds(timing, tensors, self.reused, self.date) if timing.is_file() else {}
+        if not timing.is_file():
+            return {}
+        made = {key: self.reused.get(key, key) for key in tensors}
+        calls = {key: (layer, self.asked.get(name, name)) for key, (layer, name) in made.items()}
+        return _seconds(timing, tensors, calls, self.date)
 
     def evidence(
         self,
@@ -110,16 +121,17 @@ class RunFolder:
         streams = {key: _Stream() for key in tensors}
         kept = self._replies[main] = []
         for reply in self._of_wave():
-            if stream := streams.get((reply.layer, reply.judge)):
-                stream.add(reply, self.flags.get(reply.call_id, ()))
+            for name in self.frozen.judges[reply.judge].streams:
+                if stream := streams.get((reply.layer, name)):
+                    stream.add(reply, self.flags.get(reply.call_id, ()))
             if reply.layer == main:
                 kept.append(reply)
         models = self.ledger.returned_models() if self.ledger else {}
         asked = {name: judge.model or None for name, judge in self.frozen.judges.items()}
         return {
             key: stream.facts(
-                asked=asked.get(key[1]),
-                models=models.get(key[1], {}),
+                asked=asked.get(self.asked.get(key[1], key[1])),
+                models=models.get(self.asked.get(key[1], key[1]), {}),
                 unreadable=self._unreadable.get(key[1], {}),
             )
             for key, stream in streams.items()
@@ -133,9 +145,11 @@ class RunFolder:
 
         parsers = {name: parser_name(judge) for name, judge in self.frozen.readers.items()}
         found: dict[str, dict[str, int]] = {}
-        for judge, parser, form, count in self.ledger.unreadable() if self.ledger else ():
+        for judge, criterion, parser, form, count in (
+            self.ledger.unreadable() if self.ledger else ()
+        ):
             if parser == parsers.get(judge):
-                found.setdefault(judge, {})[form] = count
+                found.setdefault(stream_name(judge, criterion), {})[form] = count
         return found
 
     def _of_wave(self, layer: str | None = None) -> Iterator[StoredReply]:
@@ -151,7 +165,8 @@ class RunFolder:
         found: dict[str, dict[Place, str]] = {}
         for reply in chain(self._reused_replies(layer), self._replies[layer]):
             place = (reply.item, reply.prompt, reply.order, reply.repeat)
-            found.setdefault(reply.judge, {})[place] = _text(reply)
+            for name in self.frozen.judges[reply.judge].streams:
+                found.setdefault(name, {})[place] = _text(reply)
         return found
 
     def _reused_replies(self, layer: str | None) -> Iterator[StoredReply]:
@@ -160,7 +175,11 @@ class RunFolder:
         items = set(self.frozen.blueprint.members.get(str(layer), ()))
         for (name, judge), (source, _) in self.reused.items():
             for reply in self._of_wave(source) if name == layer else ():
-                if reply.judge == judge and reply.repeat < depth and reply.item in items:
+                if (
+                    reply.judge == self.asked[judge]
+                    and reply.repeat < depth
+                    and reply.item in items
+                ):
                     yield reply
 
     def questions(self) -> "Questions":
@@ -287,7 +306,7 @@ def _only_limits(declared: Mapping[str, Any]) -> dict[str, Any]:
 def _seconds(
     path: Path,
     tensors: "Mapping[Key, VerdictTensor]",
-    reused: "Mapping[Key, Key]",
+    calls: "Mapping[Key, Key]",
     date: str | None,
 ) -> "dict[Key, NDArray[np.float64]]":
     """Read when each call was made, shaped like the ranked verdicts of its stream."""
@@ -305,7 +324,7 @@ def _seconds(
         for key, tensor in tensors.items():
             if tensor.ranked is None:
                 continue
-            made = connection.execute(query, [*reused.get(key, key), *wave]).fetchnumpy()
+            made = connection.execute(query, [*calls[key], *wave]).fetchnumpy()
             *names, repeats, started = made.values()
             axes = (tensor.items, tensor.prompts, tensor.orders)
             places = np.array([*map(_places, axes, names), repeats])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.words import did_you_mean, listed
+from judgelaw.words import did_you_mean, listed, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.labels import How, Row, Validation
@@ -30,15 +30,15 @@ def validate(
     judge: str | None = None,
     layer: str | None = None,
     date: str | None = None,
+    criterion: str | None = None,
     columns: Mapping[str, str | None] | None = None,
     seed: int = 0,
 ) -> "Validation":
     """Hold a judge against people: recall of each class, agreement, kappa, errors, what to correct.
 
     Args:
-        x: the path of a table or run, a run, a frame, a list of dicts, or a tensor with gold. A
-            table needs an item, a verdict and a column of labels, blank where nobody labelled.
-        human: that column; a table without it is held against its `gold`.
+        x: a table or run, a frame, a list of dicts, or a tensor with gold; see `analyze`.
+        human: the column of labels, blank where nobody labelled; else `gold` is taken.
         positive: the class that `tpr` and the corrected rate speak of; by default the last of two.
         labels: "random" for a random subset of all items, "chosen" for any other; not guessed.
         minimum: least recall, tpr, tnr, agreement or kappa, decided as pass, fail, inconclusive.
@@ -46,6 +46,7 @@ def validate(
         judge: the judge to look at; needed where there are several.
         layer: the layer to look at; by default the main one.
         date: the date to look at; by default the latest.
+        criterion: the criterion to look at; needed where there are several.
         columns: names of the table's columns by contract name, `{"verdict": "winner"}`.
         seed: of the draws.
 
@@ -56,8 +57,8 @@ def validate(
     """
     from judgelaw.labels import gather_opinions, validate_opinions
 
-    read = _with_labels(rows_of(x, human=human, columns=columns))
-    name, read = of_judge(of_date(read, date), judge, layer)
+    read = of_date(_with_labels(rows_of(x, human=human, columns=columns)), date)
+    name, read = of_judge(of_criterion(read, criterion), judge, layer)
     return validate_opinions(
         gather_opinions(typed_rows(read), table=read.table),
         human=read.human or HUMAN,
@@ -114,7 +115,7 @@ def rows_of(
     if isinstance(place, str | PathLike):
         x = str(place)
     if isinstance(x, VerdictTensor):
-        return _of_tensors({x.judge or "judge": x})
+        return _of_tensors({stream_name(x.judge or "judge", x.criterion): x})
     if isinstance(x, Mapping) and x and all(isinstance(t, VerdictTensor) for t in x.values()):
         return _of_tensors({n if isinstance(n, str) else n[1]: t for n, t in x.items()})
     return read_rows(x, human=None if human == HUMAN else human, columns=columns)
@@ -162,6 +163,21 @@ def of_date(read: "LabelledRows", date: str | None) -> "LabelledRows":
             f"{read.table}: no call is of {date!r}{did_you_mean(date, known)}: {words}"
         )
     return read.where("date", date)
+
+
+def of_criterion(read: "LabelledRows", criterion: str | None) -> "LabelledRows":
+    """Keep the rows of one criterion: the one named, or the only one; judges bear its name then."""
+    there = sorted({name for name in read.column("criterion") if name is not None})
+    if criterion is not None and criterion not in there:
+        words = f"it has {listed(there)}" if there else "it has no column 'criterion'"
+        near = did_you_mean(criterion, there)
+        raise InputError(f"{read.table}: no criterion is called {criterion!r}{near}: {words}")
+    if criterion is None and len(set(read.column("criterion"))) > 1:
+        raise InputError(
+            f"{read.table} holds {len(there)} criteria, {listed(there)}, and none is named: pass "
+            f"criterion={there[0]!r} (--criterion on the command line)"
+        )
+    return read.where("criterion", criterion or there[0]) if there else read
 
 
 def of_judge(

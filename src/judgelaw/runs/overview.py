@@ -20,7 +20,7 @@ from judgelaw.runs.folder import RunFolder
 from judgelaw.study import RECORD, STUDY, FrozenRun
 from judgelaw.tensor import INVALID
 from judgelaw.wire import parser_name
-from judgelaw.words import visible, words
+from judgelaw.words import streams_in, visible, words
 
 _DEEPEST = 4
 """Folders below the one that was named in which a run is looked for."""
@@ -285,7 +285,7 @@ def _answers(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
                     for part, found in judge["components"].items()
                 },
             }
-            for name, judge in document["judges"].items()
+            for name, judge in streams_in(document["judges"]).items()
         }
         problems = tuple(
             visible(f"{finding.get('subject') or ''} {finding['headline']}".strip())

@@ -97,29 +97,32 @@ def _check_calls(frozen: "FrozenRun") -> Check:
     """Join verdicts and frozen calls: every call once, with the stratum and gold of its item."""
     from judgelaw.acquire import CALLS, CALLS_COLUMNS, read_labels
     from judgelaw.duck import one_file
-    from judgelaw.study import reading
+    from judgelaw.study import gold_of, reading
 
     labels = read_labels(frozen)
     planned = {
         (
-            c.judge,
+            judge,
             c.layer,
             c.item,
             c.stratum,
             labels.get(c.call_id, c.prompt),
             c.order,
             c.repeat,
-            c.gold,
+            gold_of(c.gold, criterion),
+            criterion,
         )
         for c in frozen.iter_calls()
+        for judge, criterion in frozen.judges[c.judge].streams.values()
     }
     problems, count = Problems(), 0
     names = ", ".join(f'"{name}"' for name in CALLS_COLUMNS)
+    names += ", criterion" if frozen.study.criteria else ", NULL"
     with reading() as connection:
         query = f"SELECT {names} FROM {one_file(frozen.path / CALLS)}"  # noqa: S608 - names are ours
-        for *where, verdict, gold in connection.execute(query).fetchall():
+        for *where, verdict, gold, criterion in connection.execute(query).fetchall():
             count += 1
-            key = (*where, gold)
+            key = (*where, gold, criterion)
             if key in planned:
                 planned.remove(key)
             else:
@@ -129,7 +132,7 @@ def _check_calls(frozen: "FrozenRun") -> Check:
                 problems.add(f"row {count} has no verdict")
     problems.extend(
         f"{judge} / {layer} / {item} / {prompt} / {order} / {repeat}: frozen, without a verdict"
-        for judge, layer, item, _, prompt, order, repeat, _ in sorted(planned, key=str)
+        for judge, layer, item, _, prompt, order, repeat, *_ in sorted(planned, key=str)
     )
     return problems.check("calls", f"{count} verdicts, one for every frozen call")
 

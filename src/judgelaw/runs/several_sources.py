@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from judgelaw.errors import InputError
 from judgelaw.runs.source import Source
+from judgelaw.words import judge_of
 
 if TYPE_CHECKING:
     from judgelaw.tensor import VerdictTensor
@@ -72,7 +73,8 @@ def _told_apart(
         for judge, tensor in calls.main().items()
     ]
     known = Counter(judge for _, judge, _ in found)
-    if unknown := [judge for judge in judges if judge not in known]:
+    asked = {*known, *map(judge_of, known)}
+    if unknown := [judge for judge in judges if judge not in asked]:
         raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(known)}")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
@@ -80,5 +82,5 @@ def _told_apart(
     return {
         judge if known[judge] == 1 else f"{name}: {judge}": tensor
         for name, judge, tensor in found
-        if not judges or judge in judges
+        if not judges or judge in judges or judge_of(judge) in judges
     }

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from judgelaw.errors import InputError
-from judgelaw.words import candidate_names, did_you_mean
+from judgelaw.words import candidate_names, did_you_mean, judge_of, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.estimate import Design
     from judgelaw.runs.folder import RunFolder
-    from judgelaw.study import Gate, Study
+    from judgelaw.study import Study
     from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
 
@@ -40,6 +40,7 @@ class Reading:
     blank: Literal["error", "invalid", "drop"] = "error"
     engine: "Engine" = "duckdb"
     date: str | None = None
+    criteria: tuple[str, ...] = ()
 
 
 class Which(TypedDict, total=False):
@@ -62,6 +63,7 @@ class Which(TypedDict, total=False):
         blank: what a blank verdict becomes, "invalid", or "drop" for no call.
         engine: "spark" lets Spark read a path and count.
         date: this date only, where a table or run has several; by default the latest.
+        criterion: this criterion only, or these, where a table or run has several.
     """
 
     judge: str | Iterable[str] | None
@@ -76,6 +78,7 @@ class Which(TypedDict, total=False):
     blank: Literal["error", "invalid", "drop"]
     engine: "Engine"
     date: str | None
+    criterion: str | Iterable[str] | None
 
 
 _OPTIONS = tuple(Which.__annotations__)
@@ -157,6 +160,7 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
         blank=reading.blank,
         engine=reading.engine,
         date=reading.date,
+        criteria=reading.criteria or None,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
     if folder is None:
@@ -203,17 +207,18 @@ def source_of(x: Any, **which: Unpack[Which]) -> Source:
         near = did_you_mean(unknown[0], Which.__annotations__)
         raise InputError(f"no option is called {unknown[0]!r}{near}: {', '.join(_OPTIONS)}")
     judge, weights = which.pop("judge", None), which.pop("order_weights", None)
+    criteria = _names(which.pop("criterion", None))
     given = {name: value for name, value in which.items() if value is not None}
-    reading = Reading(judges=_names(judge), **given)  # type: ignore[arg-type]  # checked above
+    reading = Reading(judges=_names(judge), criteria=criteria, **given)  # type: ignore[arg-type]  # checked above
     held = _held(x)
     found = read_source(x, reading) if held is None else of_tensors(held, reading)
     return found if weights is None else replace(found, order_weights=weights)
 
 
-def _names(judge: str | Iterable[str] | None) -> tuple[str, ...]:
-    if judge is None:
+def _names(given: str | Iterable[str] | None) -> tuple[str, ...]:
+    if given is None:
         return ()
-    return (judge,) if isinstance(judge, str) else tuple(judge)
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _held(x: Any) -> "dict[Key, VerdictTensor] | None":
@@ -221,7 +226,7 @@ def _held(x: Any) -> "dict[Key, VerdictTensor] | None":
     from judgelaw.tensor import VerdictTensor
 
     if isinstance(x, VerdictTensor):
-        return {(x.layer, x.judge or UNNAMED): x}
+        return {(x.layer, stream_name(x.judge or UNNAMED, x.criterion)): x}
     if not isinstance(x, Mapping) or type(x).__module__.startswith("datasets"):
         return None
     found: dict[Key, VerdictTensor] = {}
@@ -262,17 +267,29 @@ def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Sour
         )
     chosen = _of_layer(tensors, reading.layer)
     there = sorted({judge for _, judge in chosen})
-    if unknown := [judge for judge in reading.judges if judge not in there]:
+    asked = {*there, *map(judge_of, there)}
+    if unknown := [judge for judge in reading.judges if judge not in asked]:
         raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(there)}")
     kept = {
         key: (t if reading.repeats is None else t.prefix(reading.repeats))
-        for key, t in chosen.items()
-        if not reading.judges or key[1] in reading.judges
+        for key, t in _of_criteria(chosen, reading.criteria).items()
+        if not reading.judges or {key[1], judge_of(key[1])} & set(reading.judges)
     }
     for tensor in kept.values():
         tensor.depth  # noqa: B018 - refuses a tensor without items
     complete = {key: t.complete(reading.incomplete) for key, t in kept.items()}
     return Source(tensors=complete, design=reading.design or "census", name=IN_MEMORY)
+
+
+def _of_criteria(
+    tensors: "Mapping[Key, VerdictTensor]", criteria: Sequence[str]
+) -> "Mapping[Key, VerdictTensor]":
+    there = sorted({t.criterion for t in tensors.values() if t.criterion is not None})
+    for name in criteria:
+        if name not in there:
+            listed = f"there are {', '.join(there)}" if there else "the calls have no criteria"
+            raise InputError(f"no criterion is called {name!r}: {listed}")
+    return {key: t for key, t in tensors.items() if not criteria or t.criterion in criteria}
 
 
 def quieten_blas() -> None:
@@ -330,7 +347,7 @@ def _declared(
         order_weights=weights if unequal and study.task != "pointwise" else None,
         folder=folder,
         threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
-        gate=_limits(study.gate),
+        gate=study.gate.named({t.criterion for t in tensors.values()}) if study.gate else {},
         coverage=folder.coverage(),
         reused={key: source for key, source in folder.reused.items() if key in tensors},
     )
@@ -351,14 +368,6 @@ def as_declared(tensor: "VerdictTensor", study: "Study") -> "VerdictTensor":
     if study.scale is None:
         return known
     return known.on_scale(study.scale, study.dissimilarity or "ordinal")
-
-
-def _limits(gate: "Gate | None") -> dict[str, float]:
-    """Return the limits that a study declares, by quantity; those of probes as `probe.NAME`."""
-    if gate is None:
-        return {}
-    limits: dict[str, float] = gate.model_dump(exclude_none=True, exclude={"probes"})
-    return {**limits, **{f"probe.{name}": limit for name, limit in gate.probes.items()}}
 
 
 def _with_reused(

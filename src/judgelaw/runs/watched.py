@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.runs.labelled import HUMAN, of_judge, rows_of
+from judgelaw.runs.labelled import HUMAN, of_criterion, of_judge, rows_of
 
 if TYPE_CHECKING:
     from judgelaw.labels import DatedCall, Watch
@@ -26,6 +26,7 @@ def watch(
     positive: str | None = None,
     judge: str | None = None,
     layer: str | None = None,
+    criterion: str | None = None,
     columns: Mapping[str, str | None] | None = None,
     permutations: int = 999,
     seed: int = 0,
@@ -40,6 +41,7 @@ def watch(
         positive: the verdict whose share is the score.
         judge: the judge to look at; needed where there are several.
         layer: the layer to look at; by default the main one.
+        criterion: the criterion to look at; needed where there are several.
         columns: names of the table's columns by contract name.
         permutations: behind each p value.
         seed: of the permutations.
@@ -55,7 +57,7 @@ def watch(
     sources = list(xs) if _several(xs) else [xs]
     if not sources:
         raise InputError("nothing to watch: give a table with a column date, or one of each date")
-    read = [rows_of(x, human=human, columns=columns) for x in sources]
+    read = [of_criterion(rows_of(x, human=human, columns=columns), criterion) for x in sources]
     named = [_named(x, i) for i, x in enumerate(sources)]
     dates, notes = _dates(read, named)
     calls = [

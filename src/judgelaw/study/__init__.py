@@ -7,6 +7,7 @@ from judgelaw.study.blueprint import (
     left_out as left_out,
     survey as survey,
 )
+from judgelaw.study.criteria import gold_of as gold_of
 from judgelaw.study.extending import extend as extend, record_looks as record_looks
 from judgelaw.study.freezing import Choose as Choose, adopt as adopt, freeze as freeze
 from judgelaw.study.item_files import records as records

@@ -171,9 +171,16 @@ def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
         raise loaded.error(("items", "path"), text)
     try:
         split = items.strata == "split"
-        known = loaded.study.verdicts
-        task = loaded.study.task
-        return read_items(items.source, path, items.fields, task, split=split, verdicts=known)
+        study = loaded.study
+        return read_items(
+            items.source,
+            path,
+            items.fields,
+            study.task,
+            split=split,
+            verdicts=study.verdicts,
+            criteria=study.criteria,
+        )
     except OSError as error:
         text = f"{path}, cannot be read ({error.strerror}); check path and source"
         raise loaded.error(("items", "path"), text) from None
@@ -225,7 +232,9 @@ def _check_world(
     loaded: LoadedStudy, judge: JudgeSpec, members: Mapping[str, tuple[str, ...]], prompts: int
 ) -> None:
     """Refuse a simulated judge whose world has no law for a cell that it will be asked."""
-    if judge.law is None or judge.law.world is None:
+    laws = [judge.law, *judge.law.criteria.values()] if judge.law else []
+    worlds = [law.world for law in laws if law.world is not None]
+    if not worlds:
         return
     from judgelaw.worlds import World  # noqa: PLC0415 - numpy loads for a simulated judge only
 
@@ -235,8 +244,8 @@ def _check_world(
     if not items:
         return
     try:
-        world = World.from_spec(judge.law.world)
-        world.laws(items=list(items), prompts=prompts, orders=len(study.order_labels))
+        for world in map(World.from_spec, worlds):
+            world.laws(items=list(items), prompts=prompts, orders=len(study.order_labels))
     except InputError as error:
         place = _written_at(loaded, judge)
         raise loaded.error(("judges", place, "law", "world"), str(error)) from None
@@ -322,7 +331,7 @@ def _block(blueprint: Blueprint, layer: Layer, judge: JudgeSpec, items: tuple[It
         layer=layer,
         items=items,
         prompts=prompts,
-        templates=templates,
+        templates=tuple(template.asking(judge.asks) for template in templates),
         orders=blueprint.study.order_labels,
         repeats=range(layer.repeats or 0),
     )

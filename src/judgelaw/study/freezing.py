@@ -216,7 +216,7 @@ def adopt(frozen: FrozenRun, readers: Mapping[str, JudgeSpec]) -> FrozenRun:
         frozen: the run.
         readers: judges with the parser and the terminal rule to read by, by name.
     """
-    record, rules = frozen.record, {"parser", "truncated"}
+    record, rules = frozen.record, {"parser", "truncated", "criteria"}
     adopted = {
         name: spec.model_dump(mode="json", by_alias=True, include=rules)
         for name, spec in readers.items()

@@ -2,14 +2,16 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError, StudyError
 from judgelaw.streams import stream
+from judgelaw.study.criteria import gold_text
 from judgelaw.study.item_files import records
 from judgelaw.study.models import Selection
 from judgelaw.wire import canonical_json, sha256_hex
@@ -75,6 +77,7 @@ def read_items(
     task: str,
     *,
     split: bool = False,
+    criteria: Collection[str] = (),
     verdicts: tuple[str, ...] | None = None,
 ) -> tuple[Item, ...]:
     """Read the items of a study; every bad record is named with its line.
@@ -86,6 +89,7 @@ def read_items(
         task: `pairwise` needs two candidates, `pointwise` one, `choose` a list of them.
         verdicts: what gold may be of single answers; anything where None.
         split: make strata of split and subset, where the file is one of LLMBar.
+        criteria: of the study; gold then names a verdict for each of them.
     """
     items: dict[str, Item] = {}
     seen: dict[str, str] = {}
@@ -93,7 +97,9 @@ def read_items(
     for where, record in records(source, path):
         if split:
             _split_stratum(record, where, problems)
-        item = _item(_renamed(record, fields), where, task, problems)
+        renamed = _renamed(record, fields)
+        gold = renamed.pop("gold") if criteria else None
+        item = _item({"gold": None, **renamed}, where, task, problems)
         if item is None:
             continue
         if verdicts is not None and item.gold is not None:
@@ -104,16 +110,24 @@ def read_items(
             )
             continue
         seen[item.id] = where
+        if criteria:
+            read = partial(_right, where=where, task=task, verdicts=verdicts, problems=problems)
+            item = replace(item, gold=gold_text(gold, criteria, where, read, problems))
         items[item.id] = item
     if task == "choose":
         problems.extend(_unequal(items, seen))
-    if problems:
-        more = len(problems) - _SHOWN
-        tail = [f"... and {more} more problems"] if more > 0 else []
-        raise StudyError("\n".join(problems[:_SHOWN] + tail))
+    _refuse(problems)
     if not items:
         raise StudyError(f"{path}: no items; a study needs at least one")
     return tuple(items.values())
+
+
+def _refuse(problems: Sequence[str]) -> None:
+    """Refuse items that are wrong, naming the first of them."""
+    if problems:
+        more = len(problems) - _SHOWN
+        tail = [f"... and {more} more problems"] if more > 0 else []
+        raise StudyError("\n".join([*problems[:_SHOWN], *tail]))
 
 
 def _split_stratum(record: dict[str, Any], where: str, problems: list[str]) -> None:
@@ -244,6 +258,14 @@ def _gold(value: Any, text: str | None, where: str, task: str, problems: list[st
             "or 2); correct it"
         )
     return gold
+
+
+def _right(
+    value: Any, where: str, task: str, verdicts: tuple[str, ...] | None, problems: list[str]
+) -> str | None:
+    """Read one right verdict, which must be one of those that are declared."""
+    gold = _gold(value, _as_text("gold", value, where, problems), where, task, problems)
+    return gold if gold is None or not verdicts else _among(gold, verdicts, where, problems)
 
 
 def _gold_of_several(

@@ -14,6 +14,7 @@ from judgelaw.wire import (
     WIRES,
     JsonParser,
     JudgeSpec,
+    ParserSpec,
     RegexParser,
     ScoreParser,
     label_fold,
@@ -248,7 +249,14 @@ def _provider_fields(judge: JudgeSpec, task: str) -> Found:
 
 
 def _parser(judge: JudgeSpec, task: str) -> Found:
-    parser = judge.parser
+    if judge.criteria or judge.asks:
+        return  # criteria have rules of their own
+    for key, text in parser_problems(judge.parser, task):
+        yield ("parser", *key), text
+
+
+def parser_problems(parser: ParserSpec, task: str) -> Found:
+    """Yield what is wrong with a rule that replies are read by."""
     if isinstance(parser, str):
         yield from _named_parser(parser, task)
     elif isinstance(parser, ScoreParser):
@@ -262,25 +270,25 @@ def _parser(judge: JudgeSpec, task: str) -> Found:
         try:
             re.compile(pattern)
         except re.error as error:
-            yield ("parser",), f"{shown(pattern, ())}, no regular expression ({error}); correct it"
+            yield (), f"{shown(pattern, ())}, no regular expression ({error}); correct it"
 
 
 def _named_parser(name: str, task: str) -> Found:
     known = ["first-line", *_names(PARSERS_GROUP)]
     if name not in known:
         forms = ", ".join([*known, "{regex: ...}", "{json: ...}", "{score: ...}"])
-        yield ("parser",), f"{name!r}, must be one of {forms}; choose one"
+        yield (), f"{name!r}, must be one of {forms}; choose one"
     elif name == "first-line" and task == "pointwise":
         text = "'first-line', reads A, B or TIE; answers need {score: ...}, scale: or labels:"
-        yield ("parser",), text
+        yield (), text
 
 
 def _score(parser: ScoreParser, task: str) -> Found:
     if task != "pointwise":
-        yield ("parser",), "a score reads single answers; set task: pointwise"
+        yield (), "a score reads single answers; set task: pointwise"
     if parser.score.min >= parser.score.max:
         yield (
-            ("parser", "score"),
+            ("score",),
             f"min {parser.score.min:g} is not below max {parser.score.max:g}; swap them",
         )
 
@@ -294,13 +302,13 @@ def _labels(parser: RegexParser | JsonParser, task: str) -> Found:
                 f"{found!r} and {twin!r} are one label where case and marks do not matter, and "
                 "become different verdicts; write strict: true, or make them one"
             )
-            yield ("parser", "labels", found), text
+            yield ("labels", found), text
     for found, label in (parser.labels or {}).items():
         letters = {"pairwise": LETTERS[:2], "choose": LETTERS}.get(task)
         if letters and label not in (*letters, DISPLAYED[-1]):
             named = "A, B or TIE" if task == "pairwise" else "A, B, C, ... or TIE"
             yield (
-                ("parser", "labels", found),
+                ("labels", found),
                 f"{label!r}, must be {named} as displayed; candidates are restored later",
             )
 

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from judgelaw.errors import InputError, StudyError
+from judgelaw.study.criteria import criteria_problems, forgiving_criteria, with_criteria
 from judgelaw.study.models import Study
 from judgelaw.study.presets import DERIVED, expand
 from judgelaw.study.problems import (
@@ -88,12 +89,14 @@ def _checked(path: FilePath, source: str, document: Document) -> LoadedStudy:
         raise failure(path, document, [Problem(path=(), text="must be a mapping of keys")])
     judges, origins, problems = expand(raw.get("judges"))
     problems += _unknown_judge_keys(raw)
-    judges = with_parsers(_forgiving(judges), raw)
-    study, found = _validate({**raw, "judges": judges} if "judges" in raw else raw, origins)
+    given = {**raw, "judges": with_parsers(_forgiving(judges), raw)} if "judges" in raw else raw
+    study, found = _validate(forgiving_criteria(given), origins)
     _stop(path, document, [*problems, *found])
     assert study is not None  # noqa: S101 - no problem means that validation succeeded
+    study, origins = with_criteria(study, origins)
     study, problems = _with_templates(_with_models(study, path.parent), path.parent, origins)
-    _stop(path, document, [*problems, *study_problems(study, raw, origins)])
+    problems += [*study_problems(study, raw, origins), *criteria_problems(study, raw, origins)]
+    _stop(path, document, problems)
     loaded = LoadedStudy(study=study, path=path, source=source, document=document)
     if study.env_file is not None:
         try:

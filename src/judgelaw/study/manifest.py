@@ -234,9 +234,10 @@ class FrozenRun:
     def template_of(self, call: PlannedCall) -> Template:
         """Return the template that a call renders; all slots of a control layer render one."""
         layer = next(layer for layer in self.study.streams if layer.name == call.layer)
-        if layer.role != "control":
-            return self.templates[call.prompt]
-        return self.templates[layer.prompt or next(iter(self.templates))]
+        prompt = call.prompt
+        if layer.role == "control":
+            prompt = layer.prompt or next(iter(self.templates))
+        return self.templates[prompt].asking(self.judges[call.judge].asks)
 
     @cached_property
     def readers(self) -> dict[str, JudgeSpec]:

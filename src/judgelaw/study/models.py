@@ -1,6 +1,6 @@
 """What a study file declares: its fields, its presets, its JSON Schema."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Discriminator, Field, Tag
@@ -14,6 +14,7 @@ from judgelaw.wire import (
     JudgeSpec,
     Model,
     Name,
+    ParserSpec,
     PositiveFloat,
     PositiveInt,
     Share,
@@ -88,6 +89,30 @@ class Layer(Model):
     prompt: str | None = None
 
 
+class AskedCriterion(Model):
+    """A criterion with calls of its own.
+
+    Attributes:
+        ask: what stands in the place of `{criterion}` in the prompts.
+        parser: how its replies are read; absent, as the judge says.
+    """
+
+    ask: str = Field(min_length=1)
+    parser: ParserSpec | None = None
+
+
+def _is_asked(value: Any) -> str:
+    asked = "ask" in value if isinstance(value, dict) else isinstance(value, AskedCriterion)
+    return "ask" if asked else "read"
+
+
+Criterion = Annotated[
+    Annotated[ParserSpec, Tag("read")] | Annotated[AskedCriterion, Tag("ask")],
+    Discriminator(_is_asked),
+]
+"""How a criterion is read from a reply that holds several, or what is asked about it alone."""
+
+
 class Transport(Model):
     """How calls travel; no part of what is measured."""
 
@@ -115,7 +140,7 @@ Limit = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """Of a component, in the units of its dissimilarity: a share but for numeric scores."""
 
 
-class Gate(Model):
+class Limits(Model):
     """The largest components that a release may show."""
 
     call: Limit | None = None
@@ -124,7 +149,30 @@ class Gate(Model):
     interaction: Limit | None = None
     total: Limit | None = None
     invalid: Share | None = None
+
+
+class Gate(Limits):
+    """The limits of a release; those under `criteria` hold for one criterion only."""
+
     probes: dict[Name, Share] = Field(default_factory=dict)
+    criteria: dict[Name, Limits] = Field(default_factory=dict)
+
+    def named(self, read: Container[str | None]) -> dict[str, float]:
+        """Return the limits by name: `prompt`, `probe.NAME`, `CRITERION.prompt`.
+
+        Those on criteria are there as far as their calls were `read`.
+        """
+        limits: dict[str, float] = self.model_dump(
+            exclude_none=True, exclude={"probes", "criteria"}
+        )
+        probes = {f"probe.{name}": limit for name, limit in self.probes.items()}
+        criteria = {
+            f"{name}.{quantity}": limit
+            for name, own in self.criteria.items()
+            if name in read
+            for quantity, limit in own.model_dump(exclude_none=True).items()
+        }
+        return {**limits, **probes, **criteria}
 
 
 Component = Literal["call", "prompt", "order", "interaction", "total"]
@@ -200,6 +248,10 @@ class Study(Model):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
     seed: Annotated[int, Field(ge=0)]
     task: Task = "pairwise"
+    criteria: dict[Name, Criterion] = Field(
+        default_factory=dict,
+        description="what is judged: how each is read from one reply, or asked in its own calls",
+    )
     scale: tuple[float, ...] | None = Field(
         default=None, description="pointwise: every score, rising"
     )
@@ -307,6 +359,11 @@ class Study(Model):
         if self.task == "pointwise":
             return 1
         return len(next(iter(self.order_weights), ORDERS[0]))
+
+    @property
+    def asked(self) -> dict[str, AskedCriterion]:
+        """The criteria that have calls of their own."""
+        return {n: c for n, c in self.criteria.items() if isinstance(c, AskedCriterion)}
 
     @property
     def depth(self) -> dict[str, int]:

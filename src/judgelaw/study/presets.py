@@ -59,7 +59,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 """The paper's four configurations. The three open models were rendered by a frozen local template:
 name the template file of the revision, or set `provider: openai-chat` to let the server render."""
 
-DERIVED = ("family", "contract", "folder")
+DERIVED = ("family", "contract", "folder", "criteria", "asks")
 """Fields of a judge that nobody writes: they follow from the rest of the study."""
 FIXED = ("name", "provider", *DERIVED, "api_key", "base_url", "headers", "price")
 """Fields that a grid may not vary."""

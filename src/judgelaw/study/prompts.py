@@ -13,11 +13,13 @@ from judgelaw.study.loading import LoadedStudy
 from judgelaw.study.models import Study
 from judgelaw.study.problems import Path as Keys
 from judgelaw.study.prompt_models import Census, Factors, Generator, Grammar
-from judgelaw.wire import canonical_json, sha256_hex
+from judgelaw.wire import Asked, canonical_json, sha256_hex
 from judgelaw.words import LETTERS, LEVEL_MARKS, factor_prompt
 
 PAIR_FIELDS = ("instruction", "candidate_a", "candidate_b")
 POINT_FIELDS = ("instruction", "candidate")
+CRITERION_FIELD = "criterion"
+"""The field that the text of a criterion fills, where each criterion has calls of its own."""
 
 CANDIDATES = "{candidates}"
 """Stands for all candidates, each under its letter."""
@@ -51,6 +53,18 @@ class Template:
             part if place % 2 == 0 else "{" + part + "}" for place, part in enumerate(self.parts)
         )
 
+    def asking(self, asks: Asked | None) -> "Template":
+        """Return the template with the text of a criterion in its place; as it is without one."""
+        if asks is None:
+            return self
+        filled = [self.parts[0]]
+        for name, literal in zip(self.parts[1::2], self.parts[2::2], strict=True):
+            if name == CRITERION_FIELD:
+                filled[-1] += asks.text + literal
+            else:
+                filled += [name, literal]
+        return Template(id=self.id, parts=tuple(filled))
+
     @property
     def sha256(self) -> str:
         """SHA-256 of the parts; two templates with the same hash render the same."""
@@ -64,9 +78,10 @@ def candidate_field(slot: int) -> str:
 
 def fields_of(study: Study) -> tuple[str, ...]:
     """Return the fields that a template of this study may name."""
+    asked = (CRITERION_FIELD,) if study.asked else ()
     if study.task == "pointwise":
-        return POINT_FIELDS
-    return ("instruction", *map(candidate_field, range(study.candidates)))
+        return (*POINT_FIELDS, *asked)
+    return ("instruction", *map(candidate_field, range(study.candidates)), *asked)
 
 
 def default_block(study: Study) -> str:
@@ -113,6 +128,8 @@ def complaints(parts: tuple[str, ...], fields: tuple[str, ...]) -> list[str]:
         for field in fields
         if field.startswith("candidate") and field not in parts[1::2]
     )
+    if CRITERION_FIELD in fields and CRITERION_FIELD not in parts[1::2]:
+        found.append("does not name {criterion}, where the text under ask: goes; add it")
     return found
 
 
@@ -273,6 +290,9 @@ def templates_of(loaded: LoadedStudy) -> tuple[Template, ...]:
         return _generated(loaded, prompts)
     if isinstance(prompts, Factors):
         return _crossed(loaded, prompts)
+    if loaded.study.asked:
+        text = "'paper-six', has no place for {criterion}; declare a census with text that has it"
+        raise loaded.error(("prompts",), text)
     return paper_six()
 
 

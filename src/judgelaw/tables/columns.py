@@ -20,12 +20,14 @@ from judgelaw.errors import InputError, TableError
 from judgelaw.words import did_you_mean, listed
 
 CONTRACT = (
-    *("judge", "layer", "date", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold"),
+    *("judge", "criterion", "layer", "date", "item", "stratum", "prompt", "order", "repeat"),
+    *("verdict", "gold"),
 )
 REQUIRED = ("judge", "item", "prompt", "repeat", "verdict")
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge_id", "judge_name", "judge_model", "model", "model_id", "model_name"),
+    "criterion": ("criterion_id", "criterion_name"),
     "layer": ("layer_id", "layer_name"),
     "date": ("wave", "asked_on"),
     "item": ("item_id", "example_id", "instance_id", "question_id", "sample_id"),
@@ -242,12 +244,12 @@ class Calls(Protocol):
         """Whether the cells can be counted in shares of the items, one after the other."""
         ...
 
-    def dates(self) -> list[str | None]:
-        """Return the dates of a table that has such a column."""
+    def distinct(self, part: str) -> list[str | None]:
+        """Return the labels in a column that the table has; an empty one is None."""
         ...
 
-    def of_date(self, date: str | None) -> "Calls":
-        """Keep the calls of one date."""
+    def only(self, part: str, label: str | None) -> "Calls":
+        """Keep the calls with one label in a column, a date or a criterion."""
         ...
 
     def tallies(self) -> list[Tally]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _WHOLE = frozenset(
     {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 )
+_MAY_BE_EMPTY = ("stratum", "date", "criterion")
 _KEYS = ("layer", "judge", "item", "stratum", "gold", "prompt", "order")
 
 
@@ -64,18 +65,18 @@ class DuckCalls:
         """The table can be scanned again for every share."""
         return True
 
-    def dates(self) -> list[str | None]:
-        """Return the dates of the table."""
+    def distinct(self, part: str) -> list[str | None]:
+        """Return the labels in a column."""
         with foreign_errors(self.table):
             found = self.con.execute(
-                f"SELECT DISTINCT {self.label('date')} FROM {self.source}"
+                f"SELECT DISTINCT {self.label(part)} FROM {self.source}"
             ).fetchall()
-        return [date for (date,) in found]
+        return [label for (label,) in found]
 
-    def of_date(self, date: str | None) -> "DuckCalls":
-        """Keep the calls of one date."""
+    def only(self, part: str, label: str | None) -> "DuckCalls":
+        """Keep the calls with one label in a column."""
         places = "".join(f"{column}, " for column in self.locator.columns)
-        test = self._test("date", date)
+        test = self._test(part, label)
         return replace(self, source=f"(SELECT {places}* FROM {self.source} WHERE {test})")
 
     def tallies(self) -> list[Tally]:
@@ -165,13 +166,13 @@ class DuckCalls:
         return f"{column} = {value if isinstance(value, int) else text(value)}"
 
     def label(self, part: str) -> str:
-        """The column as text; an empty stratum or date counts as none."""
+        """The column as text; an empty stratum, date or criterion counts as none."""
         if not self.layout.has(part):
             return _literal(ONLY if part == "order" else None)
         column = self.layout.columns[part]
         label = name(column) if self.types[column] == "VARCHAR" else f"{name(column)}::VARCHAR"
         # An empty label that differs from NULL would split a cell in two, and hide one half.
-        return f"nullif({label}, '')" if part in ("stratum", "date") else label
+        return f"nullif({label}, '')" if part in _MAY_BE_EMPTY else label
 
     def rank(self) -> str:
         """The column `repeat` as a whole number, NULL if it is not one."""
@@ -201,16 +202,16 @@ class LazyCalls:
         """The group-by is the engine's, and so is the care for its memory."""
         return False
 
-    def dates(self) -> list[str | None]:
-        """Return the dates of the table."""
+    def distinct(self, part: str) -> list[str | None]:
+        """Return the labels in a column."""
         with engine_errors(self.table):
-            found = self._calls().select("date").unique().collect()
+            found = self._calls().select(part).unique().collect()
         return [row[0] or None for row in found.iter_rows()]
 
-    def of_date(self, date: str | None) -> "LazyCalls":
-        """Keep the calls of one date."""
-        column = nw.col(self.layout.columns["date"]).cast(nw.String)
-        kept = column.is_null() | (column == "") if date is None else column == date
+    def only(self, part: str, label: str | None) -> "LazyCalls":
+        """Keep the calls with one label in a column."""
+        column = nw.col(self.layout.columns[part]).cast(nw.String)
+        kept = column.is_null() | (column == "") if label is None else column == label
         return replace(self, frame=self.frame.filter(kept))
 
     def tallies(self) -> list[Tally]:

@@ -17,6 +17,7 @@ import duckdb
 from judgelaw.duck import foreign_errors, name, private_connection, text
 from judgelaw.errors import InputError, RunError, TableError
 from judgelaw.tables.assemble import Part, assemble, gather
+from judgelaw.tables.by_criterion import choose_criteria, choose_criterion, of_criterion
 from judgelaw.tables.census import (
     Census,
     check_cells,
@@ -33,7 +34,7 @@ from judgelaw.tables.in_memory import open_in_memory
 from judgelaw.tables.onepass import read_in_one_pass
 from judgelaw.tables.positions import check_positions, refuse, restored
 from judgelaw.tensor import VerdictTensor
-from judgelaw.words import did_you_mean, listed
+from judgelaw.words import did_you_mean, listed, stream_name
 
 
 def open_calls(
@@ -193,6 +194,7 @@ def read_tensor(
     incomplete: Literal["error", "drop"] = "error",
     engine: Engine = "duckdb",
     date: str | None = None,
+    criterion: str | None = None,
 ) -> VerdictTensor:
     """Read the calls of one judge and layer.
 
@@ -213,6 +215,7 @@ def read_tensor(
         incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
         engine: `"spark"` lets Spark read a path and count; only the counts come home.
         date: the date to read, where the table has such a column; by default the latest.
+        criterion: the criterion to read; needed where the table holds several.
 
     Raises:
         TableError: the table breaks the contract; the message names the row and the remedy.
@@ -221,10 +224,13 @@ def read_tensor(
     """
     _check_arguments(repeats, incomplete)
     meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
-    with _opened(source, columns, meaning, engine, date) as (con, calls, census):
-        pair = choose_pair(census, judge, layer)
+    meaning.checked()
+    with _opened(source, columns, engine, date) as (con, everything):
+        one, names = choose_criterion(everything, judge, criterion)
+        calls, census = _surveyed(of_criterion(everything, one), meaning)
+        pair = choose_pair(census, names[0] if names else None, layer)
         tensor = _read(con, calls, census, [pair], repeats=repeats, meaning=meaning)[pair]
-    return tensor.complete(incomplete)
+    return replace(tensor, criterion=one).complete(incomplete)
 
 
 def read_tensors(
@@ -239,18 +245,27 @@ def read_tensors(
     judges: Iterable[str] | None = None,
     engine: Engine = "duckdb",
     date: str | None = None,
+    criteria: Iterable[str] | None = None,
 ) -> dict[Pair, VerdictTensor]:
     """Read every judge and layer of a table, or those of the named judges, by (layer, judge).
 
     Each tensor is the one that `read_tensor` gives for its judge and layer. A table without a
-    layer column has the layer None.
+    layer column has the layer None. Where a table has criteria, each judge stands there once for
+    each of them, as `judge \N{MIDDLE DOT} criterion`, with an alphabet of its own.
     """
     _check_arguments(repeats, incomplete)
     meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
-    with _opened(source, columns, meaning, engine, date) as (con, calls, census):
-        pairs = choose_judges(census, judges)
-        tensors = _read(con, calls, census, pairs, repeats=repeats, meaning=meaning)
-    return {pair: tensor.complete(incomplete) for pair, tensor in tensors.items()}
+    meaning.checked()
+    found: dict[Pair, VerdictTensor] = {}
+    with _opened(source, columns, engine, date) as (con, everything):
+        for criterion, names in choose_criteria(everything, judges, criteria):
+            calls, census = _surveyed(of_criterion(everything, criterion), meaning)
+            pairs = choose_judges(census, names)
+            tensors = _read(con, calls, census, pairs, repeats=repeats, meaning=meaning)
+            for (layer, judge), tensor in tensors.items():
+                name = judge if criterion is None else stream_name(judge or "judge", criterion)
+                found[layer, name] = replace(tensor, criterion=criterion)
+    return {pair: tensor.complete(incomplete) for pair, tensor in found.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,11 +292,9 @@ class Meaning:
 def _opened(
     source: Source,
     columns: Mapping[str, str | None] | None,
-    meaning: Meaning,
     engine: Engine,
     date: str | None,
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls, Census]]:
-    given, positions = meaning.checked()
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls]]:
     with (
         tempfile.TemporaryDirectory(prefix="judgelaw-") as folder,
         private_connection() as con,
@@ -291,11 +304,16 @@ def _opened(
             calls: Calls = jobs.enter_context(spark_calls(source, columns))
         else:
             calls = open_calls(con, source, columns, folder=Path(folder))
-        calls = _of_date(calls, date)
-        calls, notes = without_blanks(calls, meaning.blank)
-        census = take_census(calls, given, positions)
-        alphabet = replace(census.alphabet, notes=(*census.alphabet.notes, *notes))
-        yield con, calls, replace(census, alphabet=alphabet)
+        yield con, _of_date(calls, date)
+
+
+def _surveyed(calls: Calls, meaning: Meaning) -> tuple[Calls, Census]:
+    """Look at calls for the first time: blanks, alphabet, ranks, faults."""
+    given, positions = meaning.checked()
+    calls, notes = without_blanks(calls, meaning.blank)
+    census = take_census(calls, given, positions)
+    alphabet = replace(census.alphabet, notes=(*census.alphabet.notes, *notes))
+    return calls, replace(census, alphabet=alphabet)
 
 
 def _of_date(calls: Calls, date: str | None) -> Calls:
@@ -304,7 +322,7 @@ def _of_date(calls: Calls, date: str | None) -> Calls:
         if date is not None:
             raise TableError(f"{calls.table} has no column 'date': leave date out")
         return calls
-    return calls.of_date(_choose_date(calls, date))
+    return calls.only("date", _choose_date(calls, date))
 
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(\D.*)?")
@@ -312,7 +330,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(\D.*)?")
 
 def _choose_date(calls: Calls, asked: str | None) -> str | None:
     """Pick the date that the caller named, else the latest; rows without one come before all."""
-    known = sorted({date or "" for date in calls.dates()})
+    known = sorted({date or "" for date in calls.distinct("date")})
     named = [date for date in known if date]
     if asked is not None and asked not in known:
         near = did_you_mean(asked, named)

@@ -50,12 +50,11 @@ from judgelaw.uncertainty.forms import (
     declare as declare,
     form_of as form_of,
 )
+from judgelaw.uncertainty.gate_limits import Limit as Limit, limits_of as limits_of
 from judgelaw.uncertainty.gating import (
     Gate as Gate,
-    Limit as Limit,
     LimitDecision as LimitDecision,
     check_limits as check_limits,
-    limits_of as limits_of,
 )
 from judgelaw.uncertainty.inference import (
     DepthEstimates as DepthEstimates,

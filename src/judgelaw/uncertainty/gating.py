@@ -15,25 +15,24 @@ from numpy.typing import NDArray
 
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, Design, Weights
-from judgelaw.frames import Result
+from judgelaw.frames import Result, plain
 from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.uncertainty.gate_limits import Limit, Side, held_by
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import rate_bounds
 from judgelaw.uncertainty.sampled_prompts import Scope
 from judgelaw.uncertainty.spending import levels_left
+from judgelaw.words import StreamName
 
 if TYPE_CHECKING:
     from judgelaw.uncertainty.baseline_gate import Baseline
 
 Verdict = Literal["pass", "fail", "inconclusive"]
-Side = Literal["max", "min"]
 
 Shift = Callable[[str, str, float], Interval]
 """From a judge, the name of a probe and a level to the shift of the probe."""
 
-MAXIMA = (*COMPONENTS, INVALID)
-MINIMA = ("coverage", "gold")
 _ROUNDING = 1e-12
 _NO_LIMIT = "no limit: a gate needs one, such as --max prompt=0.02, or `gate:` in the study"
 _SHALLOW = 4
@@ -41,43 +40,6 @@ _SHALLOW_NOTE = (
     "R = {depth}: below four repeats these bounds are wrong in up to 9 of 100 cases, not 5; "
     "acquire four repeats"
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """One limit: the most of a component or of invalid outputs, the least coverage or gold.
-
-    A component of numeric scores may be as large as `unit`; anything else is a share.
-    """
-
-    quantity: str
-    side: Side
-    value: float
-    unit: float = 1.0
-
-    def __post_init__(self) -> None:
-        allowed = MAXIMA if self.side == "max" else MINIMA
-        if self.quantity not in allowed and not (self.side == "max" and self.probe):
-            other = "min" if self.side == "max" else "max"
-            hint = f"; --{other} {self.quantity}=... is there" if self._elsewhere else ""
-            raise InputError(
-                f"no limit --{self.side} {self.quantity}: it takes {', '.join(allowed)}{hint}"
-            )
-        most = self.unit if self.quantity in COMPONENTS else 1.0
-        if not 0 <= self.value <= most:
-            raise InputError(
-                f"--{self.side} {self.quantity}={self.value:g}: a limit lies between 0 and {most:g}"
-            )
-
-    @property
-    def probe(self) -> str | None:
-        """The probe whose shift is limited, as in `probe.injection`; None for anything else."""
-        first, _, name = self.quantity.partition(".")
-        return name if first == "probe" and name else None
-
-    @property
-    def _elsewhere(self) -> bool:
-        return self.quantity in (MINIMA if self.side == "max" else MAXIMA)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,8 +99,18 @@ class Gate(Result):
         return f"{self.verdict}, {kept} of {len(self.limits)} limits kept, for {which}"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row for each judge and limit."""
-        return [asdict(d) for d in self.limits]
+        """Return one row for each judge and limit, with its criterion where it has one."""
+        return [_record(d) for d in self.limits]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the `judgelaw.gate/1` document."""
+        return super().to_json() | {"limits": plain(self.records())}
+
+
+def _record(d: LimitDecision) -> dict[str, Any]:
+    name = d.judge
+    of = {"judge": name.judge, "criterion": name.criterion} if isinstance(name, StreamName) else {}
+    return asdict(d) | of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,14 +156,6 @@ class _Asked:
         return replace(self, level=passing, fail_level=failing)
 
 
-def limits_of(asked: Mapping[str, float], unit: float = 1.0) -> list[Limit]:
-    """Return limits by name: `coverage` and `gold` are the least, everything else the most."""
-    return [
-        Limit(quantity=name, side="min" if name in MINIMA else "max", value=float(value), unit=unit)
-        for name, value in asked.items()
-    ]
-
-
 def check_limits(
     tensors: Mapping[str, VerdictTensor],
     limits: Sequence[Limit],
@@ -212,20 +176,18 @@ def check_limits(
     gives the shift of a probe; limits on them need them. Other arguments as in `decompose`.
     """
     check_level(level)
-    if not tensors:
-        raise InputError("no judge: a gate needs the calls of one judge or more")
-    _refuse_order(tensors, limits)
+    held = held_by(tensors, limits)
     versions = () if baseline is None else baseline.beside(tensors)
-    margins = sum(len(version.margins) for version in versions)
-    asked = _Asked.for_limits(len(tensors) * len(limits) + margins, scope=scope, level=level)
+    decided = [*held.values(), *(version.margins for version in versions)]
+    asked = _Asked.for_limits(sum(map(len, decided)), scope=scope, level=level)
     how: dict[str, Any] = {"design": design, "order_weights": order_weights, "strict": strict}
     decisions = []
     for judge, tensor in tensors.items():
-        there, found = (coverage or {}).get(judge), _inference(tensor, limits, **how)
+        there, found = (coverage or {}).get(judge), _inference(tensor, held[judge], **how)
         bounds = _Judge(
             judge=judge, tensor=tensor, asked=asked, inference=found, coverage=there, shift=shift
         )
-        decisions += bounds.decide(limits)
+        decisions += bounds.decide(held[judge])
     for version in versions:
         decisions += version.decide(asked.after(version.now.looks), **how)
     return Gate(
@@ -235,14 +197,6 @@ def check_limits(
         level=level,
         fail_level=asked.fail_level,
     )
-
-
-def _refuse_order(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> None:
-    """Refuse limits of an order that single answers do not have."""
-    for limit in limits:
-        if limit.quantity in ("order", "interaction") and any(t.single for t in tensors.values()):
-            asked = f"--{limit.side} {limit.quantity}={limit.value:g}"
-            raise InputError(f"{asked}: single answers have no order; leave it out")
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:

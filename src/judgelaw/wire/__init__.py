@@ -14,6 +14,7 @@ from judgelaw.wire.judge_spec import (
     DISPLAYED as DISPLAYED,
     LITERAL as LITERAL,
     PARSERS_GROUP as PARSERS_GROUP,
+    Asked as Asked,
     Batch as Batch,
     ChatTemplate as ChatTemplate,
     Decoding as Decoding,
@@ -33,7 +34,6 @@ from judgelaw.wire.judge_spec import (
 )
 from judgelaw.wire.parser_rules import FORMS as FORMS, parser_rule as parser_rule
 from judgelaw.wire.parsers import (
-    RAN_OUT as RAN_OUT,
     display as display,
     label_fold as label_fold,
     parse as parse,
@@ -46,6 +46,7 @@ from judgelaw.wire.parsers import (
 from judgelaw.wire.providers.anthropic import messages as messages
 from judgelaw.wire.providers.openai import chat as chat, completions as completions
 from judgelaw.wire.reply import (
+    RAN_OUT as RAN_OUT,
     Answer as Answer,
     Completion as Completion,
     Consequence as Consequence,

@@ -20,7 +20,14 @@ from typing import Any, Self
 
 from judgelaw.errors import InputError, RunError
 from judgelaw.wire.judge_spec import JudgeSpec
-from judgelaw.wire.parsers import READ_AT_MOST, build, foreign_part, parse, ran_out
+from judgelaw.wire.parsers import (
+    READ_AT_MOST,
+    build,
+    foreign_part,
+    parse,
+    parser_name,
+    ran_out,
+)
 from judgelaw.wire.reply import Completion, Verdict
 
 SECONDS = 1.0
@@ -160,7 +167,11 @@ class Reader:
 
     def __init__(self, judge: JudgeSpec, *, seconds: float | None = None) -> None:
         self.judge = judge
-        task = foreign_part(judge)
+        self._parts = {
+            criterion: Reader(part, seconds=seconds)
+            for criterion, part in judge.by_criterion.items()
+        }
+        task = None if self._parts else foreign_part(judge)
         self._bounded = None if task is None else BoundedParser(task, seconds=seconds)
         self._shown: list[str] = []
         self._answers: deque[Answer] = deque()
@@ -171,7 +182,7 @@ class Reader:
     @property
     def foreign(self) -> bool:
         """Whether reading takes as long as somebody else's code likes, within its time."""
-        return self._bounded is not None
+        return self._bounded is not None or any(part.foreign for part in self._parts.values())
 
     def read(self, completion: Completion, order: str) -> Verdict:
         """Read one completion; a parser that runs out of time makes it invalid."""
@@ -180,6 +191,12 @@ class Reader:
 
     def read_all(self, some: Sequence[tuple[Completion, str]]) -> list[Verdict]:
         """Read completions shown in these orders."""
+        if self._parts:
+            read = {criterion: part.read_all(some) for criterion, part in self._parts.items()}
+            return [
+                Verdict.joined(dict(zip(read, said, strict=True)), parser_name(self.judge))
+                for said in zip(*read.values(), strict=True)
+            ]
         if self._bounded is not None:
             self._shown.clear()
             for completion, order in some:
@@ -198,6 +215,8 @@ class Reader:
 
     def close(self) -> None:
         """End the process of a foreign parser."""
+        for part in self._parts.values():
+            part.close()
         if self._bounded is not None:
             self._bounded.close()
 
@@ -248,7 +267,10 @@ class Slow:
 
 def try_pattern(judge: JudgeSpec) -> Slow | None:
     """Try a judge's pattern; None where it has none, or none that is slow."""
-    task = foreign_part(judge)
+    for part in judge.by_criterion.values():
+        if (slow := try_pattern(part)) is not None:
+            return slow
+    task = None if judge.criteria else foreign_part(judge)
     if task is None or "regex" not in task:
         return None
     with closing(BoundedParser(task)) as parser:

@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from judgelaw.wire.parser_rules import short_rule
+from judgelaw.words import stream_name
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 """Up to what every reader of JSON holds exactly."""
@@ -113,6 +114,20 @@ ParserSpec = Annotated[
     Discriminator(_kind),
 ]
 """A name (`first-line`, or an entry point of the group `judgelaw.parsers`) or one of the models."""
+
+
+class Asked(Model):
+    """The one criterion that a judge is asked about, in calls of its own.
+
+    Attributes:
+        judge: the judge as the study names it.
+        criterion: the criterion's name.
+        text: what stands in the place of `{criterion}` in its prompts.
+    """
+
+    judge: Name
+    criterion: Name
+    text: str = Field(min_length=1)
 
 
 def _known_wires(*_: object) -> CoreSchema:
@@ -232,11 +247,15 @@ class Law(Model):
 
     Or a `world`, which gives every cell its law from a base and declared effects:
     `{base: [0.4, 0.3, 0.2, 0.1], prompt: 0.01, order: 0.05, item_spread: 0.1}`.
+    Where a study has criteria, `criteria` holds such a law for each of them.
     """
 
     verdicts: dict[str, Share] | None = None
     cells: tuple[LawCell, ...] = ()
     world: dict[str, Any] | None = None
+    criteria: "dict[str, Law]" = Field(
+        default_factory=dict, description="a law for each criterion of the study"
+    )
 
 
 class JudgeSpec(Model):
@@ -259,6 +278,8 @@ class JudgeSpec(Model):
         command, mode: the program that answers, by JSON lines or started once for every call.
         folder: the folder of the study, where functions are looked for and commands run.
         family, contract: the judge that a `grid` expanded, and this one's levels.
+        criteria: how each criterion is read where one reply holds several verdicts.
+        asks: the criterion of this judge's calls, where each has calls of its own.
     """
 
     # Providers are read with this class: its checks are built when a judge is first declared.
@@ -316,6 +337,8 @@ class JudgeSpec(Model):
     folder: str | None = None
     family: str | None = None
     contract: dict[str, str] = Field(default_factory=dict)
+    criteria: dict[Name, ParserSpec] = Field(default_factory=dict)
+    asks: Asked | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -347,6 +370,23 @@ class JudgeSpec(Model):
         if self.wire is not None or self.provider not in PROVIDERS:
             return self.wire
         return PROVIDERS[self.provider].format
+
+    @property
+    def by_criterion(self) -> "dict[str, JudgeSpec]":
+        """The judge as it reads each of its criteria; their terminal rule is one."""
+        return {
+            criterion: self.model_copy(update={"parser": rule, "criteria": {}})
+            for criterion, rule in self.criteria.items()
+        }
+
+    @property
+    def streams(self) -> dict[str, tuple[str, str | None]]:
+        """The judge and criterion of each stream of verdicts that its calls give, by name."""
+        if self.asks is not None:
+            return {self.name: (self.asks.judge, self.asks.criterion)}
+        if self.criteria:
+            return {stream_name(self.name, each): (self.name, each) for each in self.criteria}
+        return {self.name: (self.name, None)}
 
     @property
     def api_key_variable(self) -> str | None:

@@ -27,13 +27,13 @@ from judgelaw.wire.judge_spec import (
     sha256_hex,
 )
 from judgelaw.wire.parser_child import pattern_finder
-from judgelaw.wire.reply import Completion, Verdict
+from judgelaw.wire.reply import RAN_OUT, Completion, Verdict
 from judgelaw.words import LETTERS, bare, candidate_names, is_permutation, plain_number
 
 Parser = Callable[[str], str | None]
 """Takes the text of a completion, gives the displayed label, or None where it finds none."""
 
-VERSIONS = {"first-line": 1, "regex": 1, "json": 1, "score": 1}
+VERSIONS = {"first-line": 1, "regex": 1, "json": 1, "score": 1, "criteria": 1}
 
 READ_AT_MOST = 100_000
 """Characters that a regular expression is shown: ten megabytes of text must not stall a run."""
@@ -98,6 +98,8 @@ def foreign_part(judge: JudgeSpec) -> dict[str, Any] | None:
 
 def kind(judge: JudgeSpec) -> str:
     """Return the parser's name and version, `first-line/1`."""
+    if judge.criteria:
+        return f"criteria/{VERSIONS['criteria']}"
     spec = judge.parser
     if isinstance(spec, str):
         version = VERSIONS.get(spec)
@@ -108,6 +110,9 @@ def kind(judge: JudgeSpec) -> str:
 
 def wanted(judge: JudgeSpec, order: str) -> str:
     """Say in words what the parser of a judge looks for, in a call that shows this order."""
+    if judge.criteria:
+        parts = judge.by_criterion.items()
+        return "; ".join(f"{criterion}: {wanted(part, order)}" for criterion, part in parts)
     spec = judge.parser
     if isinstance(spec, RegexParser):
         return f"regex wants a match of {spec.regex}{_among(spec.labels)}"
@@ -288,9 +293,6 @@ def _entry_point(name: str) -> Any:
 
 
 TIE = "tie"
-RAN_OUT = "parser timeout"
-"""Why a verdict is invalid where the parser had no time left: true of one reading on one machine,
-so that nobody can derive it again."""
 
 _SINGLE = "single"
 _CONTRACT = ("parser", "truncated", "truncated_on", "complete_on", "final_channel")
@@ -309,6 +311,10 @@ def parse(
         parser: the judge's parser as somebody else runs it; by default it runs here, for as long
             as it takes.
     """
+    if judge.criteria:
+        parts = judge.by_criterion.items()
+        found = {name: parse(part, completion, order) for name, part in parts}
+        return Verdict.joined(found, parser_name(judge))
     text, reason = text_to_read(judge, completion)
     displayed = None if text is None else (parser or _parser(judge))(text)
     if displayed is not None:
@@ -381,6 +387,10 @@ def parser_name(judge: JudgeSpec) -> str:
     Two judges with the same name here read every completion alike.
     """
     rules = judge.model_dump(mode="json", by_alias=True, include=set(_CONTRACT))
+    if judge.criteria:
+        rules |= judge.model_dump(mode="json", by_alias=True, include={"criteria"})
+        del rules["parser"]  # reads nothing
+        return f"{kind(judge)}#{sha256_hex(canonical_json(rules))[:_HASH_DIGITS]}"
     if getattr(judge.parser, "strict", False):
         del rules["parser"]["strict"]  # as runs were frozen that know of no other reading
     return f"{kind(judge)}#{sha256_hex(canonical_json(rules))[:_HASH_DIGITS]}"

@@ -3,12 +3,17 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import mktime_tz, parsedate_tz
 from enum import Enum, StrEnum, auto
 from typing import Any
 
+from judgelaw.tensor import INVALID
 from judgelaw.words import count, storable, words
+
+RAN_OUT = "parser timeout"
+"""Why a verdict is invalid where the parser had no time left: true of one reading on one machine,
+so that nobody can derive it again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,12 +42,29 @@ class Verdict:
         parser: the versioned name of the rule that read it.
         displayed: the label as the model wrote it, None where there is none.
         reason: `parsed`, or why the verdict is `invalid`.
+        criteria: the verdict on each criterion, by name, where one reply holds several; the
+            verdict as a whole then lists them, and is `invalid` where one of them is.
     """
 
     verdict: str
     parser: str
     displayed: str | None
     reason: str
+    criteria: tuple[tuple[str, "Verdict"], ...] = ()
+
+    @classmethod
+    def joined(cls, parts: "Mapping[str, Verdict]", parser: str) -> "Verdict":
+        """Make the verdict of a whole reply of the verdicts on its criteria.
+
+        One that is missing is invalid by itself; the whole then says why the first of them is.
+        """
+        # In the sequence in which a ledger gives them back.
+        criteria = tuple((name, replace(parts[name], parser=parser)) for name in sorted(parts))
+        wrong = [part.reason for _, part in criteria if part.verdict == INVALID]
+        whole = ", ".join(f"{name}: {part.verdict}" for name, part in criteria)
+        reason = RAN_OUT if RAN_OUT in wrong else (*wrong, "parsed")[0]
+        said = INVALID if wrong else whole
+        return cls(verdict=said, parser=parser, displayed=None, reason=reason, criteria=criteria)
 
 
 class Consequence(Enum):

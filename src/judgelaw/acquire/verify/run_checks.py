@@ -13,10 +13,10 @@ import duckdb
 
 from judgelaw.acquire.outputs import (
     CALLS,
-    CALLS_COLUMNS,
     TIMING,
     TIMING_COLUMNS,
-    calls_row,
+    calls_columns,
+    calls_rows,
     results,
     timing_rows,
     with_date,
@@ -262,7 +262,8 @@ class CompletionChecks:
             self.verdicts.add(
                 f"call {done.call.call_id} is stored as {mine.verdict}, and reads {read.verdict}"
             )
-        for verdict in stored.values():
+        every = [v for whole in stored.values() for v in _parts(whole)]
+        for verdict in every:
             shown = (
                 None if verdict.displayed is None else restore(verdict.displayed, done.call.order)
             )
@@ -275,11 +276,16 @@ class CompletionChecks:
     def _read(self, done: StoredCompletion, stored: Verdict) -> Verdict:
         """Read once more; that a foreign parser had no time left is taken as it stands."""
         reader = self._readers[done.call.judge]
-        if stored == ran_out(reader.judge) and reader.foreign:
+        if any(part == ran_out(reader.judge) for part in _parts(stored)) and reader.foreign:
             text, _ = text_to_read(reader.judge, done.completion)
             if text is not None:
                 return stored
         return reader.read(done.completion, done.call.order)
+
+
+def _parts(verdict: Verdict) -> list[Verdict]:
+    """Return the verdicts on the criteria of a reply, or the one verdict that it holds."""
+    return [part for _, part in verdict.criteria] or [verdict]
 
 
 def _by_call(
@@ -302,9 +308,9 @@ _FETCH = 10_000
 
 def check_tables(frozen: FrozenRun, view: LedgerView) -> Iterator[Check]:
     """Derive both tables again and compare every row."""
-    calls = map(calls_row, results(frozen, view))
+    calls = calls_rows(frozen, results(frozen, view))
     timing = timing_rows(frozen, view)
-    yield _same(frozen.path / CALLS, with_date(CALLS_COLUMNS, frozen), calls, "calls")
+    yield _same(frozen.path / CALLS, calls_columns(frozen), calls, "calls")
     yield _same(frozen.path / TIMING, with_date(TIMING_COLUMNS, frozen), timing, "timing")
 
 

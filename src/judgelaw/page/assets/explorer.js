@@ -254,8 +254,7 @@
   const enter = async (j) => {
     index = j;
     grid = await load(`grid-${j}`);
-    const part = all.judges[grid.judge];
-    values = part.item_values;
+    values = grid.keys.reduce((found, key) => found[key], all.judges).item_values;
     sort = grid.ranked; down = true; page = 0; stratum = verdict = spread = "";
     folded.clear();
     const kinds = grid.strata ? [...new Set(grid.strata)].sort() : [];
@@ -274,7 +273,8 @@
   const start = async () => {
     all = await load("analysis");
     if (document.getElementById("questions")) asked = await load("questions");
-    const grids = await Promise.all(Object.keys(all.judges).map((_, j) => load(`grid-${j}`)));
+    const grids = [];
+    while (document.getElementById(`grid-${grids.length}`)) grids.push(await load(`grid-${grids.length}`));
     const [judgeLabel] = select("Judge", grids.map((g, j) => [j, g.shown]), (j) => enter(Number(j)));
     judgeLabel.hidden = grids.length < 2;
     root.replaceChildren(

@@ -33,6 +33,10 @@ class SimulatedJudge:
             raise InputError(f"judge {spec.name}: a simulated judge answers from a law; declare it")
         self._spec = spec
         self._law = _laws_of(spec.law, around.frozen)
+        self._laws = {
+            name: _laws_of(spec.law.criteria.get(name, spec.law), around.frozen)
+            for name in spec.criteria
+        }
         self._clock = around.clock
 
     async def __aenter__(self) -> Self:
@@ -43,8 +47,7 @@ class SimulatedJudge:
 
     async def ask(self, call: "PlannedCall", body: bytes) -> Reply | Failure:
         """Draw a verdict and say it as a model would, in the labels that it was shown."""
-        verdict = draw(self._law(call), call)
-        text = _said(self._spec, verdict, call.order)
+        text = self._answer(call)
         tokens = len(body) // 4
         reply = {
             "id": f"simulated-{call.call_id}",
@@ -55,6 +58,16 @@ class SimulatedJudge:
             "usage": {"prompt_tokens": tokens, "completion_tokens": 1},
         }
         return Reply(status=200, body=json.dumps(reply, separators=(",", ":")).encode())
+
+    def _answer(self, call: "PlannedCall") -> str:
+        """Say the verdict, or one for each criterion in one object."""
+        if not self._spec.criteria:
+            return _said(self._spec, draw(self._law(call), call), call.order)
+        whole: dict[str, object] = {}
+        for name, part in self._spec.by_criterion.items():
+            verdict = draw(self._laws[name](call), call, name)
+            whole = _merged(whole, json.loads(_said(part, verdict, call.order)))
+        return json.dumps(whole)
 
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read a reply, without effects."""
@@ -92,10 +105,10 @@ def _written_law(law: Law, call: "PlannedCall", prompt: str) -> Mapping[str, flo
     return law.verdicts or {}
 
 
-def draw(law: Mapping[str, float], call: "PlannedCall") -> str:
+def draw(law: Mapping[str, float], call: "PlannedCall", *criterion: str) -> str:
     """Draw a verdict; the call's seed alone decides, or its identity where it has none."""
     name = call.call_id if call.seed is None else call.judge
-    u = float(stream(call.seed or 0, "simulated", name).random())
+    u = float(stream(call.seed or 0, "simulated", name, *criterion).random())
     drawn, below = "", 0.0
     for verdict, share in law.items():
         # Shares sum to one up to rounding: beyond the last edge lies the last possible verdict.
@@ -117,6 +130,16 @@ def _said(spec: JudgeSpec, verdict: str, order: str) -> str:
     return word
 
 
+def _merged(one: Mapping[str, object], other: Mapping[str, object]) -> dict[str, object]:
+    """Put two objects into one, branch by branch."""
+    both = dict(one)
+    for key, value in other.items():
+        here = both.get(key)
+        nested = isinstance(here, Mapping) and isinstance(value, Mapping)
+        both[key] = _merged(here, value) if nested else value  # type: ignore[arg-type]  # looked at
+    return both
+
+
 def _control_prompts(frozen: "FrozenRun") -> dict[str, str]:
     """Return, by layer, the one template that a control layer shows in all its slots."""
     first = next(iter(frozen.templates))
@@ -132,6 +155,24 @@ def _faults(judge: JudgeSpec, task: str) -> Iterator[Fault]:
     if law is None:
         yield ("law",), "missing, a simulated judge answers from it; give verdicts with shares"
         return
+    for name, rule in judge.criteria.items():
+        if not isinstance(rule, JsonParser):
+            text = (
+                f"a simulated judge says its verdict on {name!r} in JSON; read it by {{json: ...}}"
+            )
+            yield ("law",), text
+    named = [*judge.criteria, *([judge.asks.criterion] if judge.asks else [])]
+    for name in named if law.criteria else ():
+        if name not in law.criteria:
+            yield ("law", "criteria"), f"has no law for {name!r}; add one"
+    for name, part in law.criteria.items():
+        for path, text in _law_faults(part, task):
+            yield ("law", "criteria", name, *path[1:]), text
+    if not law.criteria:
+        yield from _law_faults(law, task)
+
+
+def _law_faults(law: Law, task: str) -> Iterator[Fault]:
     if (law.world is None) == (law.verdicts is None):
         yield ("law",), "declares its laws once; give verdicts with shares, or a world"
         return

@@ -321,6 +321,14 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
 JOIN calls AS c ON c.call_id = v.call_id
 ON CONFLICT (call, parser) DO NOTHING
 
+-- name: add_criterion_verdicts
+INSERT INTO criterion_verdicts (call, parser, criterion, verdict, displayed, reason)
+SELECT c.id, v.parser, v.criterion, v.verdict, v.displayed, v.reason
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+    AS v (call_id, parser, criterion, verdict, displayed, reason)
+JOIN calls AS c ON c.call_id = v.call_id
+ON CONFLICT (call, parser, criterion) DO NOTHING
+
 -- name: count_calls
 SELECT
     (SELECT count(*) FROM calls WHERE $1::text IS NULL OR judge = $1),
@@ -387,13 +395,14 @@ WHERE a.state IN ('failed', 'refused', 'orphaned')
 GROUP BY 1, 2
 
 -- name: unreadable
-SELECT c.judge, v.parser, substr(trim(r.text), 1, 120), count(*)
+SELECT c.judge, k.criterion, v.parser, substr(trim(r.text), 1, 120), count(*)
 FROM verdicts AS v
 JOIN completions AS r ON r.call = v.call
 JOIN calls AS c ON c.id = v.call
-WHERE v.reason IN ('no label', 'unknown label')
-GROUP BY 1, 2, 3
-ORDER BY 4 DESC, 3
+LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
+WHERE coalesce(k.reason, v.reason) IN ('no label', 'unknown label')
+GROUP BY 1, 2, 3, 4
+ORDER BY 5 DESC, 4, 2
 
 -- name: returned_models
 SELECT c.judge, j.model, r.model
@@ -470,14 +479,19 @@ WHERE $1::text IS NULL OR c.layer = $1
 ORDER BY r.call
 
 -- name: verdicts
-SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
+SELECT
+    k.criterion, k.verdict, k.displayed, k.reason,
+    v.parser, v.verdict, v.displayed, v.reason, c.call_id
 FROM verdicts AS v
 JOIN calls AS c ON c.id = v.call
+LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
 WHERE $1::text IS NULL OR v.parser = $1
-ORDER BY c.judge COLLATE "C", c.position, v.parser COLLATE "C"
+ORDER BY
+    c.judge COLLATE "C", c.position, v.parser COLLATE "C", k.criterion COLLATE "C"
 
 -- name: judged
 SELECT
+    k.criterion, k.verdict, k.displayed, k.reason,
     v.parser, v.verdict, v.displayed, v.reason,
     (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
     r.sent_at, r.ended_at, r.finish_reason, r.input_tokens, r.output_tokens, r.cached_tokens,
@@ -487,9 +501,11 @@ FROM verdicts AS v
 JOIN completions AS r ON r.call = v.call
 JOIN calls AS c ON c.id = v.call
 JOIN judges AS j ON j.name = c.judge
+LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
 ORDER BY
     c.judge COLLATE "C", c.layer COLLATE "C", c.date COLLATE "C" NULLS FIRST, c.item COLLATE "C",
-    c."order" COLLATE "C", c.repeat, c.prompt COLLATE "C", v.parser COLLATE "C"
+    c."order" COLLATE "C", c.repeat, c.prompt COLLATE "C", v.parser COLLATE "C",
+    k.criterion COLLATE "C"
 
 -- name: unjudged
 SELECT c.call_id, c."order", r.text, r.finish_reason, r.refusal, r.content_filtered
@@ -563,6 +579,12 @@ SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
 FROM verdicts AS v
 JOIN calls AS c ON c.id = v.call
 ORDER BY c.position, c.call_id COLLATE "C", v.parser COLLATE "C"
+
+-- name: archived_criterion_verdicts
+SELECT c.call_id, k.parser, k.criterion, k.verdict, k.displayed, k.reason
+FROM criterion_verdicts AS k
+JOIN calls AS c ON c.id = k.call
+ORDER BY c.position, c.call_id COLLATE "C", k.parser COLLATE "C", k.criterion COLLATE "C"
 
 -- name: prepare_batch
 INSERT INTO batches (uid, judge, prepared_at, session) VALUES ($1, $2, $3, $4) RETURNING id

@@ -106,6 +106,11 @@ INSERT INTO verdicts (call, parser, verdict, displayed, reason)
 SELECT id, ?2, ?3, ?4, ?5 FROM calls WHERE call_id = ?1
 ON CONFLICT (call, parser) DO NOTHING
 
+-- name: add_criterion_verdict
+INSERT INTO criterion_verdicts (call, parser, criterion, verdict, displayed, reason)
+SELECT id, ?2, ?3, ?4, ?5, ?6 FROM calls WHERE call_id = ?1
+ON CONFLICT (call, parser, criterion) DO NOTHING
+
 -- name: count_calls
 SELECT
     (SELECT count(*) FROM calls WHERE ?1 IS NULL OR judge = ?1),
@@ -172,13 +177,14 @@ WHERE a.state IN ('failed', 'refused', 'orphaned')
 GROUP BY 1, 2
 
 -- name: unreadable
-SELECT c.judge, v.parser, substr(trim(r.text), 1, 120), count(*)
+SELECT c.judge, k.criterion, v.parser, substr(trim(r.text), 1, 120), count(*)
 FROM verdicts AS v
 JOIN completions AS r ON r.call = v.call
 JOIN calls AS c ON c.id = v.call
-WHERE v.reason IN ('no label', 'unknown label')
-GROUP BY 1, 2, 3
-ORDER BY 4 DESC, 3
+LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
+WHERE coalesce(k.reason, v.reason) IN ('no label', 'unknown label')
+GROUP BY 1, 2, 3, 4
+ORDER BY 5 DESC, 4, 2
 
 -- name: returned_models
 SELECT c.judge, j.model, r.model
@@ -256,14 +262,18 @@ WHERE ?1 IS NULL OR c.layer = ?1
 ORDER BY r.call
 
 -- name: verdicts
-SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
+SELECT
+    k.criterion, k.verdict, k.displayed, k.reason,
+    v.parser, v.verdict, v.displayed, v.reason, c.call_id
 FROM verdicts AS v
 JOIN calls AS c ON c.id = v.call
+LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
 WHERE ?1 IS NULL OR v.parser = ?1
-ORDER BY c.judge, c.position, v.parser
+ORDER BY c.judge, c.position, v.parser, k.criterion
 
 -- name: judged
 SELECT
+    k.criterion, k.verdict, k.displayed, k.reason,
     v.parser, v.verdict, v.displayed, v.reason,
     (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
     r.sent_at, r.ended_at, r.finish_reason, r.input_tokens, r.output_tokens, r.cached_tokens,
@@ -273,7 +283,8 @@ FROM verdicts AS v
 JOIN completions AS r ON r.call = v.call
 JOIN calls AS c ON c.id = v.call
 JOIN judges AS j ON j.name = c.judge
-ORDER BY c.judge, c.layer, c.date, c.item, c."order", c.repeat, c.prompt, v.parser
+LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
+ORDER BY c.judge, c.layer, c.date, c.item, c."order", c.repeat, c.prompt, v.parser, k.criterion
 
 -- name: unjudged
 SELECT c.call_id, c."order", r.text, r.finish_reason, r.refusal, r.content_filtered
