@@ -24,6 +24,7 @@ from judgelaw.arrays import (
     numbered,
     per_item,
     positions,
+    soft_fault,
     some,
 )
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
@@ -52,6 +53,9 @@ class VerdictTensor:
         items, prompts, orders, verdicts: the labels of the four axes.
         ranked: verdict codes per (item, prompt, order, repeat), `ABSENT` where a rank holds no
             call; None where only counts are known.
+        soft: token probabilities of the verdicts of every call, as its provider returned them,
+            (item, prompt, order, repeat, verdict), nan where a rank holds no call; None where
+            nobody asked for them. What a vector lacks to one is its missing mass.
         strata: the stratum of each item, or None.
         gold: the right verdict of each item (None where an item has none), or None.
         judge, layer: where the calls come from, if known.
@@ -66,6 +70,7 @@ class VerdictTensor:
     orders: tuple[str, ...]
     verdicts: tuple[str, ...]
     ranked: NDArray[np.int16] | None = None
+    soft: NDArray[np.float64] | None = None
     strata: tuple[str, ...] | None = None
     gold: tuple[str | None, ...] | None = None
     judge: str | None = None
@@ -85,6 +90,13 @@ class VerdictTensor:
             )
         if self.ranked is not None and self.ranked.shape[:-1] != shape[:-1]:
             raise InputError(f"ranked verdicts of shape {self.ranked.shape} for cells {shape[:-1]}")
+        if self.soft is not None and (
+            self.ranked is None or self.soft.shape != (*self.ranked.shape, shape[-1])
+        ):
+            raise InputError(
+                f"token probabilities of shape {self.soft.shape} for {shape[-1]} verdicts in cells "
+                f"{shape[:-1]}: give one vector for each ranked call"
+            )
         for axis, given in (("strata", self.strata), ("gold", self.gold)):
             if given is not None:
                 per_item(axis, given, shape[0])
@@ -239,7 +251,32 @@ class VerdictTensor:
                     f"ranks {which}: choose distinct ones of 0 to {ranked.shape[-1] - 1}"
                 )
         ranked = ranked[..., which]
-        return replace(self, ranked=ranked, counts=count_ranked(ranked, len(self.verdicts)))
+        soft = None if self.soft is None else self.soft[..., which, :]
+        counts = count_ranked(ranked, len(self.verdicts))
+        return replace(self, ranked=ranked, soft=soft, counts=counts)
+
+    def with_soft(self, probabilities: ArrayLike | None) -> Self:
+        """Put the token probabilities of every call beside its verdict.
+
+        Args:
+            probabilities: (items, prompts, orders, repeats, verdicts), zeros where a call came
+                without, None to leave them out. They need not sum to one: what is missing stays
+                missing, and nothing is divided by its sum.
+
+        Raises:
+            InputError: they are no probabilities, sum to more than one, or give the verdict that
+                was sampled no probability at all.
+        """
+        if probabilities is None:
+            return replace(self, soft=None)
+        ranked = self._ranks("token probabilities")
+        y = np.where(ranked[..., None] == ABSENT, np.nan, as_array(probabilities, "probabilities"))
+        found = replace(self, soft=y.astype(np.float64))
+        if (fault := soft_fault(y, ranked, self.verdicts)) is not None:
+            (i, k, o, r), words = fault
+            cell = f"{self.items[i]} x {self.prompts[k]} x {self.orders[o]}, repeat {r}"
+            raise InputError(f"{self._who()}{cell}: {words}")
+        return found
 
     def select(
         self,
@@ -268,6 +305,7 @@ class VerdictTensor:
             self,
             counts=self.counts[block],
             ranked=None if self.ranked is None else self.ranked[block],
+            soft=None if self.soft is None else self.soft[block],
             items=tuple(self.items[i] for i in rows),
             prompts=tuple(self.prompts[i] for i in k),
             orders=tuple(self.orders[i] for i in o),
@@ -290,8 +328,11 @@ class VerdictTensor:
         ranked = self.ranked
         if ranked is not None:
             ranked = np.where(ranked == ABSENT, ABSENT, code[ranked]).astype(np.int16)
+        soft = self.soft
+        if soft is not None:
+            soft = soft @ (code[:, None] == np.arange(len(names))).astype(np.float64)
         gold = self.gold and tuple(None if g is None else mapping.get(g, g) for g in self.gold)
-        return replace(self, counts=counts, ranked=ranked, verdicts=names, gold=gold)
+        return replace(self, counts=counts, ranked=ranked, soft=soft, verdicts=names, gold=gold)
 
     def coarsen_prompts(self, groups: Mapping[str, Iterable[str]]) -> Self:
         """Pool prompts into declared groups, `{"plain": ["p1", "p2"], "xml": ["p5"]}`.
@@ -312,6 +353,7 @@ class VerdictTensor:
             self,
             counts=counts,
             ranked=ranked,
+            soft=None,
             prompts=tuple(members),
             pooled=True,
             notes=(*self.notes, note),

@@ -16,6 +16,8 @@ from judgelaw.analysis.complete_analysis import (
 )
 from judgelaw.analysis.component_tables import Context as Context
 from judgelaw.analysis.facet_values import (
+    Component as Component,
+    Components as Components,
     ItemValues as ItemValues,
     OrderDirection as OrderDirection,
     PromptDistances as PromptDistances,
@@ -30,11 +32,15 @@ from judgelaw.analysis.probe_answers import (
     probe_interval as probe_interval,
     probe_sentence as probe_sentence,
 )
+from judgelaw.analysis.soft_evidence import (
+    SOFT_MODES as SOFT_MODES,
+    SoftEvidence as SoftEvidence,
+    SoftMode as SoftMode,
+    soft_sentence as soft_sentence,
+)
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,
-    Component as Component,
-    Components as Components,
     Identity as Identity,
     JudgeAnalysis as JudgeAnalysis,
     Key as Key,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgelaw.analysis.facet_values import Pair
-from judgelaw.analysis.values import Component, LargestComponent, pair_of
+from judgelaw.analysis.facet_values import Component, Pair
+from judgelaw.analysis.values import LargestComponent, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty import (

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from judgelaw.analysis.facet_values import ItemValues
+from judgelaw.analysis.facet_values import Components, ItemValues
 from judgelaw.analysis.probe_answers import encode_effects
+from judgelaw.analysis.soft_evidence import encode_soft
 from judgelaw.analysis.values import (
     Analysis,
-    Components,
     JudgeAnalysis,
 )
 from judgelaw.estimate import COMPONENTS
@@ -61,7 +61,8 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "orders": j.orders,
         "repeats": j.repeats,
         "calls": j.calls,
-        "components": _components(j.components),
+        "evidence": j.evidence,
+        "components": _evident(j),
         "depths": {str(depth): _components(c) for depth, c in j.depths.items()},
         "outcomes": dict(j.outcomes),
         "gold_match": j.gold_match,
@@ -80,8 +81,20 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "unanimous_cells": j.unanimous_cells,
         "near_deterministic": j.near_deterministic,
         "warnings": j.warnings,
+        **({"soft": encode_soft(j.soft, _components)} if j.soft else {}),
         **({"probes": encode_effects([*j.probes.values()])} if j.probes else {}),
     }
+
+
+def _evident(j: JudgeAnalysis) -> dict[str, Any]:
+    """Return the components with what they rest on, and with the bounds of missing mass."""
+    found = _components(j.components)
+    for name, values in found.items():
+        if values is not None:
+            values["evidence"] = j.evidence
+            if j.soft is not None and j.soft.used:
+                values["bounds"] = j.soft.bounds[name]
+    return found
 
 
 def _components(components: Components) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
-from judgelaw.analysis.facet_values import ItemValues, PromptDistances
+from judgelaw.analysis.facet_values import Components, ItemValues, PromptDistances
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -18,7 +18,8 @@ from judgelaw.analysis.outcomes import (
     unanimous_cells,
 )
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import Components, Identity, JudgeAnalysis
+from judgelaw.analysis.soft_evidence import SoftEvidence, SoftMode, may_estimate, soft_evidence
+from judgelaw.analysis.values import Identity, JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.decide import PromptRow, choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -38,6 +39,8 @@ from judgelaw.uncertainty import (
     nested,
     permutation_test,
     prompt_projection,
+    soft_at_depth,
+    soft_nested,
 )
 
 _FACETS = (("prompt", "prompt"), ("order", "answer order"))
@@ -95,7 +98,7 @@ def _repeats(tensor: VerdictTensor) -> Iterator[str]:
 
 def _calls(full: DepthEstimates) -> Iterator[str]:
     low, _ = full.repeats
-    if low < MIN_REPEATS:
+    if low < MIN_REPEATS and not full.errors.exact:
         yield (
             f"a cell holds {low} calls: below {MIN_REPEATS} the call variance has no unbiased "
             "estimate, and call intervals at a nominal 95% were measured to hold in 91% of cases "
@@ -145,6 +148,7 @@ class Request:
     how: Resampling
     permutations: int
     advance: Advance
+    soft: SoftMode = "auto"
 
 
 def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
@@ -153,9 +157,9 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     Raises:
         NotIdentifiedError: a cell holds a single call.
     """
-    full = at_depth(tensor, request.estimand)
-    prefixes = tuple(nested(tensor, request.estimand))
-    overall, depths = _all_depths(full, prefixes, request.how)
+    sampled = _sampled_estimates(tensor, request)
+    found, soft = _chosen(tensor, sampled, request)
+    full, overall, depths = found.full, found.overall, found.depths
     components = depths[full.depth]
     leans = prompt_leans(tensor, request.how.level)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
@@ -185,8 +189,8 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         prompt_leans=leans,
         by_prompt=_prompt_rows(tensor, request),
         projection=_projection(tensor, request),
-        other_metrics=other_metrics(tensor, full),
-        identity=_identities((*prefixes, full), request.estimand),
+        other_metrics=other_metrics(tensor, sampled.full),
+        identity=_identities((*sampled.prefixes, sampled.full), request.estimand),
         unanimous_cells=unanimous_cells(tensor),
         sentence=sentence(
             components, overall.inference, overall.lead, leans=leans, invalid=invalid
@@ -194,8 +198,56 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
-        warnings=warnings(tensor, full, prefixes, overall, request.estimand),
+        warnings=(
+            *warnings(tensor, full, found.prefixes, overall, request.estimand),
+            *_not_used(soft),
+        ),
+        evidence="soft" if soft is not None and soft.used else "sampled",
+        soft=soft,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Estimates:
+    """The components of one kind of evidence at every depth."""
+
+    full: DepthEstimates
+    prefixes: tuple[DepthEstimates, ...]
+    overall: ComponentsByDepth
+    depths: Mapping[int, Components]
+
+
+def _sampled_estimates(tensor: VerdictTensor, request: Request) -> _Estimates:
+    full = at_depth(tensor, request.estimand)
+    prefixes = tuple(nested(tensor, request.estimand))
+    overall, depths = _all_depths(full, prefixes, request.how)
+    return _Estimates(full=full, prefixes=prefixes, overall=overall, depths=depths)
+
+
+def _chosen(
+    tensor: VerdictTensor, sampled: _Estimates, request: Request
+) -> tuple[_Estimates, SoftEvidence | None]:
+    """Return the estimates to answer with, and what token probabilities say, where there are."""
+    if not may_estimate(tensor, request.estimand, request.soft):
+        return sampled, None
+    full = soft_at_depth(tensor, request.estimand)
+    prefixes = tuple(soft_nested(tensor, request.estimand))
+    overall, depths = _all_depths(full, prefixes, request.how)
+    soft = _Estimates(full=full, prefixes=prefixes, overall=overall, depths=depths)
+    found = soft_evidence(
+        tensor,
+        full,
+        depths,
+        sampled.depths[sampled.full.depth],
+        seed=request.how.seed,
+        soft=request.soft,
+    )
+    return (soft if found.used else sampled), found
+
+
+def _not_used(soft: SoftEvidence | None) -> Iterator[str]:
+    if soft is not None and soft.reason is not None:
+        yield f"token probabilities are there and were not used: {soft.reason}"
 
 
 def _identities(slices: Sequence[DepthEstimates], estimand: Estimand) -> tuple[Identity, ...]:

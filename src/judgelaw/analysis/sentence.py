@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from judgelaw.analysis.components import CLAIM
-from judgelaw.analysis.facet_values import Pair, PromptLean
-from judgelaw.analysis.values import Component, Components, LargestComponent
+from judgelaw.analysis.facet_values import Component, Components, Pair, PromptLean
+from judgelaw.analysis.values import LargestComponent
 from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty import Inference, Scope
 

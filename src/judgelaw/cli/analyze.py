@@ -1,6 +1,7 @@
 """`judgelaw analyze`: what the disagreement of each judge is made of."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil, floor, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,14 @@ from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.runs import Reading, analyze_source, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.analysis import Analysis, ChangeRate, Component, JudgeAnalysis
+    from judgelaw.analysis import (
+        Analysis,
+        ChangeRate,
+        Component,
+        JudgeAnalysis,
+        SoftEvidence,
+        SoftMode,
+    )
     from judgelaw.diagnose import ProbeEffect
     from judgelaw.uncertainty import Interval
 
@@ -49,6 +57,7 @@ _ASSUMED = {
         "judgelaw analyze runs/my-study --json analysis.json --tables tables/",
         "judgelaw analyze calls.parquet --judge my-judge --repeats 4 --incomplete drop",
         "judgelaw analyze calls.csv.gz --prompt plain",
+        "judgelaw analyze calls.parquet --soft never",
     )
 )
 @click.argument("source", metavar="RUN|TABLE")
@@ -57,6 +66,14 @@ _ASSUMED = {
 @permutations_option
 @click.option(
     "--prompt", "prompts", multiple=True, help="Analyse this prompt only; may be repeated."
+)
+@click.option(
+    "--soft",
+    type=click.Choice(["auto", "never", "only"]),
+    default="auto",
+    show_default=True,
+    help="Answer with token probabilities (columns p_VERDICT): where they hold, never, or refuse "
+    "calls without.",
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(
@@ -74,6 +91,7 @@ def command(
     seed: int | None,
     permutations: int | None,
     prompts: tuple[str, ...],
+    soft: "SoftMode",
     json_file: str | None,
     tables_folder: Path | None,
 ) -> None:
@@ -82,11 +100,11 @@ def command(
     A table has the columns judge, item, stratum, prompt, order, repeat, verdict, gold (CSV,
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
     """
-    calls = read_source(source, reading)
+    calls = read_source(source, replace(reading, vectors=soft != "never"))
     if prompts:
         calls = calls.only_prompts(prompts)
     analysis = analyze_source(
-        calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+        calls, draws=draws, seed=seed, permutations=permutations, soft=soft, progress=progress
     )
     if tables_folder is not None:
         from judgelaw.page import write_tables
@@ -117,6 +135,8 @@ def show(analysis: "Analysis") -> None:
         echo()
         show_table(_columns(analysis, judge), _rows(judge), title=_title(judge))
         echo()
+        if judge.soft is not None:
+            _show_soft(judge.soft, analysis.settings.level)
         for line in _notes(judge):
             say(line)
         if judge.probes:
@@ -167,6 +187,45 @@ def _of_100(pair: tuple[float, float] | None) -> str:
     if pair is None:
         return "-"
     return f"{100 * max(0.0, pair[0]):.1f} to {100 * min(1.0, pair[1]):.1f}"
+
+
+def _show_soft(soft: "SoftEvidence", level: float) -> None:
+    """Print what token probabilities say beside sampled verdicts, with half the calls if it can."""
+    from judgelaw.analysis import soft_sentence
+
+    say(soft_sentence(soft))
+    full, half = max(soft.depths), soft.half
+    columns = [
+        "component",
+        f"sampled, R = {full}",
+        f"{100 * level:g}%, these items",
+        f"soft, R = {half}",
+        f"{100 * level:g}%, these items",
+        "missing mass allows",
+        "a call is worth",
+    ]
+    show_table(
+        columns,
+        [_soft_row(soft, name, half) for name in soft.sampled],
+        title="Sampled verdicts and token probabilities side by side",
+    )
+    echo()
+
+
+def _soft_row(soft: "SoftEvidence", name: str, depth: int) -> list[str]:
+    sampled, mine = soft.sampled[name], soft.depths[depth][name]
+    if sampled.absent:
+        return [_LABELS[name], "not varied", "-", "-", "-", "-", "-"]
+    worth = soft.worth[name]
+    return [
+        _LABELS[name],
+        f"{sampled.estimate:.4f}",
+        _pair(sampled.call_interval),
+        f"{mine.estimate:.4f}",
+        _pair(mine.call_interval),
+        _pair(soft.bounds[name]),
+        "-" if worth is None else f"{worth:.1f}",
+    ]
 
 
 def _title(judge: "JudgeAnalysis") -> str:

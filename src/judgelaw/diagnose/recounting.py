@@ -13,8 +13,10 @@ from typing import Any
 
 from judgelaw.tensor import VerdictTensor
 
-Calls = list[list[list[int]]]
-"""Verdicts of one item's calls by prompt, then order."""
+Call = int | list[float]
+"""A verdict, or the token probabilities of all verdicts."""
+Calls = list[list[list[Call]]]
+"""One item's calls by prompt, then order."""
 _NAMES = ("call", "prompt", "order", "interaction", "total")
 _ROUNDING = 1e-9
 
@@ -52,9 +54,14 @@ def recount(
     *,
     design: str = "census",
     order_weights: Mapping[str, float] | None = None,
+    evidence: str = "sampled",
 ) -> Recounted:
-    """Estimate the components of a table by counting pairs of calls."""
-    return _macro(list(recount_items(tensor, design=design, order_weights=order_weights)))
+    """Estimate the components of a table by counting pairs of calls.
+
+    `evidence` is "sampled" for verdicts, "soft" for token probabilities.
+    """
+    items = recount_items(tensor, design=design, order_weights=order_weights, evidence=evidence)
+    return _macro(list(items))
 
 
 def recount_items(
@@ -62,12 +69,13 @@ def recount_items(
     *,
     design: str = "census",
     order_weights: Mapping[str, float] | None = None,
+    evidence: str = "sampled",
 ) -> Iterator[Recounted]:
     """Estimate the components of every item by counting pairs of its calls."""
     q = [1 / len(tensor.orders)] * len(tensor.orders)
     if order_weights is not None:
         q = [order_weights[name] for name in tensor.orders]
-    for item in _items(tensor):
+    for item in _vectors(tensor) if evidence == "soft" else _items(tensor):
         yield Recounted(
             corrected=_components(item, q, design, self_pairs=False),
             plugin=_components(item, q, design, self_pairs=True),
@@ -106,18 +114,33 @@ def _items(tensor: VerdictTensor) -> Iterator[Calls]:
         ]
 
 
-def _agreement(a: list[int], b: list[int], *, same: bool, self_pairs: bool) -> float:
+def _vectors(tensor: VerdictTensor) -> Iterator[Calls]:
+    """Write out the token probabilities of the calls of every item; absent calls are nan."""
+    for item in () if tensor.soft is None else tensor.soft.tolist():
+        yield [
+            [[call for call in cell if not isnan(call[0])] for cell in prompt] for prompt in item
+        ]
+
+
+def _alike(x: Call, y: Call) -> float:
+    """Return whether two verdicts agree, or how probably two drawn from vectors do."""
+    if isinstance(x, list) and isinstance(y, list):
+        return sum(p * q for p, q in zip(x, y, strict=True))
+    return float(x == y)
+
+
+def _agreement(a: list[Call], b: list[Call], *, same: bool, self_pairs: bool) -> float:
     """Return the share of agreeing pairs of a call of `a` and a call of `b`.
 
     Where both are the same cell a call is paired with itself only if `self_pairs` says so.
     """
-    agree = pairs = 0
+    agree, pairs = 0.0, 0
     for i, x in enumerate(a):
         for j, y in enumerate(b):
             if same and i == j and not self_pairs:
                 continue
             pairs += 1
-            agree += x == y
+            agree += _alike(x, y)
     return agree / pairs
 
 
@@ -180,9 +203,10 @@ Figure = tuple[str, float | None, float]
 def _figures(
     reported: Sequence[Mapping[str, Any]], tensor: VerdictTensor, declared: Mapping[str, Any]
 ) -> Iterator[Figure]:
-    items = list(recount_items(tensor, **declared))
     for place in reported:
-        yield from _figures_of(place, items, tensor, declared)
+        known = {**declared, "evidence": place.get("evidence", "sampled")}
+        items = list(recount_items(tensor, **known))
+        yield from _figures_of(place, items, tensor, known)
 
 
 def _figures_of(

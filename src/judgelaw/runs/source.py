@@ -42,6 +42,7 @@ class Reading:
     blank: Literal["error", "invalid", "drop"] = "error"
     engine: "Engine" = "duckdb"
     date: str | None = None
+    vectors: bool = True
 
 
 class Which(TypedDict, total=False):
@@ -152,6 +153,7 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
         blank=reading.blank,
         engine=reading.engine,
         date=reading.date,
+        vectors=reading.vectors,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
     run = _run_folder(x)
@@ -171,12 +173,13 @@ def _run_folder(x: Any) -> Path | None:
     return folder if folder.is_dir() and (folder / "study.yaml").is_file() else None
 
 
-def source_of(x: Any, **which: Unpack[Which]) -> Source:
+def source_of(x: Any, *, vectors: bool = True, **which: Unpack[Which]) -> Source:
     """Return the calls behind anything that holds calls.
 
     Args:
         x: a tensor, a run, the path of a run or table, a frame, a list of dicts, a Hugging Face
             dataset, or tensors by judge or by (layer, judge).
+        vectors: whether to read token probabilities, where a table has some.
         which: which of its calls, and how to read them.
     """
     if unknown := [name for name in which if name not in Which.__annotations__]:
@@ -184,7 +187,7 @@ def source_of(x: Any, **which: Unpack[Which]) -> Source:
         raise InputError(f"no option is called {unknown[0]!r}{near}: {', '.join(_OPTIONS)}")
     judge, weights = which.pop("judge", None), which.pop("order_weights", None)
     given = {name: value for name, value in which.items() if value is not None}
-    reading = Reading(judges=_names(judge), **given)  # type: ignore[arg-type]  # checked above
+    reading = Reading(judges=_names(judge), vectors=vectors, **given)  # type: ignore[arg-type]  # checked above
     held = _held(x)
     found = read_source(x, reading) if held is None else of_tensors(held, reading)
     return found if weights is None else replace(found, order_weights=weights)

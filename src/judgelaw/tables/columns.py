@@ -23,6 +23,10 @@ CONTRACT = (
     *("judge", "layer", "date", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold"),
 )
 REQUIRED = ("judge", "item", "prompt", "repeat", "verdict")
+SOFT = "p_"
+"""Begins the columns of token probabilities, `p_candidate_1`: one for each verdict."""
+MISSING = "missing"
+"""The column of the probability that a call's vector gives to no verdict."""
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge_id", "judge_name", "judge_model", "model", "model_id", "model_name"),
@@ -120,16 +124,30 @@ def lay_out(
         column = mapping[part] if part in mapping else _guess(part, other, present, table)
         if column is not None:
             columns[part] = column
+    if need is CALLS:
+        columns |= _soft(present, mapping)
     if missing := [part for part in need.required if part not in columns]:
         raise TableError(_missing(missing, present, table))
     return Layout(columns=columns)
+
+
+def _soft(present: Sequence[str], mapping: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the columns of token probabilities, and of what they lack, where there are some."""
+    named = {column: column for column in present if column.startswith(SOFT) and column != SOFT}
+    chosen = {**named, **{part: to for part, to in mapping.items() if part.startswith(SOFT)}}
+    found = {part: column for part, column in chosen.items() if column is not None}
+    if not found:
+        return {}
+    lacking = mapping.get(MISSING, MISSING if MISSING in present else None)
+    return found if lacking is None else {**found, MISSING: lacking}
 
 
 def _check_mapping(
     mapping: Mapping[str, str | None], need: Need, present: Sequence[str], table: str
 ) -> None:
     for part, column in mapping.items():
-        if part not in need.parts:
+        soft = need is CALLS and (part.startswith(SOFT) or part == MISSING)
+        if part not in need.parts and not soft:
             raise InputError(
                 f"columns maps {part!r}, which is no part of a calls table"
                 f"{did_you_mean(part, need.parts)}: map one of {', '.join(need.parts)}, "

@@ -32,6 +32,7 @@ from judgelaw.tables.forgiving import Blank, check_blank, whole_table, without_b
 from judgelaw.tables.in_memory import open_in_memory
 from judgelaw.tables.onepass import read_in_one_pass
 from judgelaw.tables.positions import check_positions, refuse, restored
+from judgelaw.tables.soft_columns import with_vectors, without_vectors
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import did_you_mean, listed
 
@@ -239,17 +240,19 @@ def read_tensors(
     judges: Iterable[str] | None = None,
     engine: Engine = "duckdb",
     date: str | None = None,
+    vectors: bool = True,
 ) -> dict[Pair, VerdictTensor]:
     """Read every judge and layer of a table, or those of the named judges, by (layer, judge).
 
     Each tensor is the one that `read_tensor` gives for its judge and layer. A table without a
-    layer column has the layer None.
+    layer column has the layer None. Without `vectors` token probabilities are not looked at.
     """
     _check_arguments(repeats, incomplete)
     meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
     with _opened(source, columns, meaning, engine, date) as (con, calls, census):
         pairs = choose_judges(census, judges)
-        tensors = _read(con, calls, census, pairs, repeats=repeats, meaning=meaning)
+        chosen = calls if vectors else without_vectors(calls)
+        tensors = _read(con, chosen, census, pairs, repeats=repeats, meaning=meaning)
     return {pair: tensor.complete(incomplete) for pair, tensor in tensors.items()}
 
 
@@ -343,6 +346,7 @@ def _read(
         tensors = read_in_one_pass(calls, census, pairs)
     if tensors is None:
         tensors = _read_by_cells(con, calls, census, pairs)
+    tensors = {pair: with_vectors(t, pair, calls, census.alphabet) for pair, t in tensors.items()}
     tensors = {pair: _as_meant(t, pair, calls, census, meaning) for pair, t in tensors.items()}
     if repeats is None:
         return tensors
@@ -355,7 +359,9 @@ def _as_meant(
     """Count ranks from 0 and turn positions into candidates; refuse letters that may be either."""
     if census.first.get(pair) == 1 and tensor.ranked is not None:
         note = "repeats count from 1 in this table; they were read as counting from 0"
-        tensor = replace(tensor, ranked=tensor.ranked[..., 1:], notes=(*tensor.notes, note))
+        soft = None if tensor.soft is None else tensor.soft[..., 1:, :]
+        notes = (*tensor.notes, note)
+        tensor = replace(tensor, ranked=tensor.ranked[..., 1:], soft=soft, notes=notes)
     if meaning.positions:
         return restored(tensor, meaning.positions, table=calls.table)
     if census.alphabet.letters and len(tensor.orders) > 1:

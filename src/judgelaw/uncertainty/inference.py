@@ -69,6 +69,9 @@ class Inference:
             return nan, nan
         of = self.items if scope == "new" else self.calls
         low, high = of.bounds(component, p)
+        if scope == "new":
+            down, up = self.calls.slack(component)
+            low, high = low + down, high + up
         if self.drawn is None:
             return low, high
         drawn_low, drawn_high = self.drawn.bounds(component, p, scope)
