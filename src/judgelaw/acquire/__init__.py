@@ -10,7 +10,6 @@ from judgelaw.acquire.budget import usd as usd
 from judgelaw.acquire.engine import TAKES_STOPPER as TAKES_STOPPER, Stopper as Stopper
 from judgelaw.acquire.outputs import (
     CALLS as CALLS,
-    CALLS_COLUMNS as CALLS_COLUMNS,
     Reparse as Reparse,
     read_labels as read_labels,
     reparse as reparse,
@@ -18,4 +17,5 @@ from judgelaw.acquire.outputs import (
     write_results as write_results,
 )
 from judgelaw.acquire.progress import Observer as Observer, Silent as Silent, Tally as Tally
+from judgelaw.acquire.soft_rows import CALLS_COLUMNS as CALLS_COLUMNS
 from judgelaw.acquire.worker import acquire_shared as acquire_shared, work_on as work_on

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from judgelaw.acquire.readings import Patience, read_again
+from judgelaw.acquire.soft_rows import calls_columns, calls_rows
 from judgelaw.duck import one_file
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.ledger import LEDGER_NAME, Judged, LedgerView, RunLock, SqliteLedger, SqliteView
@@ -20,17 +21,6 @@ from judgelaw.wire import FORMS, JudgeSpec, ParserSpec, parser_name, parser_rule
 CALLS = "calls.parquet"
 TIMING = "timing.parquet"
 
-CALLS_COLUMNS = (
-    "judge",
-    "layer",
-    "item",
-    "stratum",
-    "prompt",
-    "order",
-    "repeat",
-    "verdict",
-    "gold",
-)
 TIMING_COLUMNS = (
     "judge",
     "layer",
@@ -68,8 +58,8 @@ def write_results(
     path: Path, frozen: FrozenRun, view: LedgerView, parsers: Mapping[str, str] | None = None
 ) -> None:
     """Write a calls table, under each judge's frozen parser or under the versions named."""
-    rows = map(calls_row, results(frozen, view, parsers))
-    write_calls(path, _blocks(with_date(CALLS_COLUMNS, frozen), rows))
+    rows = calls_rows(frozen, results(frozen, view, parsers), parsers)
+    write_calls(path, _blocks(calls_columns(frozen), rows))
 
 
 def results(
@@ -107,13 +97,6 @@ def read_labels(frozen: FrozenRun) -> dict[str, str]:
     with reading() as connection:
         query = f"SELECT call_id, label FROM {one_file(path)}"  # noqa: S608 - the path is quoted
         return dict(connection.execute(query).fetchall())
-
-
-def calls_row(judged: Judged) -> Row:
-    """Return the row of the calls table: no ids, no times, no accounts."""
-    c = judged.call
-    where = (c.judge, c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
-    return (*where, judged.verdict.verdict, c.gold, *_date(c))
 
 
 def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:

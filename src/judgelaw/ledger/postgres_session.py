@@ -26,6 +26,7 @@ from judgelaw.ledger.records import (
     Unsent,
     completion_row,
     failure_row,
+    tokens_rows,
     verdict_row,
 )
 from judgelaw.ledger.writer import Work
@@ -43,6 +44,7 @@ def write_records(connection: "psycopg.Connection[Any]", records: Sequence[Recor
     failed = [failure_row(r) for r in records if isinstance(r, Failed)]
     unsent = [(r.reservation.attempt, r.ended_at) for r in records if isinstance(r, Unsent)]
     write_rows(connection, "complete", map(completion_row, completed), exactly=len(completed))
+    write_rows(connection, "add_logprobs", tokens_rows(completed))
     # Another session may have read the same reply, after a kill or on its way home.
     write_rows(connection, "add_verdicts", [verdict_row(r) for r in records if isinstance(r, Read)])
     write_rows(connection, "fail", failed, exactly=len(failed))

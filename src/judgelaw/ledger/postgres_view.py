@@ -35,6 +35,7 @@ _STREAMED = frozenset(
         "flags",
         "archived_attempts",
         "archived_completions",
+        "archived_logprobs",
         "archived_verdicts",
     }
 )
@@ -135,15 +136,15 @@ class PostgresView(LedgerView):
         try:
             enter(connection, self.run)
             require(connection, self.run, self.address)
-            _show_dates(connection, self.run)
+            _fill_in(connection, self.run)
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def _show_dates(connection: "psycopg.Connection[Any]", run: str) -> None:
-    """Let calls of a schema of a version before there were dates have none."""
+def _fill_in(connection: "psycopg.Connection[Any]", run: str) -> None:
+    """Let calls of a schema of an earlier version have no date and no token probabilities."""
     found = connection.execute(
         "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('calls') AND attname = 'date'"
     ).fetchone()
@@ -151,6 +152,10 @@ def _show_dates(connection: "psycopg.Connection[Any]", run: str) -> None:
         connection.execute(
             "CREATE TEMPORARY VIEW calls AS SELECT *, NULL::text AS date "  # noqa: S608 - a checked name
             f'FROM "{schema_of(run)}".calls'
+        )
+        connection.execute(
+            "CREATE TEMPORARY VIEW logprobs AS "
+            "SELECT 0::bigint AS call, NULL::text AS tokens WHERE false"
         )
 
 
@@ -175,6 +180,7 @@ def archive(view: PostgresView, path: Path) -> None:
         _copy(target, "archive_batch", view.rows("archived_batches"))
         _copy(target, "archive_attempt", map(_begun, view.rows("archived_attempts")))
         _copy(target, "complete", view.rows("archived_completions"))
+        _copy(target, "add_logprobs", view.rows("archived_logprobs"))
         _copy(target, "add_verdict", view.rows("archived_verdicts"))
         _copy(target, "set_manifest", view.rows("manifest"))
     part.replace(path)

@@ -113,15 +113,18 @@ class SqliteView(LedgerView):
         # Opened by address, so that reading never creates, converts or checkpoints anything.
         address = f"{self.path.absolute().as_uri()}?mode=ro"
         self._reader = sqlite3.connect(address, uri=True, check_same_thread=False)
-        _show_dates(self._reader)
+        _fill_in(self._reader)
         return self._reader
 
 
-def _show_dates(connection: sqlite3.Connection) -> None:
-    """Let calls of a file of a version before there were dates have none."""
+def _fill_in(connection: sqlite3.Connection) -> None:
+    """Let calls of a file of an earlier version have no date and no token probabilities."""
     columns = [row[1] for row in connection.execute("PRAGMA table_info(calls)")]
     if columns and "date" not in columns:
         connection.execute("CREATE TEMP VIEW calls AS SELECT *, NULL AS date FROM main.calls")
+        connection.execute(
+            "CREATE TEMP VIEW logprobs AS SELECT 0 AS call, NULL AS tokens WHERE false"
+        )
 
 
 def lost(path: Path) -> Loss | None:

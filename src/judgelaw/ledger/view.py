@@ -206,9 +206,9 @@ def planned_call(row: Sequence[Any]) -> PlannedCall:
 
 def _judged(row: Sequence[Any]) -> Judged:
     parser, verdict, displayed, reason, attempts, sent, ended, finish = row[:8]
-    tokens_in, tokens_out, cached = row[8:11]
+    tokens_in, tokens_out, cached, tokens, text, refusal, filtered = row[8:15]
     return Judged(
-        call=planned_call(row[11:]),
+        call=planned_call(row[15:]),
         verdict=Verdict(parser=parser, verdict=verdict, displayed=displayed, reason=reason),
         attempts=attempts,
         sent_at=sent,
@@ -217,6 +217,12 @@ def _judged(row: Sequence[Any]) -> Judged:
         input_tokens=tokens_in,
         output_tokens=tokens_out,
         cached_tokens=cached,
+        completion=None
+        if tokens is None
+        else Completion(
+            text=text, finish_reason=finish, refusal=refusal, content_filtered=bool(filtered)
+        ),
+        tokens=tokens,
     )
 
 

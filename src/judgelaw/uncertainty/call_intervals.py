@@ -71,7 +71,7 @@ _COVERS: dict[Design, str] = {
     "not the drawing of prompts (see prompt_projection)",
 }
 _SETTLED_DF: Final = 25.0
-_FEW_EVENTS: Final = 5
+FEW_EVENTS: Final = 5
 _AGREEING: Final = 0.85
 
 
@@ -306,7 +306,7 @@ class CallErrors:
         """
         if component in {"call", "total"}:
             return self.rare_events(e, p)
-        if int(self.shown.off_mode.sum()) > _FEW_EVENTS:
+        if int(self.shown.off_mode.sum()) > FEW_EVENTS:
             return -np.inf
         return float(e + hidden_in_one_item(component, self.shown, p) / len(self.estimates))
 
@@ -317,7 +317,7 @@ class CallErrors:
         """
         shown = self.shown
         Q, calls = int(shown.off_mode.sum()), int(shown.calls.sum())
-        if Q > _FEW_EVENTS:
+        if Q > FEW_EVENTS:
             return -np.inf
         from scipy.special import betaincinv  # noqa: PLC0415 - scipy loads when it is needed
 

@@ -25,7 +25,7 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, Array, Estimand, soft_components, weights_of
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_bounds import Shown
-from judgelaw.uncertainty.call_intervals import CallErrors
+from judgelaw.uncertainty.call_intervals import FEW_EVENTS, CallErrors
 from judgelaw.uncertainty.forms import (
     Contrast,
     absent_component,
@@ -90,9 +90,23 @@ class SoftErrors(CallErrors):
         e = float(self.values(contrast).mean())
         spread = self.wide_spread(contrast)
         half = t_quantile(p, spread.df) * sqrt(spread.variance)
-        hidden = self._rare_events(contrast, e, p) if isinstance(contrast, str) else e
+        reach = self._rare_events(contrast, e, p) - e if isinstance(contrast, str) else 0.0
+        below = reach if contrast in {"call", "total"} else 0.0
         down, up = self.slack(contrast)
-        return e - half + down, max(e + half, hidden) + up
+        return e - max(half, below) + down, e + max(half, reach) + up
+
+    def rare_events(self, e: float, p: float) -> float:
+        """Return the least upper end of a chance e where hardly any vector moves; else -inf.
+
+        Of n calls Q were seen to move. At most a share q of calls does, at level p, and two calls
+        differ in agreement only if one of them has moved: by 2 q at most.
+        """
+        Q, calls = int(self.shown.off_mode.sum()), int(self.shown.calls.sum())
+        if Q > FEW_EVENTS:
+            return -inf
+        from scipy.special import betaincinv  # noqa: PLC0415 - scipy loads when it is needed
+
+        return e + min(1.0, 2 * float(betaincinv(Q + 1, max(calls - Q, 1), p)))
 
     def rows(self, rows: NDArray[np.intp]) -> Self:
         """Keep some items."""

@@ -1,7 +1,7 @@
 """Components from token probabilities: errors, missing mass, reconciliation."""
 
 from dataclasses import replace
-from fractions import Fraction as F
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -16,6 +16,7 @@ from support.vectors import with_verdicts
 
 rng = np.random.default_rng(20261116)
 CENSUS = Estimand()
+F = Fraction
 
 
 def soft_tensor(*, items=6, prompts=3, orders=2, repeats=3, seed=1) -> VerdictTensor:

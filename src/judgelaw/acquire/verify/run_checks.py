@@ -13,14 +13,13 @@ import duckdb
 
 from judgelaw.acquire.outputs import (
     CALLS,
-    CALLS_COLUMNS,
     TIMING,
     TIMING_COLUMNS,
-    calls_row,
     results,
     timing_rows,
     with_date,
 )
+from judgelaw.acquire.soft_rows import calls_columns, calls_rows
 from judgelaw.acquire.verify.frozen_checks import (
     Check,
     ManifestChecks,
@@ -304,9 +303,9 @@ _FETCH = 10_000
 
 def check_tables(frozen: FrozenRun, view: LedgerView) -> Iterator[Check]:
     """Derive both tables again and compare every row."""
-    calls = map(calls_row, results(frozen, view))
+    calls = calls_rows(frozen, results(frozen, view))
     timing = timing_rows(frozen, view)
-    yield _same(frozen.path / CALLS, with_date(CALLS_COLUMNS, frozen), calls, "calls")
+    yield _same(frozen.path / CALLS, calls_columns(frozen), calls, "calls")
     yield _same(frozen.path / TIMING, with_date(TIMING_COLUMNS, frozen), timing, "timing")
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from math import log
 from typing import TYPE_CHECKING, Self
 
 from judgelaw.errors import InputError
@@ -43,14 +44,19 @@ class SimulatedJudge:
 
     async def ask(self, call: "PlannedCall", body: bytes) -> Reply | Failure:
         """Draw a verdict and say it as a model would, in the labels that it was shown."""
-        verdict = draw(self._law(call), call)
-        text = _said(self._spec, verdict, call.order)
+        law = self._law(call)
+        text = _said(self._spec, draw(law, call), call.order)
         tokens = len(body) // 4
         reply = {
             "id": f"simulated-{call.call_id}",
             "model": self._spec.model,
             "choices": [
-                {"index": 0, "finish_reason": "stop", "message": {"content": text}},
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"content": text},
+                    **_listed(self._spec, law, call.order, text),
+                },
             ],
             "usage": {"prompt_tokens": tokens, "completion_tokens": 1},
         }
@@ -103,6 +109,20 @@ def draw(law: Mapping[str, float], call: "PlannedCall") -> str:
             drawn = verdict
         below += share
     return drawn
+
+
+def _listed(
+    spec: JudgeSpec, law: Mapping[str, float], order: str, text: str
+) -> dict[str, dict[str, list[dict[str, object]]]]:
+    """List the law as token probabilities, where they are asked for; every answer is a token."""
+    if spec.logprobs is None:
+        return {}
+    ranked = sorted(law.items(), key=lambda pair: -pair[1])[: spec.logprobs]
+    top = [
+        {"token": _said(spec, verdict, order), "logprob": log(p)} for verdict, p in ranked if p > 0
+    ]
+    own = next((each["logprob"] for each in top if each["token"] == text), -9999.0)
+    return {"logprobs": {"content": [{"token": text, "logprob": own, "top_logprobs": top}]}}
 
 
 def _said(spec: JudgeSpec, verdict: str, order: str) -> str:
@@ -175,7 +195,9 @@ PROVIDERS = (
     Provider(
         name="simulated",
         place=40,
-        wire=WireFormat(name="simulated", encode=COMPLETIONS.encode, decode=CHAT.decode),
+        wire=WireFormat(
+            name="simulated", encode=COMPLETIONS.encode, decode=CHAT.decode, probabilities=True
+        ),
         opens=f"{__name__}:SimulatedJudge",
         local=True,
         fields=("law",),
