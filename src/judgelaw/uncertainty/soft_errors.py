@@ -14,7 +14,7 @@ bounds of a component; nothing is divided by its sum.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import inf, nan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import Final, Self
 
 import numpy as np
@@ -34,7 +34,7 @@ from judgelaw.uncertainty.forms import (
     contrast_row,
 )
 from judgelaw.uncertainty.inference import DepthEstimates, prefixes
-from judgelaw.uncertainty.intervals import Spread, t_quantile
+from judgelaw.uncertainty.intervals import Interval, Spread, t_quantile
 
 MOVED: Final = 0.01
 """Distance (half the sum of absolute differences) from which a vector counts as another one."""
@@ -94,6 +94,18 @@ class SoftErrors(CallErrors):
         below = reach if contrast in {"call", "total"} else 0.0
         down, up = self.slack(contrast)
         return e - max(half, below) + down, e + max(half, reach) + up
+
+    def interval(self, contrast: Contrast = "prompt", *, level: float = 0.95) -> Interval:
+        """Return the macroaverage with its interval for the same items asked again.
+
+        Where hardly any vector moves, their variance says next to nothing: the error then is the
+        one that fits the interval.
+        """
+        found = super().interval(contrast, level=level)
+        if isnan(found.low) or int(self.shown.off_mode.sum()) > FEW_EVENTS:
+            return found
+        half = (found.high - found.low) / 2
+        return replace(found, se=max(found.se, half / t_quantile((1 + level) / 2, inf)))
 
     def rare_events(self, e: float, p: float) -> float:
         """Return the least upper end of a chance e where hardly any vector moves; else -inf.

@@ -153,6 +153,10 @@ class Frame:
         return b"%d}" % seed
 
 
+_UNDER_A_GRAMMAR = 100
+"""Tokens after which allowed ones that are not listed hold a quarter of a percent at most."""
+
+
 def decoding_of(judge: JudgeSpec) -> dict[str, Any]:
     """Return the decoding fields that a judge declares."""
     return judge.decoding.model_dump(exclude_none=True)
@@ -161,12 +165,15 @@ def decoding_of(judge: JudgeSpec) -> dict[str, Any]:
 def top_tokens_of(judge: JudgeSpec) -> dict[str, Any]:
     """Return the fields by which a chat format is asked for token probabilities.
 
-    With a grammar, which only the embedded judge takes, the law after all samplers is asked for.
+    With a grammar, which only the embedded judge takes, the law after all samplers is asked for,
+    and a longer list: some replies show the law before the grammar, which is spread widely.
     """
     if judge.logprobs is None:
         return {}
-    after = {"post_sampling_probs": True} if judge.grammar is not None else {}
-    return {"logprobs": True, "top_logprobs": judge.logprobs, **after}
+    if judge.grammar is None:
+        return {"logprobs": True, "top_logprobs": judge.logprobs}
+    most = max(judge.logprobs, _UNDER_A_GRAMMAR)
+    return {"logprobs": True, "top_logprobs": most, "post_sampling_probs": True}
 
 
 def stops_of(judge: JudgeSpec, name: str) -> dict[str, Any]:

@@ -9,10 +9,15 @@ condition: repeats average over it. At that token every listed token is put in i
 - it begins a label and anything may follow, or it begins several: its probability is missing;
 - `first-line` can read nothing from it whatever follows: `invalid`; other parsers: missing.
 
-What is not listed is missing as well. Nothing is divided by its sum.
+What is not listed is missing as well. Nothing is divided by its sum, but for one law that is known:
+under a grammar that lists words llama.cpp draws from all tokens, and draws again among those that
+the grammar allows where it refuses the first. Some replies list the one law, some the other; both
+give a word v the probability p(v) / sum of p over allowed tokens, and that is what is taken.
+Allowed tokens that are not listed have the smallest listed probability at most: it is missing.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, isfinite, log
@@ -118,8 +123,10 @@ def _at(place: int, said: Sequence[Token], reply: _Reply) -> Vector | None:
     listed = _listed(said[place])
     if isinstance(listed, str):
         return Vector(place=place, token=said[place].text, why=listed)
-    options, lacking = at_temperature(listed, reply.judge)
     before = "".join(token.text for token in said[:place])
+    options, lacking = at_temperature(listed, reply.judge)
+    if not before and (words := grammar_words(reply.judge.grammar)):
+        options, lacking = allowed_by(listed, words)
     for after in _endings(place, said, whole=not first_line):
         found = _vector(options, before, after, reply)
         if first_line or sum(found.verdicts.values()) >= _HALF * (1 - lacking):
@@ -172,6 +179,36 @@ def at_temperature(listed: Mapping[str, float], judge: JudgeSpec) -> tuple[dict[
     return {text: p / total for text, p in powers.items()}, rest / total
 
 
+_WORD = r'"([^"\\]+)"'
+_LISTING = re.compile(rf"\s*root\s*::=\s*{_WORD}(?:\s*\|\s*{_WORD})*\s*")
+
+
+def grammar_words(grammar: str | None) -> tuple[str, ...]:
+    """Return the words that a grammar lists, if a list of words is all it is.
+
+    >>> grammar_words('root ::= "A" | "B" | "TIE"')
+    ('A', 'B', 'TIE')
+    """
+    if grammar is None or _LISTING.fullmatch(grammar) is None:
+        return ()
+    return tuple(re.findall(_WORD, grammar))
+
+
+def allowed_by(listed: Mapping[str, float], words: Sequence[str]) -> tuple[dict[str, float], float]:
+    """Return the law of the tokens that a list of words allows first, and the mass it lacks.
+
+    >>> allowed_by({"A": 0.3, "The": 0.4, "B": 0.1}, ("A", "B"))
+    ({'A': 0.75, 'B': 0.25}, 0.0)
+    """
+    starts = {word[:end] for word in words for end in range(1, len(word) + 1)}
+    allowed = {text: p for text, p in listed.items() if text in starts}
+    if len(allowed) == len(listed) or not allowed:
+        return allowed, max(0.0, 1 - sum(allowed.values()))
+    unlisted = len(starts - set(allowed)) * min(listed.values())
+    total = sum(allowed.values()) + unlisted
+    return {text: p / total for text, p in allowed.items()}, unlisted / total
+
+
 def _endings(place: int, said: Sequence[Token], *, whole: bool) -> Iterator[str]:
     """Yield what may follow the deciding token: nothing, then what followed the label."""
     yield ""
@@ -185,7 +222,7 @@ def _vector(options: Mapping[str, float], before: str, after: str, reply: _Reply
     judge = reply.judge
     texts = [replace(reply.completion, text=before + option + after) for option in options]
     read = reply.read([(text, reply.order) for text in texts])
-    words = label_words(judge)
+    words = grammar_words(judge.grammar) or label_words(judge)
     verdicts: dict[str, float] = {}
     begun, completed = [], []
     for (option, p), verdict in zip(options.items(), read, strict=True):
