@@ -301,6 +301,15 @@ def _row(where: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, where))}]" if where else ""
 
 
+def dropped_note(items: int, lost: NDArray[np.intp], strata: Sequence[str] | None) -> str:
+    """Say how many items lacked calls, and of which strata."""
+    note = f"dropped {len(lost)} of {items} items without two calls in every cell"
+    if strata is not None:
+        tally = Counter(strata[i] for i in lost)
+        note += " (" + ", ".join(f"{s} {n}" for s, n in sorted(tally.items())) + ")"
+    return note
+
+
 ROUNDING_OF_SOFT = 1e-4
 """Providers work in single precision, and round what they write."""
 _NOTHING = 1e-9

@@ -3,7 +3,6 @@
 Left of it nothing knows statistics; right of it nothing does I/O.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -18,17 +17,18 @@ from judgelaw.arrays import (
     as_laws,
     as_whole,
     count_ranked,
+    dropped_note,
     end_to_end,
     grouped,
     labels_of,
     numbered,
     per_item,
     positions,
-    soft_fault,
     some,
 )
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
 from judgelaw.frames import Library, frame_of, plain, table_html
+from judgelaw.scale import Dissimilarity, ScoreScale
 from judgelaw.streams import stream
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 
 INVALID = "invalid"
+SINGLE = "single"
+"""The order label of single answers: there is nothing to show in an order."""
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
 
@@ -53,15 +55,16 @@ class VerdictTensor:
         items, prompts, orders, verdicts: the labels of the four axes.
         ranked: verdict codes per (item, prompt, order, repeat), `ABSENT` where a rank holds no
             call; None where only counts are known.
-        soft: token probabilities of the verdicts of every call, as its provider returned them,
-            (item, prompt, order, repeat, verdict), nan where a rank holds no call; None where
-            nobody asked for them. What a vector lacks to one is its missing mass.
+        soft: token probabilities of every ranked call, by verdict; nan where a rank holds no call,
+            None where nobody asked for them. What a vector lacks to one is its missing mass.
         strata: the stratum of each item, or None.
         gold: the right verdict of each item (None where an item has none), or None.
         judge, layer: where the calls come from, if known.
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
+        scale: the scores that the verdicts are, None where they are no scores. Estimators take
+            from it how far two verdicts are apart.
     """
 
     counts: NDArray[np.int64]
@@ -78,6 +81,7 @@ class VerdictTensor:
     notes: tuple[str, ...] = ()
     dropped: int = 0
     pooled: bool = False
+    scale: ScoreScale | None = None
 
     def __post_init__(self) -> None:
         """Refuse labels that do not fit the axes, and negative counts."""
@@ -90,18 +94,20 @@ class VerdictTensor:
             )
         if self.ranked is not None and self.ranked.shape[:-1] != shape[:-1]:
             raise InputError(f"ranked verdicts of shape {self.ranked.shape} for cells {shape[:-1]}")
-        if self.soft is not None and (
-            self.ranked is None or self.soft.shape != (*self.ranked.shape, shape[-1])
-        ):
-            raise InputError(
-                f"token probabilities of shape {self.soft.shape} for {shape[-1]} verdicts in cells "
-                f"{shape[:-1]}: give one vector for each ranked call"
-            )
+        calls = () if self.ranked is None else self.ranked.shape
+        if self.soft is not None and self.soft.shape != (*calls, shape[-1]):
+            raise InputError(f"token probabilities of shape {self.soft.shape} for cells {shape}")
         for axis, given in (("strata", self.strata), ("gold", self.gold)):
             if given is not None:
                 per_item(axis, given, shape[0])
         if self.counts.size and self.counts.min() < 0:
             raise InputError(f"count {self.counts.min()}: a count of calls is never negative")
+        known = self.verdicts if self.scale is None else (*self.scale.names, INVALID)
+        if strange := [name for name in self.verdicts if name not in known]:
+            raise InputError(
+                f"{self._who()}the verdict {strange[0]!r} is not on the scale "
+                f"{', '.join(known[:-1])}: recode it to {INVALID!r}, or give the whole scale"
+            )
 
     @staticmethod
     def from_table(
@@ -222,6 +228,11 @@ class VerdictTensor:
         return np.asarray(self.counts.sum(axis=-1))
 
     @property
+    def single(self) -> bool:
+        """Whether single answers were judged: there is no order."""
+        return self.scale is not None or self.orders == (SINGLE,)
+
+    @property
     def depth(self) -> tuple[int, int]:
         """The smallest and the largest number of calls in a cell."""
         r = self.repeats
@@ -254,29 +265,6 @@ class VerdictTensor:
         soft = None if self.soft is None else self.soft[..., which, :]
         counts = count_ranked(ranked, len(self.verdicts))
         return replace(self, ranked=ranked, soft=soft, counts=counts)
-
-    def with_soft(self, probabilities: ArrayLike | None) -> Self:
-        """Put the token probabilities of every call beside its verdict.
-
-        Args:
-            probabilities: (items, prompts, orders, repeats, verdicts), zeros where a call came
-                without, None to leave them out. They need not sum to one: what is missing stays
-                missing, and nothing is divided by its sum.
-
-        Raises:
-            InputError: they are no probabilities, sum to more than one, or give the verdict that
-                was sampled no probability at all.
-        """
-        if probabilities is None:
-            return replace(self, soft=None)
-        ranked = self._ranks("token probabilities")
-        y = np.where(ranked[..., None] == ABSENT, np.nan, as_array(probabilities, "probabilities"))
-        found = replace(self, soft=y.astype(np.float64))
-        if (fault := soft_fault(y, ranked, self.verdicts)) is not None:
-            (i, k, o, r), words = fault
-            cell = f"{self.items[i]} x {self.prompts[k]} x {self.orders[o]}, repeat {r}"
-            raise InputError(f"{self._who()}{cell}: {words}")
-        return found
 
     def select(
         self,
@@ -322,17 +310,40 @@ class VerdictTensor:
         renamed = [mapping.get(name, name) for name in self.verdicts]
         names = tuple(dict.fromkeys(renamed))
         code = np.array([names.index(name) for name in renamed], dtype=np.int16)
+        gold = self.gold and tuple(None if g is None else mapping.get(g, g) for g in self.gold)
+        scale = self.scale if self.scale and self.scale.holds(names, (INVALID,)) else None
+        return replace(self._coded(code, names), gold=gold, scale=scale)
+
+    def on_scale(self, values: Iterable[float], dissimilarity: Dissimilarity = "ordinal") -> Self:
+        """Read the verdicts as scores, rising; any other verdict than `invalid` is refused.
+
+        Two scores are apart by steps ("ordinal"), by half the squared difference ("numeric"), or
+        are the same or not ("nominal").
+        """
+        scale = ScoreScale(values=tuple(values), dissimilarity=dissimilarity)
+        known = self.with_alphabet(dict.fromkeys((*scale.names, *self.verdicts)))
+        return replace(known, scale=scale)
+
+    def with_alphabet(self, verdicts: Iterable[str]) -> Self:
+        """Put the verdicts in this sequence, with those that no call gave, and `invalid` last."""
+        given = [name for name in verdicts if name != INVALID]
+        names = (*given, INVALID)
+        if unknown := [name for name in self.verdicts if name not in names]:
+            raise InputError(f"verdict {unknown[0]!r} is not among {', '.join(names)}")
+        code = np.array([names.index(name) for name in self.verdicts], dtype=np.int16)
+        return replace(self._coded(code, names), scale=self.scale)
+
+    def _coded(self, code: NDArray[np.int16], names: tuple[str, ...]) -> Self:
+        """Return the calls with every verdict at its new place; several may share one."""
         counts = np.zeros((*self.counts.shape[:-1], len(names)), dtype=np.int64)
         for old, new in enumerate(code):
             counts[..., new] += self.counts[..., old]
-        ranked = self.ranked
+        ranked, soft = self.ranked, self.soft
         if ranked is not None:
             ranked = np.where(ranked == ABSENT, ABSENT, code[ranked]).astype(np.int16)
-        soft = self.soft
         if soft is not None:
             soft = soft @ (code[:, None] == np.arange(len(names))).astype(np.float64)
-        gold = self.gold and tuple(None if g is None else mapping.get(g, g) for g in self.gold)
-        return replace(self, counts=counts, ranked=ranked, soft=soft, verdicts=names, gold=gold)
+        return replace(self, counts=counts, ranked=ranked, soft=soft, verdicts=names, scale=None)
 
     def coarsen_prompts(self, groups: Mapping[str, Iterable[str]]) -> Self:
         """Pool prompts into declared groups, `{"plain": ["p1", "p2"], "xml": ["p5"]}`.
@@ -382,7 +393,7 @@ class VerdictTensor:
             return self
         lost = np.flatnonzero(~keep)
         kept = self.select(items=[self.items[i] for i in np.flatnonzero(keep)])
-        notes = (*self.notes, self._dropped_note(lost))
+        notes = (*self.notes, dropped_note(len(self.items), lost, self.strata))
         return replace(kept, notes=notes, dropped=self.dropped + len(lost))
 
     def _refuse_empty_cells(self) -> None:
@@ -398,13 +409,6 @@ class VerdictTensor:
             f"{self._who()}{len(empty)} of {cells} cells (item x prompt x order) hold no call, "
             f"first {first}: complete the run, or pass incomplete='drop' to keep complete items"
         )
-
-    def _dropped_note(self, lost: NDArray[np.intp]) -> str:
-        note = f"dropped {len(lost)} of {len(self.items)} items without two calls in every cell"
-        if self.strata is not None:
-            tally = Counter(self.strata[i] for i in lost)
-            note += " (" + ", ".join(f"{s} {n}" for s, n in sorted(tally.items())) + ")"
-        return note
 
     def _who(self) -> str:
         """Say in a message whose tensor it is, if that is known."""

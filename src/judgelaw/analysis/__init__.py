@@ -23,6 +23,7 @@ from judgelaw.analysis.facet_values import (
     PromptDistances as PromptDistances,
     PromptLean as PromptLean,
 )
+from judgelaw.analysis.first_screen import in_points as in_points
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
     coverage as coverage,
@@ -31,6 +32,12 @@ from judgelaw.analysis.outcomes import (
 from judgelaw.analysis.probe_answers import (
     probe_interval as probe_interval,
     probe_sentence as probe_sentence,
+)
+from judgelaw.analysis.score_answers import (
+    MeanScore as MeanScore,
+    PromptScores as PromptScores,
+    ScoreAnswers as ScoreAnswers,
+    score_lines as score_lines,
 )
 from judgelaw.analysis.soft_evidence import (
     SOFT_MODES as SOFT_MODES,

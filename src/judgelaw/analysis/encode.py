@@ -83,6 +83,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "warnings": j.warnings,
         **({"soft": encode_soft(j.soft, _components)} if j.soft else {}),
         **({"probes": encode_effects([*j.probes.values()])} if j.probes else {}),
+        **({"scores": asdict(j.scores), "changes_in": "points"} if j.scores else {}),
     }
 
 

@@ -40,6 +40,59 @@ Word = Literal["not yet", "with care", "fine"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Wording:
+    """How changes are spoken of: verdicts of 100, or points of a score.
+
+    Attributes:
+        span: points from the lowest to the highest score, None where verdicts are no scores.
+        single: whether single answers were judged: nothing is said about their order.
+    """
+
+    span: float | None = None
+    single: bool = False
+
+    @property
+    def noun(self) -> str:
+        """What changes."""
+        return "verdicts" if self.span is None else "scores"
+
+    @property
+    def fine(self) -> float:
+        """The change up to which a judge is called fine without a gate."""
+        return FINE if self.span is None else FINE * self.span
+
+    @property
+    def pool(self) -> str:
+        """What to do with several calls."""
+        return "vote" if self.span is None else "average"
+
+    def amount(self, value: float) -> str:
+        """Write a change."""
+        return f"{_points(value)} of 100" if self.span is None else f"{in_points(value)} points"
+
+    def changing(self, value: float, when: str = "") -> str:
+        """Say how much changes."""
+        if self.span is None:
+            return f"{_points(value)} of 100 verdicts change{when}"
+        return f"scores differ by {in_points(value)} points on average{when}"
+
+
+_OF_VERDICTS: Final = Wording()
+
+
+def in_points(value: float) -> str:
+    """Write points of a score."""
+    known = max(0.0, value)
+    return f"{known:.1f}" if known >= 10 else f"{known:.2f}"  # noqa: PLR2004 - digits
+
+
+def wording_of(judge: JudgeAnalysis) -> Wording:
+    """Return how the changes of a judge are spoken of."""
+    span = None if judge.scores is None else judge.scores.span
+    return Wording(span=span, single=judge.single)
+
+
+@dataclass(frozen=True, kw_only=True)
 class FirstScreen:
     """What is read first of one judge, before the checks: see `JudgeAnalysis`."""
 
@@ -52,19 +105,27 @@ def first_screen(
     tensor: VerdictTensor, known: Inference, estimand: Estimand, level: float, invalid: float
 ) -> FirstScreen:
     """Return what is read first; `invalid` is the share of calls without a verdict."""
+    span = None if tensor.scale is None else tensor.scale.span
+    said = Wording(span=span, single=tensor.single)
     changes = change_rates(tensor, known, estimand, level)
     claims = claims_of(known, "fixed") if known.refusal("total", "fixed") is None else None
     return FirstScreen(
-        short=short_sentence(known, claims, changes),
+        short=short_sentence(known, claims, changes, said),
         changes=changes,
-        to_do=to_do(claims, changes, invalid),
+        to_do=to_do(claims, changes, invalid, said),
     )
 
 
 def change_rates(
     tensor: VerdictTensor, known: Inference, estimand: Estimand, level: float
 ) -> dict[str, ChangeRate | None]:
-    """Return how often verdicts change, None where the design does not vary what would change."""
+    """Return how often verdicts change, None where the design does not vary what would change.
+
+    Of scores it is how many points two calls differ by, whatever dissimilarity is declared.
+    """
+    if tensor.scale is not None:
+        points = tensor.scale.points(tensor.verdicts)
+        known = infer(tensor, design=estimand.design, dissimilarity=points)
     even = known
     if estimand.order_weights is not None and len(tensor.orders) > 1:
         even = infer(tensor, design=estimand.design)
@@ -92,32 +153,37 @@ def _rate(known: Inference, change: Change, level: float) -> ChangeRate | None:
 
 
 def short_sentence(
-    known: Inference, claims: Claims | None, changes: Mapping[str, ChangeRate | None]
+    known: Inference,
+    claims: Claims | None,
+    changes: Mapping[str, ChangeRate | None],
+    said: Wording = _OF_VERDICTS,
 ) -> str:
     """Say in at most twenty words what the bounds for the items asked carry."""
     n = len(known.items.values)
     here = "on this item" if n == 1 else f"on these {n:,} items"
     if claims is None:
-        return f"What moves the verdicts cannot be told {here}: vary prompts and orders."
+        vary = "prompts" if said.single else "prompts and orders"
+        return f"What moves the {said.noun} cannot be told {here}: vary {vary}."
     most = _upper(changes)
-    if most <= FINE:
-        at_most = f"at most {_points(most)} of 100"
-        return f"Hardly any verdict changes {here}: {at_most}, whatever was varied."
+    if most <= said.fine:
+        hardly = "Scores hardly change" if said.span else "Hardly any verdict changes"
+        return f"{hardly} {here}: at most {said.amount(most)}, whatever was varied."
     if known.bounds("total", 0.95, "fixed")[0] <= 0:
-        return f"Too few verdicts changed {here} to tell why they do."
+        return f"Too few {said.noun} changed {here} to tell why they do."
     if len(claims.shares) == 1:
-        return f"Verdicts change by chance {here}; prompt and order were not varied."
-    return f"{_moved_by(claims)} {here}{_and_so(claims)}."
+        fixed = "the prompt was" if said.single else "prompt and order were"
+        return f"{said.noun.capitalize()} change by chance {here}; {fixed} not varied."
+    return f"{_moved_by(claims, said)} {here}{_and_so(claims, said)}."
 
 
-def _moved_by(claims: Claims) -> str:
+def _moved_by(claims: Claims, said: Wording) -> str:
     if claims.nearly_all_call:
         return "Nearly all changes are pure chance"
     if claims.largest is None and claims.worth:
-        return f"{_MOVERS[claims.worth[0]]} clearly moves verdicts"
+        return f"{_MOVERS[claims.worth[0]]} clearly moves {said.noun}"
     if claims.largest is None:
-        return "What moves the verdicts most cannot be told"
-    return f"{_MOVERS[claims.largest]} moves the verdicts most"
+        return f"What moves the {said.noun} most cannot be told"
+    return f"{_MOVERS[claims.largest]} moves the {said.noun} most"
 
 
 _MOVERS: Final = {
@@ -134,50 +200,58 @@ _REMEDIES: Final = {
 _OVER: Final = {"prompt": "over several prompts", "order": "in both orders"}
 
 
-def _and_so(claims: Claims) -> str:
+def _and_so(claims: Claims, said: Wording) -> str:
     part = claims.largest or next(iter(claims.worth), None)
     if part is None:
         return ": ask about more items"
     if part != "call":
         return f": {_REMEDIES[part]}"
     over = " and ".join(_OVER[c] for c in claims.worth if c in _OVER)
-    vote = f": repeat and vote{', ' if over else ''}{over}"
+    vote = f": repeat and {said.pool}{', ' if over else ''}{over}"
     if not claims.no_rewording:
         return vote
     return f"{vote}{';' if over else ','} rewording will not help"
 
 
 def to_do(
-    claims: Claims | None, changes: Mapping[str, ChangeRate | None], invalid: float
+    claims: Claims | None,
+    changes: Mapping[str, ChangeRate | None],
+    invalid: float,
+    said: Wording = _OF_VERDICTS,
 ) -> tuple[ToDo, ...]:
     """Return up to three things that are worth doing, each with its number.
 
     What a protocol would gain is for `advise` to say; here stands what the parts alone carry.
     """
-    return tuple(_to_do(claims, changes, invalid))[:_MOST_TO_DO]
+    return tuple(_to_do(claims, changes, invalid, said))[:_MOST_TO_DO]
 
 
 def _to_do(
-    claims: Claims | None, changes: Mapping[str, ChangeRate | None], invalid: float
+    claims: Claims | None,
+    changes: Mapping[str, ChangeRate | None],
+    invalid: float,
+    said: Wording,
 ) -> Iterator[ToDo]:
     if invalid >= MANY_INVALID:
         yield ToDo(
             do="Repair the prompt or the parser",
             because=f"{_points(invalid)} of 100 replies gave no verdict",
         )
-    if claims is None or _upper(changes) <= FINE:
+    if claims is None or _upper(changes) <= said.fine:
         return
     parts = [claims.largest, *claims.worth] if claims.largest else list(claims.worth)
     for part in dict.fromkeys(parts):
-        if (found := _remedy(part, changes)) is not None:
+        if (found := _remedy(part, changes, said)) is not None:
             yield found
     if not parts:
-        yield ToDo(do="Ask about more items", because="these calls cannot tell what moves verdicts")
+        because = f"these calls cannot tell what moves {said.noun}"
+        yield ToDo(do="Ask about more items", because=because)
 
 
-def _remedy(part: str, changes: Mapping[str, ChangeRate | None]) -> ToDo | None:
+def _remedy(part: str, changes: Mapping[str, ChangeRate | None], said: Wording) -> ToDo | None:
+    several = "Ask each item several times and take the "
     change, do = {
-        "call": ("ask_again", "Ask each item several times and take the majority"),
+        "call": ("ask_again", several + ("majority" if said.span is None else "mean score")),
         "prompt": ("reword", "Settle on one prompt, or average over several"),
         "order": ("swap", "Ask in both orders"),
         "interaction": ("both", "Average over prompts and orders together"),
@@ -185,9 +259,10 @@ def _remedy(part: str, changes: Mapping[str, ChangeRate | None]) -> ToDo | None:
     rate, again = changes[change], changes["ask_again"]
     if rate is None or again is None:
         return None
-    because = f"{_points(rate.estimate)} of 100 verdicts change {_WORDS[change]}"
+    because = said.changing(rate.estimate, f" {_WORDS[change]}")
     if part != "call":
-        because += f", {_points(again.estimate)} when you just ask again"
+        just = _points(again.estimate) if said.span is None else in_points(again.estimate)
+        because += f", {just} when you just ask again"
     return ToDo(do=do, because=because)
 
 
@@ -250,33 +325,41 @@ def _limit(d: LimitDecision) -> str:
 
 
 def _by_default(judge: JudgeAnalysis) -> Iterator[Rule]:
-    worst = _worst(judge.changes)
+    worst, said = _worst(judge.changes), wording_of(judge)
     high = _upper(judge.changes)
+    when = f"more than {_points(FINE)} of 100 verdicts may change between two calls"
+    if said.span is not None:
+        tenth = f"{in_points(said.fine)} points, a tenth of the scale"
+        when = f"two calls may differ by more than {tenth}, on average"
     yield Rule(
         word="with care",
-        when=f"more than {_points(FINE)} of 100 verdicts may change between two calls",
-        holds=not high <= FINE,
-        reason="" if worst is None else _changing(*worst),
+        when=when,
+        holds=not high <= said.fine,
+        reason="" if worst is None else _changing(*worst, said),
     )
 
 
 def _fine(judge: JudgeAnalysis, gate: Gate | None) -> str:
     if gate is not None:
         return "Every limit of the study's gate is kept."
-    left = [_FACETS[c] for c in _FACETS if judge.changes[c] is None]
+    said = wording_of(judge)
+    tried = {c: words for c, words in _FACETS.items() if not (judge.single and c == "swap")}
+    left = [words for c, words in tried.items() if judge.changes[c] is None]
     unknown = f"; {' and '.join(left)} were not tried" if left else ""
-    most = _points(_upper(judge.changes))
-    return f"At most {most} of 100 verdicts change between two calls{unknown}."
+    most = _upper(judge.changes)
+    if said.span is not None:
+        return f"Two calls differ by at most {in_points(most)} points on average{unknown}."
+    return f"At most {_points(most)} of 100 verdicts change between two calls{unknown}."
 
 
-def _changing(change: str, rate: ChangeRate) -> str:
-    number = _points(rate.estimate)
-    if rate.call_interval is not None and rate.estimate <= FINE:
-        return (
-            f"{number} of 100 verdicts change {_WORDS[change]}, and it may be "
-            f"{_points(rate.call_interval[1])}."
-        )
-    return f"{number} of 100 verdicts change {_WORDS[change]}."
+def _changing(change: str, rate: ChangeRate, said: Wording) -> str:
+    text = said.changing(rate.estimate, f" {_WORDS[change]}")
+    text = text[0].upper() + text[1:]
+    if rate.call_interval is not None and rate.estimate <= said.fine:
+        most = rate.call_interval[1]
+        may_be = _points(most) if said.span is None else in_points(most)
+        return f"{text}, and it may be {may_be}."
+    return f"{text}."
 
 
 def _worst(changes: Mapping[str, ChangeRate | None]) -> tuple[str, ChangeRate] | None:

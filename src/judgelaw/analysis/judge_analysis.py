@@ -17,6 +17,7 @@ from judgelaw.analysis.outcomes import (
     prompt_leans,
     unanimous_cells,
 )
+from judgelaw.analysis.score_answers import score_answers
 from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.soft_evidence import SoftEvidence, SoftMode, may_estimate, soft_evidence
 from judgelaw.analysis.values import Identity, JudgeAnalysis
@@ -56,7 +57,7 @@ def warnings(
     """Collect what these calls cannot say, and what was left out on the way."""
     return (
         *tensor.notes,
-        *_facets(full),
+        *_facets(full, single=tensor.single),
         *_unanimous(tensor),
         *_repeats(tensor),
         *_calls(full),
@@ -67,7 +68,14 @@ def warnings(
     )
 
 
-def _facets(full: DepthEstimates) -> Iterator[str]:
+def _facets(full: DepthEstimates, *, single: bool) -> Iterator[str]:
+    if single:
+        if full.facets[0] == 1:
+            yield (
+                "the prompt facet is absent: all calls share one prompt, so its component is not "
+                "known (it is not 0)"
+            )
+        return
     for (facet, words), levels in zip(_FACETS, full.facets, strict=True):
         if levels == 1:
             yield (
@@ -193,7 +201,13 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         identity=_identities((*sampled.prefixes, sampled.full), request.estimand),
         unanimous_cells=unanimous_cells(tensor),
         sentence=sentence(
-            components, overall.inference, overall.lead, leans=leans, invalid=invalid
+            components,
+            overall.inference,
+            overall.lead,
+            leans=leans,
+            invalid=invalid,
+            single=tensor.single,
+            scored=tensor.scale,
         ),
         short=first.short,
         changes=first.changes,
@@ -204,6 +218,8 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         ),
         evidence="soft" if soft is not None and soft.used else "sampled",
         soft=soft,
+        single=tensor.single,
+        scores=score_answers(tensor, request.how.level),
     )
 
 
@@ -319,7 +335,7 @@ def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | N
     if len(tensor.prompts) == 1:
         return None
     q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
-    squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
+    squared = prompt_distances(tensor, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
 
 

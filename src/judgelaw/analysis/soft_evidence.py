@@ -82,11 +82,11 @@ def may_estimate(tensor: VerdictTensor, estimand: Estimand, soft: SoftMode) -> b
                 "with logprobs: 20, add columns p_VERDICT, or use sampled verdicts (--soft never)"
             )
         return False
-    if estimand.design == "sampled":
+    if estimand.design == "sampled" or tensor.scale is not None:
         if soft == "only":
             raise InputError(
-                f"{who}: prompts were drawn from a generator, and token probabilities have no "
-                "error of drawing prompts: use sampled verdicts (--soft never)"
+                f"{who}: where prompts were drawn, or verdicts are scores, token probabilities "
+                "have no errors yet: use sampled verdicts (--soft never)"
             )
         return False
     return True

@@ -17,6 +17,8 @@ Call = int | list[float]
 """A verdict, or the token probabilities of all verdicts."""
 Calls = list[list[list[Call]]]
 """One item's calls by prompt, then order."""
+Far = list[list[float]] | None
+"""How far two verdicts are apart; None where they are the same or not."""
 _NAMES = ("call", "prompt", "order", "interaction", "total")
 _ROUNDING = 1e-9
 
@@ -75,10 +77,12 @@ def recount_items(
     q = [1 / len(tensor.orders)] * len(tensor.orders)
     if order_weights is not None:
         q = [order_weights[name] for name in tensor.orders]
+    apart = None if tensor.scale is None else tensor.scale.distances(tensor.verdicts)
+    far = None if apart is None else apart.tolist()
     for item in _vectors(tensor) if evidence == "soft" else _items(tensor):
         yield Recounted(
-            corrected=_components(item, q, design, self_pairs=False),
-            plugin=_components(item, q, design, self_pairs=True),
+            corrected=_components(item, q, design, far, self_pairs=False),
+            plugin=_components(item, q, design, far, self_pairs=True),
         )
 
 
@@ -122,17 +126,20 @@ def _vectors(tensor: VerdictTensor) -> Iterator[Calls]:
         ]
 
 
-def _alike(x: Call, y: Call) -> float:
-    """Return whether two verdicts agree, or how probably two drawn from vectors do."""
-    if isinstance(x, list) and isinstance(y, list):
-        return sum(p * q for p, q in zip(x, y, strict=True))
-    return float(x == y)
+def _alike(x: Call, y: Call, far: Far) -> float:
+    """Return how far two verdicts agree, or how probably two drawn from vectors do."""
+    if isinstance(x, int) and isinstance(y, int):
+        return float(x == y) if far is None else 1 - far[x][y]
+    assert isinstance(x, list)  # noqa: S101 - a table's calls are of one kind
+    assert isinstance(y, list)  # noqa: S101 - the same
+    return sum(p * q for p, q in zip(x, y, strict=True))
 
 
-def _agreement(a: list[Call], b: list[Call], *, same: bool, self_pairs: bool) -> float:
+def _agreement(a: list[Call], b: list[Call], far: Far, *, same: bool, self_pairs: bool) -> float:
     """Return the share of agreeing pairs of a call of `a` and a call of `b`.
 
-    Where both are the same cell a call is paired with itself only if `self_pairs` says so.
+    Where both are the same cell a call is paired with itself only if `self_pairs` says so. Scores
+    agree by 1 minus how far they are apart.
     """
     agree, pairs = 0.0, 0
     for i, x in enumerate(a):
@@ -140,12 +147,12 @@ def _agreement(a: list[Call], b: list[Call], *, same: bool, self_pairs: bool) ->
             if same and i == j and not self_pairs:
                 continue
             pairs += 1
-            agree += _alike(x, y)
+            agree += _alike(x, y, far)
     return agree / pairs
 
 
 def _components(
-    item: Calls, q: Sequence[float], design: str, *, self_pairs: bool
+    item: Calls, q: Sequence[float], design: str, far: Far, *, self_pairs: bool
 ) -> dict[str, float]:
     K, O = len(item), len(q)
     w = 1 / K
@@ -154,7 +161,7 @@ def _components(
         key = min((k, o, l, p), (l, p, k, o))
         if key not in known:
             same = (k, o) == (l, p)
-            known[key] = _agreement(item[k][o], item[l][p], same=same, self_pairs=self_pairs)
+            known[key] = _agreement(item[k][o], item[l][p], far, same=same, self_pairs=self_pairs)
         return known[key]
 
     known: dict[tuple[int, int, int, int], float] = {}

@@ -137,11 +137,21 @@ def what_to_do(name: str, advice: JudgeAdvice, *, prefix: str = "") -> Section:
     return Section(id=f"{prefix}advice", title="What to do", blocks=tuple(blocks))
 
 
+_FIGURES = {
+    "call": "Noise",
+    "invalid": "Invalid",
+    "lean": "Lean, of 100",
+    "accuracy": "Accuracy",
+    "distance": "Distance",
+}
+
+
 def _prompt_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:
-    rows = tuple(
-        _prompt_row(row, (*where, "prompts", at)) for at, row in enumerate(advice.choice.rows)
-    )
-    columns = ("Prompt", "Noise", "Invalid", "Lean, of 100", "Accuracy", "Distance", "Keep")
+    found = advice.choice.rows
+    # Where no prompt has a lean, nothing was shown in an order.
+    keys = [key for key in _FIGURES if key != "lean" or any(not isnan(row.lean) for row in found)]
+    rows = tuple(_prompt_row(row, (*where, "prompts", at), keys) for at, row in enumerate(found))
+    columns = ("Prompt", *(_FIGURES[key] for key in keys), "Keep")
     return TableView(
         columns=columns,
         rows=rows,
@@ -150,24 +160,32 @@ def _prompt_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:
     )
 
 
-def _prompt_row(row: PromptRow, where: tuple[str | int, ...]) -> tuple[Inline, ...]:
+def _prompt_row(
+    row: PromptRow, where: tuple[str | int, ...], keys: Sequence[str]
+) -> tuple[Inline, ...]:
     figures: list[Inline] = [
         (decimal(getattr(row, key), 1 if key == "lean" else 4, where=path(*where, key)),)
-        for key in ("call", "invalid", "lean", "accuracy", "distance")
+        for key in keys
     ]
     return ((visible(row.prompt),), *figures, ("yes" if row.keep else "no",))
 
 
 def _protocol_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:
     shown = advice.worth_showing()
-    rows = tuple(_protocol_row(row, (*where, "protocols", at)) for at, row in shown)
-    columns = ("Prompts", "Orders", "Calls", "Stability", "95%, items like these", "Accuracy")
+    ordered = any(row.protocol.orders != "one" for _, row in shown)
+    rows = tuple(
+        _protocol_row(row, (*where, "protocols", at), ordered=ordered) for at, row in shown
+    )
+    orders = ("Orders",) if ordered else ()
+    columns = ("Prompts", *orders, "Calls", "Stability", "95%, items like these", "Accuracy")
     return TableView(
         columns=columns, rows=rows, caption="Ways to ask, by calls of an item", name="protocols"
     )
 
 
-def _protocol_row(row: ProtocolRow, where: tuple[str | int, ...]) -> tuple[Inline, ...]:
+def _protocol_row(
+    row: ProtocolRow, where: tuple[str | int, ...], *, ordered: bool
+) -> tuple[Inline, ...]:
     p, s, a = row.protocol, row.stability, row.accuracy
     within = path(*where, "stability")
     if isinstance(s, Estimate):
@@ -192,7 +210,7 @@ def _protocol_row(row: ProtocolRow, where: tuple[str | int, ...]) -> tuple[Inlin
     )
     return (
         (visible(p.prompts),),
-        (_ORDERS[p.orders],),
+        *(((_ORDERS[p.orders],),) if ordered else ()),
         (count(row.calls, where=path(*where, "calls")),),
         point,
         interval,

@@ -27,21 +27,18 @@ from judgelaw.page.document import (
     FigureView,
     Inline,
     Lede,
-    Number,
     Part,
     Section,
-    finite,
-    note,
-    paragraph,
     plain,
 )
 from judgelaw.page.drawing import Spec, draw
-from judgelaw.page.explorer import Completions, Questions, explorer, openings, pack
+from judgelaw.page.explorer import Completions, Questions, items_section, openings, pack
 from judgelaw.page.first_view import first_views, to_do_section
 from judgelaw.page.laws import laws
 from judgelaw.page.layers import layers, metrics, repeats, strata
 from judgelaw.page.probed import probes
 from judgelaw.page.prompts_and_orders import order, prompts
+from judgelaw.page.score_section import score_section
 from judgelaw.page.table_forms import is_number, table_view
 from judgelaw.page.trust import alarms, diagnostics, drift
 from judgelaw.page.verdicts import invalid_section, outcomes
@@ -181,7 +178,7 @@ def compose(
         *_of_judges(judges, main, settings, frozen, advice),
         partial(to_do_section, judges),
         partial(diagnostics, source),
-        partial(_items, judges, main, completions, questions or {}),
+        partial(items_section, judges, main, completions, questions or {}),
     ]
     closed: list[SectionMaker] = [
         *([] if len(judges) > 1 else _more_of_judge(judges, main)),
@@ -192,7 +189,7 @@ def compose(
         partial(integrity, verified, source),
         partial(configuration, frozen, source),
         partial(tables, source, shown=_SHOWN_ABOVE),
-        glossary,
+        partial(glossary, single=all(judge.value.single for judge in judges.values())),
     ]
     parts += [_folded(part) for part in closed]
     return Document(
@@ -355,6 +352,7 @@ def _of_judge(judge: Judge, about: About, tensor: VerdictTensor, prefix: str) ->
         partial(answer, judge, about, prefix=prefix),
         partial(prompts, judge, about.openings, prefix=prefix),
         partial(order, judge, tensor, prefix=prefix),
+        partial(score_section, judge, tensor, prefix=prefix),
     ]
 
 
@@ -373,17 +371,6 @@ def _more_of_judge(
     ]
 
 
-def _items(
-    judges: Mapping[str, Judge],
-    tensors: Mapping[str, VerdictTensor],
-    completions: Completions | None,
-    questions: Questions,
-) -> Section:
-    explored = explorer(judges, tensors, completions, questions)
-    blocks = (_about_items(judges), *_belief_legend(judges), explored)
-    return Section(id="items", title="Item by item", blocks=blocks)
-
-
 def _size(judges: Mapping[str, Judge]) -> Inline:
     """Say how large the study is; one judge by name, several by their number."""
     name, first = next(iter(judges.items()))
@@ -394,9 +381,7 @@ def _size(judges: Mapping[str, Judge]) -> Inline:
         " items × ",
         first.count(lambda j: j.prompts),
         _plural(" prompt", first.value.prompts),
-        " × ",
-        first.count(lambda j: j.orders),
-        _plural(" order", first.value.orders),
+        *_orders(first),
         " × ",
         *repeats(first),
         " repeats, ",
@@ -406,43 +391,13 @@ def _size(judges: Mapping[str, Judge]) -> Inline:
     )
 
 
+def _orders(judge: Judge) -> Inline:
+    """Say how many orders there are; single answers have none."""
+    if judge.value.single:
+        return ()
+    orders = judge.count(lambda j: j.orders)
+    return (" × ", orders, _plural(" order", judge.value.orders))
+
+
 def _plural(word: str, number: int) -> str:
     return word if number == 1 else f"{word}s"
-
-
-def _about_items(judges: Mapping[str, Judge]) -> Block:
-    """Say how far single items can be believed before showing them."""
-    split = next(iter(judges.values())).at(lambda j: j.split)
-    parts: list[str | Number] = [
-        (
-            "Open an item for its verdict counts in every prompt and order. Estimates of single "
-            "items rest on few calls"
-        )
-    ]
-    known = [
-        found
-        for name in ("prompt", "order")
-        if (found := split.find(name)) and finite(found.value.reliability) is not None
-    ]
-    for found in known:
-        parts += [
-            f"; reliability of {found.where[-1]} ",
-            found.decimal(lambda s: s.reliability, 2),
-        ]
-    if any(found.value.reliability < 0 for found in known):
-        parts.append(". Below 0 means that no difference between items was seen")
-    return paragraph(*parts, ". Near 0 a ranking is noise, near 1 it would come out again.")
-
-
-def _belief_legend(judges: Mapping[str, Judge]) -> tuple[Block, ...]:
-    """Say what the last column means; nothing where no item has a call error."""
-    if all(judge.value.item_values.call_variance is None for judge in judges.values()):
-        return ()
-    return (
-        note(
-            "Clear of call noise: the estimate is at least two call errors above 0. No true "
-            "component is below 0, so a negative estimate is never clear. Error not known: the "
-            "unbiased estimate of the error's square came out at 0 or below, as it can with so "
-            "few calls, and has no root."
-        ),
-    )

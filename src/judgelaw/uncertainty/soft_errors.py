@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, PAIR, Floats
 from judgelaw.errors import InputError, NotIdentifiedError
-from judgelaw.estimate import COMPONENTS, Array, Estimand, soft_components, weights_of
+from judgelaw.estimate import COMPONENTS, Array, Estimand, soft_components
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_bounds import Shown
 from judgelaw.uncertainty.call_intervals import FEW_EVENTS, CallErrors
@@ -32,6 +32,7 @@ from judgelaw.uncertainty.forms import (
     component_map,
     concentration_forms,
     contrast_row,
+    declare,
 )
 from judgelaw.uncertainty.inference import DepthEstimates, prefixes
 from judgelaw.uncertainty.intervals import Interval, Spread, t_quantile
@@ -132,7 +133,9 @@ def soft_at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
         InputError: the tensor has none, or prompts were drawn.
         NotIdentifiedError: a cell holds one call.
     """
-    y, w, q = _declared(tensor, estimand)
+    y = _checked(tensor, estimand)
+    known = declare(tensor, estimand)
+    w, q = known.w, known.q
     found = soft_components(y, w, q)
     c = concentration_forms(w, q)
     cells = _flat(y)
@@ -153,7 +156,7 @@ def soft_at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
         strata=tensor.strata,
         facets=(len(w), len(q)),
         repeats=tensor.depth,
-        verdicts=len(tensor.verdicts),
+        top=known.top,
         found=found,
         errors=errors,
         drawn=None,
@@ -166,26 +169,23 @@ def soft_nested(tensor: VerdictTensor, estimand: Estimand) -> Iterator[DepthEsti
         yield replace(soft_at_depth(prefix, estimand), depth=depth)
 
 
-def _declared(tensor: VerdictTensor, estimand: Estimand) -> tuple[Floats, Array, Array]:
+def _checked(tensor: VerdictTensor, estimand: Estimand) -> Floats:
     if tensor.soft is None:
         raise InputError(
             "these calls came without token probabilities: ask for them (logprobs: 20 on a judge), "
             "or add columns p_VERDICT to the table"
         )
-    if estimand.design == "sampled":
+    if estimand.design == "sampled" or tensor.scale is not None:
         raise InputError(
-            "the prompts were drawn from a generator, and errors of drawing prompts are known for "
-            "sampled verdicts only: use those (soft='never', --soft never)"
+            "where prompts were drawn from a generator, or verdicts are scores, errors are known "
+            "for sampled verdicts only: use those (soft='never', --soft never)"
         )
     if tensor.depth[0] < PAIR:
         raise NotIdentifiedError(
             f"R = {tensor.depth[0]}: a single vector cannot show how vectors move between repeats; "
             "acquire a second repeat of every cell"
         )
-    K, O = len(tensor.prompts), len(tensor.orders)
-    w = weights_of("prompt", estimand.prompt_weights, K, tensor.prompts)
-    q = weights_of("order", estimand.order_weights, O, tensor.orders)
-    return tensor.soft, w, q
+    return tensor.soft
 
 
 def _flat(y: Floats) -> Floats:

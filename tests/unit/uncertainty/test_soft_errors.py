@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import judgelaw as jl
+from judgelaw.arrays import soft_fault
 from judgelaw.estimate import COMPONENTS, Estimand, population, soft_components
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import concentration_forms, reconcile, soft_at_depth
@@ -152,13 +153,13 @@ def test_reconciliation_accepts_the_right_vectors_and_refuses_others():
     ],
 )
 def test_vectors_that_cannot_be_are_refused(vector, words):
-    tensor = VerdictTensor.from_ranked(np.zeros((1, 2, 1, 2), int), verdicts=("a", "b", "c"))
+    ranked = np.zeros((1, 2, 1, 2), int)
     y = np.tile([0.7, 0.2, 0.1], (1, 2, 1, 2, 1))
-    assert tensor.with_soft(y).soft is not None
+    assert soft_fault(y, ranked, ("a", "b", "c")) is None
     y[0, 1, 0, 1] = vector
-    with pytest.raises(jl.InputError, match=words) as caught:
-        tensor.with_soft(y)
-    assert "i1 x p2 x o1, repeat 1" in str(caught.value)
+    at, said = soft_fault(y, ranked, ("a", "b", "c"))
+    assert at == (0, 1, 0, 1)
+    assert words in said
 
 
 def test_vectors_follow_their_calls():
