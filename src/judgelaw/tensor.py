@@ -85,8 +85,7 @@ class VerdictTensor:
 
     def __post_init__(self) -> None:
         """Refuse labels that do not fit the axes, and negative counts."""
-        axes = (self.items, self.prompts, self.orders, self.verdicts)
-        shape = tuple(len(axis) for axis in axes)
+        shape = tuple(map(len, (self.items, self.prompts, self.orders, self.verdicts)))
         if np.shape(self.counts) != shape:
             raise InputError(
                 f"counts have shape {np.shape(self.counts)}, the labels of items, prompts, orders "
@@ -94,8 +93,7 @@ class VerdictTensor:
             )
         if self.ranked is not None and self.ranked.shape[:-1] != shape[:-1]:
             raise InputError(f"ranked verdicts of shape {self.ranked.shape} for cells {shape[:-1]}")
-        calls = () if self.ranked is None else self.ranked.shape
-        if self.soft is not None and self.soft.shape != (*calls, shape[-1]):
+        if self.soft is not None and self.soft.shape[-1:] != shape[-1:]:
             raise InputError(f"token probabilities of shape {self.soft.shape} for cells {shape}")
         for axis, given in (("strata", self.strata), ("gold", self.gold)):
             if given is not None:

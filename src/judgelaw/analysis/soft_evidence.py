@@ -5,7 +5,7 @@ sampled look as if drawn from them. Either way both answers are kept, side by si
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from judgelaw.analysis.facet_values import Component, Components, Pair
@@ -24,6 +24,19 @@ LEVEL: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reconciliation:
+    """The test of "the sampled verdicts were drawn from these vectors".
+
+    Attributes:
+        p: its p value, two-sided.
+        level: at which the vectors are turned off.
+    """
+
+    p: float
+    level: float = LEVEL
+
+
+@dataclass(frozen=True, kw_only=True)
 class SoftEvidence:
     """What the token probabilities of a judge say, beside its sampled verdicts.
 
@@ -32,7 +45,7 @@ class SoftEvidence:
         reason: why they do not, None where they do.
         missing, largest_missing: mass that no verdict got, mean over calls and the most in a cell.
         moving_cells: share of cells whose vectors move between repeats by more than .01.
-        reconciliation: p value of "the sampled verdicts were drawn from these vectors".
+        reconciliation: whether the sampled verdicts look drawn from these vectors.
         components: by name, at the full depth; intervals hold the missing mass.
         depths: at nested prefixes of the repeat ranks, the full depth included.
         bounds: between which each estimate lies wherever the missing mass belongs.
@@ -46,7 +59,7 @@ class SoftEvidence:
     missing: float
     largest_missing: float
     moving_cells: float
-    reconciliation: float
+    reconciliation: Reconciliation
     components: Components
     depths: Mapping[int, Components]
     bounds: Mapping[str, Pair | None]
@@ -119,7 +132,7 @@ def soft_evidence(
         missing=float(missing.mean()),
         largest_missing=float(missing.max()),
         moving_cells=moving_cells(tensor),
-        reconciliation=p,
+        reconciliation=Reconciliation(p=p),
         components=components,
         depths=depths,
         bounds={name: _bounds(full, name, components[name]) for name in COMPONENTS},
@@ -163,7 +176,7 @@ def soft_sentence(found: SoftEvidence) -> str:
     missing, moving = 100 * found.missing, 100 * found.moving_cells
     return (
         "The components rest on token probabilities: sampled verdicts look drawn from them "
-        f"(p = {found.reconciliation:.2g}), they lack {missing:.2g}% of their mass, and in "
+        f"(p = {found.reconciliation.p:.2g}), they lack {missing:.2g}% of their mass, and in "
         f"{moving:.0f}% of cells they move between repeats."
     )
 
@@ -178,7 +191,7 @@ def encode_soft(
         "missing": found.missing,
         "largest_missing": found.largest_missing,
         "moving_cells": found.moving_cells,
-        "reconciliation": {"p": found.reconciliation, "level": LEVEL},
+        "reconciliation": asdict(found.reconciliation),
         "components": components(found.components),
         "depths": {str(depth): components(c) for depth, c in found.depths.items()},
         "bounds": dict(found.bounds),

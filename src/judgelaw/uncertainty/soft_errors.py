@@ -92,7 +92,7 @@ class SoftErrors(CallErrors):
         spread = self.wide_spread(contrast)
         half = t_quantile(p, spread.df) * sqrt(spread.variance)
         reach = self._rare_events(contrast, e, p) - e if isinstance(contrast, str) else 0.0
-        below = reach if contrast in {"call", "total"} else 0.0
+        below = reach if contrast in ("call", "total") else 0.0
         down, up = self.slack(contrast)
         return e - max(half, below) + down, e + max(half, reach) + up
 
