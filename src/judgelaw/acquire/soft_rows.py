@@ -8,6 +8,7 @@ from judgelaw.ledger import Judged
 from judgelaw.study import FrozenRun
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.wire import JudgeSpec, Reader, label_words, parser_name, vector_of
+from judgelaw.words import plain_number
 
 CALLS_COLUMNS = (
     "judge",
@@ -74,7 +75,8 @@ def _verdicts(frozen: FrozenRun) -> tuple[str, ...]:
         return ()
     if frozen.study.task == "pairwise":
         return DEFAULT_VERDICTS
-    labels = {meaning for spec in asked for meaning in _meanings(spec)}
+    known = frozen.study.labels or [plain_number(value) for value in frozen.study.scale or ()]
+    labels = set(known) or {meaning for spec in asked for meaning in _meanings(spec)}
     return (*sorted(labels - {INVALID}), INVALID)
 
 

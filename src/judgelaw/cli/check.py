@@ -315,8 +315,8 @@ def notes(seen: "Preview") -> list[str]:
         found.append(
             f"probe {probe}: changes nothing in {answers} answers; they are not asked about"
         )
-    if seen.run.study.schedule == "cells":
-        found.append("schedule cells: repeats run close together, so drift is hard to see")
+    if (kind := seen.run.study.schedule) != "random":
+        found.append(f"schedule {kind}: repeats run close together, so drift is hard to see")
     for judge in seen.run.judges.values():
         variable = judge.api_key_variable
         if variable is not None and not os.environ.get(variable):

@@ -215,7 +215,7 @@ class Study(Model):
     prompts: Prompts
     orders: dict[Order, PositiveFloat] = Field(default_factory=_both_orders)
     repeats: Depth = 4
-    schedule: Literal["random", "cells"] = "random"
+    schedule: Literal["random", "cells", "prompts"] = "random"
     judges: tuple[JudgeSpec, ...]
     layers: tuple[Layer, ...] = ()
     probes: tuple[ProbeEntry, ...] = ()

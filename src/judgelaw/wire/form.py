@@ -153,8 +153,8 @@ class Frame:
         return b"%d}" % seed
 
 
-_UNDER_A_GRAMMAR = 100
-"""Tokens after which allowed ones that are not listed hold a quarter of a percent at most."""
+_UNDER_A_GRAMMAR = 300
+"""Tokens after which allowed ones that are not listed hold about half a percent at most."""
 
 
 def decoding_of(judge: JudgeSpec) -> dict[str, Any]:
