@@ -128,6 +128,8 @@ def _at(place: int, said: Sequence[Token], reply: _Reply) -> Vector | None:
     if not before and (words := grammar_words(reply.judge.grammar)):
         options, lacking = allowed_by(listed, words)
     for after in _endings(place, said, whole=not first_line):
+        if after and not _takes_labels(before, after, reply):
+            continue
         found = _vector(options, before, after, reply)
         if first_line or sum(found.verdicts.values()) >= _HALF * (1 - lacking):
             return _own(replace(found, place=place, token=said[place].text), reply)
@@ -215,6 +217,14 @@ def _endings(place: int, said: Sequence[Token], *, whole: bool) -> Iterator[str]
     if whole:
         for end in range(place + 1, min(place + 1 + _LONGEST, len(said) + 1)):
             yield "".join(token.text for token in said[end:])
+
+
+def _takes_labels(before: str, after: str, reply: _Reply) -> bool:
+    """Whether different labels between these texts are read as different verdicts."""
+    words = label_words(reply.judge)
+    texts = [replace(reply.completion, text=before + word + after) for word in words]
+    read = reply.read([(text, reply.order) for text in texts])
+    return len({verdict.verdict for verdict in read} - {INVALID}) > 1
 
 
 def _vector(options: Mapping[str, float], before: str, after: str, reply: _Reply) -> Vector:
