@@ -108,6 +108,15 @@ def probed(folder: Path) -> Iterator[After]:
 
 
 @contextmanager
+def listing(folder: Path) -> Iterator[After]:
+    """A judge that returns the probabilities of its verdicts."""
+    law = {"candidate_1": 0.6, "candidate_2": 0.2, "tie": 0.1, "invalid": 0.1}
+    judge = simulated_judge(law={"verdicts": law}, logprobs=20)
+    write_study(folder, [judge], items=6, repeats=2)
+    yield nothing
+
+
+@contextmanager
 def nightly(folder: Path) -> Iterator[After]:
     """A finished run of a steady judge, the tests of examples/ci, and a log of Inspect."""
     law = {"candidate_1": 0.96, "candidate_2": 0.04}
@@ -258,6 +267,7 @@ STORIES = {
     "endpoint": (endpoint, ("docs/howto/endpoint.md",)),
     "budget": (pilot, ("docs/howto/budget.md",)),
     "probes": (probed, ("docs/howto/probes.md",)),
+    "probabilities": (listing, ("docs/howto/probabilities.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
     "advise": (systems, ("docs/howto/advise.md",)),
     "people": (people, ("docs/howto/people.md",)),

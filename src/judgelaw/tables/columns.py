@@ -25,6 +25,8 @@ CONTRACT = (
 REQUIRED = ("judge", "item", "prompt", "repeat", "verdict")
 SOFT = "p_"
 """Begins the columns of token probabilities, `p_candidate_1`: one for each verdict."""
+_NO_VERDICT = frozenset({SOFT, "p_value", "p_values", "p_val", "p_adj", "p_adjusted"})
+"""Columns that begin like token probabilities, and hold something else."""
 MISSING = "missing"
 """The column of the probability that a call's vector gives to no verdict."""
 
@@ -133,7 +135,7 @@ def lay_out(
 
 def _soft(present: Sequence[str], mapping: Mapping[str, str | None]) -> dict[str, str]:
     """Return the columns of token probabilities, and of what they lack, where there are some."""
-    named = {column: column for column in present if column.startswith(SOFT) and column != SOFT}
+    named = {c: c for c in present if c.startswith(SOFT) and c not in _NO_VERDICT}
     chosen = {**named, **{part: to for part, to in mapping.items() if part.startswith(SOFT)}}
     found = {part: column for part, column in chosen.items() if column is not None}
     if not found:
