@@ -1,6 +1,7 @@
 """Token probabilities of a real model against the law that it states."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -45,3 +46,22 @@ def test_soft_components_agree_with_the_stated_law_at_two_repeats(tmp_path, serv
         assert low - 1e-6 <= truth[name] <= high + 1e-6
     assert verify(done.path).ok
     json.dumps(document, allow_nan=False)
+
+
+@pytest.mark.timeout(400)
+def test_prompts_in_a_row_change_no_bit_of_any_law(tmp_path):
+    """The same calls with the same seeds in two schedules: verdicts and probabilities are equal."""
+    tables = []
+    for kind in ("cells", "prompts"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        frozen = frozen_study(folder, items=3, repeats=2, judges=[spec(logprobs=20)], schedule=kind)
+        done = acquire(frozen)
+        done.raise_if_open()
+        tables.append(VerdictTensor.from_table(done.path / "calls.parquet"))
+        asked = [call.prompt for call in sorted(frozen.iter_calls(), key=lambda c: c.position)]
+        changes = sum(one != other for one, other in pairwise(asked))
+        assert (changes == 2) == (kind == "prompts")
+    cells, prompts = tables
+    assert (cells.ranked == prompts.ranked).all()
+    assert (cells.soft == prompts.soft).all()
