@@ -18,10 +18,12 @@ from judgelaw.analysis.component_tables import Context as Context
 from judgelaw.analysis.facet_values import (
     Component as Component,
     Components as Components,
+    Identity as Identity,
     ItemValues as ItemValues,
     OrderDirection as OrderDirection,
     PromptDistances as PromptDistances,
     PromptLean as PromptLean,
+    SlotPreference as SlotPreference,
 )
 from judgelaw.analysis.first_screen import in_points as in_points
 from judgelaw.analysis.outcomes import (
@@ -39,6 +41,10 @@ from judgelaw.analysis.score_answers import (
     ScoreAnswers as ScoreAnswers,
     score_lines as score_lines,
 )
+from judgelaw.analysis.sentence import (
+    factor_sentence as factor_sentence,
+    slot_sentence as slot_sentence,
+)
 from judgelaw.analysis.soft_evidence import (
     SOFT_MODES as SOFT_MODES,
     SoftEvidence as SoftEvidence,
@@ -48,7 +54,6 @@ from judgelaw.analysis.soft_evidence import (
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,
-    Identity as Identity,
     JudgeAnalysis as JudgeAnalysis,
     Key as Key,
     LargestComponent as LargestComponent,

@@ -24,6 +24,7 @@ from judgelaw.uncertainty import (
     infer,
     more_than_asking_again,
 )
+from judgelaw.words import of_orders
 
 FINE: Final = 0.10
 """Changes of 100 verdicts, as a share, up to which a judge is called fine without a gate."""
@@ -109,10 +110,14 @@ def first_screen(
     said = Wording(span=span, single=tensor.single)
     changes = change_rates(tensor, known, estimand, level)
     claims = claims_of(known, "fixed") if known.refusal("total", "fixed") is None else None
+    orders = len(tensor.orders)
     return FirstScreen(
-        short=short_sentence(known, claims, changes, said),
+        short=of_orders(short_sentence(known, claims, changes, said), orders),
         changes=changes,
-        to_do=to_do(claims, changes, invalid, said),
+        to_do=tuple(
+            ToDo(do=of_orders(x.do, orders), because=of_orders(x.because, orders))
+            for x in to_do(claims, changes, invalid, said)
+        ),
     )
 
 
@@ -276,7 +281,7 @@ def with_trust(
         word: Word = "fine"
         reason = _fine(judge, gate)
     else:
-        word, reason = holding.word, holding.reason
+        word, reason = holding.word, of_orders(holding.reason, judge.orders)
     return replace(judge, trust=Trust(word=word, reason=reason, rules=rules))
 
 

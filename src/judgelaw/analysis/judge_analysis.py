@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
-from judgelaw.analysis.facet_values import Components, ItemValues, PromptDistances
+from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
+from judgelaw.analysis.facet_values import Components, Identity, ItemValues, PromptDistances
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -15,12 +16,13 @@ from judgelaw.analysis.outcomes import (
     order_direction,
     other_metrics,
     prompt_leans,
+    slot_preferences,
     unanimous_cells,
 )
 from judgelaw.analysis.score_answers import score_answers
 from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.soft_evidence import SoftEvidence, SoftMode, may_estimate, soft_evidence
-from judgelaw.analysis.values import Identity, JudgeAnalysis
+from judgelaw.analysis.values import JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.decide import PromptRow, choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -37,6 +39,7 @@ from judgelaw.uncertainty import (
     PermutationTest,
     Resampling,
     at_depth,
+    factor_parts,
     nested,
     permutation_test,
     prompt_projection,
@@ -192,11 +195,8 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         lead=overall.lead,
         strata=_strata(full, request.how.level),
         item_values=_item_values(full),
-        prompt_distances=_distances(tensor, request.estimand),
-        order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
-        by_prompt=_prompt_rows(tensor, request),
-        projection=_projection(tensor, request),
+        **_of_facets(tensor, sampled.full, request),
         other_metrics=other_metrics(tensor, sampled.full),
         identity=_identities((*sampled.prefixes, sampled.full), request.estimand),
         unanimous_cells=unanimous_cells(tensor),
@@ -264,6 +264,20 @@ def _chosen(
 def _not_used(soft: SoftEvidence | None) -> Iterator[str]:
     if soft is not None and soft.reason is not None:
         yield f"token probabilities are there and were not used: {soft.reason}"
+
+
+def _of_facets(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
+    """Return what is said of single prompts, factors of prompts and displayed positions."""
+    parts = factor_parts(tensor, request.estimand)
+    return {
+        "prompt_distances": _distances(tensor, request.estimand),
+        "order_direction": order_direction(tensor, request.how.level),
+        "slots": slot_preferences(tensor, request.how.level),
+        "factors": {} if parts is None else of_factors(parts, full, request.how),
+        "factor_levels": {} if parts is None else parts.levels,
+        "by_prompt": _prompt_rows(tensor, request),
+        "projection": _projection(tensor, request),
+    }
 
 
 def _identities(slices: Sequence[DepthEstimates], estimand: Estimand) -> tuple[Identity, ...]:

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.estimate import COMPONENTS, Decomposition, Design, Estimand, Weights
+from judgelaw.estimate import COMPONENTS, Decomposition, Design, Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_bounds import Shown, hidden_in_one_item, shown_by
 from judgelaw.uncertainty.call_variance import (
@@ -51,7 +51,7 @@ from judgelaw.uncertainty.forms import (
     concentration_forms,
     contrast_row,
     contrast_vector,
-    declare,
+    declare_parts,
 )
 from judgelaw.uncertainty.intervals import (
     Interval,
@@ -183,14 +183,10 @@ class CallErrors:
     def spread(self, component: str) -> tuple[Spread, float]:
         """Return the variance that bounds of one component use, and kappa."""
         B, S = (self._spread(V) for V in self._both(component))
-        if self.exact and B.variance > 0 and B.df >= _SETTLED_DF:
-            return B, 5.0
-        # Unbiased terms of both signs nearly cancel, and leave the sum one degree of freedom. Where
-        # that sum is not the variance used, its degrees say nothing about it.
-        wide = S if self.exact and B.variance <= S.variance else wider(B, S)
+        spread, kappa = facet_spread(B, S, exact=self.exact)
         if not self.exact and self._floored(component):
-            wide = self._at_least_agreements(wide)
-        return wide, 3.0
+            spread = self._at_least_agreements(spread)
+        return spread, kappa
 
     def wide_spread(self, contrast: Contrast) -> Spread:
         """Return the larger variance and the smaller degrees of freedom, as contrasts use them."""
@@ -234,12 +230,8 @@ class CallErrors:
             reason = "all items have the same estimate: their variance is zero, nothing to split"
         if reason is not None:
             return ErrorSplit(call=nan, item=nan, total=s2 / N, reliability=nan, reason=reason)
-        return ErrorSplit(
-            call=call,
-            item=s2 / N - call,
-            total=s2 / N,
-            reliability=1 - float(V.mean()) / s2,
-        )
+        reliability = 1 - float(V.mean()) / s2
+        return ErrorSplit(call=call, item=s2 / N - call, total=s2 / N, reliability=reliability)
 
     def refusal(self, contrast: Contrast = "prompt") -> str | None:
         """Say why these calls give no error for the contrast, or None."""
@@ -329,6 +321,21 @@ class CallErrors:
         return e + max(0.0, min(1.0, 2 * most * heaviest) * shown.unit - call)
 
 
+def facet_spread(B: Spread, S: Spread, *, exact: bool) -> tuple[Spread, float]:
+    """Return the variance that bounds of one component use, and kappa.
+
+    Args:
+        B: unbiased if `exact`, else at plug-in laws.
+        S: at smoothed laws.
+        exact: whether every cell holds four calls or more.
+    """
+    if exact and B.variance > 0 and B.df >= _SETTLED_DF:
+        return B, 5.0
+    # Unbiased terms of both signs nearly cancel, and leave the sum one degree of freedom. Where
+    # that sum is not the variance used, its degrees say nothing about it.
+    return (S if exact and B.variance <= S.variance else wider(B, S)), 3.0
+
+
 def call_errors(
     x: VerdictTensor | ArrayLike,
     *,
@@ -345,13 +352,7 @@ def call_errors(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    estimand = Estimand(
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
-    known = declare(x, estimand)
+    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
     return errors_of(known, known.decompose())
 
 
@@ -394,11 +395,5 @@ def call_interval(
     >>> found.low < 0 < found.high  # one law under every prompt
     True
     """
-    errors = call_errors(
-        x,
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
-    return errors.interval(contrast, level=level)
+    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
+    return errors_of(known, known.decompose()).interval(contrast, level=level)

@@ -269,3 +269,16 @@ def test_a_large_table_is_advised_on_in_seconds():
     start = process_time()
     jl.advise(large, 0.9)
     assert process_time() - start < 3
+
+
+def test_a_fixed_prompt_in_several_orders_votes_with_its_own_calls_alone():
+    """Votes of three orders are drawn by shuffling, and once held the calls of every prompt."""
+    laws = judges.pool("open, effects", 3, 3, seed=5, size=40).laws
+    tensor = judges.tensor(laws, 4, stream(6, "several orders"))
+    asked = Protocol(prompts="fixed:p2", orders="both")
+    (ours,) = outcomes_of(tensor, [asked])
+    (alone,) = outcomes_of(tensor.select(prompts=["p2"]), [asked])
+    (other,) = outcomes_of(tensor, [replace(asked, prompts="all")])
+    assert ours.same.mean() == pytest.approx(alone.same.mean(), abs=0.01)
+    assert abs(other.same.mean() - alone.same.mean()) > 0.05
+    assert "both orders" not in one(jl.advise({"j": tensor})).sentence
