@@ -8,7 +8,7 @@ from judgelaw.ledger import Judged
 from judgelaw.study import FrozenRun
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.wire import JudgeSpec, Reader, label_words, parser_name, vector_of
-from judgelaw.words import plain_number
+from judgelaw.words import candidate_names, plain_number
 
 CALLS_COLUMNS = (
     "judge",
@@ -73,8 +73,8 @@ def _verdicts(frozen: FrozenRun) -> tuple[str, ...]:
     asked = [spec for spec in frozen.readers.values() if spec.logprobs is not None]
     if not asked:
         return ()
-    if frozen.study.task == "pairwise":
-        return DEFAULT_VERDICTS
+    if frozen.study.task != "pointwise":
+        return (*candidate_names(frozen.study.candidates), *DEFAULT_VERDICTS[2:])
     known = frozen.study.labels or [plain_number(value) for value in frozen.study.scale or ()]
     labels = set(known) or {meaning for spec in asked for meaning in _meanings(spec)}
     return (*sorted(labels - {INVALID}), INVALID)

@@ -49,6 +49,7 @@ from judgelaw.analysis.soft_evidence import (
     SOFT_MODES as SOFT_MODES,
     SoftEvidence as SoftEvidence,
     SoftMode as SoftMode,
+    side_by_side as side_by_side,
     soft_sentence as soft_sentence,
 )
 from judgelaw.analysis.values import (

@@ -181,6 +181,40 @@ def soft_sentence(found: SoftEvidence) -> str:
     )
 
 
+def side_by_side(found: SoftEvidence, level: float) -> tuple[list[str], list[list[str]]]:
+    """Return the columns and rows of a table for people: both kinds of evidence, half the calls."""
+    of_items = f"{100 * level:g}%, these items"
+    columns = [
+        "component",
+        f"sampled, R = {max(found.depths)}",
+        of_items,
+        f"soft, R = {found.half}",
+        of_items,
+        "missing mass allows",
+        "a call is worth",
+    ]
+    return columns, [_side_by_side(found, name) for name in found.sampled]
+
+
+def _side_by_side(found: SoftEvidence, name: str) -> list[str]:
+    sampled, soft, worth = found.sampled[name], found.depths[found.half][name], found.worth[name]
+    if sampled.absent:
+        return [name, "not varied", *"-----"]
+    return [
+        name,
+        f"{sampled.estimate:.4f}",
+        _ends(sampled.call_interval),
+        f"{soft.estimate:.4f}",
+        _ends(soft.call_interval),
+        _ends(found.bounds[name]),
+        "-" if worth is None else f"{worth:.1f}",
+    ]
+
+
+def _ends(pair: Pair | None) -> str:
+    return "-" if pair is None else f"[{pair[0]:.4f}, {pair[1]:.4f}]"
+
+
 def encode_soft(
     found: SoftEvidence, components: Callable[[Components], dict[str, Any]]
 ) -> dict[str, Any]:

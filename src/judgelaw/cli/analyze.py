@@ -282,41 +282,13 @@ def _of_100(pair: tuple[float, float] | None) -> str:
 
 def _show_soft(soft: "SoftEvidence", level: float) -> None:
     """Print what token probabilities say beside sampled verdicts, with half the calls if it can."""
-    from judgelaw.analysis import soft_sentence
+    from judgelaw.analysis import side_by_side, soft_sentence
 
     say(soft_sentence(soft))
-    full, half = max(soft.depths), soft.half
-    columns = [
-        "component",
-        f"sampled, R = {full}",
-        f"{100 * level:g}%, these items",
-        f"soft, R = {half}",
-        f"{100 * level:g}%, these items",
-        "missing mass allows",
-        "a call is worth",
-    ]
-    show_table(
-        columns,
-        [_soft_row(soft, name, half) for name in soft.sampled],
-        title="Sampled verdicts and token probabilities side by side",
-    )
+    columns, rows = side_by_side(soft, level)
+    rows = [[_LABELS[name], *values] for name, *values in rows]
+    show_table(columns, rows, title="Sampled verdicts and token probabilities side by side")
     echo()
-
-
-def _soft_row(soft: "SoftEvidence", name: str, depth: int) -> list[str]:
-    sampled, mine = soft.sampled[name], soft.depths[depth][name]
-    if sampled.absent:
-        return [_LABELS[name], "not varied", "-", "-", "-", "-", "-"]
-    worth = soft.worth[name]
-    return [
-        _LABELS[name],
-        f"{sampled.estimate:.4f}",
-        _pair(sampled.call_interval),
-        f"{mine.estimate:.4f}",
-        _pair(mine.call_interval),
-        _pair(soft.bounds[name]),
-        "-" if worth is None else f"{worth:.1f}",
-    ]
 
 
 def _title(judge: "JudgeAnalysis") -> str:

@@ -24,7 +24,7 @@ class Dot:
     label: str
 
 
-def side_by_side(dots: list[Dot], *, width: int) -> Spec:
+def both_kinds(dots: list[Dot], *, width: int) -> Spec:
     """Draw two rows a component: sampled verdicts, and token probabilities with fewer calls."""
     order = [dot.name for dot in dots]
     rows = [asdict(dot) for dot in dots]
@@ -47,7 +47,7 @@ def soft_section(judge: Part[JudgeAnalysis], *, prefix: str = "") -> Section | N
     depths = f"{max(found.depths)} calls a cell, token probabilities with {found.half}"
     drawn = figure(
         "soft",
-        lambda width: side_by_side(dots, width=width),
+        lambda width: both_kinds(dots, width=width),
         label=f"Sampled verdicts with {depths}",
         caption=f"Sampled verdicts with {depths}: the narrower interval with fewer calls.",
     )

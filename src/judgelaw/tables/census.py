@@ -10,7 +10,7 @@ import duckdb
 
 from judgelaw.duck import foreign_errors
 from judgelaw.errors import DuplicateCallsError, InputError, TableError
-from judgelaw.tables.columns import SOFT, WORD, Calls, Pair, Row, Tally, place_of
+from judgelaw.tables.columns import WORD, Calls, Pair, Row, Tally, place_of
 from judgelaw.tables.positions import are_positions, positional
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.words import candidate_names, candidate_number, counted, did_you_mean, listed
@@ -221,10 +221,7 @@ def take_census(
         pair = (tally.layer, tally.judge)
         ranks[pair] = max(ranks.get(pair, 0), (tally.high or 0) + 1)
     found = {t.verdict for t in tallies if t.verdict is not None}
-    gold = {t.gold for t in tallies if t.gold is not None}
-    soft = {part.removeprefix(SOFT) for part in calls.layout.columns if part.startswith(SOFT)}
-    # A verdict that no call ended in may still have a probability.
-    gold |= soft if found & soft else set()
+    gold = {t.gold for t in tallies if t.gold is not None} | calls.layout.soft_beside(found)
     return Census(
         table=calls.table,
         calls=sum(tally.calls for tally in tallies),

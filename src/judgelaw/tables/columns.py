@@ -9,7 +9,7 @@ is there twice shows exactly: `n`, the number of rows, differs from the bits of 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Protocol
@@ -105,6 +105,14 @@ class Layout:
     def has(self, part: str) -> bool:
         """Say whether the table holds this part of the contract."""
         return part in self.columns
+
+    def soft_beside(self, found: Collection[str]) -> frozenset[str]:
+        """The verdicts with token probabilities, if one of those found is among them.
+
+        A verdict that no call ended in may still have a probability.
+        """
+        soft = frozenset(p.removeprefix(SOFT) for p in self.columns if p.startswith(SOFT))
+        return soft if soft & set(found) else frozenset()
 
 
 def lay_out(
