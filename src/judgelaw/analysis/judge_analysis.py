@@ -158,8 +158,8 @@ class Request:
     estimand: Estimand
     how: Resampling
     permutations: int
-    advance: Advance
     soft: SoftMode = "auto"
+    advance: Advance = lambda _: None
 
 
 def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
@@ -170,8 +170,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     """
     sampled = _sampled_estimates(tensor, request)
     found, soft = _chosen(tensor, sampled, request)
-    full, overall, depths = found.full, found.overall, found.depths
-    components = depths[full.depth]
+    overall = found.overall
     leans = prompt_leans(tensor, request.how.level)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     invalid = seen.get(INVALID, 0) / calls
@@ -186,22 +185,17 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         orders=o,
         repeats=low if low == high else (low, high),
         calls=calls,
-        components=components,
-        depths=depths,
         outcomes=seen,
         gold_match=gold_match(tensor),
         permutation=_permutations(tensor, request),
-        split=_splits(full),
-        lead=overall.lead,
-        strata=_strata(full, request.how.level),
-        item_values=_item_values(full),
         prompt_leans=leans,
+        **_of_evidence(tensor, found, soft, request),
         **_of_facets(tensor, sampled.full, request),
         other_metrics=other_metrics(tensor, sampled.full),
         identity=_identities((*sampled.prefixes, sampled.full), request.estimand),
         unanimous_cells=unanimous_cells(tensor),
         sentence=sentence(
-            components,
+            found.components,
             overall.inference,
             overall.lead,
             leans=leans,
@@ -212,12 +206,6 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
-        warnings=(
-            *warnings(tensor, full, found.prefixes, overall, request.estimand),
-            *_not_used(soft),
-        ),
-        evidence="soft" if soft is not None and soft.used else "sampled",
-        soft=soft,
         single=tensor.single,
         scores=score_answers(tensor, request.how.level),
     )
@@ -231,6 +219,29 @@ class _Estimates:
     prefixes: tuple[DepthEstimates, ...]
     overall: ComponentsByDepth
     depths: Mapping[int, Components]
+
+    @property
+    def components(self) -> Components:
+        """At the full depth."""
+        return self.depths[self.full.depth]
+
+
+def _of_evidence(
+    tensor: VerdictTensor, found: _Estimates, soft: SoftEvidence | None, request: Request
+) -> dict[str, Any]:
+    """Return what rests on the evidence that answers: components, their errors, warnings."""
+    known = warnings(tensor, found.full, found.prefixes, found.overall, request.estimand)
+    return {
+        "components": found.components,
+        "depths": found.depths,
+        "split": _splits(found.full),
+        "lead": found.overall.lead,
+        "strata": _strata(found.full, request.how.level),
+        "item_values": _item_values(found.full),
+        "warnings": (*known, *_not_used(soft)),
+        "evidence": "soft" if soft is not None and soft.used else "sampled",
+        "soft": soft,
+    }
 
 
 def _sampled_estimates(tensor: VerdictTensor, request: Request) -> _Estimates:
@@ -254,7 +265,7 @@ def _chosen(
         tensor,
         full,
         depths,
-        sampled.depths[sampled.full.depth],
+        sampled.components,
         seed=request.how.seed,
         soft=request.soft,
     )

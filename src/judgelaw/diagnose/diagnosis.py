@@ -245,6 +245,7 @@ def _findings(
 ) -> Iterator[Finding]:
     subject, tensor, adjacent = stream_name(of.key), of.tensor, known.adjacent
     calls, driving, *others = tests
+    labels, vectors = ([t for t in others if name in t] for name in ("control", "vectors"))
     by_rank, by_time = calls["rank_gap"], calls["elapsed_time"]
     yield drift_finding(of.drift.rank, by_rank, kind="rank", subject=subject, adjacent=adjacent)
     yield drift_finding(of.drift.time, by_time, kind="time", subject=subject, adjacent=adjacent)
@@ -257,11 +258,10 @@ def _findings(
             yield finding
     yield invalid_finding(invalid_sensitivity(tensor, estimand), subject=subject)
     yield drivers_finding(of.drivers, driving["prompt"], driving["stratum"], subject=subject)
-    for test in others:
-        if "control" in test:
-            yield control_finding(tensor, test["control"], estimand, subject=subject)
-        else:
-            yield vectors_finding(tensor, test["vectors"], subject=subject)
+    for test in vectors:
+        yield vectors_finding(tensor, test["vectors"], subject=subject)
+    for test in labels:
+        yield control_finding(tensor, test["control"], estimand, subject=subject)
 
 
 def _ranking(
