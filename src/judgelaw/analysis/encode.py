@@ -62,7 +62,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "repeats": j.repeats,
         "calls": j.calls,
         "evidence": j.evidence,
-        "components": _evident(j),
+        "components": _components(j.components),
         "depths": {str(depth): _components(c) for depth, c in j.depths.items()},
         "outcomes": dict(j.outcomes),
         "gold_match": j.gold_match,
@@ -88,17 +88,6 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         **({"probes": encode_effects([*j.probes.values()])} if j.probes else {}),
         **({"scores": asdict(j.scores), "changes_in": "points"} if j.scores else {}),
     }
-
-
-def _evident(j: JudgeAnalysis) -> dict[str, Any]:
-    """Return the components with what they rest on, and with the bounds of missing mass."""
-    found = _components(j.components)
-    for name, values in found.items():
-        if values is not None:
-            values["evidence"] = j.evidence
-            if j.soft is not None and j.soft.used:
-                values["bounds"] = j.soft.bounds[name]
-    return found
 
 
 def _components(components: Components) -> dict[str, Any]:

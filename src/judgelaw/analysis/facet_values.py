@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class Component:
         share_band: item band of the share, at the full depth.
         share_interval: shares that the calls allow with items fixed, at the full depth.
         share_item_interval: shares that new items like these allow, at the full depth.
+        evidence: what it rests on, "sampled" verdicts or "soft" token probabilities.
+        bounds: between which a soft estimate lies wherever missing mass belongs; None otherwise.
     """
 
     estimate: float
@@ -41,6 +43,8 @@ class Component:
     share_band: Pair | None
     share_interval: Pair | None
     share_item_interval: Pair | None
+    evidence: Literal["sampled", "soft"] = "sampled"
+    bounds: Pair | None = None
 
     @property
     def absent(self) -> bool:

@@ -21,7 +21,13 @@ from judgelaw.analysis.outcomes import (
 )
 from judgelaw.analysis.score_answers import score_answers
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.soft_evidence import SoftEvidence, SoftMode, may_estimate, soft_evidence
+from judgelaw.analysis.soft_evidence import (
+    SoftEvidence,
+    SoftMode,
+    as_soft,
+    may_estimate,
+    soft_evidence,
+)
 from judgelaw.analysis.values import JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.decide import PromptRow, choose_prompts
@@ -259,7 +265,8 @@ def _chosen(
         return sampled, None
     full = soft_at_depth(tensor, request.estimand)
     prefixes = tuple(soft_nested(tensor, request.estimand))
-    overall, depths = _all_depths(full, prefixes, request.how)
+    overall, known = _all_depths(full, prefixes, request.how)
+    depths = {at.depth: as_soft(known[at.depth], at) for at in (*prefixes, full)}
     soft = _Estimates(full=full, prefixes=prefixes, overall=overall, depths=depths)
     found = soft_evidence(
         tensor,

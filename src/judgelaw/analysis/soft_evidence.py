@@ -5,7 +5,7 @@ sampled look as if drawn from them. Either way both answers are kept, side by si
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from judgelaw.analysis.facet_values import Component, Components, Pair
@@ -135,7 +135,7 @@ def soft_evidence(
         reconciliation=Reconciliation(p=p),
         components=components,
         depths=depths,
-        bounds={name: _bounds(full, name, components[name]) for name in COMPONENTS},
+        bounds={name: components[name].bounds for name in COMPONENTS},
         sampled=sampled,
         worth={name: _worth(sampled[name], components[name]) for name in COMPONENTS},
     )
@@ -156,10 +156,18 @@ def _reason(missing: float, p: float) -> str | None:
     return None
 
 
-def _bounds(full: DepthEstimates, name: str, component: Component) -> Pair | None:
+def as_soft(components: Components, at: DepthEstimates) -> Components:
+    """Say of components that they rest on token probabilities, with the bounds of missing mass."""
+    return {
+        name: replace(component, evidence="soft", bounds=_bounds(at, name, component))
+        for name, component in components.items()
+    }
+
+
+def _bounds(at: DepthEstimates, name: str, component: Component) -> Pair | None:
     if component.absent:
         return None
-    down, up = full.errors.slack(name)
+    down, up = at.errors.slack(name)
     return component.estimate + down, component.estimate + up
 
 

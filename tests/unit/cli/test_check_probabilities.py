@@ -119,3 +119,27 @@ def test_columns_are_absent_where_nobody_asked(tmp_path):
 
     table = duckdb.read_parquet(str(tmp_path / "run" / "calls.parquet"))
     assert not [name for name in table.columns if name.startswith("p_") or name == "missing"]
+
+
+def test_evidence_is_chosen_on_the_command_line(tmp_path, capsys):
+    table = tmp_path / "calls.jsonl"
+    p = {"p_yes": 0.5, "p_no": 0.5}
+    rows = [
+        {"judge": "j", "item": f"i{i}", "prompt": f"p{k}", "repeat": r, "verdict": v, **p}
+        for i in range(6)
+        for k in range(2)
+        for r, v in enumerate(("yes", "no"))
+    ]
+    table.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for soft, evidence in (("auto", "soft"), ("only", "soft"), ("never", "sampled")):
+        asked = ["analyze", str(table), "--permutations", "0", "--soft", soft, "--json", "-"]
+        assert program._run(asked) == 0
+        found = json.loads(capsys.readouterr().out)["judges"]["j"]
+        assert found["evidence"] == evidence
+        assert found["components"]["call"]["evidence"] == evidence
+    assert program._run(["analyze", str(table), "--permutations", "0"]) == 0
+    assert "side by side" in capsys.readouterr().out
+    plain = [{k: v for k, v in row.items() if not k.startswith("p_")} for row in rows]
+    table.write_text("".join(json.dumps(row) + "\n" for row in plain))
+    assert program._run(["analyze", str(table), "--soft", "only"]) == 2
+    assert "no token probabilities" in capsys.readouterr().err
