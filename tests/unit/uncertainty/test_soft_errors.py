@@ -42,6 +42,23 @@ def test_bounds_of_missing_mass_hold_wherever_it_belongs():
             assert e + down - 1e-12 <= true <= e + up + 1e-12, (seed, name)
 
 
+def test_bounds_of_missing_mass_hold_where_it_all_belongs_to_one_verdict():
+    """Settled cells that lack mass: the bounds are needed nearly to their ends."""
+    for sides in ([0, 0, 0], [0, 1, 1], [0, 1, 2]):
+        whole = soft_tensor()
+        y = np.zeros_like(whole.soft)
+        for k, side in enumerate(sides):
+            y[:, k, :, :, side] = 1
+        truth = soft_at_depth(replace(whole, soft=y), CENSUS).errors
+        errors = soft_at_depth(replace(whole, soft=0.95 * y), CENSUS).errors
+        for name in COMPONENTS:
+            e, true = errors.values(name).mean(), truth.values(name).mean()
+            down, up = errors.slack(name)
+            assert e + down - 1e-12 <= true <= e + up + 1e-12, (sides, name)
+        assert errors.values("call").mean() == pytest.approx(1 - 0.95**2)
+        assert errors.slack("call") == pytest.approx((-0.1, 0))
+
+
 def test_bounds_of_missing_mass_are_exact_in_fractions():
     """Two calls a cell, one prompt: every place for the missing mass, without a tolerance."""
     half, quarter = F(1, 2), F(1, 4)
