@@ -24,6 +24,7 @@ from judgelaw.arrays import (
     numbered,
     per_item,
     positions,
+    recoded,
     some,
 )
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
@@ -60,6 +61,7 @@ class VerdictTensor:
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
+        looks: depths at which the calls were looked at, and might have stopped, over the last one.
         scale: the scores that the verdicts are, None where they are no scores. Estimators take
             from it how far two verdicts are apart.
     """
@@ -78,6 +80,7 @@ class VerdictTensor:
     notes: tuple[str, ...] = ()
     dropped: int = 0
     pooled: bool = False
+    looks: tuple[float, ...] = ()
     scale: ScoreScale | None = None
 
     def __post_init__(self) -> None:
@@ -304,10 +307,10 @@ class VerdictTensor:
             )
         renamed = [mapping.get(name, name) for name in self.verdicts]
         names = tuple(dict.fromkeys(renamed))
-        code = np.array([names.index(name) for name in renamed], dtype=np.int16)
+        places = [*map(names.index, renamed)]
         gold = self.gold and tuple(None if g is None else mapping.get(g, g) for g in self.gold)
         scale = self.scale if self.scale and self.scale.holds(names, (INVALID,)) else None
-        return replace(self._coded(code, names), gold=gold, scale=scale)
+        return replace(self._coded(places, names), gold=gold, scale=scale)
 
     def on_scale(self, values: Iterable[float], dissimilarity: Dissimilarity = "ordinal") -> Self:
         """Read the verdicts as scores, rising; any other verdict than `invalid` is refused.
@@ -325,19 +328,15 @@ class VerdictTensor:
         names = (*given, INVALID)
         if unknown := [name for name in self.verdicts if name not in names]:
             raise InputError(f"verdict {unknown[0]!r} is not among {', '.join(names)}")
-        code = np.array([names.index(name) for name in self.verdicts], dtype=np.int16)
-        return replace(self._coded(code, names), scale=self.scale)
+        places = [*map(names.index, self.verdicts)]
+        return replace(self._coded(places, names), scale=self.scale)
 
-    def _coded(self, code: NDArray[np.int16], names: tuple[str, ...]) -> Self:
+    def _coded(self, places: Sequence[int], names: tuple[str, ...]) -> Self:
         """Return the calls with every verdict at its new place; several may share one."""
-        counts = np.zeros((*self.counts.shape[:-1], len(names)), dtype=np.int64)
-        for old, new in enumerate(code):
-            counts[..., new] += self.counts[..., old]
-        ranked, soft = self.ranked, self.soft
-        if ranked is not None:
-            ranked = np.where(ranked == ABSENT, ABSENT, code[ranked]).astype(np.int16)
+        counts, ranked = recoded(self.counts, self.ranked, places, len(names))
+        soft = self.soft
         if soft is not None:
-            soft = soft @ (code[:, None] == np.arange(len(names))).astype(np.float64)
+            soft = soft @ (np.array(places)[:, None] == np.arange(len(names))).astype(np.float64)
         return replace(self, counts=counts, ranked=ranked, soft=soft, verdicts=names, scale=None)
 
     def coarsen_prompts(self, groups: Mapping[str, Iterable[str]]) -> Self:

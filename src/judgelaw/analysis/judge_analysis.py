@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
-from judgelaw.analysis.facet_values import Components, Identity, ItemValues, PromptDistances
+from judgelaw.analysis.facet_values import (
+    Components,
+    Identity,
+    ItemValues,
+    PromptDistances,
+    PromptLean,
+)
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -192,28 +198,15 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         repeats=low if low == high else (low, high),
         calls=calls,
         outcomes=seen,
-        gold_match=gold_match(tensor),
         permutation=_permutations(tensor, request),
         prompt_leans=leans,
         **_of_evidence(tensor, found, soft, request),
-        **_of_facets(tensor, sampled.full, request),
-        other_metrics=other_metrics(tensor, sampled.full),
+        **_described(tensor, sampled.full, request),
         identity=_identities((*sampled.prefixes, sampled.full), request.estimand),
-        unanimous_cells=unanimous_cells(tensor),
-        sentence=sentence(
-            found.components,
-            overall.inference,
-            overall.lead,
-            leans=leans,
-            invalid=invalid,
-            single=tensor.single,
-            scored=tensor.scale,
-        ),
+        sentence=_sentence(tensor, overall, leans, invalid),
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
-        single=tensor.single,
-        scores=score_answers(tensor, request.how.level),
     )
 
 
@@ -284,8 +277,22 @@ def _not_used(soft: SoftEvidence | None) -> Iterator[str]:
         yield f"token probabilities are there and were not used: {soft.reason}"
 
 
-def _of_facets(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
-    """Return what is said of single prompts, factors of prompts and displayed positions."""
+def _sentence(
+    tensor: VerdictTensor, overall: ComponentsByDepth, leans: Sequence[PromptLean], invalid: float
+) -> str:
+    return sentence(
+        overall.depths[-1],
+        overall.inference,
+        overall.lead,
+        leans=leans,
+        invalid=invalid,
+        single=tensor.single,
+        scored=tensor.scale,
+    )
+
+
+def _described(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
+    """Return what is said beside components: of prompts, their factors, positions and scores."""
     parts = factor_parts(tensor, request.estimand)
     return {
         "prompt_distances": _distances(tensor, request.estimand),
@@ -295,6 +302,11 @@ def _of_facets(tensor: VerdictTensor, full: DepthEstimates, request: Request) ->
         "factor_levels": {} if parts is None else parts.levels,
         "by_prompt": _prompt_rows(tensor, request),
         "projection": _projection(tensor, request),
+        "gold_match": gold_match(tensor),
+        "other_metrics": other_metrics(tensor, full),
+        "unanimous_cells": unanimous_cells(tensor),
+        "single": tensor.single,
+        "scores": score_answers(tensor, request.how.level),
     }
 
 

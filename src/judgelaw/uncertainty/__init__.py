@@ -126,3 +126,8 @@ from judgelaw.uncertainty.soft_errors import (
     soft_at_depth as soft_at_depth,
     soft_nested as soft_nested,
 )
+from judgelaw.uncertainty.spending import (
+    error_left as error_left,
+    levels_left as levels_left,
+    spent as spent,
+)
