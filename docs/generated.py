@@ -10,12 +10,13 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 import click
+import numpy as np
 from click.testing import CliRunner
 
 from judgelaw import worlds
-from judgelaw.acquire import CALLS
-from judgelaw.acquire.outputs import CALLS_COLUMNS, TIMING, TIMING_COLUMNS
-from judgelaw.analysis import analyze, values
+from judgelaw.acquire import CALLS, CALLS_COLUMNS
+from judgelaw.acquire.outputs import TIMING, TIMING_COLUMNS
+from judgelaw.analysis import SoftEvidence, analyze, values
 from judgelaw.analysis.encode import SCHEMA
 from judgelaw.cli.program import COMMANDS, cli
 from judgelaw.diagnose import Finding
@@ -208,6 +209,7 @@ def sections(document: dict[str, Any]) -> list[tuple[str, dict[str, Any], type]]
         ("projection", judge["projection"], Interval),
         ("other_metrics.METRIC", judge["other_metrics"]["jss"], values.OtherMetric),
         ("identity[]", judge["identity"][0], values.Identity),
+        ("soft, where there are token probabilities", soft_example(), SoftEvidence),
         ("diagnostics[]", document["diagnostics"][0], Finding),
         ("tables.TABLE", document["tables"]["outcomes"], values.Table),
     ]
@@ -223,6 +225,17 @@ def example() -> dict[str, Any]:
     roles = {"audit": "audit", "control": "control"}
     found = analyze(tensors, design="sampled", draws=200, permutations=9, roles=roles)
     return found.to_json()
+
+
+def soft_example() -> dict[str, Any]:
+    """Analyse a judge whose token probabilities are its law, and return what is said of them."""
+    world = worlds.World.from_effects(base=[0.4, 0.32, 0.22, 0.06], prompt=0.004, order=0.03)
+    calls = _displayed(world.tensor(items=8, prompts=4, orders=2, repeats=4, seed=1))
+    laws = world.laws(items=8, prompts=4, orders=2)
+    listed = np.repeat(laws[..., None, :], 4, axis=-2)
+    found = analyze({(None, "a"): replace(calls, soft=listed)}, draws=200, permutations=0)
+    soft: dict[str, Any] = found.to_json()["judges"]["a"]["soft"]
+    return soft
 
 
 def _displayed(tensor: VerdictTensor) -> VerdictTensor:

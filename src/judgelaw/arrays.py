@@ -301,6 +301,56 @@ def _row(where: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, where))}]" if where else ""
 
 
+def dropped_note(items: int, lost: NDArray[np.intp], strata: Sequence[str] | None) -> str:
+    """Say how many items lacked calls, and of which strata."""
+    note = f"dropped {len(lost)} of {items} items without two calls in every cell"
+    if strata is not None:
+        tally = Counter(strata[i] for i in lost)
+        note += " (" + ", ".join(f"{s} {n}" for s, n in sorted(tally.items())) + ")"
+    return note
+
+
+ROUNDING_OF_SOFT = 1e-4
+"""Providers work in single precision, and round what they write."""
+_NOTHING = 1e-9
+
+
+def soft_fault(
+    y: NDArray[Any], ranked: NDArray[Any], verdicts: Sequence[str]
+) -> tuple[tuple[int, ...], str] | None:
+    """Return where token probabilities of calls (..., verdicts) cannot be right, and why.
+
+    Absent calls are nan. A vector may lack mass, never have too much of it, and it must leave room
+    for the verdict that was sampled from it.
+    """
+    there = ranked != ABSENT
+    p = np.where(there[..., None], y, 0.0)
+    outside = ((p < 0) | (p > 1 + ROUNDING_OF_SOFT) | np.isnan(p)).any(axis=-1)
+    if outside.any():
+        at = tuple(int(j) for j in np.argwhere(outside)[0])
+        return at, f"{y[at].tolist()} are no probabilities: each lies between 0 and 1"
+    sums = p.sum(axis=-1)
+    over = sums > 1 + ROUNDING_OF_SOFT
+    if over.any():
+        at = tuple(int(j) for j in np.argwhere(over)[0])
+        words = (
+            f"the probabilities of {', '.join(verdicts)} sum to {sums[at]:.6g}, and at most 1 is "
+            "there to share: write probabilities, not their logarithms or scores"
+        )
+        return at, words
+    own = np.take_along_axis(p, np.where(there, ranked, 0)[..., None].astype(int), axis=-1)[..., 0]
+    against = there & (own + np.maximum(0, 1 - sums) < _NOTHING)
+    if against.any():
+        at = tuple(int(j) for j in np.argwhere(against)[0])
+        words = (
+            f"the sampled verdict {verdicts[ranked[at]]!r} has probability 0 in its own vector "
+            f"{y[at].tolist()}: the vector belongs to another call, or its columns are mixed up; "
+            "correct them, or leave the probabilities out (soft='never', --soft never)"
+        )
+        return at, words
+    return None
+
+
 def recoded(
     counts: NDArray[np.int64],
     ranked: NDArray[np.int16] | None,

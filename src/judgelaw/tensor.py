@@ -3,7 +3,6 @@
 Left of it nothing knows statistics; right of it nothing does I/O.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -18,6 +17,7 @@ from judgelaw.arrays import (
     as_laws,
     as_whole,
     count_ranked,
+    dropped_note,
     end_to_end,
     grouped,
     labels_of,
@@ -53,6 +53,8 @@ class VerdictTensor:
         items, prompts, orders, verdicts: the labels of the four axes.
         ranked: verdict codes per (item, prompt, order, repeat), `ABSENT` where a rank holds no
             call; None where only counts are known.
+        soft: token probabilities of every ranked call, by verdict; nan where a rank holds no call,
+            None where nobody asked for them. What a vector lacks to one is its missing mass.
         strata: the stratum of each item, or None.
         gold: the right verdict of each item (None where an item has none), or None.
         judge, criterion, layer: where the calls come from, if known.
@@ -70,6 +72,7 @@ class VerdictTensor:
     orders: tuple[str, ...]
     verdicts: tuple[str, ...]
     ranked: NDArray[np.int16] | None = None
+    soft: NDArray[np.float64] | None = None
     strata: tuple[str, ...] | None = None
     gold: tuple[str | None, ...] | None = None
     judge: str | None = None
@@ -83,8 +86,7 @@ class VerdictTensor:
 
     def __post_init__(self) -> None:
         """Refuse labels that do not fit the axes, and negative counts."""
-        axes = (self.items, self.prompts, self.orders, self.verdicts)
-        shape = tuple(len(axis) for axis in axes)
+        shape = tuple(map(len, (self.items, self.prompts, self.orders, self.verdicts)))
         if np.shape(self.counts) != shape:
             raise InputError(
                 f"counts have shape {np.shape(self.counts)}, the labels of items, prompts, orders "
@@ -92,6 +94,8 @@ class VerdictTensor:
             )
         if self.ranked is not None and self.ranked.shape[:-1] != shape[:-1]:
             raise InputError(f"ranked verdicts of shape {self.ranked.shape} for cells {shape[:-1]}")
+        if self.soft is not None and self.soft.shape[-1:] != shape[-1:]:
+            raise InputError(f"token probabilities of shape {self.soft.shape} for cells {shape}")
         for axis, given in (("strata", self.strata), ("gold", self.gold)):
             if given is not None:
                 per_item(axis, given, shape[0])
@@ -258,7 +262,9 @@ class VerdictTensor:
                     f"ranks {which}: choose distinct ones of 0 to {ranked.shape[-1] - 1}"
                 )
         ranked = ranked[..., which]
-        return replace(self, ranked=ranked, counts=count_ranked(ranked, len(self.verdicts)))
+        soft = None if self.soft is None else self.soft[..., which, :]
+        counts = count_ranked(ranked, len(self.verdicts))
+        return replace(self, ranked=ranked, soft=soft, counts=counts)
 
     def select(
         self,
@@ -287,6 +293,7 @@ class VerdictTensor:
             self,
             counts=self.counts[block],
             ranked=None if self.ranked is None else self.ranked[block],
+            soft=None if self.soft is None else self.soft[block],
             items=tuple(self.items[i] for i in rows),
             prompts=tuple(self.prompts[i] for i in k),
             orders=tuple(self.orders[i] for i in o),
@@ -302,10 +309,10 @@ class VerdictTensor:
             )
         renamed = [mapping.get(name, name) for name in self.verdicts]
         names = tuple(dict.fromkeys(renamed))
-        counts, ranked = recoded(self.counts, self.ranked, [*map(names.index, renamed)])
+        places = [*map(names.index, renamed)]
         gold = self.gold and tuple(None if g is None else mapping.get(g, g) for g in self.gold)
         scale = self.scale if self.scale and self.scale.holds(names, (INVALID,)) else None
-        return replace(self, counts=counts, ranked=ranked, verdicts=names, gold=gold, scale=scale)
+        return replace(self._coded(places, names), gold=gold, scale=scale)
 
     def on_scale(self, values: Iterable[float], dissimilarity: Dissimilarity = "ordinal") -> Self:
         """Read the verdicts as scores, rising; any other verdict than `invalid` is refused.
@@ -324,8 +331,15 @@ class VerdictTensor:
         if unknown := [name for name in self.verdicts if name not in names]:
             raise InputError(f"verdict {unknown[0]!r} is not among {', '.join(names)}")
         places = [*map(names.index, self.verdicts)]
+        return replace(self._coded(places, names), scale=self.scale)
+
+    def _coded(self, places: Sequence[int], names: tuple[str, ...]) -> Self:
+        """Return the calls with every verdict at its new place; several may share one."""
         counts, ranked = recoded(self.counts, self.ranked, places, len(names))
-        return replace(self, counts=counts, ranked=ranked, verdicts=names)
+        soft = self.soft
+        if soft is not None:
+            soft = soft @ (np.array(places)[:, None] == np.arange(len(names))).astype(np.float64)
+        return replace(self, counts=counts, ranked=ranked, soft=soft, verdicts=names, scale=None)
 
     def coarsen_prompts(self, groups: Mapping[str, Iterable[str]]) -> Self:
         """Pool prompts into declared groups, `{"plain": ["p1", "p2"], "xml": ["p5"]}`.
@@ -346,6 +360,7 @@ class VerdictTensor:
             self,
             counts=counts,
             ranked=ranked,
+            soft=None,
             prompts=tuple(members),
             pooled=True,
             notes=(*self.notes, note),
@@ -374,7 +389,7 @@ class VerdictTensor:
             return self
         lost = np.flatnonzero(~keep)
         kept = self.select(items=[self.items[i] for i in np.flatnonzero(keep)])
-        notes = (*self.notes, self._dropped_note(lost))
+        notes = (*self.notes, dropped_note(len(self.items), lost, self.strata))
         return replace(kept, notes=notes, dropped=self.dropped + len(lost))
 
     def _refuse_empty_cells(self) -> None:
@@ -390,13 +405,6 @@ class VerdictTensor:
             f"{self._who()}{len(empty)} of {cells} cells (item x prompt x order) hold no call, "
             f"first {first}: complete the run, or pass incomplete='drop' to keep complete items"
         )
-
-    def _dropped_note(self, lost: NDArray[np.intp]) -> str:
-        note = f"dropped {len(lost)} of {len(self.items)} items without two calls in every cell"
-        if self.strata is not None:
-            tally = Counter(self.strata[i] for i in lost)
-            note += " (" + ", ".join(f"{s} {n}" for s, n in sorted(tally.items())) + ")"
-        return note
 
     def _who(self) -> str:
         """Say in a message whose tensor it is, if that is known."""

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import pytest
 
@@ -294,6 +295,19 @@ def test_verdicts_come_with_their_calls_in_one_sequence(opened, frozen):
     assert where == sorted(where)
     assert len(judged) == frozen.count
     assert {(j.attempts, j.input_tokens, j.finish_reason) for j in judged} == {(1, 100, "stop")}
+
+
+def test_token_probabilities_are_kept_beside_the_completion(opened):
+    tokens = '[["A",-0.5,[["A",-0.5],["\\u0000",-2.0]]]]'
+    with opened() as ledger:
+        first, second = reserve(ledger, limit=2)
+        record(ledger, replace(completed(first), tokens=tokens), completed(second))
+        record(ledger, read(first), read(second))
+        found = {
+            j.call.call_id: (j.tokens, j.completion and j.completion.text) for j in ledger.judged()
+        }
+    assert found[first.call.call_id] == (tokens, "A")
+    assert found[second.call.call_id] == (None, None)
 
 
 def test_replies_that_look_like_somebody_elses_are_flagged(opened):

@@ -146,6 +146,15 @@ def rubric(folder: Path) -> Iterator[After]:
 
 
 @contextmanager
+def listing(folder: Path) -> Iterator[After]:
+    """A judge that returns the probabilities of its verdicts."""
+    law = {"candidate_1": 0.6, "candidate_2": 0.2, "tie": 0.1, "invalid": 0.1}
+    judge = simulated_judge(law={"verdicts": law}, logprobs=20)
+    write_study(folder, [judge], items=6, repeats=2)
+    yield nothing
+
+
+@contextmanager
 def example(name: str, folder: Path) -> Iterator[After]:
     """A clone of an example with two items and two repeats, so that the model is done soon."""
     _require_model()
@@ -323,6 +332,7 @@ STORIES = {
     "factors": (factors, ("docs/howto/factors.md",)),
     "probes": (probed, ("docs/howto/probes.md",)),
     "criteria": (rubric, ("docs/howto/criteria.md",)),
+    "probabilities": (listing, ("docs/howto/probabilities.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
     "advise": (systems, ("docs/howto/advise.md",)),
     "people": (people, ("docs/howto/people.md",)),

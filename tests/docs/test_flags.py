@@ -173,6 +173,7 @@ FLAGS = {
         "--json": f"{CLI}/test_analyze.py::test_json_to_stdout_is_json_alone",
         "--tables": f"{CLI}/test_analyze.py::test_json_and_tables_go_to_files",
         "--prompt": f"{CLI}/test_analyze.py::test_one_prompt_alone_and_a_row_for_each",
+        "--soft": f"{CLI}/test_check_probabilities.py::test_evidence_is_chosen_on_the_command_line",
     },
     "report": {
         **READS,

@@ -7,10 +7,10 @@ from judgelaw.acquire.acquisition import (
     write_outputs as write_outputs,
 )
 from judgelaw.acquire.budget import usd as usd
+from judgelaw.acquire.call_rows import CALLS_COLUMNS as CALLS_COLUMNS
 from judgelaw.acquire.engine import TAKES_STOPPER as TAKES_STOPPER, Stopper as Stopper
 from judgelaw.acquire.outputs import (
     CALLS as CALLS,
-    CALLS_COLUMNS as CALLS_COLUMNS,
     Reparse as Reparse,
     read_labels as read_labels,
     reparse as reparse,

@@ -9,11 +9,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from judgelaw.acquire.call_rows import calls_columns, calls_rows
 from judgelaw.acquire.readings import Patience, read_again
 from judgelaw.duck import one_file
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.ledger import LEDGER_NAME, Judged, LedgerView, RunLock, SqliteLedger, SqliteView
-from judgelaw.study import LABELS, FrozenRun, PlannedCall, gold_of, reading, write_sums
+from judgelaw.study import LABELS, FrozenRun, PlannedCall, reading, write_sums
 from judgelaw.tables import write_calls
 from judgelaw.wire import FORMS, JudgeSpec, ParserSpec, Verdict, parser_name, parser_rule
 from judgelaw.words import stream_name
@@ -21,17 +22,6 @@ from judgelaw.words import stream_name
 CALLS = "calls.parquet"
 TIMING = "timing.parquet"
 
-CALLS_COLUMNS = (
-    "judge",
-    "layer",
-    "item",
-    "stratum",
-    "prompt",
-    "order",
-    "repeat",
-    "verdict",
-    "gold",
-)
 TIMING_COLUMNS = (
     *("judge", "layer", "item", "prompt", "order", "repeat", "position", "attempts"),
     *("started_s", "latency_s"),
@@ -55,17 +45,11 @@ def with_date(columns: tuple[str, ...], frozen: FrozenRun) -> tuple[str, ...]:
     return (*columns, "date") if frozen.record.dates else columns
 
 
-def calls_columns(frozen: FrozenRun) -> tuple[str, ...]:
-    """Return the columns of a run's calls table: its criteria and dates where it has some."""
-    columns = with_date(CALLS_COLUMNS, frozen)
-    return (*columns, "criterion") if frozen.study.criteria else columns
-
-
 def write_results(
     path: Path, frozen: FrozenRun, view: LedgerView, parsers: Mapping[str, str] | None = None
 ) -> None:
     """Write a calls table, under each judge's frozen parser or under the versions named."""
-    rows = calls_rows(frozen, results(frozen, view, parsers))
+    rows = calls_rows(frozen, results(frozen, view, parsers), parsers)
     write_calls(path, _blocks(calls_columns(frozen), rows))
 
 
@@ -100,25 +84,6 @@ def read_labels(frozen: FrozenRun) -> dict[str, str]:
     with reading() as connection:
         query = f"SELECT call_id, label FROM {one_file(path)}"  # noqa: S608 - the path is quoted
         return dict(connection.execute(query).fetchall())
-
-
-def calls_rows(frozen: FrozenRun, judged: Iterable[Judged]) -> Iterator[Row]:
-    """Yield the rows of the calls table: no ids, no times, no accounts.
-
-    A reply has a row for each of its criteria; whoever counts replies counts them once.
-    """
-    asked = {name: spec.asks for name, spec in frozen.judges.items()}
-    for each in judged:
-        c, asks = each.call, asked[each.call.judge]
-        rest = (c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
-        if asks is not None:
-            gold = gold_of(c.gold, asks.criterion)
-            yield (asks.judge, *rest, each.verdict.verdict, gold, *_date(c), asks.criterion)
-        elif each.verdict.criteria:
-            for name, part in each.verdict.criteria:
-                yield (c.judge, *rest, part.verdict, gold_of(c.gold, name), *_date(c), name)
-        else:
-            yield (c.judge, *rest, each.verdict.verdict, c.gold, *_date(c))
 
 
 def timing_rows(frozen: FrozenRun, view: LedgerView) -> Iterator[Row]:

@@ -42,6 +42,7 @@ def completed(  # noqa: PLR0917 - what came, then for what and when, as for `fai
         body=reply.body,
         completion=answer.completion,
         receipt=receipt,
+        tokens=answer.tokens,
     )
 
 

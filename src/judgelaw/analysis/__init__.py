@@ -16,6 +16,8 @@ from judgelaw.analysis.complete_analysis import (
 )
 from judgelaw.analysis.component_tables import Context as Context
 from judgelaw.analysis.facet_values import (
+    Component as Component,
+    Components as Components,
     Identity as Identity,
     ItemValues as ItemValues,
     OrderDirection as OrderDirection,
@@ -43,11 +45,16 @@ from judgelaw.analysis.sentence import (
     factor_sentence as factor_sentence,
     slot_sentence as slot_sentence,
 )
+from judgelaw.analysis.soft_evidence import (
+    SOFT_MODES as SOFT_MODES,
+    SoftEvidence as SoftEvidence,
+    SoftMode as SoftMode,
+    side_by_side as side_by_side,
+    soft_sentence as soft_sentence,
+)
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,
-    Component as Component,
-    Components as Components,
     JudgeAnalysis as JudgeAnalysis,
     Key as Key,
     LargestComponent as LargestComponent,

@@ -10,6 +10,7 @@ from judgelaw.analysis.component_tables import Context, TableOrReason
 from judgelaw.analysis.first_screen import with_trust
 from judgelaw.analysis.judge_analysis import STEPS, Request, analyze_judge, tests_of
 from judgelaw.analysis.probe_answers import find_effects, without_probes
+from judgelaw.analysis.soft_evidence import SoftMode, check_soft_mode
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
 from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_span
 from judgelaw.errors import InputError
@@ -162,6 +163,7 @@ def analyze(
     configurations: Mapping[str, Mapping[str, Cell]] | None = None,
     integrity: Sequence[tuple[str, str]] = (),
     gate: Gate | None = None,
+    soft: SoftMode = "auto",
     progress: Progress = unseen,
 ) -> Analysis:
     """Analyse every judge of every layer of one table.
@@ -180,22 +182,30 @@ def analyze(
         configurations: fields of each judge's frozen configuration, by judge.
         integrity: checks made on the way here, with their results.
         gate: how the study's own limits were decided; None where it declares none.
+        soft: whether token probabilities may answer: "auto" where they hold, "never" or "only".
         progress: opens what shows how far it is.
 
     Raises:
         NotIdentifiedError: a cell holds a single call.
     """
-    if not tensors:
-        raise InputError("no calls: an analysis needs the table of one judge or more")
-    everything, tensors = tensors, without_probes(tensors)
+    everything, tensors = tensors, _checked(tensors, soft)
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
     known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold, gate)
     estimand = Estimand(design=design, order_weights=order_weights)
     how = Resampling(draws=draws or draws_for(tensors.values()), seed=seed, level=level)
+    request = Request(estimand=estimand, how=how, permutations=shuffles, soft=soft)
     with progress("analysing", _steps(tensors, shuffles)) as advance:
-        request = Request(estimand=estimand, how=how, permutations=shuffles, advance=advance)
-        found = _with_probes(_complete(tensors, roles, request, known), everything, seed)
+        found = _complete(tensors, roles, replace(request, advance=advance), known)
+        found = _with_probes(found, everything, seed)
     return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
+
+
+def _checked(tensors: Mapping[Key, VerdictTensor], soft: str) -> Mapping[Key, VerdictTensor]:
+    """Return the calls without those of probes, if there are any."""
+    if not tensors:
+        raise InputError("no calls: an analysis needs the table of one judge or more")
+    check_soft_mode(soft)
+    return without_probes(tensors)
 
 
 def _with_probes(analysis: Analysis, tensors: Mapping[Key, VerdictTensor], seed: int) -> Analysis:
@@ -329,6 +339,7 @@ def _settings(request: Request) -> Settings:
         level=request.how.level,
         version=judgelaw.__version__,
         order_weights=weights if isinstance(weights, Mapping) else None,
+        soft=request.soft,
     )
 
 

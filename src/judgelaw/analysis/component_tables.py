@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from math import isnan
 
 from judgelaw.analysis.components import banded
-from judgelaw.analysis.facet_values import Pair
+from judgelaw.analysis.facet_values import Component, Pair
 from judgelaw.analysis.outcomes import identity
-from judgelaw.analysis.values import Component, JudgeAnalysis, Key, Table
+from judgelaw.analysis.values import JudgeAnalysis, Key, Table
 from judgelaw.arrays import PAIR
 from judgelaw.diagnose import Cell, Finding, Matched, StreamDrift, match
 from judgelaw.errors import InputError

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from judgelaw.analysis.facet_values import ItemValues
+from judgelaw.analysis.facet_values import Components, ItemValues
 from judgelaw.analysis.probe_answers import encode_effects
+from judgelaw.analysis.soft_evidence import encode_soft
 from judgelaw.analysis.values import (
     Analysis,
-    Components,
     JudgeAnalysis,
 )
 from judgelaw.estimate import COMPONENTS
@@ -62,6 +62,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "orders": j.orders,
         "repeats": j.repeats,
         "calls": j.calls,
+        "evidence": j.evidence,
         "components": _components(j.components),
         "depths": {str(depth): _components(c) for depth, c in j.depths.items()},
         "outcomes": dict(j.outcomes),
@@ -84,6 +85,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "unanimous_cells": j.unanimous_cells,
         "near_deterministic": j.near_deterministic,
         "warnings": j.warnings,
+        **({"soft": encode_soft(j.soft, _components)} if j.soft else {}),
         **({"probes": encode_effects([*j.probes.values()])} if j.probes else {}),
         **({"scores": asdict(j.scores), "changes_in": "points"} if j.scores else {}),
     }

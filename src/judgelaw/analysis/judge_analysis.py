@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
-from judgelaw.analysis.facet_values import Identity, ItemValues, PromptDistances, PromptLean
+from judgelaw.analysis.facet_values import (
+    Components,
+    Identity,
+    ItemValues,
+    PromptDistances,
+    PromptLean,
+)
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -21,7 +27,14 @@ from judgelaw.analysis.outcomes import (
 )
 from judgelaw.analysis.score_answers import score_answers
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import Components, JudgeAnalysis
+from judgelaw.analysis.soft_evidence import (
+    SoftEvidence,
+    SoftMode,
+    as_soft,
+    may_estimate,
+    soft_evidence,
+)
+from judgelaw.analysis.values import JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.decide import PromptRow, choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -42,6 +55,8 @@ from judgelaw.uncertainty import (
     nested,
     permutation_test,
     prompt_projection,
+    soft_at_depth,
+    soft_nested,
 )
 
 _FACETS = (("prompt", "prompt"), ("order", "answer order"))
@@ -106,7 +121,7 @@ def _repeats(tensor: VerdictTensor) -> Iterator[str]:
 
 def _calls(full: DepthEstimates) -> Iterator[str]:
     low, _ = full.repeats
-    if low < MIN_REPEATS:
+    if low < MIN_REPEATS and not full.errors.exact:
         yield (
             f"a cell holds {low} calls: below {MIN_REPEATS} the call variance has no unbiased "
             "estimate, and call intervals at a nominal 95% were measured to hold in 91% of cases "
@@ -155,7 +170,8 @@ class Request:
     estimand: Estimand
     how: Resampling
     permutations: int
-    advance: Advance
+    soft: SoftMode = "auto"
+    advance: Advance = lambda _: None
 
 
 def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
@@ -164,10 +180,9 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     Raises:
         NotIdentifiedError: a cell holds a single call.
     """
-    full = at_depth(tensor, request.estimand)
-    prefixes = tuple(nested(tensor, request.estimand))
-    overall, depths = _all_depths(full, prefixes, request.how)
-    components = depths[full.depth]
+    sampled = _sampled_estimates(tensor, request)
+    found, soft = _chosen(tensor, sampled, request)
+    overall = found.overall
     leans = prompt_leans(tensor, request.how.level)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     invalid = seen.get(INVALID, 0) / calls
@@ -182,23 +197,84 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         orders=o,
         repeats=low if low == high else (low, high),
         calls=calls,
-        components=components,
-        depths=depths,
         outcomes=seen,
         permutation=_permutations(tensor, request),
-        split=_splits(full),
-        lead=overall.lead,
-        strata=_strata(full, request.how.level),
-        item_values=_item_values(full),
         prompt_leans=leans,
-        **_described(tensor, full, request),
-        identity=_identities((*prefixes, full), request.estimand),
+        **_of_evidence(tensor, found, soft, request),
+        **_described(tensor, sampled.full, request),
+        identity=_identities((*sampled.prefixes, sampled.full), request.estimand),
         sentence=_sentence(tensor, overall, leans, invalid),
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
-        warnings=warnings(tensor, full, prefixes, overall, request.estimand),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Estimates:
+    """The components of one kind of evidence at every depth."""
+
+    full: DepthEstimates
+    prefixes: tuple[DepthEstimates, ...]
+    overall: ComponentsByDepth
+    depths: Mapping[int, Components]
+
+    @property
+    def components(self) -> Components:
+        """At the full depth."""
+        return self.depths[self.full.depth]
+
+
+def _of_evidence(
+    tensor: VerdictTensor, found: _Estimates, soft: SoftEvidence | None, request: Request
+) -> dict[str, Any]:
+    """Return what rests on the evidence that answers: components, their errors, warnings."""
+    known = warnings(tensor, found.full, found.prefixes, found.overall, request.estimand)
+    return {
+        "components": found.components,
+        "depths": found.depths,
+        "split": _splits(found.full),
+        "lead": found.overall.lead,
+        "strata": _strata(found.full, request.how.level),
+        "item_values": _item_values(found.full),
+        "warnings": (*known, *_not_used(soft)),
+        "evidence": "soft" if soft is not None and soft.used else "sampled",
+        "soft": soft,
+    }
+
+
+def _sampled_estimates(tensor: VerdictTensor, request: Request) -> _Estimates:
+    full = at_depth(tensor, request.estimand)
+    prefixes = tuple(nested(tensor, request.estimand))
+    overall, depths = _all_depths(full, prefixes, request.how)
+    return _Estimates(full=full, prefixes=prefixes, overall=overall, depths=depths)
+
+
+def _chosen(
+    tensor: VerdictTensor, sampled: _Estimates, request: Request
+) -> tuple[_Estimates, SoftEvidence | None]:
+    """Return the estimates to answer with, and what token probabilities say, where there are."""
+    if not may_estimate(tensor, request.estimand, request.soft):
+        return sampled, None
+    full = soft_at_depth(tensor, request.estimand)
+    prefixes = tuple(soft_nested(tensor, request.estimand))
+    overall, known = _all_depths(full, prefixes, request.how)
+    depths = {at.depth: as_soft(known[at.depth], at) for at in (*prefixes, full)}
+    soft = _Estimates(full=full, prefixes=prefixes, overall=overall, depths=depths)
+    found = soft_evidence(
+        tensor,
+        full,
+        depths,
+        sampled.components,
+        seed=request.how.seed,
+        soft=request.soft,
+    )
+    return (soft if found.used else sampled), found
+
+
+def _not_used(soft: SoftEvidence | None) -> Iterator[str]:
+    if soft is not None and soft.reason is not None:
+        yield f"token probabilities are there and were not used: {soft.reason}"
 
 
 def _sentence(

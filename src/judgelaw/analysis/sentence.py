@@ -17,8 +17,14 @@ from dataclasses import dataclass
 from math import ceil
 
 from judgelaw.analysis.components import CLAIM
-from judgelaw.analysis.facet_values import Pair, PromptLean, SlotPreference
-from judgelaw.analysis.values import Component, Components, JudgeAnalysis, LargestComponent
+from judgelaw.analysis.facet_values import (
+    Component,
+    Components,
+    Pair,
+    PromptLean,
+    SlotPreference,
+)
+from judgelaw.analysis.values import JudgeAnalysis, LargestComponent
 from judgelaw.estimate import COMPONENTS
 from judgelaw.scale import ScoreScale
 from judgelaw.uncertainty import Inference, Scope

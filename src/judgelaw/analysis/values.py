@@ -6,9 +6,9 @@ from html import escape
 from math import nan
 from typing import Any, Literal
 
-import numpy as np
-
 from judgelaw.analysis.facet_values import (
+    Component,
+    Components,
     Identity,
     ItemValues,
     OrderDirection,
@@ -18,6 +18,7 @@ from judgelaw.analysis.facet_values import (
     SlotPreference,
 )
 from judgelaw.analysis.score_answers import ScoreAnswers
+from judgelaw.analysis.soft_evidence import SoftEvidence
 from judgelaw.decide import PromptRow
 from judgelaw.diagnose import Cell, Finding, ProbeEffect
 from judgelaw.estimate import Design
@@ -38,50 +39,6 @@ _BRIEF = (
 
 Key = tuple[str | None, str]
 """Layer (None where the data has none) and judge."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Component:
-    """One component of disagreement at one depth, averaged over items with equal weight.
-
-    Attributes:
-        estimate: corrected, raw; nan where the facet has one level.
-        plugin: the same from relative frequencies taken as laws, biased by finite repeats.
-        interval: for new items like these: the claim. None where none can be had.
-        band: whole-item percentile band of the estimate, too narrow where few items flip.
-        plugin_band: that of the plug-in.
-        call_se, call_interval: call-sampling error with items fixed.
-        share: estimate over total; nan where the total is zero or the facet absent.
-        share_band: item band of the share, at the full depth.
-        share_interval: shares that the calls allow with items fixed, at the full depth.
-        share_item_interval: shares that new items like these allow, at the full depth.
-    """
-
-    estimate: float
-    plugin: float
-    interval: Pair | None
-    band: Pair | None
-    plugin_band: Pair | None
-    call_se: float | None
-    call_interval: Pair | None
-    share: float
-    share_band: Pair | None
-    share_interval: Pair | None
-    share_item_interval: Pair | None
-
-    @property
-    def absent(self) -> bool:
-        """Whether the design has one level of the facet, and so says nothing about it."""
-        return bool(np.isnan(self.estimate))
-
-    @property
-    def excess(self) -> float:
-        """Plug-in minus corrected: what finite repeats add."""
-        return self.plugin - self.estimate
-
-
-Components = Mapping[str, Component]
-"""By name, in the order of COMPONENTS."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +193,8 @@ class JudgeAnalysis(Result):
         to_do: up to three things that are worth doing.
         warnings: what to know before quoting the numbers.
         trust: whether the judge may be relied on; None before the checks are made.
+        evidence: what the components rest on: "sampled" verdicts, or "soft" token probabilities.
+        soft: what token probabilities say beside them; None where there are none.
         single: whether single answers were judged, so that there is no order at all.
         scores: mean score, scores by prompt and against gold; None where verdicts are no scores.
     """
@@ -273,6 +232,8 @@ class JudgeAnalysis(Result):
     to_do: tuple[ToDo, ...]
     warnings: tuple[str, ...]
     trust: Trust | None = None
+    evidence: Literal["sampled", "soft"] = "sampled"
+    soft: SoftEvidence | None = None
     probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
     single: bool = False
     scores: ScoreAnswers | None = None
@@ -344,6 +305,7 @@ class Settings:
         level: nominal coverage of bands and intervals.
         version: of judgelaw.
         order_weights: by order, None where orders weigh the same.
+        soft: "auto", "never" or "only": whether token probabilities may answer.
     """
 
     design: Design
@@ -353,6 +315,7 @@ class Settings:
     level: float
     version: str
     order_weights: Mapping[str, float] | None = None
+    soft: str = "auto"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

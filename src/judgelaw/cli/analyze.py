@@ -1,6 +1,7 @@
 """`judgelaw analyze`: what the disagreement of each judge is made of."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil, floor, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,15 @@ from judgelaw.runs import Reading, analyze_source, read_source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from judgelaw.analysis import Analysis, ChangeRate, Component, JudgeAnalysis, ScoreAnswers
+    from judgelaw.analysis import (
+        Analysis,
+        ChangeRate,
+        Component,
+        JudgeAnalysis,
+        ScoreAnswers,
+        SoftEvidence,
+        SoftMode,
+    )
     from judgelaw.diagnose import ProbeEffect
     from judgelaw.uncertainty import Interval
 
@@ -54,6 +63,7 @@ _ASSUMED = {
         "judgelaw analyze runs/my-study --json analysis.json --tables tables/",
         "judgelaw analyze calls.parquet --judge my-judge --repeats 4 --incomplete drop",
         "judgelaw analyze calls.csv.gz --prompt plain",
+        "judgelaw analyze calls.parquet --soft never",
     )
 )
 @click.argument("source", metavar="RUN|TABLE")
@@ -62,6 +72,14 @@ _ASSUMED = {
 @permutations_option
 @click.option(
     "--prompt", "prompts", multiple=True, help="Analyse this prompt only; may be repeated."
+)
+@click.option(
+    "--soft",
+    type=click.Choice(["auto", "never", "only"]),
+    default="auto",
+    show_default=True,
+    help="Answer with token probabilities (columns p_VERDICT): where they hold, never, or refuse "
+    "calls without.",
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(
@@ -79,6 +97,7 @@ def command(
     seed: int | None,
     permutations: int | None,
     prompts: tuple[str, ...],
+    soft: "SoftMode",
     json_file: str | None,
     tables_folder: Path | None,
 ) -> None:
@@ -87,11 +106,11 @@ def command(
     A table has the columns judge, item, stratum, prompt, order, repeat, verdict, gold (CSV,
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
     """
-    calls = read_source(source, reading)
+    calls = read_source(source, replace(reading, vectors=soft != "never"))
     if prompts:
         calls = calls.only_prompts(prompts)
     analysis = analyze_source(
-        calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+        calls, draws=draws, seed=seed, permutations=permutations, soft=soft, progress=progress
     )
     if tables_folder is not None:
         from judgelaw.page import write_tables
@@ -123,6 +142,8 @@ def show(analysis: "Analysis") -> None:
         echo()
         show_table(_columns(analysis, judge), _rows(judge), title=_title(judge))
         echo()
+        if judge.soft is not None:
+            _show_soft(judge.soft, analysis.settings.level)
         for line in _notes(judge):
             say(line)
         _slots(judge, analysis.settings.level)
@@ -257,6 +278,17 @@ def _of_100(pair: tuple[float, float] | None) -> str:
     if pair is None:
         return "-"
     return f"{100 * max(0.0, pair[0]):.1f} to {100 * min(1.0, pair[1]):.1f}"
+
+
+def _show_soft(soft: "SoftEvidence", level: float) -> None:
+    """Print what token probabilities say beside sampled verdicts, with half the calls if it can."""
+    from judgelaw.analysis import side_by_side, soft_sentence
+
+    say(soft_sentence(soft))
+    columns, rows = side_by_side(soft, level)
+    rows = [[_LABELS[name], *values] for name, *values in rows]
+    show_table(columns, rows, title="Sampled verdicts and token probabilities side by side")
+    echo()
 
 
 def _title(judge: "JudgeAnalysis") -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import aiohttp
 
     from judgelaw.study import PlannedCall, Preview
-    from judgelaw.wire import JudgeSpec, Verdict
+    from judgelaw.wire import Answer, JudgeSpec, Reader, Vector, Verdict
 
 
 _UNREAD = ("no label", "unknown label", "empty")
@@ -36,6 +36,9 @@ class Probe:
         model: the model that the provider names.
         seconds: how long it took.
         exit_code: of the failure; 0 where there is none.
+        probabilities: what came of `logprobs`: `status` is "decided", "undecided", "none" (the
+            provider returns none) or "refused" (it rejects the parameter), `words` says more; None
+            where nobody asked.
     """
 
     judge: str
@@ -46,6 +49,7 @@ class Probe:
     seconds: float
     exit_code: int = 0
     why: str | None = None
+    probabilities: dict[str, Any] | None = None
 
 
 def probe(preview: "Preview") -> list[Probe]:
@@ -82,6 +86,7 @@ async def _one(
     if isinstance(answer, Answer):
         with Reader(spec) as reader:
             verdict = reader.read(answer.completion, call.order)
+            soft = _probabilities(spec, answer, call.order, reader)
         return Probe(
             judge=call.judge,
             ok=True,
@@ -90,6 +95,7 @@ async def _one(
             model=answer.model,
             seconds=seconds,
             why=_why(spec, verdict, call.order),
+            probabilities=soft,
         )
     retried = answer.kind.consequence is Consequence.RETRY
     return Probe(
@@ -100,6 +106,76 @@ async def _one(
         model=None,
         seconds=seconds,
         exit_code=RunError.exit_code if retried else ProviderRefusedError.exit_code,
+        probabilities=None if retried else _refused(spec, answer.detail),
+    )
+
+
+def _refused(spec: "JudgeSpec", detail: str) -> dict[str, Any] | None:
+    """Say that a provider rejects the parameter, where its words name it."""
+    if spec.logprobs is None or "logprob" not in detail.casefold():
+        return None
+    words = (
+        f"the provider refuses logprobs: {spec.logprobs}: ask for fewer, or leave logprobs out of "
+        f"judge {spec.name} and use sampled verdicts"
+    )
+    return {"status": "refused", "words": words}
+
+
+def _probabilities(
+    spec: "JudgeSpec", answer: "Answer", order: str, reader: "Reader"
+) -> dict[str, Any] | None:
+    """Say which token decides, and what its alternatives count as."""
+    from judgelaw.wire import vector_of
+
+    if spec.logprobs is None:
+        return None
+    if answer.tokens is None:
+        words = (
+            f"no token probabilities came back, although logprobs: {spec.logprobs} asks for them: "
+            f"the provider ignores it; leave it out of judge {spec.name}, or ask another provider"
+        )
+        return {"status": "none", "words": words}
+    found = vector_of(answer.tokens, spec, answer.completion, order, reader.read_all)
+    if found.why is not None:
+        words = f"no vector could be made: {found.why}; all of its mass counts as missing"
+        return {"status": "undecided", "words": words}
+    verdicts = {verdict: round(p, _DIGITS) for verdict, p in found.verdicts.items()}
+    listed = ", ".join(f"{verdict} {p:.4f}" for verdict, p in verdicts.items())
+    place = (found.place or 0) + 1
+    words = f"token {place} ({found.token!r}) decides: {listed}, missing {found.missing:.4f}"
+    return {
+        "status": "decided",
+        "words": words + _of_several_tokens(found) + _tempered(spec),
+        "token": found.place,
+        "text": found.token,
+        "verdicts": verdicts,
+        "missing": round(found.missing, _DIGITS),
+        "begun": list(found.begun),
+        "completed": list(found.completed),
+    }
+
+
+def _of_several_tokens(found: "Vector") -> str:
+    """Say what happens with labels that take more than one token."""
+    parts = []
+    if found.completed:
+        tokens = ", ".join(map(repr, found.completed))
+        parts.append(f"{tokens} begin a label of several tokens, and count for it by the grammar")
+    if found.begun:
+        tokens = ", ".join(map(repr, found.begun))
+        parts.append(f"{tokens} begin a label of several tokens, and count as missing")
+    if not parts:
+        parts.append("every listed label is one token")
+    return "; " + "; ".join(parts)
+
+
+def _tempered(spec: "JudgeSpec") -> str:
+    T = spec.decoding.temperature
+    if T in (None, 1.0) or spec.grammar is not None:
+        return ""
+    return (
+        f"; temperature {T:g}: returned probabilities p are taken as p^(1/{T:g}), which holds if "
+        "the provider returns them as they are before the temperature"
     )
 
 
@@ -119,6 +195,7 @@ def _why(spec: "JudgeSpec", verdict: "Verdict", order: str) -> str | None:
 
 
 _FEWEST_FOR_ERRORS = 4
+_DIGITS = 6
 _SHOWN = 1000
 
 
@@ -241,8 +318,8 @@ def notes(seen: "Preview") -> list[str]:
             f"probe {probe}: changes nothing in {answers} answers; they are not asked about"
         )
     found += _depths(seen)
-    if seen.run.study.schedule == "cells":
-        found.append("schedule cells: repeats run close together, so drift is hard to see")
+    if (kind := seen.run.study.schedule) != "random":
+        found.append(f"schedule {kind}: repeats run close together, so drift is hard to see")
     for judge in seen.run.judges.values():
         variable = judge.api_key_variable
         if variable is not None and not os.environ.get(variable):
@@ -287,6 +364,8 @@ def _show(study: Path, seen: "Preview", probes: "list[Probe]", slow: list[str]) 
         echo(f"\nprobe {each.judge}: {word}: {beginning(each.said)}")
         if each.why is not None:
             echo(f"  {each.why}")
+        if each.probabilities is not None:
+            echo(f"  token probabilities: {each.probabilities['words']}")
     for judge, forms in facts["unreadable"].items():
         count = sum(form["count"] for form in forms)
         asked = sum(each.judge == judge for each in probes)

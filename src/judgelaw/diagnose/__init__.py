@@ -49,3 +49,4 @@ from judgelaw.diagnose.replay import (
     overlap as overlap,
     replay_finding as replay_finding,
 )
+from judgelaw.diagnose.vectors import check_vectors as check_vectors

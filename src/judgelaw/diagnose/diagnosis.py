@@ -57,6 +57,7 @@ from judgelaw.diagnose.replay import (
     unreadable_finding,
 )
 from judgelaw.diagnose.shuffles import Statistic, mixed_cells, shuffled_ps
+from judgelaw.diagnose.vectors import vectors_finding, vectors_test
 from judgelaw.errors import InputError
 from judgelaw.estimate import CENSUS, Estimand
 from judgelaw.streams import stream
@@ -114,7 +115,7 @@ class _Stream:
     ranks: RankTest | None
     drivers: Drivers | None
     bundles: tuple[Bundle, ...]
-    """Of repeats, of drivers and, in a control layer, of labels."""
+    """Of repeats, of drivers and, where there are some, of labels and of token probabilities."""
 
 
 def diagnose(
@@ -191,6 +192,8 @@ def _prepared(
     ]
     if control:
         bundles.append(control_test(tensor, stream(how.seed, "labels", name), estimand))
+    if tensor.soft is not None:
+        bundles.append(vectors_test(tensor, how.seed))
     return _Stream(
         key=key,
         tensor=tensor,
@@ -239,7 +242,8 @@ def _findings(
     estimand: Estimand,
 ) -> Iterator[Finding]:
     subject, tensor, adjacent = stream_name(of.key), of.tensor, known.adjacent
-    calls, driving, *labels = tests
+    calls, driving, *others = tests
+    labels, vectors = ([t for t in others if name in t] for name in ("control", "vectors"))
     by_rank, by_time = calls["rank_gap"], calls["elapsed_time"]
     yield drift_finding(of.drift.rank, by_rank, kind="rank", subject=subject, adjacent=adjacent)
     yield drift_finding(of.drift.time, by_time, kind="time", subject=subject, adjacent=adjacent)
@@ -252,6 +256,8 @@ def _findings(
             yield finding
     yield invalid_finding(invalid_sensitivity(tensor, estimand), subject=subject)
     yield drivers_finding(of.drivers, driving["prompt"], driving["stratum"], subject=subject)
+    for test in vectors:
+        yield vectors_finding(tensor, test["vectors"], subject=subject)
     for test in labels:
         yield control_finding(tensor, test["control"], estimand, subject=subject)
 

@@ -14,8 +14,10 @@ from typing import Any
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import streams_in
 
-Calls = list[list[list[int]]]
-"""Verdicts of one item's calls by prompt, then order."""
+Call = int | list[float]
+"""A verdict, or the token probabilities of all verdicts."""
+Calls = list[list[list[Call]]]
+"""One item's calls by prompt, then order."""
 Far = list[list[float]] | None
 """How far two verdicts are apart; None where they are the same or not."""
 _NAMES = ("call", "prompt", "order", "interaction", "total")
@@ -55,9 +57,14 @@ def recount(
     *,
     design: str = "census",
     order_weights: Mapping[str, float] | None = None,
+    evidence: str = "sampled",
 ) -> Recounted:
-    """Estimate the components of a table by counting pairs of calls."""
-    return _macro(list(recount_items(tensor, design=design, order_weights=order_weights)))
+    """Estimate the components of a table by counting pairs of calls.
+
+    `evidence` is "sampled" for verdicts, "soft" for token probabilities.
+    """
+    items = recount_items(tensor, design=design, order_weights=order_weights, evidence=evidence)
+    return _macro(list(items))
 
 
 def recount_items(
@@ -65,6 +72,7 @@ def recount_items(
     *,
     design: str = "census",
     order_weights: Mapping[str, float] | None = None,
+    evidence: str = "sampled",
 ) -> Iterator[Recounted]:
     """Estimate the components of every item by counting pairs of its calls."""
     q = [1 / len(tensor.orders)] * len(tensor.orders)
@@ -72,7 +80,7 @@ def recount_items(
         q = [order_weights[name] for name in tensor.orders]
     apart = None if tensor.scale is None else tensor.scale.distances(tensor.verdicts)
     far = None if apart is None else apart.tolist()
-    for item in _items(tensor):
+    for item in _vectors(tensor) if evidence == "soft" else _items(tensor):
         yield Recounted(
             corrected=_components(item, q, design, far, self_pairs=False),
             plugin=_components(item, q, design, far, self_pairs=True),
@@ -109,7 +117,24 @@ def _items(tensor: VerdictTensor) -> Iterator[Calls]:
         ]
 
 
-def _agreement(a: list[int], b: list[int], far: Far, *, same: bool, self_pairs: bool) -> float:
+def _vectors(tensor: VerdictTensor) -> Iterator[Calls]:
+    """Write out the token probabilities of the calls of every item; absent calls are nan."""
+    for item in () if tensor.soft is None else tensor.soft.tolist():
+        yield [
+            [[call for call in cell if not isnan(call[0])] for cell in prompt] for prompt in item
+        ]
+
+
+def _alike(x: Call, y: Call, far: Far) -> float:
+    """Return how far two verdicts agree, or how probably two drawn from vectors do."""
+    if isinstance(x, int) and isinstance(y, int):
+        return float(x == y) if far is None else 1 - far[x][y]
+    assert isinstance(x, list)  # noqa: S101 - a table's calls are of one kind
+    assert isinstance(y, list)  # noqa: S101 - the same
+    return sum(p * q for p, q in zip(x, y, strict=True))
+
+
+def _agreement(a: list[Call], b: list[Call], far: Far, *, same: bool, self_pairs: bool) -> float:
     """Return the share of agreeing pairs of a call of `a` and a call of `b`.
 
     Where both are the same cell a call is paired with itself only if `self_pairs` says so. Scores
@@ -121,7 +146,7 @@ def _agreement(a: list[int], b: list[int], far: Far, *, same: bool, self_pairs: 
             if same and i == j and not self_pairs:
                 continue
             pairs += 1
-            agree += x == y if far is None else 1 - far[x][y]
+            agree += _alike(x, y, far)
     return agree / pairs
 
 
@@ -184,9 +209,10 @@ Figure = tuple[str, float | None, float]
 def _figures(
     reported: Sequence[Mapping[str, Any]], tensor: VerdictTensor, declared: Mapping[str, Any]
 ) -> Iterator[Figure]:
-    items = list(recount_items(tensor, **declared))
     for place in reported:
-        yield from _figures_of(place, items, tensor, declared)
+        known = {**declared, "evidence": place.get("evidence", "sampled")}
+        items = list(recount_items(tensor, **known))
+        yield from _figures_of(place, items, tensor, known)
 
 
 def _figures_of(

@@ -52,6 +52,7 @@ from judgelaw.estimate.other_designs import (
     delete_invalid_and_pool as delete_invalid_and_pool,
     panels as panels,
     sampled_plugin as sampled_plugin,
+    soft_components as soft_components,
     uncrossed as uncrossed,
     variance_correction as variance_correction,
 )

@@ -63,13 +63,19 @@ def of_laws(p: Array, facets: int, similarity: Array | None = None) -> Cells:
 
 
 def of_soft(y: Array, facets: int) -> Cells:
-    """Summarise soft verdicts (facets..., repeats, verdicts, items...), a law for each call.
+    """Summarise soft verdicts (facets..., repeats, verdicts, items...), a vector for each call.
 
     s_u = mean_r |y_r|^2,     a_u = (R |ybar_u|^2 - s_u) / (R - 1),     d_u = (s_u - a_u) / R
+
+    A call that is absent is nan. A vector may sum to less than one: a_u is then the mean of the
+    products that are known, and never more than the agreement.
     """
-    R = y.shape[facets]
-    p = y.mean(axis=facets)
-    s = (y * y).sum(axis=facets + 1).mean(axis=facets)
+    there = (y == y).all(axis=facets + 1)  # noqa: PLR0124 - nan differs from itself, in Fractions too
+    known = np.where(np.expand_dims(there, facets + 1), y, 0)
+    R = there.sum(axis=facets)
+    R = R.astype(object) if y.dtype == object else R
+    p = known.sum(axis=facets) / np.expand_dims(R, facets)
+    s = (known * known).sum(axis=(facets, facets + 1)) / R
     a = (R * (p * p).sum(axis=facets) - s) / (R - 1)
     return Cells(p=p, d=(s - a) / R)
 

@@ -235,8 +235,17 @@ def decompose_soft(
         )
     w = weights_of("prompt", prompt_weights, K, exact=is_exact(y))
     q = weights_of("order", order_weights, O, exact=is_exact(y))
+    return soft_components(y, w, q)
+
+
+def soft_components(y: Array, w: Array, q: Array) -> Decomposition:
+    """Decompose vectors (..., prompts, orders, repeats, verdicts) that may lack mass.
+
+    Two calls or more in every cell; those that are absent are nan. What a vector lacks agrees with
+    nothing: see `uncertainty.missing_mass` for how much that may hide.
+    """
     H = concentrations(of_soft(facets_first(y, _SOFT_AXES), 2), (w, q))
-    return as_decomposition(crossed_components(H), "census", K, O)
+    return as_decomposition(crossed_components(H), "census", len(w), len(q))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,4 +313,5 @@ def _without(tensor: VerdictTensor, invalid: Sequence[str]) -> VerdictTensor:
         counts=tensor.counts[..., keep],
         verdicts=tuple(tensor.verdicts[j] for j in keep),
         ranked=None,
+        soft=None,
     )

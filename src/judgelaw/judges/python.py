@@ -88,7 +88,7 @@ class Reply:
         model: who answered, where that is known.
         id: the provider's own name of the reply.
         usage: `input_tokens` and `output_tokens`, for budgets.
-        logprobs: log probabilities, kept as they are.
+        logprobs: `{label: log probability}`, or tokens as chat completions list them.
         finish_reason: why the answer ended; `length` means that it was cut.
     """
 

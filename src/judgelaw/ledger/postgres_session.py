@@ -27,6 +27,7 @@ from judgelaw.ledger.records import (
     completion_row,
     criterion_rows,
     failure_row,
+    tokens_rows,
     verdict_row,
 )
 from judgelaw.ledger.writer import Work
@@ -44,6 +45,7 @@ def write_records(connection: "psycopg.Connection[Any]", records: Sequence[Recor
     failed = [failure_row(r) for r in records if isinstance(r, Failed)]
     unsent = [(r.reservation.attempt, r.ended_at) for r in records if isinstance(r, Unsent)]
     write_rows(connection, "complete", map(completion_row, completed), exactly=len(completed))
+    write_rows(connection, "add_logprobs", tokens_rows(completed))
     write_read(connection, [r for r in records if isinstance(r, Read)])
     write_rows(connection, "fail", failed, exactly=len(failed))
     write_rows(connection, "unsend", unsent, exactly=len(unsent))

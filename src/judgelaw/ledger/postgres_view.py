@@ -35,6 +35,7 @@ _STREAMED = frozenset(
         "flags",
         "archived_attempts",
         "archived_completions",
+        "archived_logprobs",
         "archived_verdicts",
         "archived_criterion_verdicts",
     }
@@ -144,7 +145,7 @@ class PostgresView(LedgerView):
 
 
 def _show_as_present(connection: "psycopg.Connection[Any]", run: str) -> None:
-    """Let a schema of a version before there were dates and criteria have none."""
+    """Let a schema of an earlier version have no dates, criteria or token probabilities."""
     found = connection.execute(
         "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('calls') AND attname = 'date'"
     ).fetchone()
@@ -156,6 +157,10 @@ def _show_as_present(connection: "psycopg.Connection[Any]", run: str) -> None:
         connection.execute(
             "CREATE TEMPORARY VIEW criterion_verdicts AS "  # noqa: S608 - a checked name
             f'SELECT *, NULL::text AS criterion FROM "{schema_of(run)}".verdicts WHERE false'
+        )
+        connection.execute(
+            "CREATE TEMPORARY VIEW logprobs AS "
+            "SELECT 0::bigint AS call, NULL::text AS tokens WHERE false"
         )
 
 
@@ -180,6 +185,7 @@ def archive(view: PostgresView, path: Path) -> None:
         _copy(target, "archive_batch", view.rows("archived_batches"))
         _copy(target, "archive_attempt", map(_begun, view.rows("archived_attempts")))
         _copy(target, "complete", view.rows("archived_completions"))
+        _copy(target, "add_logprobs", view.rows("archived_logprobs"))
         _copy(target, "add_verdict", view.rows("archived_verdicts"))
         _copy(target, "add_criterion_verdict", view.rows("archived_criterion_verdicts"))
         _copy(target, "set_manifest", view.rows("manifest"))

@@ -1,6 +1,6 @@
 """What goes into a ledger and what comes out: frozen values, and their columns."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -50,6 +50,8 @@ class Completed:
     body: bytes
     completion: Completion
     receipt: Receipt
+    tokens: str | None = None
+    """Token probabilities, where they were asked for and came back."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -285,7 +287,12 @@ class StoredReply(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judged:
-    """A completed call with a verdict, and how it travelled."""
+    """A completed call with a verdict, and how it travelled.
+
+    Attributes:
+        completion: what was said, with its token probabilities; None where it has none of these.
+        tokens: the token probabilities.
+    """
 
     call: PlannedCall
     verdict: Verdict
@@ -296,6 +303,8 @@ class Judged:
     input_tokens: int | None
     output_tokens: int | None
     cached_tokens: int | None
+    completion: Completion | None = None
+    tokens: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -342,6 +351,11 @@ def completion_row(e: Completed) -> Row:
         receipt.echoed_seed,
         receipt.replayed,
     )
+
+
+def tokens_rows(completed: Iterable[Completed]) -> list[Row]:
+    """Return the rows of token probabilities, the attempt of each completion first."""
+    return [(e.reservation.attempt, e.tokens) for e in completed if e.tokens is not None]
 
 
 def verdict_row(read: Read) -> Row:

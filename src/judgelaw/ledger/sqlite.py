@@ -32,6 +32,7 @@ from judgelaw.ledger.records import (
     completion_row,
     criterion_rows,
     failure_row,
+    tokens_rows,
     verdict_row,
 )
 from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, disk_fault, lost
@@ -48,6 +49,8 @@ def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> 
     completed = [r for r in records if isinstance(r, Completed)]
     read = [r for r in records if isinstance(r, Read)]
     connection.executemany(_SQL["complete"], map(completion_row, completed))
+    if rows := tokens_rows(completed):
+        connection.executemany(_SQL["add_logprobs"], rows)
     _write_read(connection, read)
     if len(completed) + len(read) == len(records):
         return

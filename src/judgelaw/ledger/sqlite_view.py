@@ -118,13 +118,16 @@ class SqliteView(LedgerView):
 
 
 def _show_as_present(connection: sqlite3.Connection) -> None:
-    """Let a file of a version before there were dates and criteria have none."""
+    """Let a file of an earlier version have no dates, criteria or token probabilities."""
     columns = [row[1] for row in connection.execute("PRAGMA table_info(calls)")]
     if columns and "date" not in columns:
         connection.execute("CREATE TEMP VIEW calls AS SELECT *, NULL AS date FROM main.calls")
         connection.execute(
             "CREATE TEMP VIEW criterion_verdicts AS "
             "SELECT *, NULL AS criterion FROM main.verdicts WHERE false"
+        )
+        connection.execute(
+            "CREATE TEMP VIEW logprobs AS SELECT 0 AS call, NULL AS tokens WHERE false"
         )
 
 

@@ -127,7 +127,7 @@ class LedgerView(ABC):
 
     def judged(self) -> Iterator[Judged]:
         """Yield every verdict by judge, layer, item, order, repeat, prompt and parser version."""
-        return map(_judged, _whole(self._rows("judged"), call=15))
+        return map(_judged, _whole(self._rows("judged"), call=19))
 
     def unjudged(self, judge: str, parser: str) -> Iterator[tuple[str, str, Completion]]:
         """Yield `(call_id, order, completion)` where this parser version has not judged."""
@@ -235,8 +235,9 @@ def _verdict(rows: Sequence[Sequence[Any]]) -> Verdict:
 
 def _judged(rows: Sequence[Sequence[Any]]) -> Judged:
     attempts, sent, ended, finish, tokens_in, tokens_out, cached = rows[0][8:15]
+    tokens, text, refusal, filtered = rows[0][15:19]
     return Judged(
-        call=planned_call(rows[0][15:]),
+        call=planned_call(rows[0][19:]),
         verdict=_verdict(rows),
         attempts=attempts,
         sent_at=sent,
@@ -245,6 +246,12 @@ def _judged(rows: Sequence[Sequence[Any]]) -> Judged:
         input_tokens=tokens_in,
         output_tokens=tokens_out,
         cached_tokens=cached,
+        completion=None
+        if tokens is None
+        else Completion(
+            text=text, finish_reason=finish, refusal=refusal, content_filtered=bool(filtered)
+        ),
+        tokens=tokens,
     )
 
 

@@ -40,6 +40,7 @@ from judgelaw.page.layers import layers, metrics, repeats, strata
 from judgelaw.page.probed import probes
 from judgelaw.page.prompts_and_orders import order, prompts
 from judgelaw.page.score_section import score_section
+from judgelaw.page.soft_section import soft_section
 from judgelaw.page.table_forms import is_number, table_view
 from judgelaw.page.trust import alarms, diagnostics, drift
 from judgelaw.page.verdicts import invalid_section, outcomes
@@ -354,6 +355,7 @@ def _of_judge(judge: Judge, about: About, tensor: VerdictTensor, prefix: str) ->
         partial(prompts, judge, about.openings, prefix=prefix),
         partial(order, judge, tensor, prefix=prefix),
         partial(score_section, judge, tensor, prefix=prefix),
+        partial(soft_section, judge, prefix=prefix),
     ]
 
 

@@ -9,7 +9,7 @@ from judgelaw.runs.source import Source
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
-    from judgelaw.analysis import Analysis
+    from judgelaw.analysis import Analysis, SoftMode
     from judgelaw.uncertainty import Baseline, Gate, Interval, Limit, Scope
 
 
@@ -20,6 +20,7 @@ def analyze_source(
     seed: int | None = None,
     permutations: int | None = None,
     level: float = 0.95,
+    soft: "SoftMode" = "auto",
     progress: Progress = unseen,
 ) -> "Analysis":
     """Analyse what was read.
@@ -45,6 +46,7 @@ def analyze_source(
         threshold=TAU if calls.threshold is None else calls.threshold,
         roles=calls.roles,
         gate=_declared_gate(calls),
+        soft=soft,
         **_of_run(calls),
         progress=progress,
     )

@@ -110,7 +110,7 @@ class RunFolder:
         return Evidence(
             seconds=self.seconds(tensors),
             replies=self._reply_facts(tensors, main),
-            adjacent=self.frozen.study.schedule == "cells",
+            adjacent=self.frozen.study.schedule != "random",
             reused=reused,
         )
 

@@ -35,6 +35,7 @@ def analyze(
     permutations: int | None = None,
     level: float = 0.95,
     threshold: float | None = None,
+    soft: Literal["auto", "never", "only"] = "auto",
     roles: Mapping[str, str] | None = None,
     progress: Progress = unseen,
     **which: Unpack[Which],
@@ -49,6 +50,8 @@ def analyze(
         permutations: shuffles of the permutation tests, 999 by default; 0 leaves them out.
         level: coverage of bands and intervals.
         threshold: prompt component above which a judge is flagged in the ranking of judges.
+        soft: "auto" answers with token probabilities where they are there and the sampled verdicts
+            look drawn from them, "never" with sampled verdicts, "only" refuses calls without.
         roles: role of each layer, where its name does not say it.
         progress: opens what shows a piece of work, given its name and its size.
         which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
@@ -59,13 +62,19 @@ def analyze(
     >>> found.judges["judge"].items
     50
     """
-    calls = source_of(x, **which)
+    calls = source_of(x, vectors=soft != "never", **which)
     if roles is not None:
         calls = replace(calls, roles=roles)
     if threshold is not None:
         calls = replace(calls, threshold=threshold)
     return analyze_source(
-        calls, draws=draws, seed=seed, permutations=permutations, level=level, progress=progress
+        calls,
+        draws=draws,
+        seed=seed,
+        permutations=permutations,
+        level=level,
+        soft=soft,
+        progress=progress,
     )
 
 

@@ -41,6 +41,7 @@ class Reading:
     engine: "Engine" = "duckdb"
     date: str | None = None
     criteria: tuple[str, ...] = ()
+    vectors: bool = True
 
 
 class Which(TypedDict, total=False):
@@ -161,6 +162,7 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
         engine=reading.engine,
         date=reading.date,
         criteria=reading.criteria or None,
+        vectors=reading.vectors,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
     if folder is None:
@@ -195,12 +197,13 @@ def _run_folder(x: Any) -> Path | None:
     return folder if folder.is_dir() and (folder / "study.yaml").is_file() else None
 
 
-def source_of(x: Any, **which: Unpack[Which]) -> Source:
+def source_of(x: Any, *, vectors: bool = True, **which: Unpack[Which]) -> Source:
     """Return the calls behind anything that holds calls.
 
     Args:
         x: a tensor, a run, the path of a run or table, a frame, a list of dicts, a Hugging Face
             dataset, or tensors by judge or by (layer, judge).
+        vectors: whether to read token probabilities, where a table has some.
         which: which of its calls, and how to read them.
     """
     if unknown := [name for name in which if name not in Which.__annotations__]:
@@ -209,7 +212,8 @@ def source_of(x: Any, **which: Unpack[Which]) -> Source:
     judge, weights = which.pop("judge", None), which.pop("order_weights", None)
     criteria = _names(which.pop("criterion", None))
     given = {name: value for name, value in which.items() if value is not None}
-    reading = Reading(judges=_names(judge), criteria=criteria, **given)  # type: ignore[arg-type]  # checked above
+    names = {"judges": _names(judge), "criteria": criteria, "vectors": vectors}
+    reading = Reading(**names, **given)  # type: ignore[arg-type]  # checked above
     held = _held(x)
     found = read_source(x, reading) if held is None else of_tensors(held, reading)
     return found if weights is None else replace(found, order_weights=weights)

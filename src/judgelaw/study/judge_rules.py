@@ -60,6 +60,7 @@ def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]
         *_proxy(judge),
         *_body(judge),
         *_seeds(judge),
+        *_probabilities(judge),
         *_provider_fields(judge, task),
         *_parser(judge, task),
     ):
@@ -67,6 +68,52 @@ def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]
 
 
 Found = Iterator[tuple[Path, str]]
+
+
+_NEUTRAL = {
+    "top_p": (None, 1.0),
+    "top_k": (None, 0, -1),
+    "min_p": (None, 0.0),
+    "presence_penalty": (None, 0.0),
+    "frequency_penalty": (None, 0.0),
+    "repetition_penalty": (None, 1.0),
+}
+"""Decoding that leaves the law as the returned probabilities have it."""
+
+
+def _probabilities(judge: JudgeSpec) -> Found:
+    """Refuse token probabilities that no reply can hold, or that are not of the law sampled."""
+    if judge.logprobs is None:
+        return
+    wire = WIRES.get(judge.body or "")
+    if wire is not None and not wire.probabilities:
+        have = ", ".join(name for name, each in WIRES.items() if each.probabilities)
+        text = f"{judge.body} returns no token probabilities; leave it out, or ask through {have}"
+        yield ("logprobs",), text
+    if judge.criteria or judge.asks:
+        text = "with criteria the token that decides is not looked for; leave one of the two out"
+        yield ("logprobs",), text
+    if judge.provider == "command" and judge.mode == "once":
+        text = "mode: once answers with a text alone; leave it out, or use mode: lines"
+        yield ("logprobs",), text
+    for name, neutral in _NEUTRAL.items():
+        value = getattr(judge.decoding, name)
+        if value not in neutral:
+            text = (
+                f"{value:g}, changes the law after token probabilities are taken (logprobs: "
+                f"{judge.logprobs}), so verdicts would not follow them; leave it out"
+            )
+            yield ("decoding", name), text
+    T = judge.decoding.temperature
+    if T is not None and T > 1:
+        text = (
+            f"{T:g}, above 1 tokens that are not listed gain mass, and nobody knows how much; set "
+            "1 or less, or leave logprobs out"
+        )
+        yield ("decoding", "temperature"), text
+    for name in ("logprobs", "top_logprobs"):
+        if getattr(judge.decoding, name) is not None:
+            yield ("decoding", name), f"the judge says logprobs: {judge.logprobs}; leave this out"
 
 
 def _address(judge: JudgeSpec) -> Found:

@@ -264,7 +264,7 @@ class Study(Model):
     orders: Orders = Field(default_factory=_usual_orders, validate_default=True)
     repeats: Repeats = 4
     stop: Stop | None = None
-    schedule: Literal["random", "cells"] = "random"
+    schedule: Literal["random", "cells", "prompts"] = "random"
     judges: tuple[JudgeSpec, ...]
     layers: tuple[Layer, ...] = ()
     probes: tuple[ProbeEntry, ...] = ()

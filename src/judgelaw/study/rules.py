@@ -51,6 +51,7 @@ def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> 
         for key, text in parser_problems(judge, study):
             yield Problem(path=("judges", origin, *key), text=text)
     yield from _judges(study, origins)
+    yield from _schedule(study)
     yield from _layers(study)
     yield from _probes(study)
     yield from _stop(study, raw)
@@ -212,6 +213,17 @@ def _judges(study: Study, origins: list[int]) -> Iterator[Problem]:
                 "write seed: sent for a distinct seed a call, or repeats: 1"
             )
             yield Problem(path=("judges", origin, "decoding", "seed"), text=text)
+
+
+def _schedule(study: Study) -> Iterator[Problem]:
+    """Refuse prompts in a row where a judge may drift meanwhile: that would pass for an effect."""
+    away = [judge.name for judge in study.judges if not is_local(judge)]
+    if study.schedule == "prompts" and away:
+        text = (
+            f"'prompts', asks one prompt after the other, and judge {away[0]} may drift meanwhile, "
+            "which would look like an effect of prompts; write random, or cells"
+        )
+        yield Problem(path=("schedule",), text=text)
 
 
 def _layers(study: Study) -> Iterator[Problem]:

@@ -68,7 +68,9 @@ def schedule(blocks: Sequence[Block], *, kind: str, seed: int, session: int) -> 
     Args:
         blocks: the calls, ordinals counted through all of them.
         kind: `random` permutes all calls; `cells` permutes cells and keeps the calls of a cell
-            together, rank by rank.
+            together, rank by rank; `prompts` permutes prompts, then the items within each, and
+            keeps the cells of an item together: a model that runs here reads a prompt's wrapper
+            once for all items.
         seed: the study's seed.
         session: 0 for the first freeze, then the number of the extension.
     """
@@ -77,6 +79,8 @@ def schedule(blocks: Sequence[Block], *, kind: str, seed: int, session: int) -> 
         return random.permutation(sum(block.count for block in blocks))
     groups: list[Places] = []
     ranks: list[Places] = []
+    shown: list[list[str]] = []
+    asked: list[list[str]] = []
     first = 0
     for block in blocks:
         where = locate(block, np.arange(block.count))
@@ -85,9 +89,21 @@ def schedule(blocks: Sequence[Block], *, kind: str, seed: int, session: int) -> 
         rank = where.repeat * len(block.prompts) + where.prompt
         groups.append(first + group)
         ranks.append(rank)
+        shown.append([block.templates[place].id for place in where.prompt])
+        asked.append([block.items[place].id for place in where.item])
         first += int(group.max(initial=-1)) + 1
     shuffled = random.permutation(first)
-    return np.lexsort((np.concatenate(ranks), shuffled[np.concatenate(groups)]))
+    keys = [np.concatenate(ranks), shuffled[np.concatenate(groups)]]
+    if kind == "prompts":
+        keys += [_shuffled(labels, random) for labels in (asked, shown)]
+    return np.lexsort(keys)
+
+
+def _shuffled(labels: Sequence[Sequence[str]], random: np.random.Generator) -> Places:
+    """Give every distinct label of the blocks a random place."""
+    flat = [label for block in labels for label in block]
+    _, code = np.unique(np.array(flat, dtype=str), return_inverse=True)
+    return np.asarray(random.permutation(int(code.max(initial=-1)) + 1)[code])
 
 
 def hidden_labels(block: Block, seed: int) -> Places:

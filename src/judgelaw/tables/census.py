@@ -221,7 +221,7 @@ def take_census(
         pair = (tally.layer, tally.judge)
         ranks[pair] = max(ranks.get(pair, 0), (tally.high or 0) + 1)
     found = {t.verdict for t in tallies if t.verdict is not None}
-    gold = {t.gold for t in tallies if t.gold is not None}
+    gold = {t.gold for t in tallies if t.gold is not None} | calls.layout.soft_beside(found)
     return Census(
         table=calls.table,
         calls=sum(tally.calls for tally in tallies),

@@ -9,7 +9,7 @@ is there twice shows exactly: `n`, the number of rows, differs from the bits of 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Protocol
@@ -24,6 +24,12 @@ CONTRACT = (
     *("verdict", "gold"),
 )
 REQUIRED = ("judge", "item", "prompt", "repeat", "verdict")
+SOFT = "p_"
+"""Begins the columns of token probabilities, `p_candidate_1`: one for each verdict."""
+_NO_VERDICT = frozenset({SOFT, "p_value", "p_values", "p_val", "p_adj", "p_adjusted"})
+"""Columns that begin like token probabilities, and hold something else."""
+MISSING = "missing"
+"""The column of the probability that a call's vector gives to no verdict."""
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge_id", "judge_name", "judge_model", "model", "model_id", "model_name"),
@@ -102,6 +108,14 @@ class Layout:
         """Say whether the table holds this part of the contract."""
         return part in self.columns
 
+    def soft_beside(self, found: Collection[str]) -> frozenset[str]:
+        """The verdicts with token probabilities, if one of those found is among them.
+
+        A verdict that no call ended in may still have a probability.
+        """
+        soft = frozenset(p.removeprefix(SOFT) for p in self.columns if p.startswith(SOFT))
+        return soft if soft & set(found) else frozenset()
+
 
 def lay_out(
     present: Sequence[str], mapping: Mapping[str, str | None] | None, *, table: str
@@ -122,16 +136,30 @@ def lay_out(
         column = mapping[part] if part in mapping else _guess(part, other, present, table)
         if column is not None:
             columns[part] = column
+    if need is CALLS:
+        columns |= _soft(present, mapping)
     if missing := [part for part in need.required if part not in columns]:
         raise TableError(_missing(missing, present, table))
     return Layout(columns=columns)
+
+
+def _soft(present: Sequence[str], mapping: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the columns of token probabilities, and of what they lack, where there are some."""
+    named = {c: c for c in present if c.startswith(SOFT) and c not in _NO_VERDICT}
+    chosen = {**named, **{part: to for part, to in mapping.items() if part.startswith(SOFT)}}
+    found = {part: column for part, column in chosen.items() if column is not None}
+    if not found:
+        return {}
+    lacking = mapping.get(MISSING, MISSING if MISSING in present else None)
+    return found if lacking is None else {**found, MISSING: lacking}
 
 
 def _check_mapping(
     mapping: Mapping[str, str | None], need: Need, present: Sequence[str], table: str
 ) -> None:
     for part, column in mapping.items():
-        if part not in need.parts:
+        soft = need is CALLS and (part.startswith(SOFT) or part == MISSING)
+        if part not in need.parts and not soft:
             raise InputError(
                 f"columns maps {part!r}, which is no part of a calls table"
                 f"{did_you_mean(part, need.parts)}: map one of {', '.join(need.parts)}, "

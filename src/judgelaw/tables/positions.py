@@ -83,15 +83,20 @@ def restored(tensor: VerdictTensor, positions: Sequence[str], *, table: str) -> 
     swapped = [_is_swapped(order, table) for order in tensor.orders]
     counts = tensor.counts.copy()
     ranked = None if tensor.ranked is None else tensor.ranked.copy()
+    soft = None if tensor.soft is None else tensor.soft.copy()
     for place in np.flatnonzero(swapped):
         counts[:, :, place, [_FIRST, _SECOND]] = tensor.counts[:, :, place, [_SECOND, _FIRST]]
         if ranked is not None and tensor.ranked is not None:
             codes = tensor.ranked[:, :, place]
             ranked[:, :, place] = np.where(codes == _FIRST, _SECOND, codes)
             ranked[:, :, place][codes == _SECOND] = _FIRST
+        if soft is not None and tensor.soft is not None:
+            swap = tensor.soft[:, :, place][..., [_SECOND, _FIRST]]
+            soft[:, :, place, :, [_FIRST, _SECOND]] = np.moveaxis(swap, -1, 0)
     first, second = positions[:2]
     note = f"{first!r} was read as the answer shown first, {second!r} as the one shown second"
-    return replace(tensor, counts=counts, ranked=ranked, notes=(*tensor.notes, note))
+    notes = (*tensor.notes, note)
+    return replace(tensor, counts=counts, ranked=ranked, soft=soft, notes=notes)
 
 
 def _is_swapped(order: str, table: str) -> bool:

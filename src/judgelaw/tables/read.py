@@ -33,6 +33,7 @@ from judgelaw.tables.forgiving import Blank, check_blank, whole_table, without_b
 from judgelaw.tables.in_memory import open_in_memory
 from judgelaw.tables.onepass import read_in_one_pass
 from judgelaw.tables.positions import check_positions, refuse, restored
+from judgelaw.tables.soft_columns import with_vectors, without_vectors
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import did_you_mean, listed, stream_name
 
@@ -246,12 +247,14 @@ def read_tensors(
     engine: Engine = "duckdb",
     date: str | None = None,
     criteria: Iterable[str] | None = None,
+    vectors: bool = True,
 ) -> dict[Pair, VerdictTensor]:
     """Read every judge and layer of a table, or those of the named judges, by (layer, judge).
 
     Each tensor is the one that `read_tensor` gives for its judge and layer. A table without a
     layer column has the layer None. Where a table has criteria, each judge stands there once for
     each of them, as `judge \N{MIDDLE DOT} criterion`, with an alphabet of its own.
+    Without `vectors` token probabilities are not looked at.
     """
     _check_arguments(repeats, incomplete)
     meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
@@ -261,7 +264,8 @@ def read_tensors(
         for criterion, names in choose_criteria(everything, judges, criteria):
             calls, census = _surveyed(of_criterion(everything, criterion), meaning)
             pairs = choose_judges(census, names)
-            tensors = _read(con, calls, census, pairs, repeats=repeats, meaning=meaning)
+            chosen = calls if vectors else without_vectors(calls)
+            tensors = _read(con, chosen, census, pairs, repeats=repeats, meaning=meaning)
             for (layer, judge), tensor in tensors.items():
                 name = judge if criterion is None else stream_name(judge or "judge", criterion)
                 found[layer, name] = replace(tensor, criterion=criterion)
@@ -361,6 +365,7 @@ def _read(
         tensors = read_in_one_pass(calls, census, pairs)
     if tensors is None:
         tensors = _read_by_cells(con, calls, census, pairs)
+    tensors = {pair: with_vectors(t, pair, calls, census.alphabet) for pair, t in tensors.items()}
     tensors = {pair: _as_meant(t, pair, calls, census, meaning) for pair, t in tensors.items()}
     if repeats is None:
         return tensors
@@ -373,7 +378,9 @@ def _as_meant(
     """Count ranks from 0 and turn positions into candidates; refuse letters that may be either."""
     if census.first.get(pair) == 1 and tensor.ranked is not None:
         note = "repeats count from 1 in this table; they were read as counting from 0"
-        tensor = replace(tensor, ranked=tensor.ranked[..., 1:], notes=(*tensor.notes, note))
+        soft = None if tensor.soft is None else tensor.soft[..., 1:, :]
+        notes = (*tensor.notes, note)
+        tensor = replace(tensor, ranked=tensor.ranked[..., 1:], soft=soft, notes=notes)
     if meaning.positions:
         return restored(tensor, meaning.positions, table=calls.table)
     if census.alphabet.letters and len(tensor.orders) > 1:

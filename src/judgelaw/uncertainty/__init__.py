@@ -118,6 +118,13 @@ from judgelaw.uncertainty.sampled_prompts import (
     item_projections as item_projections,
     prompt_projection as prompt_projection,
 )
+from judgelaw.uncertainty.soft_errors import (
+    SoftErrors as SoftErrors,
+    moving_cells as moving_cells,
+    reconcile as reconcile,
+    soft_at_depth as soft_at_depth,
+    soft_nested as soft_nested,
+)
 from judgelaw.uncertainty.spending import (
     error_left as error_left,
     levels_left as levels_left,

@@ -206,6 +206,16 @@ class CallErrors:
 
         return at
 
+    def slack(self, contrast: Contrast) -> tuple[float, float]:
+        """Return how far missing mass may move the macroaverage; sampled verdicts miss nothing."""
+        del contrast
+        return 0.0, 0.0
+
+    def slack_less_total(self, component: str) -> Callable[[float], tuple[float, float]]:
+        """Return the slack of g - rho T as a function of rho."""
+        del component
+        return lambda _: (0.0, 0.0)
+
     def split(self, contrast: Contrast = "prompt") -> ErrorSplit:
         """Return the call part, the item part and the total of the macroaverage's variance."""
         values, V = self.values(contrast), self.variances(contrast)

@@ -149,10 +149,11 @@ def _upper_allows(
 ) -> Callable[[float], bool]:
     """Return whether the upper bound of sign (g - rho T) reaches zero, as a function of rho."""
     g, total = (float(errors.values(name).mean()) for name in (component, "total"))
-    spread_at = errors.spread_less_total(component)
+    spread_at, slack_at = errors.spread_less_total(component), errors.slack_less_total(component)
 
     def allowed(rho: float) -> bool:
         e, spread = sign * (g - rho * total), spread_at(rho)
+        e += max(sign * slack for slack in slack_at(rho))
         if errors.exact:
             return e + t_quantile(p, spread.df) * sqrt(spread.variance) >= -_ROUNDING
         return shifted_upper(e, spread, p) >= -_ROUNDING

@@ -82,6 +82,9 @@ class Inference:
         """Return bounds that hold at level p for whoever looks once."""
         of = self.items if scope == "new" else self.calls
         low, high = of.bounds(component, p)
+        if scope == "new":
+            down, up = self.calls.slack(component)
+            low, high = low + down, high + up
         if self.drawn is None:
             return low, high
         drawn_low, drawn_high = self.drawn.bounds(component, p, scope)

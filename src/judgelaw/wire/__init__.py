@@ -36,6 +36,7 @@ from judgelaw.wire.parser_rules import FORMS as FORMS, parser_rule as parser_rul
 from judgelaw.wire.parsers import (
     display as display,
     label_fold as label_fold,
+    label_words as label_words,
     parse as parse,
     parser_name as parser_name,
     ran_out as ran_out,
@@ -68,6 +69,10 @@ from judgelaw.wire.secrets import (
     proxy_for as proxy_for,
     query_for as query_for,
     read_env_file as read_env_file,
+)
+from judgelaw.wire.token_probabilities import (
+    Vector as Vector,
+    vector_of as vector_of,
 )
 from judgelaw.wire.wires import (
     PROVIDERS as PROVIDERS,

@@ -47,6 +47,7 @@ class WireFormat:
         sign: the headers that carry a key.
         rendered: whether the prompt is rendered here, by a chat template.
         seedless: why the format takes no seed; None where it takes one.
+        probabilities: whether replies can hold token probabilities.
         faults: what is wrong with a judge of this format, beyond what every judge must hold.
         batches: its batch interface, over a link that sends.
     """
@@ -60,6 +61,7 @@ class WireFormat:
     sign: Callable[[str], dict[str, str]] = bearer
     rendered: bool = False
     seedless: str | None = None
+    probabilities: bool = False
     faults: Callable[[JudgeSpec], Iterable[Fault]] = lambda _: ()
     batches: "Callable[[Link], BatchClient] | None" = None
 
@@ -151,9 +153,27 @@ class Frame:
         return b"%d}" % seed
 
 
+_UNDER_A_GRAMMAR = 300
+"""Tokens after which allowed ones that are not listed hold about half a percent at most."""
+
+
 def decoding_of(judge: JudgeSpec) -> dict[str, Any]:
     """Return the decoding fields that a judge declares."""
     return judge.decoding.model_dump(exclude_none=True)
+
+
+def top_tokens_of(judge: JudgeSpec) -> dict[str, Any]:
+    """Return the fields by which a chat format is asked for token probabilities.
+
+    With a grammar, which only the embedded judge takes, the law after all samplers is asked for,
+    and a longer list: some replies show the law before the grammar, which is spread widely.
+    """
+    if judge.logprobs is None:
+        return {}
+    if judge.grammar is None:
+        return {"logprobs": True, "top_logprobs": judge.logprobs}
+    most = max(judge.logprobs, _UNDER_A_GRAMMAR)
+    return {"logprobs": True, "top_logprobs": most, "post_sampling_probs": True}
 
 
 def stops_of(judge: JudgeSpec, name: str) -> dict[str, Any]:

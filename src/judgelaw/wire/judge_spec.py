@@ -273,6 +273,7 @@ class JudgeSpec(Model):
         content_filter: codes or words of a 400 reply that mean a filtered completion.
         batch: ask through the provider's batch interface.
         extra: further fields of the request body, sent as they are.
+        logprobs: how many of the most probable tokens to ask for in the place of every token.
         model: as the provider names it; empty where a function or a command has none.
         call: the Python function that answers, `package.module:function`.
         command, mode: the program that answers, by JSON lines or started once for every call.
@@ -318,6 +319,9 @@ class JudgeSpec(Model):
     decoding: Decoding = Decoding()
     stop: tuple[str, ...] = ()
     extra: dict[str, Any] = Field(default_factory=dict)
+    logprobs: Annotated[int, Field(ge=2, le=100)] | None = Field(
+        default=None, description="token probabilities: how many tokens to list, 20 for most"
+    )
     seed: SeedPolicy = "sent"
     parser: ParserSpec = "first-line"
     truncated: Literal["invalid", "parse"] = "invalid"

@@ -40,6 +40,7 @@ READ_AT_MOST = 100_000
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
 _TOLERANCE = 1e-9
+_MOST_SCORES = 1000
 
 _DECODER = json.JSONDecoder()
 _DEEPEST = 400
@@ -125,6 +126,18 @@ def wanted(judge: JudgeSpec, order: str) -> str:
         *letters, tie = DISPLAYED if order == _SINGLE else restored_labels(order)
         return f"first-line wants exactly {', '.join(letters)} or {tie} in the first line"
     return f"{spec} found no label in it"
+
+
+def label_words(judge: JudgeSpec) -> tuple[str, ...]:
+    """Return the words that a judge may answer with, as far as its parser lists them."""
+    spec = judge.parser
+    if isinstance(spec, RegexParser | JsonParser):
+        return tuple(spec.labels or DISPLAYED)
+    if isinstance(spec, ScoreParser):
+        s = spec.score
+        steps = min(int((s.max - s.min) / s.step + _TOLERANCE), _MOST_SCORES)
+        return tuple(plain_number(s.min + s.step * i) for i in range(steps + 1))
+    return DISPLAYED if spec == "first-line" else ()
 
 
 def _among(labels: dict[str, str] | None) -> str:

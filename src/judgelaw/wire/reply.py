@@ -177,9 +177,15 @@ class Receipt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer(Receipt):
-    """A reply that holds a completion, and what the provider says of it."""
+    """A reply that holds a completion, and what the provider says of it.
+
+    Attributes:
+        completion: the answer itself.
+        tokens: its token probabilities, as a ledger keeps them; None where it came without.
+    """
 
     completion: Completion
+    tokens: str | None = None
 
 
 _REFUSED = frozenset({401, 402, 403})

@@ -314,7 +314,8 @@ def test_real_prompts_with_incomplete_cells(capsys):
 
 def test_real_alphabet_of_yes_and_no(capsys):
     table = real("yesno_contexts_k5_r10_logprobs.csv.gz")
-    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 500, "--json", "-")
+    asked = ("analyze", table, "--permutations", 0, "--draws", 500, "--json", "-")
+    _, out, _ = run(capsys, *asked, "--soft", "never")
     judge = json.loads(out)["judges"]["gpt-4.1-nano"]
     assert judge["outcomes"] == {"no": 722, "yes": 328}
     assert judge["components"]["prompt"]["estimate"] == pytest.approx(0.0815, abs=5e-4)

@@ -1,4 +1,5 @@
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def test_ordinals_and_coordinates_are_one_to_one(items, prompts, orders, start, 
     assert len(np.unique(where.cell)) == one.cells
 
 
-@pytest.mark.parametrize("kind", ["random", "cells"])
+@pytest.mark.parametrize("kind", ["random", "cells", "prompts"])
 @given(seed=st.integers(0, 2**32))
 def test_a_schedule_holds_every_call_once(kind, seed):
     planned = [block(), block(role="control"), block(repeats=range(4, 5))]
@@ -55,6 +56,18 @@ def test_cells_keep_repeats_together_in_rank_order():
     assert (cells == cells[:, :1]).all()
     assert (where.repeat.reshape(-1, 4) == np.arange(4)).all()
     assert cells[:, 0].tolist() != sorted(cells[:, 0].tolist())
+
+
+def test_prompts_run_in_a_row_and_the_cells_of_an_item_within_them():
+    six = paper_six()
+    one = replace(block(items=5, prompts=3), templates=six[:3])
+    where = locate(one, schedule([one], kind="prompts", seed=1, session=0))
+    prompts = where.prompt.reshape(3, -1)
+    assert (prompts == prompts[:, :1]).all()
+    items = where.item.reshape(15, -1)
+    assert (items == items[:, :1]).all()
+    assert items[:5, 0].tolist() != sorted(items[:5, 0].tolist())
+    assert (where.repeat.reshape(-1, 4) == np.arange(4)).all()
 
 
 def test_a_random_schedule_mixes_repeats_and_sessions_differ():

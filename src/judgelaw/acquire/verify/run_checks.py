@@ -11,12 +11,11 @@ from typing import Any
 
 import duckdb
 
+from judgelaw.acquire.call_rows import calls_columns, calls_rows
 from judgelaw.acquire.outputs import (
     CALLS,
     TIMING,
     TIMING_COLUMNS,
-    calls_columns,
-    calls_rows,
     results,
     timing_rows,
     with_date,

@@ -10,6 +10,7 @@ from typing import Any
 from judgelaw.wire.form import Fault, Provider, Shape, WireFormat, decoding_of, dumps, stops_of
 from judgelaw.wire.judge_spec import JudgeSpec
 from judgelaw.wire.reply import Answer, Completion, Failure, FailureKind, Reply, object_of, without
+from judgelaw.wire.token_probabilities import local_tokens
 from judgelaw.words import count, storable
 
 _INPUT = ("input_tokens", "prompt_tokens")
@@ -20,7 +21,8 @@ def _encode(judge: JudgeSpec) -> Shape:
     system = ""
     if judge.system is not None:
         system = dumps({"role": "system", "content": judge.system}) + ","
-    decoding = {**decoding_of(judge), **stops_of(judge, "stop"), **judge.extra}
+    asked = {} if judge.logprobs is None else {"logprobs": judge.logprobs}
+    decoding = {**decoding_of(judge), **asked, **stops_of(judge, "stop"), **judge.extra}
     return f',"messages":[{system}{{"role":"user","content":', "}]", {"decoding": decoding}
 
 
@@ -41,6 +43,7 @@ def local(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
         cached_tokens=count(usage.get("cached_tokens")),
         model=storable(body.get("model")),
         response_id=storable(body.get("id")),
+        tokens=local_tokens(body.get("logprobs"), text),
     )
 
 
@@ -66,8 +69,12 @@ def _command_faults(judge: JudgeSpec) -> Iterator[Fault]:
         yield ("system",), text
 
 
-PYTHON = WireFormat(name="python", encode=_encode, decode=local, faults=_not_sent)
-COMMAND = WireFormat(name="command", encode=_encode, decode=local, faults=_command_faults)
+PYTHON = WireFormat(
+    name="python", encode=_encode, decode=local, faults=_not_sent, probabilities=True
+)
+COMMAND = WireFormat(
+    name="command", encode=_encode, decode=local, faults=_command_faults, probabilities=True
+)
 PROVIDERS = (
     Provider(
         name="python",

@@ -5,6 +5,7 @@ A batch is a file of requests up, a batch object, and files of results and error
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from judgelaw.wire.form import (
@@ -22,6 +23,7 @@ from judgelaw.wire.form import (
     dumps,
     stops_of,
     text_of,
+    top_tokens_of,
 )
 from judgelaw.wire.judge_spec import JudgeSpec
 from judgelaw.wire.reply import (
@@ -38,6 +40,7 @@ from judgelaw.wire.reply import (
     upstream_kind,
     without,
 )
+from judgelaw.wire.token_probabilities import chat_tokens, completion_tokens
 from judgelaw.words import count, storable, words
 
 _PATHS = {"openai-chat": "chat/completions", "openai-completions": "completions"}
@@ -64,12 +67,15 @@ def _chat(judge: JudgeSpec) -> Shape:
     system = ""
     if judge.system is not None:
         system = dumps({"role": "system", "content": judge.system}) + ","
-    fields = {**decoding_of(judge), **stops_of(judge, "stop"), **judge.extra}
+    decoding = {**decoding_of(judge), **top_tokens_of(judge)}
+    fields = {**decoding, **stops_of(judge, "stop"), **judge.extra}
     return f',"messages":[{system}{{"role":"user","content":', "}]", fields
 
 
 def _completions(judge: JudgeSpec) -> Shape:
-    return ',"prompt":', "", {**decoding_of(judge), **stops_of(judge, "stop"), **judge.extra}
+    asked = {} if judge.logprobs is None else {"logprobs": judge.logprobs}
+    fields = {**decoding_of(judge), **asked, **stops_of(judge, "stop"), **judge.extra}
+    return ',"prompt":', "", fields
 
 
 TEMPLATE_FILES = {
@@ -105,7 +111,8 @@ def chat(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
     if choice is None or not isinstance(message, dict):
         return without(reply, FailureKind.NO_COMPLETION, "no choices[0].message")
     refusal = storable(message.get("refusal"))
-    return _openai_answer(reply, body, choice, content_of(message.get("content")), refusal)
+    answer = _openai_answer(reply, body, choice, content_of(message.get("content")), refusal)
+    return replace(answer, tokens=chat_tokens(object_of(choice.get("logprobs")).get("content")))
 
 
 def completions(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
@@ -115,7 +122,8 @@ def completions(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
         return failed
     if choice is None or "text" not in choice:
         return without(reply, FailureKind.NO_COMPLETION, "no choices[0].text")
-    return _openai_answer(reply, body, choice, storable(choice["text"]), None)
+    answer = _openai_answer(reply, body, choice, storable(choice["text"]), None)
+    return replace(answer, tokens=completion_tokens(choice.get("logprobs")))
 
 
 def _openai_answer(
@@ -309,6 +317,7 @@ CHAT = WireFormat(
     encode=_chat,
     decode=chat,
     batches=OpenAIBatches,
+    probabilities=True,
 )
 COMPLETIONS = WireFormat(
     name="openai-completions",
@@ -318,6 +327,7 @@ COMPLETIONS = WireFormat(
     rendered=True,
     faults=_template_missing,
     batches=OpenAIBatches,
+    probabilities=True,
 )
 PROVIDERS = (
     Provider(name="openai-chat", place=10, wire=CHAT),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from math import log
 from typing import TYPE_CHECKING, Self
 
 from judgelaw.errors import InputError
@@ -53,7 +54,12 @@ class SimulatedJudge:
             "id": f"simulated-{call.call_id}",
             "model": self._spec.model,
             "choices": [
-                {"index": 0, "finish_reason": "stop", "message": {"content": text}},
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"content": text},
+                    **_listed(self._spec, self._law(call), call.order, text),
+                },
             ],
             "usage": {"prompt_tokens": tokens, "completion_tokens": 1},
         }
@@ -116,6 +122,20 @@ def draw(law: Mapping[str, float], call: "PlannedCall", *criterion: str) -> str:
             drawn = verdict
         below += share
     return drawn
+
+
+def _listed(
+    spec: JudgeSpec, law: Mapping[str, float], order: str, text: str
+) -> dict[str, dict[str, list[dict[str, object]]]]:
+    """List the law as token probabilities, where they are asked for; every answer is a token."""
+    if spec.logprobs is None:
+        return {}
+    ranked = sorted(law.items(), key=lambda pair: -pair[1])[: spec.logprobs]
+    top = [
+        {"token": _said(spec, verdict, order), "logprob": log(p)} for verdict, p in ranked if p > 0
+    ]
+    own = next((each["logprob"] for each in top if each["token"] == text), -9999.0)
+    return {"logprobs": {"content": [{"token": text, "logprob": own, "top_logprobs": top}]}}
 
 
 def _said(spec: JudgeSpec, verdict: str, order: str) -> str:
@@ -227,7 +247,9 @@ PROVIDERS = (
     Provider(
         name="simulated",
         place=40,
-        wire=WireFormat(name="simulated", encode=COMPLETIONS.encode, decode=CHAT.decode),
+        wire=WireFormat(
+            name="simulated", encode=COMPLETIONS.encode, decode=CHAT.decode, probabilities=True
+        ),
         opens=f"{__name__}:SimulatedJudge",
         local=True,
         fields=("law",),

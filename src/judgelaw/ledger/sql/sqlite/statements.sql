@@ -93,6 +93,9 @@ VALUES (
     ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17
 )
 
+-- name: add_logprobs
+INSERT INTO logprobs (call, tokens) VALUES ((SELECT call FROM attempts WHERE id = ?1), ?2)
+
 -- name: fail
 UPDATE attempts
 SET state = ?, sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?, at_risk = ?
@@ -277,10 +280,12 @@ SELECT
     v.parser, v.verdict, v.displayed, v.reason,
     (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
     r.sent_at, r.ended_at, r.finish_reason, r.input_tokens, r.output_tokens, r.cached_tokens,
+    l.tokens, CASE WHEN l.tokens IS NOT NULL THEN r.text END, r.refusal, r.content_filtered,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
     c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM verdicts AS v
 JOIN completions AS r ON r.call = v.call
+LEFT JOIN logprobs AS l ON l.call = v.call
 JOIN calls AS c ON c.id = v.call
 JOIN judges AS j ON j.name = c.judge
 LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser

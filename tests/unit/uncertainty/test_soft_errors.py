@@ -1,0 +1,187 @@
+"""Components from token probabilities: errors, missing mass, reconciliation."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import judgelaw as jl
+from judgelaw.arrays import soft_fault
+from judgelaw.estimate import COMPONENTS, Estimand, population, soft_components
+from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import concentration_forms, reconcile, soft_at_depth
+from judgelaw.uncertainty.soft_errors import soft_covariance
+from support.vectors import with_verdicts
+
+rng = np.random.default_rng(20261116)
+CENSUS = Estimand()
+F = Fraction
+
+
+def soft_tensor(*, items=6, prompts=3, orders=2, repeats=3, seed=1) -> VerdictTensor:
+    draw = np.random.default_rng(seed)
+    y = draw.dirichlet([4, 2, 1], size=(items, prompts, orders, repeats))
+    return with_verdicts(y, ("a", "b", "c"), draw)
+
+
+def test_bounds_of_missing_mass_hold_wherever_it_belongs():
+    """Take mass away from vectors: the components of the whole vectors stay within the bounds."""
+    for seed in range(40):
+        draw = np.random.default_rng(seed)
+        whole = soft_tensor(seed=seed)
+        kept = draw.random(whole.soft.shape) ** draw.choice([0.05, 0.5, 3.0])
+        lacking = replace(whole, soft=whole.soft * kept)
+        errors = soft_at_depth(lacking, CENSUS).errors
+        truth = soft_at_depth(whole, CENSUS).errors
+        for name in COMPONENTS:
+            e, true = errors.values(name).mean(), truth.values(name).mean()
+            down, up = errors.slack(name)
+            assert down <= 0 <= up
+            assert e + down - 1e-12 <= true <= e + up + 1e-12, (seed, name)
+
+
+def test_bounds_of_missing_mass_hold_where_it_all_belongs_to_one_verdict():
+    """Settled cells that lack mass: the bounds are needed nearly to their ends."""
+    for sides in ([0, 0, 0], [0, 1, 1], [0, 1, 2]):
+        whole = soft_tensor()
+        y = np.zeros_like(whole.soft)
+        for k, side in enumerate(sides):
+            y[:, k, :, :, side] = 1
+        truth = soft_at_depth(replace(whole, soft=y), CENSUS).errors
+        errors = soft_at_depth(replace(whole, soft=0.95 * y), CENSUS).errors
+        for name in COMPONENTS:
+            e, true = errors.values(name).mean(), truth.values(name).mean()
+            down, up = errors.slack(name)
+            assert e + down - 1e-12 <= true <= e + up + 1e-12, (sides, name)
+        assert errors.values("call").mean() == pytest.approx(1 - 0.95**2)
+        assert errors.slack("call") == pytest.approx((-0.1, 0))
+
+
+def test_bounds_of_missing_mass_are_exact_in_fractions():
+    """Two calls a cell, one prompt: every place for the missing mass, without a tolerance."""
+    half, quarter = F(1, 2), F(1, 4)
+    known = [[half, quarter], [quarter, half], [half, half], [quarter, quarter]]
+    for pair in product(known, repeat=2):
+        lacks = [1 - sum(y) for y in pair]
+        least = sum(a * b for a, b in zip(*pair, strict=True))
+        most = least + sum(lacks)
+        for places in product(range(2), repeat=2):
+            full = [list(y) for y in pair]
+            for y, at, m in zip(full, places, lacks, strict=True):
+                y[at] += m
+            assert least <= sum(a * b for a, b in zip(*full, strict=True)) <= most
+
+
+def test_components_of_vectors_that_lack_mass_are_unbiased_for_known_products():
+    """Enumerate calls that draw whole or lacking vectors; expectation of the pairs, exactly."""
+    support = np.array([[F(1), F(0)], [F(1, 2), F(1, 4)], [F(1, 5), F(3, 5)]])
+    chance = np.array([[F(1, 2), F(1, 4), F(1, 4)], [F(0), F(1, 3), F(2, 3)]])
+    w, q = np.array([F(1, 3), F(2, 3)]), np.array([F(1)])
+    P = chance @ support
+    expected = dict.fromkeys(("call", "prompt", "total"), F(0))
+    for draw in product(range(3), repeat=4):
+        y = support[list(draw)].reshape(2, 1, 2, 2)
+        found = soft_components(y, w, q)
+        p = np.prod([chance[i // 2, j] for i, j in enumerate(draw)])
+        for name in expected:
+            expected[name] += p * found[name]
+    H_x = sum(w[k] * (P[k] @ P[k]) for k in range(2))
+    mean = w @ P
+    assert expected["call"] == 1 - H_x
+    assert expected["prompt"] == H_x - mean @ mean
+    assert expected["total"] == 1 - mean @ mean
+
+
+def test_the_covariance_is_the_formula_written_out():
+    y = soft_tensor(items=2, prompts=2, orders=1, repeats=4).soft.reshape(2, 2, 4, 3)
+    c = concentration_forms(np.array([0.4, 0.6]), np.array([1.0]))
+    found = soft_covariance(y, c)
+    for i in range(2):
+        S = [np.cov(y[i, u].T, ddof=1) for u in range(2)]
+        p = y[i].mean(axis=1)
+        for f, g in product(range(4), repeat=2):
+            total = 0.0
+            for u in range(2):
+                G, H = c[f, u] @ p, c[g, u] @ p
+                total += 4 / 4 * G @ S[u] @ H
+                total += 2 * c[f, u, u] * c[g, u, u] * np.trace(S[u] @ S[u]) / 12
+                for v in range(2):
+                    if v != u:
+                        total += 2 * c[f, u, v] * c[g, u, v] * np.trace(S[u] @ S[v]) / 16
+            assert found[i, f, g] == pytest.approx(total)
+
+
+def test_absent_calls_do_not_count():
+    whole = soft_tensor(repeats=4)
+    ranked, soft = whole.ranked.copy(), whole.soft.copy()
+    ranked[..., 3], soft[..., 3, :] = -1, np.nan
+    verdicts = whole.verdicts
+    holes = replace(VerdictTensor.from_ranked(ranked, verdicts=verdicts), soft=soft)
+    three = whole.prefix(3)
+    for name in COMPONENTS:
+        one, other = (soft_at_depth(t, CENSUS).errors.interval(name) for t in (holes, three))
+        assert one.estimate == pytest.approx(other.estimate)
+        assert one.se == pytest.approx(other.se)
+
+
+def test_vectors_that_do_not_move_give_the_law_and_no_interval_of_width_zero():
+    laws = rng.dirichlet([3, 2, 1], size=(8, 3, 2))
+    y = np.repeat(laws[..., None, :], 2, axis=-2)
+    tensor = with_verdicts(y, ("a", "b", "c"), rng)
+    errors = soft_at_depth(tensor, CENSUS).errors
+    truth = population(laws).macro()
+    for name in COMPONENTS:
+        found = errors.interval(name)
+        assert found.estimate == pytest.approx(float(truth[name]))
+        assert found.low <= truth[name] + 1e-12
+        assert found.high > found.low
+
+
+def test_one_vector_is_not_taken_for_the_law():
+    with pytest.raises(jl.NotIdentifiedError, match="single vector"):
+        soft_at_depth(soft_tensor(repeats=1), CENSUS)
+
+
+def test_drawn_prompts_have_no_soft_errors():
+    with pytest.raises(jl.InputError, match="drawn from a generator"):
+        soft_at_depth(soft_tensor(), Estimand(design="sampled"))
+
+
+def test_reconciliation_accepts_the_right_vectors_and_refuses_others():
+    right = soft_tensor(items=30, seed=3)
+    assert reconcile(right, np.random.default_rng(1), 400) > 0.05
+    swapped = replace(right, soft=right.soft[..., [1, 0, 2]])
+    assert reconcile(swapped, np.random.default_rng(1), 400) < 0.01
+    greedy = replace(
+        VerdictTensor.from_ranked(right.soft.argmax(axis=-1), verdicts=right.verdicts),
+        soft=right.soft,
+    )
+    assert reconcile(greedy, np.random.default_rng(1), 400) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("vector", "words"),
+    [
+        ([0.8, 0.4, 0.0], "sum to 1.2"),
+        ([-0.1, 0.4, 0.0], "no probabilities"),
+        ([0.0, 1.0, 0.0], "probability 0 in its own vector"),
+    ],
+)
+def test_vectors_that_cannot_be_are_refused(vector, words):
+    ranked = np.zeros((1, 2, 1, 2), int)
+    y = np.tile([0.7, 0.2, 0.1], (1, 2, 1, 2, 1))
+    assert soft_fault(y, ranked, ("a", "b", "c")) is None
+    y[0, 1, 0, 1] = vector
+    at, said = soft_fault(y, ranked, ("a", "b", "c"))
+    assert at == (0, 1, 0, 1)
+    assert words in said
+
+
+def test_vectors_follow_their_calls():
+    tensor = soft_tensor()
+    chosen = tensor.select(items=tensor.items[2:4], prompts=tensor.prompts[1:]).prefix(2)
+    assert (chosen.soft == tensor.soft[2:4, 1:, :, :2]).all()
+    merged = tensor.recode({"c": "a"})
+    assert merged.soft[..., 0] == pytest.approx(tensor.soft[..., 0] + tensor.soft[..., 2])
