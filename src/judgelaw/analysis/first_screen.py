@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from judgelaw.analysis.sentence import MANY_INVALID, Claims, claims_of
 from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Rule, ToDo, Trust, pair_of
+from judgelaw.decide import FEW_ITEMS, PromptChoice, VoteGain, some_names, vote_gain
 from judgelaw.diagnose import Finding
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
@@ -20,6 +21,7 @@ from judgelaw.uncertainty import (
     Gate,
     Inference,
     LimitDecision,
+    Resampling,
     change_interval,
     infer,
     more_than_asking_again,
@@ -49,15 +51,42 @@ class FirstScreen:
 
 
 def first_screen(
-    tensor: VerdictTensor, known: Inference, estimand: Estimand, level: float, invalid: float
+    tensor: VerdictTensor,
+    known: Inference,
+    estimand: Estimand,
+    how: Resampling,
+    *,
+    invalid: float,
+    choice: PromptChoice,
+    votes: bool,
 ) -> FirstScreen:
-    """Return what is read first; `invalid` is the share of calls without a verdict."""
-    changes = change_rates(tensor, known, estimand, level)
+    """Return what is read first.
+
+    Args:
+        tensor: the calls of one judge.
+        known: their bounds.
+        estimand: what is declared of design and orders.
+        how: level and seed.
+        invalid: share of calls without a verdict.
+        choice: the prompts to keep.
+        votes: whether to work out what asking more often gains.
+    """
+    changes = change_rates(tensor, known, estimand, how.level)
     claims = claims_of(known, "fixed") if known.refusal("total", "fixed") is None else None
+    gain = None
+    if votes and claims is not None and _upper(changes) > FINE:
+        by_order = (claims.largest or next(iter(claims.worth), None)) == "order"
+        gain = vote_gain(
+            tensor,
+            by_order=by_order,
+            design=estimand.design,
+            order_weights=estimand.order_weights,
+            seed=how.seed,
+        )
     return FirstScreen(
         short=short_sentence(known, claims, changes),
         changes=changes,
-        to_do=to_do(claims, changes, invalid),
+        to_do=to_do(claims, changes, invalid, choice=choice, gain=gain),
     )
 
 
@@ -148,17 +177,23 @@ def _and_so(claims: Claims) -> str:
 
 
 def to_do(
-    claims: Claims | None, changes: Mapping[str, ChangeRate | None], invalid: float
+    claims: Claims | None,
+    changes: Mapping[str, ChangeRate | None],
+    invalid: float,
+    *,
+    choice: PromptChoice | None = None,
+    gain: VoteGain | None = None,
 ) -> tuple[ToDo, ...]:
-    """Return up to three things that are worth doing, each with its number.
-
-    What a protocol would gain is for `advise` to say; here stands what the parts alone carry.
-    """
-    return tuple(_to_do(claims, changes, invalid))[:_MOST_TO_DO]
+    """Return up to three things that are worth doing, each with its number."""
+    return tuple(_to_do(claims, changes, invalid, choice, gain))[:_MOST_TO_DO]
 
 
 def _to_do(
-    claims: Claims | None, changes: Mapping[str, ChangeRate | None], invalid: float
+    claims: Claims | None,
+    changes: Mapping[str, ChangeRate | None],
+    invalid: float,
+    choice: PromptChoice | None,
+    gain: VoteGain | None,
 ) -> Iterator[ToDo]:
     if invalid >= MANY_INVALID:
         yield ToDo(
@@ -167,12 +202,68 @@ def _to_do(
         )
     if claims is None or _upper(changes) <= FINE:
         return
+    keep = None if choice is None else _keep(choice, claims)
+    vote = None if gain is None else _vote(gain)
+    by_accuracy = choice is not None and choice.merit == "accuracy"
+    yield from filter(None, (keep, vote) if by_accuracy else (vote, keep))
     parts = [claims.largest, *claims.worth] if claims.largest else list(claims.worth)
+    seen_to = _seen_to(keep, gain)
     for part in dict.fromkeys(parts):
-        if (found := _remedy(part, changes)) is not None:
+        if part not in seen_to and (found := _remedy(part, changes)) is not None:
             yield found
-    if not parts:
+    if not parts and not seen_to:
         yield ToDo(do="Ask about more items", because="these calls cannot tell what moves verdicts")
+
+
+def _keep(choice: PromptChoice, claims: Claims) -> ToDo | None:
+    """Say which prompts to keep, where others are shown to be worse and items are enough.
+
+    Without gold a prompt is better because it is steadier: nothing to say where that is little.
+    """
+    kept, others = choice.kept, len(choice.rows) - len(choice.kept)
+    if not others or choice.items < FEW_ITEMS:
+        return None
+    if choice.merit == "noise" and claims.no_rewording:
+        return None
+    worse = "the other one is" if others == 1 else f"the other {others} are"
+    less = "right less often" if choice.merit == "accuracy" else "less steady"
+    return ToDo(
+        do=f"Keep prompt{'' if len(kept) == 1 else 's'} {some_names(kept)}",
+        because=f"{worse} shown to be {less}",
+    )
+
+
+_TIMES: Final = {1: "once", 2: "twice", 3: "three times"}
+
+
+def _vote(gain: VoteGain) -> ToDo:
+    """Say how to ask, and what it gains."""
+    p = gain.protocol
+    if p.orders == "consistent":
+        do = "Ask in both orders, and rule a tie where they disagree"
+        ties = f"; {_points(gain.ties)} of 100 verdicts become ties"
+    else:
+        prompts = "" if p.fixed is not None else " under every prompt"
+        orders = " in both orders" if p.orders == "both" else ""
+        do = f"Ask {_TIMES[p.repeats]}{prompts}{orders} and take the majority"
+        ties = ""
+    fall = f"changes fall from {_points(gain.before)} to {_points(gain.after)} of 100"
+    return ToDo(do=do, because=f"{fall}, with {gain.calls} calls an item{ties}")
+
+
+def _seen_to(keep: ToDo | None, gain: VoteGain | None) -> set[str]:
+    """Return the parts that the lines above already do something about."""
+    found = set() if keep is None else {"prompt"}
+    if gain is None:
+        return found
+    p = gain.protocol
+    every = p.fixed is None
+    return (
+        found
+        | {"call"}
+        | ({"order"} if p.orders != "one" else set())
+        | ({"prompt", "interaction"} if every else set())
+    )
 
 
 def _remedy(part: str, changes: Mapping[str, ChangeRate | None]) -> ToDo | None:

@@ -20,7 +20,7 @@ from judgelaw.analysis.outcomes import (
 from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.values import Components, Identity, JudgeAnalysis
 from judgelaw.arrays import Floats
-from judgelaw.decide import PromptRow, choose_prompts
+from judgelaw.decide import choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
 from judgelaw.steps import Advance, within
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -147,8 +147,16 @@ class Request:
     advance: Advance
 
 
-def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
+def analyze_judge(
+    name: str, tensor: VerdictTensor, request: Request, *, votes: bool = True
+) -> JudgeAnalysis:
     """Estimate everything that the calls of one judge in one layer say.
+
+    Args:
+        name: the judge.
+        tensor: its calls.
+        request: what was asked.
+        votes: whether to work out what asking more often gains.
 
     Raises:
         NotIdentifiedError: a cell holds a single call.
@@ -160,7 +168,18 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     leans = prompt_leans(tensor, request.how.level)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     invalid = seen.get(INVALID, 0) / calls
-    first = first_screen(tensor, overall.inference, request.estimand, request.how.level, invalid)
+    choice = choose_prompts(
+        tensor, order_weights=request.estimand.order_weights, seed=request.how.seed
+    )
+    first = first_screen(
+        tensor,
+        overall.inference,
+        request.estimand,
+        request.how,
+        invalid=invalid,
+        choice=choice,
+        votes=votes,
+    )
     low, high = tensor.depth
     n, k, o, _ = tensor.counts.shape
     return JudgeAnalysis(
@@ -183,7 +202,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         prompt_distances=_distances(tensor, request.estimand),
         order_direction=order_direction(tensor, request.how.level),
         prompt_leans=leans,
-        by_prompt=_prompt_rows(tensor, request),
+        by_prompt=choice.rows,
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
         identity=_identities((*prefixes, full), request.estimand),
@@ -269,11 +288,6 @@ def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | N
     q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
     squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
-
-
-def _prompt_rows(tensor: VerdictTensor, request: Request) -> tuple[PromptRow, ...]:
-    weights = request.estimand.order_weights
-    return choose_prompts(tensor, order_weights=weights, seed=request.how.seed).rows
 
 
 def _projection(tensor: VerdictTensor, request: Request) -> Interval | None:

@@ -10,7 +10,9 @@ from judgelaw.decide.advice import (
     in_words as in_words,
 )
 from judgelaw.decide.advising import (
+    VoteGain as VoteGain,
     advise as advise,
+    vote_gain as vote_gain,
 )
 from judgelaw.decide.assurance import (
     MOST_ITEMS as MOST_ITEMS,
@@ -32,6 +34,7 @@ from judgelaw.decide.forecast import (
 )
 from judgelaw.decide.looks import Look as Look, SequentialPlan as SequentialPlan, look as look
 from judgelaw.decide.prompt_choice import (
+    FEW_ITEMS as FEW_ITEMS,
     WORTH as WORTH,
     PromptChoice as PromptChoice,
     PromptRow as PromptRow,
@@ -39,6 +42,7 @@ from judgelaw.decide.prompt_choice import (
     choose_prompts as choose_prompts,
     not_shown_worse as not_shown_worse,
     shown_first as shown_first,
+    some_names as some_names,
 )
 from judgelaw.decide.protocols import (
     Protocol as Protocol,

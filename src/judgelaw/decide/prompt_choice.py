@@ -295,7 +295,7 @@ def prompts_sentence(choice: PromptChoice) -> str:
     rest = f" The other {out} are shown to be worse." if out else ""
     if out == 1:
         rest = " The other one is shown to be worse."
-    return f"Prompts {_names(kept)} cannot be told apart {by}{_remedy(choice)}.{rest}"
+    return f"Prompts {some_names(kept)} cannot be told apart {by}{_remedy(choice)}.{rest}"
 
 
 def _figure(choice: PromptChoice) -> str:
@@ -317,8 +317,9 @@ def _remedy(choice: PromptChoice) -> str:
     return f"; to see a difference of {points}, ask about {choice.more_items:,.0f} more items"
 
 
-def _names(names: Sequence[str]) -> str:
+def some_names(names: Sequence[str]) -> str:
+    """List names, the first of many."""
     some = 6
     if len(names) > some:
         return f"{', '.join(names[:some])} and {len(names) - some} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

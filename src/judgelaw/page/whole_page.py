@@ -37,7 +37,7 @@ from judgelaw.page.document import (
 )
 from judgelaw.page.drawing import Spec, draw
 from judgelaw.page.explorer import Completions, Questions, explorer, openings, pack
-from judgelaw.page.first_view import first_views, to_do_section
+from judgelaw.page.first_view import first_views
 from judgelaw.page.laws import laws
 from judgelaw.page.layers import layers, metrics, repeats, strata
 from judgelaw.page.probed import probes
@@ -178,8 +178,8 @@ def compose(
     settings = source.at(lambda a: a.settings)
     parts: list[SectionMaker] = [
         *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
-        *_of_judges(judges, main, settings, frozen, advice),
-        partial(to_do_section, judges),
+        *_of_judges(judges, main, settings, frozen),
+        partial(what_to_do, judges, advice),
         partial(diagnostics, source),
         partial(_items, judges, main, completions, questions or {}),
     ]
@@ -301,7 +301,6 @@ def _of_judges(
     tensors: Mapping[str, VerdictTensor],
     settings: Part[Settings],
     frozen: Mapping[str, Any] | None,
-    advice: Advice | None,
 ) -> list[SectionMaker]:
     several = len(judges) > 1
     first_negative = next((name for name, judge in judges.items() if negative(judge.value)), None)
@@ -317,10 +316,9 @@ def _of_judges(
         own = _of_judge(judge, about, tensors[name], prefix)
         if several:
             own += _more_of_judge({name: judge}, tensors, prefix)
-            own += _advised(name, advice, prefix)
             parts += [partial(_nested, part, name) for part in own]
         else:
-            parts += [*own, *_advised(name, advice, prefix)]
+            parts += own
     return parts
 
 
@@ -331,12 +329,6 @@ def _nested(part: SectionMaker, name: str) -> Section | None:
         return None
     title = f"{visible(name)}: {section.title[:1].lower()}{section.title[1:]}"
     return replace(section, title=title, folded=True)
-
-
-def _advised(name: str, advice: Advice | None, prefix: str) -> list[SectionMaker]:
-    if advice is None or name not in advice.judges:
-        return []
-    return [partial(what_to_do, name, advice.judges[name], prefix=prefix)]
 
 
 def _folded(part: SectionMaker) -> SectionMaker:
