@@ -50,31 +50,29 @@ class FirstScreen:
     to_do: tuple[ToDo, ...]
 
 
-def first_screen(
-    tensor: VerdictTensor,
-    known: Inference,
-    estimand: Estimand,
-    how: Resampling,
-    *,
-    invalid: float,
-    choice: PromptChoice,
-    votes: bool,
-) -> FirstScreen:
-    """Return what is read first.
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What else the first screen goes by.
 
-    Args:
-        tensor: the calls of one judge.
-        known: their bounds.
-        estimand: what is declared of design and orders.
-        how: level and seed.
+    Attributes:
         invalid: share of calls without a verdict.
         choice: the prompts to keep.
         votes: whether to work out what asking more often gains.
     """
+
+    invalid: float
+    choice: PromptChoice
+    votes: bool
+
+
+def first_screen(
+    tensor: VerdictTensor, known: Inference, estimand: Estimand, how: Resampling, told: Told
+) -> FirstScreen:
+    """Return what is read first."""
     changes = change_rates(tensor, known, estimand, how.level)
     claims = claims_of(known, "fixed") if known.refusal("total", "fixed") is None else None
     gain = None
-    if votes and claims is not None and _upper(changes) > FINE:
+    if told.votes and claims is not None and _upper(changes) > FINE:
         by_order = (claims.largest or next(iter(claims.worth), None)) == "order"
         gain = vote_gain(
             tensor,
@@ -86,7 +84,7 @@ def first_screen(
     return FirstScreen(
         short=short_sentence(known, claims, changes),
         changes=changes,
-        to_do=to_do(claims, changes, invalid, choice=choice, gain=gain),
+        to_do=to_do(claims, changes, told.invalid, choice=told.choice, gain=gain),
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
 from judgelaw.analysis.facet_values import ItemValues, PromptDistances
-from judgelaw.analysis.first_screen import first_screen
+from judgelaw.analysis.first_screen import Told, first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
     gold_match,
@@ -150,38 +150,22 @@ class Request:
 def analyze_judge(
     name: str, tensor: VerdictTensor, request: Request, *, votes: bool = True
 ) -> JudgeAnalysis:
-    """Estimate everything that the calls of one judge in one layer say.
-
-    Args:
-        name: the judge.
-        tensor: its calls.
-        request: what was asked.
-        votes: whether to work out what asking more often gains.
+    """Estimate all that the calls of one judge in one layer say; `votes`: what more calls gain.
 
     Raises:
         NotIdentifiedError: a cell holds a single call.
     """
-    full = at_depth(tensor, request.estimand)
-    prefixes = tuple(nested(tensor, request.estimand))
-    overall, depths = _all_depths(full, prefixes, request.how)
-    components = depths[full.depth]
-    leans = prompt_leans(tensor, request.how.level)
+    estimand, how = request.estimand, request.how
+    full = at_depth(tensor, estimand)
+    prefixes = tuple(nested(tensor, estimand))
+    overall, depths = _all_depths(full, prefixes, how)
+    components, leans = depths[full.depth], prompt_leans(tensor, how.level)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
-    invalid = seen.get(INVALID, 0) / calls
-    choice = choose_prompts(
-        tensor, order_weights=request.estimand.order_weights, seed=request.how.seed
-    )
-    first = first_screen(
-        tensor,
-        overall.inference,
-        request.estimand,
-        request.how,
-        invalid=invalid,
-        choice=choice,
-        votes=votes,
-    )
-    low, high = tensor.depth
-    n, k, o, _ = tensor.counts.shape
+    choice = choose_prompts(tensor, order_weights=estimand.order_weights, seed=how.seed)
+    told = Told(invalid=seen.get(INVALID, 0) / calls, choice=choice, votes=votes)
+    first = first_screen(tensor, overall.inference, estimand, how, told)
+    said = sentence(components, overall.inference, overall.lead, leans=leans, invalid=told.invalid)
+    (low, high), (n, k, o, _) = tensor.depth, tensor.counts.shape
     return JudgeAnalysis(
         name=name,
         layer=tensor.layer,
@@ -197,23 +181,21 @@ def analyze_judge(
         permutation=_permutations(tensor, request),
         split=_splits(full),
         lead=overall.lead,
-        strata=_strata(full, request.how.level),
+        strata=_strata(full, how.level),
         item_values=_item_values(full),
-        prompt_distances=_distances(tensor, request.estimand),
-        order_direction=order_direction(tensor, request.how.level),
+        prompt_distances=_distances(tensor, estimand),
+        order_direction=order_direction(tensor, how.level),
         prompt_leans=leans,
         by_prompt=choice.rows,
         projection=_projection(tensor, request),
         other_metrics=other_metrics(tensor, full),
-        identity=_identities((*prefixes, full), request.estimand),
+        identity=_identities((*prefixes, full), estimand),
         unanimous_cells=unanimous_cells(tensor),
-        sentence=sentence(
-            components, overall.inference, overall.lead, leans=leans, invalid=invalid
-        ),
+        sentence=said,
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
-        warnings=warnings(tensor, full, prefixes, overall, request.estimand),
+        warnings=warnings(tensor, full, prefixes, overall, estimand),
     )
 
 

@@ -19,13 +19,17 @@ from judgelaw.arrays import ABSENT
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import LABELS, present
 from judgelaw.page.document import (
+    Block,
     ExplorerView,
     GridRow,
     ItemView,
     Number,
     Part,
+    Section,
     decimal,
     finite,
+    note,
+    paragraph,
     path,
 )
 from judgelaw.page.laws import corners_of
@@ -274,3 +278,53 @@ def openings(frozen: Mapping[str, Any] | None) -> dict[str, str]:
         for name, values in found.items()
         if isinstance(values, Mapping) and OPENS_WITH in values
     }
+
+
+def item_section(
+    judges: Mapping[str, Part[JudgeAnalysis]],
+    tensors: Mapping[str, VerdictTensor],
+    completions: Completions | None,
+    questions: Questions,
+) -> Section:
+    """Return how far single items can be believed, and the items."""
+    explored = explorer(judges, tensors, completions, questions)
+    blocks = (_about_items(judges), *_belief_legend(judges), explored)
+    return Section(id="items", title="Item by item", blocks=blocks)
+
+
+def _about_items(judges: Mapping[str, Part[JudgeAnalysis]]) -> Block:
+    """Say how far single items can be believed before showing them."""
+    split = next(iter(judges.values())).at(lambda j: j.split)
+    parts: list[str | Number] = [
+        (
+            "Open an item for its verdict counts in every prompt and order. Estimates of single "
+            "items rest on few calls"
+        )
+    ]
+    known = [
+        found
+        for name in ("prompt", "order")
+        if (found := split.find(name)) and finite(found.value.reliability) is not None
+    ]
+    for found in known:
+        parts += [
+            f"; reliability of {found.where[-1]} ",
+            found.decimal(lambda s: s.reliability, 2),
+        ]
+    if any(found.value.reliability < 0 for found in known):
+        parts.append(". Below 0 means that no difference between items was seen")
+    return paragraph(*parts, ". Near 0 a ranking is noise, near 1 it would come out again.")
+
+
+def _belief_legend(judges: Mapping[str, Part[JudgeAnalysis]]) -> tuple[Block, ...]:
+    """Say what the last column means; nothing where no item has a call error."""
+    if all(judge.value.item_values.call_variance is None for judge in judges.values()):
+        return ()
+    return (
+        note(
+            "Clear of call noise: the estimate is at least two call errors above 0. No true "
+            "component is below 0, so a negative estimate is never clear. Error not known: the "
+            "unbiased estimate of the error's square came out at 0 or below, as it can with so "
+            "few calls, and has no root."
+        ),
+    )

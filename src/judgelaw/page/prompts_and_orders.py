@@ -92,7 +92,7 @@ def distance_map(distances: Sequence[Distance], *, width: int, pale: bool = Fals
     if lettered:
         text = {"x": x, "y": y, "text": n("text")}
         layers.append(drawing.marks("text", rows, text, fontSize=9 if small else 11))
-    height = plot * (0.75 if lettered else 1)
+    height = plot * (0.5 if lettered else 1)
     return drawing.chart(drawing.layer(layers, width=plot, height=height))
 
 
@@ -114,7 +114,7 @@ def _rows(distances: Sequence[Distance], strongest: float) -> list[Spec]:
 _BINS = 21
 _EDGE = 1.05
 """An odd number of bins has one centred on no lean."""
-_HEIGHT = 140
+_HEIGHT = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,6 +297,7 @@ def _prompt_leans(judge: Part[JudgeAnalysis]) -> tuple[Block, ...]:
             "hold for all prompts together"
         ),
         name="prompt_leans",
+        beside=len(found) <= _LISTED,
     )
     return _folded(table, f"The lean of each of {len(found)} prompts")
 

@@ -109,7 +109,7 @@ def stability_figure(points: Sequence[StabilityPoint], *, width: int) -> Spec:
         drawing.band({**ends, "color": drawing.painted()}, rows, strokeWidth=4),
         drawing.marks("point", seen, dot, filled=True, size=42, opacity=1),
     ]
-    return drawing.chart(drawing.layer(layers, width=width - 60, height=220))
+    return drawing.chart(drawing.layer(layers, width=width - 60, height=180))
 
 
 def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Section:

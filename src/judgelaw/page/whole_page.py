@@ -27,16 +27,13 @@ from judgelaw.page.document import (
     FigureView,
     Inline,
     Lede,
-    Number,
     Part,
+    Prose,
     Section,
-    finite,
-    note,
-    paragraph,
     plain,
 )
 from judgelaw.page.drawing import Spec, draw
-from judgelaw.page.explorer import Completions, Questions, explorer, openings, pack
+from judgelaw.page.explorer import Completions, Questions, item_section, openings, pack
 from judgelaw.page.first_view import first_views
 from judgelaw.page.laws import laws
 from judgelaw.page.layers import layers, metrics, repeats, strata
@@ -181,7 +178,7 @@ def compose(
         *_of_judges(judges, main, settings, frozen),
         partial(what_to_do, judges, advice),
         partial(diagnostics, source),
-        partial(_items, judges, main, completions, questions or {}),
+        partial(item_section, judges, main, completions, questions or {}),
     ]
     closed: list[SectionMaker] = [
         *([] if len(judges) > 1 else _more_of_judge(judges, main)),
@@ -221,7 +218,21 @@ def _made(parts: Sequence[SectionMaker], progress: Progress) -> Iterator[Section
             section = part()
             advance(1)
             if section is not None:
-                yield section
+                yield _with_one_note(section)
+
+
+def _with_one_note(section: Section) -> Section:
+    """Gather the notes of a section: they stand together in the margin, beside all the rest."""
+    said: list[Inline] = []
+    others: list[Block] = []
+    for block in section.blocks:
+        if isinstance(block, Prose) and block.note:
+            said += block.paragraphs
+        else:
+            others.append(block)
+    if said:
+        others.append(Prose(paragraphs=tuple(said), note=True))
+    return replace(section, blocks=tuple(others))
 
 
 def page(
@@ -365,17 +376,6 @@ def _more_of_judge(
     ]
 
 
-def _items(
-    judges: Mapping[str, Judge],
-    tensors: Mapping[str, VerdictTensor],
-    completions: Completions | None,
-    questions: Questions,
-) -> Section:
-    explored = explorer(judges, tensors, completions, questions)
-    blocks = (_about_items(judges), *_belief_legend(judges), explored)
-    return Section(id="items", title="Item by item", blocks=blocks)
-
-
 def _size(judges: Mapping[str, Judge]) -> Inline:
     """Say how large the study is; one judge by name, several by their number."""
     name, first = next(iter(judges.items()))
@@ -400,41 +400,3 @@ def _size(judges: Mapping[str, Judge]) -> Inline:
 
 def _plural(word: str, number: int) -> str:
     return word if number == 1 else f"{word}s"
-
-
-def _about_items(judges: Mapping[str, Judge]) -> Block:
-    """Say how far single items can be believed before showing them."""
-    split = next(iter(judges.values())).at(lambda j: j.split)
-    parts: list[str | Number] = [
-        (
-            "Open an item for its verdict counts in every prompt and order. Estimates of single "
-            "items rest on few calls"
-        )
-    ]
-    known = [
-        found
-        for name in ("prompt", "order")
-        if (found := split.find(name)) and finite(found.value.reliability) is not None
-    ]
-    for found in known:
-        parts += [
-            f"; reliability of {found.where[-1]} ",
-            found.decimal(lambda s: s.reliability, 2),
-        ]
-    if any(found.value.reliability < 0 for found in known):
-        parts.append(". Below 0 means that no difference between items was seen")
-    return paragraph(*parts, ". Near 0 a ranking is noise, near 1 it would come out again.")
-
-
-def _belief_legend(judges: Mapping[str, Judge]) -> tuple[Block, ...]:
-    """Say what the last column means; nothing where no item has a call error."""
-    if all(judge.value.item_values.call_variance is None for judge in judges.values()):
-        return ()
-    return (
-        note(
-            "Clear of call noise: the estimate is at least two call errors above 0. No true "
-            "component is below 0, so a negative estimate is never clear. Error not known: the "
-            "unbiased estimate of the error's square came out at 0 or below, as it can with so "
-            "few calls, and has no root."
-        ),
-    )
