@@ -86,6 +86,8 @@ def show(advice: "Advice") -> None:
     """Print the advice on every judge: sentences, prompts, protocols, what to know."""
     for name, judge in advice.judges.items():
         say(f"{name}: {judge.sentence}" if len(advice.judges) > 1 else judge.sentence)
+        if judge.wrong is not None:
+            say(judge.wrong.in_words())
         echo()
         _show_prompts(judge)
         echo()

@@ -7,6 +7,7 @@ from judgelaw.decide.advice import (
     JudgeAdvice as JudgeAdvice,
     ProtocolRow as ProtocolRow,
     Target as Target,
+    WrongVerdicts as WrongVerdicts,
     in_words as in_words,
 )
 from judgelaw.decide.advising import (

@@ -10,6 +10,8 @@ from judgelaw.decide.protocols import Protocol
 from judgelaw.frames import Result
 
 LEVEL = 0.95
+_SHOWN = 0.5
+"""Points of 100 from which a part is named: less would be printed as none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +108,60 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WrongVerdicts:
+    """How many verdicts are wrong, and what makes them wrong; shares of all calls that add up.
+
+    Attributes:
+        share: of calls that do not give the gold verdict.
+        parts: how much of it is dice (`call`), `prompt`, `order`, their `interaction`, and
+            `systematic`: what stays wrong however often and in whatever way the judge is asked.
+        items: with a gold verdict.
+    """
+
+    share: Estimate
+    parts: Mapping[str, Estimate]
+    items: int
+
+    def in_words(self) -> str:
+        """Say what makes verdicts wrong, as far as the intervals tell."""
+        words = {
+            "call": "chance",
+            "prompt": "the prompt",
+            "order": "the order",
+            "interaction": "prompt and order together",
+            "systematic": "the judge itself, however it is asked",
+        }
+        wrong = f"{_points(self.share)} of 100 calls are wrong"
+        said = [
+            f"{_points(x)} because of {words[name]} ({_range(x)})"
+            for name, x in self.parts.items()
+            if x.low > 0 and 100 * x.estimate >= _SHOWN
+        ]
+        if not said:
+            return f"{wrong}."
+        vote = "; a vote can remove some of what is chance" if self.parts["call"].low > 0 else ""
+        return f"{wrong} ({_range(self.share)}): {', '.join(said)}{vote}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values, None for what is nan."""
+        return {
+            **self.share.to_json(),
+            "parts": {
+                name: None if isnan(x.estimate) else x.to_json() for name, x in self.parts.items()
+            },
+            "items": self.items,
+        }
+
+
+def _points(x: Estimate) -> str:
+    return f"{100 * x.estimate:.0f}"
+
+
+def _range(x: Estimate) -> str:
+    return f"{100 * max(0.0, x.low):.0f} to {100 * min(1.0, x.high):.0f}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgeAdvice:
     """What to do about one judge.
 
@@ -115,6 +171,7 @@ class JudgeAdvice:
         protocols: what every protocol costs and comes to.
         target: the cheapest protocol that is shown to meet a target; None where none was asked.
         items: how many items this rests on.
+        wrong: how many verdicts are wrong, and why; None without gold.
         notes: what to know before acting on it.
     """
 
@@ -123,6 +180,7 @@ class JudgeAdvice:
     protocols: tuple[ProtocolRow, ...]
     target: Target | None
     items: int
+    wrong: WrongVerdicts | None = None
     notes: tuple[str, ...] = ()
 
     def worth_showing(self) -> list[tuple[int, ProtocolRow]]:
@@ -156,6 +214,7 @@ class JudgeAdvice:
             ),
             "protocols": [row.to_json() for row in self.protocols],
             "target": None if self.target is None else self.target.to_json(),
+            "wrong": None if self.wrong is None else self.wrong.to_json(),
             "items": self.items,
             "notes": list(self.notes),
         }

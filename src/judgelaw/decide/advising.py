@@ -16,10 +16,19 @@ from judgelaw.decide.advice import (
     JudgeAdvice,
     ProtocolRow,
     Target,
+    WrongVerdicts,
     advice_notes,
     advice_sentences,
 )
-from judgelaw.decide.prompt_choice import WORTH, call_noise, choose_prompts, gold_codes, right_of
+from judgelaw.decide.prompt_choice import (
+    SOURCES,
+    WORTH,
+    call_noise,
+    choose_prompts,
+    gold_codes,
+    right_of,
+    wrong_by_source,
+)
 from judgelaw.decide.protocols import (
     Outcome,
     Protocol,
@@ -134,9 +143,26 @@ def _judge(
         protocols=rows,
         target=target,
         items=len(tensor.items),
+        wrong=wrong_verdicts(tensor),
         notes=tuple(
             advice_notes(choice, rows, repeats=tensor.depth[0], sampled=design == "sampled")
         ),
+    )
+
+
+def wrong_verdicts(tensor: VerdictTensor) -> WrongVerdicts | None:
+    """Return how many verdicts are wrong and why, with intervals for items like these."""
+    gold = gold_codes(tensor)
+    if gold is None:
+        return None
+    rows, codes = gold
+    found = wrong_by_source(tensor.counts[rows], codes)
+    parts = {}
+    for name, x in found.items():
+        i = signed_interval(np.asarray(x, dtype=float))
+        parts[name] = Estimate(estimate=i.estimate, low=i.low, high=i.high)
+    return WrongVerdicts(
+        share=parts["wrong"], parts={name: parts[name] for name in SOURCES}, items=len(rows)
     )
 
 

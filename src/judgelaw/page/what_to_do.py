@@ -123,7 +123,8 @@ def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Sec
         found = None if advice is None else advice.judges.get(name)
         if found is None:
             continue
-        blocks.append(paragraph(f"{who}{visible(found.sentence)}"))
+        wrong = "" if found.wrong is None else f" {found.wrong.in_words()}"
+        blocks.append(paragraph(f"{who}{visible(found.sentence)}{wrong}"))
         ways = _ways_to_ask(name, found)
         blocks += ways if not who else [Folded(summary=f"{who}ways to ask", blocks=tuple(ways))]
     blocks.append(
