@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli.options import examples, source_options
-from judgelaw.cli.terminal import echo, say, show_table, write_json
+from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.runs import Reading, read_source
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def command(
         gold=gold,
         price=price,
         seed=seed,
+        progress=progress,
     )
     if json_file is not None:
         write_json(advice.to_json(), json_file)

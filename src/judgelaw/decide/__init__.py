@@ -34,6 +34,7 @@ from judgelaw.decide.forecast import (
     workload as workload,
 )
 from judgelaw.decide.looks import Look as Look, SequentialPlan as SequentialPlan, look as look
+from judgelaw.decide.pair_ranking import score_pairs as score_pairs
 from judgelaw.decide.prompt_choice import (
     FEW_ITEMS as FEW_ITEMS,
     WORTH as WORTH,
@@ -58,6 +59,7 @@ from judgelaw.decide.scores import (
     Purchase as Purchase,
     Score as Score,
     ScoreDifference as ScoreDifference,
+    repeats_sentence as repeats_sentence,
 )
 from judgelaw.decide.scoring import (
     score_judge as score_judge,

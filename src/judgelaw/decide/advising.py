@@ -30,6 +30,7 @@ from judgelaw.decide.prompt_choice import (
     wrong_by_source,
 )
 from judgelaw.decide.protocols import (
+    STEPS,
     Outcome,
     Protocol,
     check_protocols,
@@ -41,6 +42,7 @@ from judgelaw.decide.vote_forecast import MixingLaws, mixing_laws
 from judgelaw.decide.votes import TIE
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design, Weights, check_depth, counts_of, weights_of
+from judgelaw.steps import Advance, Progress, unseen, within
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     Draws,
@@ -69,6 +71,7 @@ def advise(
     order_weights: Weights = None,
     price: Mapping[str, float] | None = None,
     seed: int = 0,
+    progress: Progress = unseen,
 ) -> Advice:
     """Say what to do about every judge: which prompt to keep, how to ask, what a target costs.
 
@@ -80,25 +83,28 @@ def advise(
         order_weights: how often each order is used, for the noise of prompts.
         price: US dollars of a call, by judge.
         seed: of every random stream.
+        progress: opens what shows how far it is.
 
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
     wanted = check_target(target)
-    return Advice(
-        judges={
-            name: _judge(
-                tensor,
-                wanted=wanted,
-                protocols=protocols,
-                design=design,
-                order_weights=order_weights,
-                price=(price or {}).get(name),
-                seed=seed,
-            )
-            for name, tensor in tensors.items()
-        }
-    )
+    with progress("advising", 2 * STEPS * len(tensors)) as advance:
+        return Advice(
+            judges={
+                name: _judge(
+                    tensor,
+                    wanted=wanted,
+                    protocols=protocols,
+                    design=design,
+                    order_weights=order_weights,
+                    price=(price or {}).get(name),
+                    seed=seed,
+                    advance=advance,
+                )
+                for name, tensor in tensors.items()
+            }
+        )
 
 
 def check_target(target: Mapping[str, float] | None) -> tuple[str, float] | None:
@@ -124,6 +130,7 @@ def _judge(
     order_weights: Weights,
     price: float | None,
     seed: int,
+    advance: Advance,
 ) -> JudgeAdvice:
     n, names = counts_of(tensor)
     check_depth(n, n.sum(axis=-1), minimum=PAIR, names=names)
@@ -131,9 +138,10 @@ def _judge(
         protocols = default_protocols(tensor, design=design)
     check_protocols(protocols, tensor, design)
     choice = choose_prompts(tensor, order_weights=order_weights, seed=seed)
-    found = outcomes_of(tensor, protocols, design=design, seed=seed)
+    found = outcomes_of(tensor, protocols, design=design, seed=seed, advance=advance)
     bounds = _Bounds(tensor, found, design, seed)
-    rows = tuple(bounds.row(at, price) for at in range(len(found)))
+    told = within(advance, share=STEPS, of=len(found))
+    rows = tuple(bounds.row(at, price, told) for at in range(len(found)))
     target = None if wanted is None else _walk(rows, bounds, *wanted)
     if target is not None and target.quantity == "accuracy" and tensor.gold is None:
         raise InputError("target accuracy: there are no gold verdicts; ask for stability")
@@ -213,8 +221,9 @@ class _Bounds:
             1 - lower_bound(x, drawn, p),
         )
 
-    def row(self, at: int, price: float | None) -> ProtocolRow:
+    def row(self, at: int, price: float | None, told: Advance) -> ProtocolRow:
         """Return what is known of a protocol."""
+        told(1)
         p = self._found[at].protocol
         calls = p.calls(len(self._tensor.prompts), len(self._tensor.orders))
         accuracy = None

@@ -138,7 +138,7 @@ def report_page(
     from judgelaw.runs.labelled import label_sections
 
     found: dict[str, Any] = {
-        "advice": advise_source(calls, seed=analysis.settings.seed),
+        "advice": advise_source(calls, seed=analysis.settings.seed, progress=progress),
         "more": label_sections(calls.main()),
     }
     if calls.folder is not None:
