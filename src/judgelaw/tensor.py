@@ -28,6 +28,7 @@ from judgelaw.arrays import (
 )
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
 from judgelaw.frames import Library, frame_of, plain, table_html
+from judgelaw.scale import Dissimilarity, ScoreScale
 from judgelaw.streams import stream
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 
 INVALID = "invalid"
+SINGLE = "single"
+"""The order label of single answers: there is nothing to show in an order."""
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
 
@@ -58,6 +61,8 @@ class VerdictTensor:
         notes: what was left out on the way here, in words.
         dropped: how many items were left out as incomplete.
         pooled: whether cells hold calls of several prompts, which are no repeats of one law.
+        scale: the scores that the verdicts are, None where they are no scores. Estimators take
+            from it how far two verdicts are apart.
     """
 
     counts: NDArray[np.int64]
@@ -73,6 +78,7 @@ class VerdictTensor:
     notes: tuple[str, ...] = ()
     dropped: int = 0
     pooled: bool = False
+    scale: ScoreScale | None = None
 
     def __post_init__(self) -> None:
         """Refuse labels that do not fit the axes, and negative counts."""
@@ -90,6 +96,12 @@ class VerdictTensor:
                 per_item(axis, given, shape[0])
         if self.counts.size and self.counts.min() < 0:
             raise InputError(f"count {self.counts.min()}: a count of calls is never negative")
+        known = self.verdicts if self.scale is None else (*self.scale.names, INVALID)
+        if strange := [name for name in self.verdicts if name not in known]:
+            raise InputError(
+                f"{self._who()}the verdict {strange[0]!r} is not on the scale "
+                f"{', '.join(known[:-1])}: recode it to {INVALID!r}, or give the whole scale"
+            )
 
     @staticmethod
     def from_table(
@@ -210,6 +222,11 @@ class VerdictTensor:
         return np.asarray(self.counts.sum(axis=-1))
 
     @property
+    def single(self) -> bool:
+        """Whether single answers were judged: there is no order."""
+        return self.scale is not None or self.orders == (SINGLE,)
+
+    @property
     def depth(self) -> tuple[int, int]:
         """The smallest and the largest number of calls in a cell."""
         r = self.repeats
@@ -284,14 +301,42 @@ class VerdictTensor:
         renamed = [mapping.get(name, name) for name in self.verdicts]
         names = tuple(dict.fromkeys(renamed))
         code = np.array([names.index(name) for name in renamed], dtype=np.int16)
-        counts = np.zeros((*self.counts.shape[:-1], len(names)), dtype=np.int64)
+        counts, ranked = self._coded(code, len(names))
+        gold = self.gold and tuple(None if g is None else mapping.get(g, g) for g in self.gold)
+        scale = self.scale if self.scale and self.scale.holds(names, (INVALID,)) else None
+        return replace(self, counts=counts, ranked=ranked, verdicts=names, gold=gold, scale=scale)
+
+    def on_scale(self, values: Iterable[float], dissimilarity: Dissimilarity = "ordinal") -> Self:
+        """Read the verdicts as scores, rising; any other verdict than `invalid` is refused.
+
+        Two scores are apart by steps ("ordinal"), by half the squared difference ("numeric"), or
+        are the same or not ("nominal").
+        """
+        scale = ScoreScale(values=tuple(values), dissimilarity=dissimilarity)
+        known = self.with_alphabet(dict.fromkeys((*scale.names, *self.verdicts)))
+        return replace(known, scale=scale)
+
+    def with_alphabet(self, verdicts: Iterable[str]) -> Self:
+        """Put the verdicts in this sequence, with those that no call gave, and `invalid` last."""
+        given = [name for name in verdicts if name != INVALID]
+        names = (*given, INVALID)
+        if unknown := [name for name in self.verdicts if name not in names]:
+            raise InputError(f"verdict {unknown[0]!r} is not among {', '.join(names)}")
+        code = np.array([names.index(name) for name in self.verdicts], dtype=np.int16)
+        counts, ranked = self._coded(code, len(names))
+        return replace(self, counts=counts, ranked=ranked, verdicts=names)
+
+    def _coded(
+        self, code: NDArray[np.int16], verdicts: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int16] | None]:
+        """Return the calls with every verdict at its new place; several may share one."""
+        counts = np.zeros((*self.counts.shape[:-1], verdicts), dtype=np.int64)
         for old, new in enumerate(code):
             counts[..., new] += self.counts[..., old]
-        ranked = self.ranked
-        if ranked is not None:
-            ranked = np.where(ranked == ABSENT, ABSENT, code[ranked]).astype(np.int16)
-        gold = self.gold and tuple(None if g is None else mapping.get(g, g) for g in self.gold)
-        return replace(self, counts=counts, ranked=ranked, verdicts=names, gold=gold)
+        if self.ranked is None:
+            return counts, None
+        ranked = np.where(self.ranked == ABSENT, ABSENT, code[self.ranked])
+        return counts, ranked.astype(np.int16)
 
     def coarsen_prompts(self, groups: Mapping[str, Iterable[str]]) -> Self:
         """Pool prompts into declared groups, `{"plain": ["p1", "p2"], "xml": ["p5"]}`.

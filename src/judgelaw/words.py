@@ -103,6 +103,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def plain_number(value: float) -> str:
+    """Write a score in plain digits: `4`, not `4.0`."""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
 _SIDES = {"pairwise": ("candidate_1", "candidate_2"), "pointwise": ("answer",)}
 _LAYER = "probe"
 

@@ -75,6 +75,8 @@ FLAGS = {
     "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
     "init": {
         "--study": f"{CLI}/test_study_commands.py::test_init_writes_the_papers_protocol",
+        "--task": f"{CLI}/test_study_commands.py"
+        "::test_init_writes_a_study_of_every_task_that_passes_check_and_schema",
         "--provider": f"{CLI}/test_study_commands.py"
         "::test_init_writes_a_study_that_passes_check_and_schema",
         "--model": f"{CLI}/test_study_commands.py::test_init_takes_the_model_as_it_is",

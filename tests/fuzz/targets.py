@@ -24,12 +24,11 @@ from judgelaw.wire import (
     Failure,
     JudgeSpec,
     Reply,
-    anthropic,
     decode,
-    openai,
     parse,
     read_json,
 )
+from judgelaw.wire.providers import anthropic, openai
 from judgelaw.wire.reply import replayed, retry_after
 from judgelaw.wire.wires import WIRES as FORMATS
 

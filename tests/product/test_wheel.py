@@ -60,8 +60,10 @@ def test_it_holds_the_package_and_its_own_description_and_nothing_else(wheel):
 
 def test_it_holds_no_path_file_no_test_and_no_data_of_others(wheel):
     suffixes = {Path(name).suffix for name in names(wheel) if not name.endswith("/RECORD")}
-    # A new kind of file is looked at before it ships: these are code, SQL and the report's assets.
-    assert suffixes <= {".py", ".typed", ".sql", ".js", ".css", ".j2", ".json", ""} | {".txt"}
+    # A new kind of file is looked at before it ships: these are code, SQL, the assets of the pages,
+    # and the studies and items that `init` and the paper's protocol write.
+    code, pages = {".py", ".typed", ".sql", ".txt", ""}, {".js", ".css", ".j2", ".html"}
+    assert suffixes <= code | pages | {".json", ".yaml", ".jsonl"}
     assert [name for name in names(wheel) if name.endswith(".json")] == [
         "judgelaw/replication/published.json"
     ]

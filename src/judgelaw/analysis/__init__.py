@@ -30,6 +30,13 @@ from judgelaw.analysis.probe_answers import (
     probe_interval as probe_interval,
     probe_sentence as probe_sentence,
 )
+from judgelaw.analysis.score_answers import (
+    MeanScore as MeanScore,
+    PromptScores as PromptScores,
+    ScoreAnswers as ScoreAnswers,
+    score_lines as score_lines,
+)
+from judgelaw.analysis.things_to_do import in_points as in_points
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,

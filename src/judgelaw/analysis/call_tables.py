@@ -159,7 +159,8 @@ def _invalid_row(context: Context, key: Key, depth: int, calls: VerdictTensor) -
         own = float(context.decompose(calls).prompt.mean())
         return (*start, 0.0, own, own, own, len(calls.items))
     valid = None if found.if_valid is None else known(found.if_valid["prompt"])
-    three = (found.as_outcome["prompt"], found.as_tie["prompt"], valid)
+    as_tie = None if found.as_tie is None else found.as_tie["prompt"]
+    three = (found.as_outcome["prompt"], as_tie, valid)
     return (*start, found.rate, *three, found.kept)
 
 

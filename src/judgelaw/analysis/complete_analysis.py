@@ -110,9 +110,32 @@ TABLES: dict[str, Callable[[Context], TableOrReason]] = {
 def make_tables(context: Context) -> tuple[dict[str, Table], dict[str, str]]:
     """Make every table that these calls support, and say why the others are left out."""
     made = {name: make(context) for name, make in TABLES.items()}
+    if all(found.single for found in context.found.values()):
+        made = {n: _without_order(t) if isinstance(t, Table) else t for n, t in made.items()}
     return (
         {name: t for name, t in made.items() if isinstance(t, Table)},
         {name: reason for name, reason in made.items() if isinstance(reason, str)},
+    )
+
+
+_OF_ORDER = ("order", "orders", "interaction", "order_share", "interaction_share", "lean", "as_tie")
+"""Columns, and names of components, that single answers have no part in."""
+
+
+def _without_order(table: Table) -> Table:
+    """Leave out what is about an order of answers, where single answers are judged."""
+    prefixes = tuple(f"{name}_" for name in _OF_ORDER)
+    keep = [
+        i
+        for i, name in enumerate(table.columns)
+        if name not in _OF_ORDER and not name.startswith(prefixes)
+    ]
+    rows = [row for row in table.rows if not {"order", "interaction"} & {*row[:4]}]
+    return replace(
+        table,
+        title=table.title.replace("; tie and invalid do not match a gold candidate", ""),
+        columns=tuple(table.columns[i] for i in keep),
+        rows=tuple(tuple(row[i] for i in keep) for row in rows),
     )
 
 

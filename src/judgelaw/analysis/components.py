@@ -120,7 +120,7 @@ def inferences(slices: Sequence[DepthEstimates]) -> list[Inference]:
 
 
 def _new_items(slices: Sequence[DepthEstimates], values: Sequence[Floats]) -> list[NewItems]:
-    return new_item_bounds(values, verdicts=slices[0].verdicts, facets=slices[0].facets)
+    return new_item_bounds(values, top=slices[0].top)
 
 
 def _shares(components: Floats) -> Floats:

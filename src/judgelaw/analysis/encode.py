@@ -81,6 +81,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "near_deterministic": j.near_deterministic,
         "warnings": j.warnings,
         **({"probes": encode_effects([*j.probes.values()])} if j.probes else {}),
+        **({"scores": asdict(j.scores), "changes_in": "points"} if j.scores else {}),
     }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
-from judgelaw.analysis.facet_values import ItemValues, PromptDistances
+from judgelaw.analysis.facet_values import ItemValues, PromptDistances, PromptLean
 from judgelaw.analysis.first_screen import Told, first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -17,6 +17,7 @@ from judgelaw.analysis.outcomes import (
     prompt_leans,
     unanimous_cells,
 )
+from judgelaw.analysis.score_answers import score_answers
 from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.values import Components, Identity, JudgeAnalysis
 from judgelaw.arrays import Floats
@@ -53,7 +54,7 @@ def warnings(
     """Collect what these calls cannot say, and what was left out on the way."""
     return (
         *tensor.notes,
-        *_facets(full),
+        *_facets(full, single=tensor.single),
         *_unanimous(tensor),
         *_repeats(tensor),
         *_calls(full),
@@ -64,7 +65,14 @@ def warnings(
     )
 
 
-def _facets(full: DepthEstimates) -> Iterator[str]:
+def _facets(full: DepthEstimates, *, single: bool) -> Iterator[str]:
+    if single:
+        if full.facets[0] == 1:
+            yield (
+                "the prompt facet is absent: all calls share one prompt, so its component is not "
+                "known (it is not 0)"
+            )
+        return
     for (facet, words), levels in zip(_FACETS, full.facets, strict=True):
         if levels == 1:
             yield (
@@ -164,7 +172,7 @@ def analyze_judge(
     choice = choose_prompts(tensor, order_weights=estimand.order_weights, seed=how.seed)
     told = Told(invalid=seen.get(INVALID, 0) / calls, choice=choice, votes=votes)
     first = first_screen(tensor, overall.inference, estimand, how, told)
-    said = sentence(components, overall.inference, overall.lead, leans=leans, invalid=told.invalid)
+    said = _said(tensor, components, overall, leans, told.invalid)
     (low, high), (n, k, o, _) = tensor.depth, tensor.counts.shape
     return JudgeAnalysis(
         name=name,
@@ -196,6 +204,26 @@ def analyze_judge(
         changes=first.changes,
         to_do=first.to_do,
         warnings=warnings(tensor, full, prefixes, overall, estimand),
+        single=tensor.single,
+        scores=score_answers(tensor, how.level),
+    )
+
+
+def _said(
+    tensor: VerdictTensor,
+    components: Components,
+    overall: ComponentsByDepth,
+    leans: Sequence[PromptLean],
+    invalid: float,
+) -> str:
+    return sentence(
+        components,
+        overall.inference,
+        overall.lead,
+        leans=leans,
+        invalid=invalid,
+        single=tensor.single,
+        scored=tensor.scale,
     )
 
 
@@ -268,7 +296,7 @@ def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | N
     if len(tensor.prompts) == 1:
         return None
     q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
-    squared = prompt_distances(tensor.counts, order_weights=q).mean(axis=0)
+    squared = prompt_distances(tensor, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
 
 

@@ -60,9 +60,17 @@ def identity(s: DepthEstimates, estimand: Estimand) -> Identity | None:
 _PROMPT, _ORDER = 1, 2
 
 
+def _agreement(tensor: VerdictTensor) -> Floats:
+    """Return how often two calls of a cell give the same verdict, in every cell."""
+    n, R = tensor.counts, tensor.repeats
+    return np.asarray((n * (n - 1)).sum(axis=-1) / (R * (R - 1)))
+
+
 def other_metrics(tensor: VerdictTensor, s: DepthEstimates) -> tuple[OtherMetric, ...]:
     """Return flip rates, JSS, Fleiss' kappa, Krippendorff's alpha and the prompt plug-in."""
     call = float(s.found.call.mean())
+    if tensor.scale is not None:  # in all of these metrics two scores differ or not
+        call = 1 - float(_agreement(tensor).mean())
     return (*_flips(tensor, call), *_chance_corrected(tensor, call), *_plugin(s))
 
 
@@ -109,22 +117,28 @@ def _observed(n: Floats, m: Floats) -> float:
 
 def _flips(tensor: VerdictTensor, call: float) -> tuple[OtherMetric, ...]:
     by_prompt, by_order = flip_rate(tensor, _PROMPT), flip_rate(tensor, _ORDER)
-    return (
+    of = "of an item" if tensor.single else "of an item and order"
+    across_prompts = (
         OtherMetric(
             name="flip_rate_prompt",
             label="flip rate across prompts",
             value=by_prompt,
             call_noise=_share(call, by_prompt),
-            note="two calls of an item and order under different prompts differ",
+            note=f"two calls {of} under different prompts differ",
         ),
         OtherMetric(
             name="jss",
             label="JSS (Judge Sensitivity Score)",
             value=1 - by_prompt,
             call_noise=_share(call, by_prompt),
-            note="two calls of an item and order under different prompts agree; the share is that "
-            "of the disagreement, 1 - JSS",
+            note=f"two calls {of} under different prompts agree; the share is that of the "
+            "disagreement, 1 - JSS",
         ),
+    )
+    if tensor.single:
+        return across_prompts
+    return (
+        *across_prompts,
         OtherMetric(
             name="flip_rate_order",
             label="flip rate across orders",

@@ -20,6 +20,7 @@ from judgelaw.analysis.components import CLAIM
 from judgelaw.analysis.facet_values import Pair, PromptLean
 from judgelaw.analysis.values import Component, Components, LargestComponent
 from judgelaw.estimate import COMPONENTS
+from judgelaw.scale import ScoreScale
 from judgelaw.uncertainty import Inference, Scope
 
 _WORDS = {
@@ -53,7 +54,7 @@ class Claims:
 
     Attributes:
         shares: smallest and largest share of each part, each at the level of a claim.
-        highest: upper bound of each part itself.
+        highest: upper bound of each part itself, as a share of the largest dissimilarity.
         nearly_all_call: whether nearly all disagreement is between repeated calls.
         largest: the part that is shown to be larger than every other, or None.
         no_rewording: whether rewording is shown not to help.
@@ -74,7 +75,8 @@ def claims_of(inference: Inference, scope: Scope) -> Claims:
     """Return what the bounds of one judge carry."""
     parts = [c for c in COMPONENTS[:-1] if inference.calls.refusal(c) is None]
     shares = {c: inference.share(c, CLAIM, scope) for c in parts}
-    highest = {c: inference.bounds(c, CLAIM, scope)[1] for c in parts}
+    unit = inference.calls.shown.unit
+    highest = {c: inference.bounds(c, CLAIM, scope)[1] / unit for c in parts}
     facets = [c for c in parts if c != "call"]
     little = tuple(c for c in facets if shares[c][1] < LITTLE or highest[c] < LITTLE_ITSELF)
     return Claims(
@@ -105,6 +107,8 @@ def sentence(
     *,
     leans: Sequence[PromptLean] = (),
     invalid: float = 0.0,
+    single: bool = False,
+    scored: ScoreScale | None = None,
 ) -> str:
     """Say what the disagreement of one judge is made of, and what to do about it.
 
@@ -114,9 +118,13 @@ def sentence(
         lead: its largest component, None where there is one only.
         leans: how far each prompt leans to a position.
         invalid: share of calls without a verdict; if it is large, that comes first.
+        single: whether single answers were judged: nothing is said about their order.
+        scored: the scale of the scores, None where verdicts are no scores.
     """
-    fixed = [words for name, words in _FACETS.items() if components[name].absent]
-    found = _finding(components["total"], inference, lead)
+    facets = {"prompt": _FACETS["prompt"]} if single else _FACETS
+    fixed = [words for name, words in facets.items() if components[name].absent]
+    said = _Spoken(single=single, scale=scored)
+    found = _finding(components["total"], inference, lead, said)
     if invalid >= MANY_INVALID:
         found = (
             f"{round(100 * invalid)}% of this judge's calls gave no verdict: repair the prompt or "
@@ -125,7 +133,35 @@ def sentence(
     return f"{found}{_unknown(fixed)}.{_leaning(leans)}"
 
 
-def _finding(total: Component, inference: Inference, lead: LargestComponent | None) -> str:
+@dataclass(frozen=True, kw_only=True)
+class _Spoken:
+    """How a total is spoken of: pairs of calls that differ, or the distance of two scores."""
+
+    single: bool
+    scale: ScoreScale | None
+
+    @property
+    def asked(self) -> str:
+        return "prompt asked here" if self.single else "prompt and order asked here"
+
+    @property
+    def nothing(self) -> str:
+        return "verdict" if self.scale is None else "score"
+
+    def apart(self, value: float) -> str:
+        """Say how far two calls are apart, of one item."""
+        if self.scale is None or self.scale.dissimilarity == "nominal":
+            return f"differ in {_of_100(value)} pairs"
+        if self.scale.dissimilarity == "numeric":
+            return f"have a variance of {value:.2g} squared points"
+        if self.scale.even:
+            return f"lie {value * self.scale.span:.2g} points apart"
+        return f"lie {_number(value)}% of the scale apart"
+
+
+def _finding(
+    total: Component, inference: Inference, lead: LargestComponent | None, said: _Spoken
+) -> str:
     n = len(inference.items.values)
     here = f"on {'this item' if n == 1 else f'these {n:,} items'}"
     if (reason := inference.refusal("total", "fixed")) is not None:
@@ -133,8 +169,13 @@ def _finding(total: Component, inference: Inference, lead: LargestComponent | No
     least, most = inference.bounds("total", CLAIM, "fixed")
     if inference.calls.shown.unanimous and total.estimate == 0:
         return (
-            f"This judge gave one verdict to each item in every call {here}, whatever the prompt "
-            f"and order asked here; at most {_of_100(most)} pairs of calls would differ"
+            f"This judge gave one {said.nothing} to each item in every call {here}, whatever the "
+            f"{said.asked}; {_at_most_apart(most, said, would='would ')}"
+        )
+    if lead is None and said.scale is not None:
+        return (
+            f"Two calls of this judge on the same item {said.apart(total.estimate)} on average "
+            f"{here}, and repeat-to-repeat noise is all that was measured"
         )
     if lead is None:
         return (
@@ -144,11 +185,17 @@ def _finding(total: Component, inference: Inference, lead: LargestComponent | No
         )
     if least <= 0:
         return (
-            f"Too little disagreement to split {here}: at most {_of_100(most)} pairs of calls "
-            "differ, and these calls cannot tell what that little is made of"
+            f"Too little disagreement to split {here}: {_at_most_apart(most, said)}, and these "
+            "calls cannot tell what that little is made of"
         )
     asked = claims_of(inference, "fixed")
     return f"{here[0].upper()}{here[1:]}, {_said(asked)}{_elsewhere(asked, inference)}"
+
+
+def _at_most_apart(most: float, said: _Spoken, *, would: str = "") -> str:
+    if said.scale is None:
+        return f"at most {_of_100(most)} pairs of calls {would}differ"
+    return f"two calls {would}{said.apart(most)} on average at most"
 
 
 def _said(claims: Claims) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from math import nan
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from judgelaw.estimate import Design
 from judgelaw.frames import Result, bars_svg
 from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
 from judgelaw.words import visible
+
+if TYPE_CHECKING:
+    from judgelaw.analysis.score_answers import ScoreAnswers
 
 _SAID = 3
 """Judges whose sentence an analysis says of itself."""
@@ -84,6 +87,8 @@ Components = Mapping[str, Component]
 @dataclass(frozen=True, kw_only=True)
 class ChangeRate:
     """How often the verdict on an item changes between two calls, as a share of pairs of calls.
+
+    Of scores: by how many points two calls differ on average.
 
     Attributes:
         estimate: unbiased; raw, so it may be below 0 by chance.
@@ -242,10 +247,12 @@ class JudgeAnalysis(Result):
         sentence: the answer, in one plain sentence.
         short: the same in at most twenty words, for the items asked.
         changes: how often a verdict changes between two calls: `ask_again`, `reword`, `swap`,
-            `both`; None where the design does not vary it.
+            `both`; None where the design does not vary it. Of scores: by how many points.
         to_do: up to three things that are worth doing.
         warnings: what to know before quoting the numbers.
         trust: whether the judge may be relied on; None before the checks are made.
+        single: whether single answers were judged, so that there is no order at all.
+        scores: mean score, scores by prompt and against gold; None where verdicts are no scores.
     """
 
     name: str
@@ -279,6 +286,8 @@ class JudgeAnalysis(Result):
     warnings: tuple[str, ...]
     trust: Trust | None = None
     probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
+    single: bool = False
+    scores: "ScoreAnswers | None" = None
 
     schema = "judgelaw.judge/1"
     brief = ("component", *_BRIEF)

@@ -12,7 +12,9 @@ from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.runs import Reading, analyze_source, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.analysis import Analysis, ChangeRate, Component, JudgeAnalysis
+    from collections.abc import Callable
+
+    from judgelaw.analysis import Analysis, ChangeRate, Component, JudgeAnalysis, ScoreAnswers
     from judgelaw.diagnose import ProbeEffect
     from judgelaw.uncertainty import Interval
 
@@ -34,6 +36,9 @@ _CHANGES = {
     "swap": "swap: another answer order",
     "both": "both: another prompt and order",
 }
+_SWAPPED = ("swap", "both")
+_ORDERED = ("order", "interaction")
+"""What single answers have no part in."""
 _ROUNDING = 1e-9
 _MARKS = {"problem": "PROBLEM", "notice": "notice"}
 _ASSUMED = {
@@ -138,28 +143,66 @@ def _first(who: str, judge: "JudgeAnalysis", level: float) -> None:
     if trust is not None and trust.word != "fine":
         say(f"  {trust.reason}")
     echo()
+    scored = judge.scores is not None
     columns = [
         "two calls",
-        "changed of 100",
+        "points apart" if scored else "changed of 100",
         f"{100 * level:g}%, these items",
         f"{100 * level:g}%, items like these",
     ]
-    rows = [_change(_CHANGES[name], rate) for name, rate in judge.changes.items()]
-    show_table(columns, rows, title="How often the verdict on an item changes between two calls")
+    write = _in_points if scored else _of_100
+    rows = [
+        _change(label, judge.changes[name], write)
+        for name, label in _CHANGES.items()
+        if not (judge.single and name in _SWAPPED)
+    ]
+    title = "How often the verdict on an item changes between two calls"
+    if scored:
+        title = "How many points two scores of an item are apart, on average"
+    show_table(columns, rows, title=title)
     echo()
     for x in judge.to_do:
         say(f"  to do: {x.do}: {x.because}.")
-    if judge.gold_match is not None:
+    if judge.scores is not None:
+        _show_scores(judge.scores)
+    elif judge.gold_match is not None:
         say(f"  accuracy: {100 * judge.gold_match:.1f} of 100 calls give the gold verdict.")
-    if judge.to_do or judge.gold_match is not None:
+    if judge.to_do or judge.gold_match is not None or scored:
         echo()
 
 
-def _change(label: str, rate: "ChangeRate | None") -> list[str]:
+def _show_scores(scores: "ScoreAnswers") -> None:
+    """Print mean score and fit to gold, then what every prompt led to."""
+    from judgelaw.analysis import score_lines
+
+    for line in score_lines(scores):
+        say(f"  {line}")
+    echo()
+    columns = ["prompt", "mean score", "these items", *(scores.by_prompt[0].counts)]
+    rows = [
+        [
+            x.prompt,
+            f"{x.mean.estimate:.2f}",
+            _in_points(x.mean.call_interval),
+            *(f"{n:,}" for n in x.counts.values()),
+        ]
+        for x in scores.by_prompt
+    ]
+    show_table(columns, rows, title="Scores by prompt")
+
+
+def _change(
+    label: str, rate: "ChangeRate | None", write: "Callable[[tuple[float, float] | None], str]"
+) -> list[str]:
     if rate is None:
         return [label, "not varied", "-", "-"]
-    number = f"{100 * rate.estimate:.1f}"
-    return [label, number, _of_100(rate.call_interval), _of_100(rate.interval)]
+    number = f"{100 * rate.estimate:.1f}" if write is _of_100 else f"{rate.estimate:.2f}"
+    return [label, number, write(rate.call_interval), write(rate.interval)]
+
+
+def _in_points(pair: tuple[float, float] | None) -> str:
+    """Write a range in points of a score."""
+    return "-" if pair is None else f"{max(0.0, pair[0]):.2f} to {pair[1]:.2f}"
 
 
 def _of_100(pair: tuple[float, float] | None) -> str:
@@ -173,8 +216,9 @@ def _title(judge: "JudgeAnalysis") -> str:
     R = judge.repeats
     depth = f"{R[0]}-{R[1]}" if isinstance(R, tuple) else str(R)
     where = "" if judge.layer is None else f", layer {judge.layer}"
-    axes = ((judge.items, "item"), (judge.prompts, "prompt"), (judge.orders, "order"))
-    design = " x ".join(f"{n:,} {noun}{'s' * (n != 1)}" for n, noun in axes)
+    axes = [(judge.items, "item"), (judge.prompts, "prompt"), (judge.orders, "order")]
+    shown = axes[:2] if judge.single else axes
+    design = " x ".join(f"{n:,} {noun}{'s' * (n != 1)}" for n, noun in shown)
     return f"{judge.name}{where}: {design} x {depth} repeats, {judge.calls:,} calls"
 
 
@@ -193,7 +237,11 @@ def _columns(analysis: "Analysis", judge: "JudgeAnalysis") -> list[str]:
 
 
 def _rows(judge: "JudgeAnalysis") -> list[list[str]]:
-    rows = {name: _row(_LABELS[name], c) for name, c in judge.components.items()}
+    rows = {
+        name: _row(_LABELS[name], c)
+        for name, c in judge.components.items()
+        if not (judge.single and name in _ORDERED)
+    }
     if (drawn := judge.projection) is not None:
         # Of drawn prompts, and these items: what other prompts of the generator would have given.
         known = drawn.low == drawn.low
@@ -258,6 +306,8 @@ def _points(interval: "Interval") -> str:
 
 
 def _notes(judge: "JudgeAnalysis") -> Iterator[str]:
+    if judge.scores is not None:
+        yield f"  {judge.scores.meaning}"
     if len(judge.depths) > 1 and not judge.components["prompt"].absent:
         at = ", ".join(
             f"R={depth} {c['prompt'].plugin:.4f} -> {c['prompt'].estimate:.4f}"

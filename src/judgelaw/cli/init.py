@@ -30,7 +30,7 @@ class Provider:
     seed: str = "sent"
     decoding: str = "temperature: 1.0, top_p: 1.0, max_tokens: 8"
     truncated: str = "parse # an answer cut at its cap is read; `invalid` makes it invalid"
-    grammar: str | None = None
+    constrained: bool = False
     remark: str = ""
 
 
@@ -76,21 +76,56 @@ PROVIDERS = {
     "embedded": Provider(
         provider="embedded",
         model="SmolLM2-135M-Instruct",
-        grammar='\'root ::= "A" | "B" | "TIE"\' # it can say nothing else',
+        constrained=True,
         remark="a small model inside judgelaw: no network, no key",
     ),
 }
 
 
-def study_text(kind: str, model: str, *, file: str, name: str, seed: int) -> str:
-    """Return the study for one kind of server."""
-    chosen = PROVIDERS[kind]
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What a task needs in a study beside its own part, `assets/tasks/NAME.yaml` and `.jsonl`.
+
+    Attributes:
+        parser: how a reply is read, with a comment.
+        said: everything that a judge may say, for a model that is held to it.
+        gate: limits to start from.
+    """
+
+    parser: str = "first-line # the first non-empty line must be one of the verdicts"
+    said: tuple[str, ...]
+    gate: str = "prompt: 0.02, invalid: 0.01"
+
+    @property
+    def grammar(self) -> str:
+        """The grammar of a model that can say nothing else."""
+        rule = " | ".join(f'"{word}"' for word in self.said)
+        return f"'root ::= {rule}' # it can say nothing else"
+
+
+TASKS = {
+    "pairwise": Task(
+        parser="first-line # the first non-empty line must be A, B or TIE",
+        said=("A", "B", "TIE"),
+        gate="prompt: 0.02, order: 0.05, invalid: 0.01",
+    ),
+    "pointwise": Task(said=("1", "2", "3", "4", "5")),
+    "labels": Task(said=("pass", "fail")),
+}
+"""What a study may ask, by the word after --task."""
+
+
+def study_text(
+    kind: str, model: str, *, file: str, name: str, seed: int, task: str = "pairwise"
+) -> str:
+    """Return the study of one task for one kind of server."""
+    chosen, asked = PROVIDERS[kind], TASKS[task]
     address = "".join(
         f"    {key}: {value}\n"
         for key, value in (
             ("base_url", chosen.base_url),
             ("api_key", chosen.api_key),
-            ("grammar", chosen.grammar),
+            ("grammar", asked.grammar if chosen.constrained else None),
         )
         if value is not None
     )
@@ -105,6 +140,9 @@ def study_text(kind: str, model: str, *, file: str, name: str, seed: int) -> str
         decoding=_decoding(chosen, model),
         truncated=chosen.truncated,
         policy=chosen.seed,
+        task=_asset(f"tasks/{task}.yaml"),
+        parser=asked.parser,
+        gate=asked.gate,
     )
 
 
@@ -116,7 +154,7 @@ def _decoding(chosen: Provider, model: str) -> str:
 
 def _asset(name: str) -> str:
     """Return the text of a file that a new study is made of."""
-    return files("judgelaw.cli").joinpath("assets", name).read_text("utf-8")
+    return files("judgelaw.cli").joinpath("assets", *name.split("/")).read_text("utf-8")
 
 
 _SEED = 20261115
@@ -125,6 +163,7 @@ _SEED = 20261115
 @click.command(
     epilog=examples(
         "judgelaw init --provider vllm --model Qwen/Qwen2.5-7B-Instruct",
+        "judgelaw init --task pointwise --provider embedded",
         "judgelaw init --study paper --out paper/study.yaml",
     )
 )
@@ -132,6 +171,11 @@ _SEED = 20261115
     "--study",
     type=click.Choice(["paper"]),
     help="The paper's protocol: with simulated judges, and live.yaml with its own four beside it.",
+)
+@click.option(
+    "--task",
+    type=click.Choice(list(TASKS)),
+    help="What is judged: two answers side by side (the default), a score or a label of one, ...",
 )
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who answers.")
 @click.option("--model", metavar="NAME", help="The model to ask for.")
@@ -145,22 +189,30 @@ _SEED = 20261115
     help="The study file; existing files are never overwritten.",
 )
 def command(
-    study: str | None, provider: str | None, model: str | None, out: Path, *, probes: bool
+    study: str | None,
+    task: str | None,
+    provider: str | None,
+    model: str | None,
+    out: Path,
+    *,
+    probes: bool,
 ) -> None:
     """Write a commented study, and two items to replace where there are none.
 
     On a terminal it asks for what is not given.
     """
     if study is not None:
-        if provider or model:
-            raise click.UsageError("--study paper names its judges; leave out --provider, --model")
+        if task or provider or model:
+            given = "--task, --provider, --model"
+            raise click.UsageError(f"--study paper names its task and judges; leave out {given}")
         _write_protocol(out)
         return
     provider, model = _asked(provider, model)
     _refuse_existing(out)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", out.absolute().parent.name).strip("-._") or "study"
     items = out.parent / "items.jsonl"
-    text = study_text(provider, model, file=str(out), name=name[:100], seed=_SEED)
+    task = task or "pairwise"
+    text = study_text(provider, model, file=str(out), name=name[:100], seed=_SEED, task=task)
     text += _asset("probes.yaml") if probes else ""
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -168,7 +220,7 @@ def command(
     echo(f"wrote {out}")
     if not items.exists():
         with writing(items):
-            items.write_text(_asset("items.jsonl"), encoding="utf-8")
+            items.write_text(_asset(f"tasks/{task}.jsonl"), encoding="utf-8")
         echo(f"wrote {items}: two examples, put your own items there")
     echo(f"next: judgelaw check {out}", err=True)
 

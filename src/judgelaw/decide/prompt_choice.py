@@ -26,7 +26,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import Floats, is_exact
-from judgelaw.estimate import Array, Weights, decompose, of_counts, weights_of
+from judgelaw.estimate import (
+    Array,
+    Weights,
+    decompose,
+    dissimilarity_of,
+    of_counts,
+    quadratic,
+    similarity_of,
+    weights_of,
+)
 from judgelaw.streams import stream
 from judgelaw.tensor import INVALID, VerdictTensor
 
@@ -108,7 +117,8 @@ def choose_prompts(
     """Describe every prompt, and say which are not shown to be worse than the best."""
     n = tensor.counts
     q = weights_of("order", order_weights, len(tensor.orders), tensor.orders)
-    noise = call_noise(n, q)
+    M = similarity_of(dissimilarity_of(tensor, None), n.shape[-1])
+    noise = call_noise(n, q, M)
     right = accuracies(tensor)
     merit: Merit = "noise" if right is None else "accuracy"
     t = -noise if right is None else right
@@ -119,7 +129,7 @@ def choose_prompts(
         "invalid": invalid,
         "lean": np.full(len(keep), nan) if lean is None else 100 * lean.mean(axis=0),
         "accuracy": np.full(len(keep), nan) if right is None else right.mean(axis=0),
-        "distance": np.full(len(keep), nan) if len(keep) == 1 else distances(n, q).mean(axis=0),
+        "distance": np.full(len(keep), nan) if len(keep) == 1 else distances(n, q, M).mean(axis=0),
     }
     rows = tuple(
         PromptRow(prompt=name, keep=bool(keep[k]), **{key: float(x[k]) for key, x in means.items()})
@@ -141,21 +151,25 @@ def choose_prompts(
     )
 
 
-def call_noise(n: Array, q: Array) -> Array:
-    """Return how often two calls of a cell differ, (items, prompts), averaged over orders."""
-    cells = of_counts(np.moveaxis(n, 0, -1), 2)
+def call_noise(n: Array, q: Array, M: Array | None = None) -> Array:
+    """Return how often two calls of a cell differ, (items, prompts), averaged over orders.
+
+    M is the similarity of verdicts, None for equality; scores differ by how far they are apart.
+    """
+    cells = of_counts(np.moveaxis(n, 0, -1), 2, M)
     R = np.moveaxis(n.sum(axis=-1), 0, -1)
     return np.asarray(np.tensordot(q, cells.d * R, axes=(0, 1)).T)
 
 
-def distances(n: Array, q: Array) -> Array:
+def distances(n: Array, q: Array, M: Array | None = None) -> Array:
     """Return the squared distance of every prompt from the consensus of all, (items, prompts)."""
     K = n.shape[1]
     w = weights_of("prompt", None, K, exact=is_exact(n))
-    cells = of_counts(np.moveaxis(n, 0, -1), 2)
+    cells = of_counts(np.moveaxis(n, 0, -1), 2, M)
     p = np.tensordot(q, cells.p, axes=(0, 1))
     d = np.tensordot(q**2, cells.d, axes=(0, 1))
-    apart = ((p - np.tensordot(w, p, axes=(0, 0))) ** 2).sum(axis=1)
+    off = p - np.tensordot(w, p, axes=(0, 0))
+    apart = quadratic(off, 1, M)
     of_all = np.tensordot(w**2, d, axes=(0, 0))
     return np.asarray((apart - ((1 - 2 * w)[:, None] * d + of_all)).T)
 

@@ -30,7 +30,14 @@ from judgelaw.diagnose.family import (
 )
 from judgelaw.diagnose.finding import Finding, Severity, untestable
 from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic, log_arrangements
-from judgelaw.estimate import CENSUS, Decomposition, Estimand, decompose_as, weights_of
+from judgelaw.estimate import (
+    CENSUS,
+    Decomposition,
+    Estimand,
+    decompose_as,
+    dissimilarity_of,
+    weights_of,
+)
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     MIN_REPEATS,
@@ -187,7 +194,8 @@ def control_test(
     blocks = tensor.counts.sum(axis=1)
     n = tensor.counts[((blocks > 0).sum(axis=-1) > 1).any(axis=-1)]
     q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
-    asked = replace(estimand, order_weights=q)
+    r = dissimilarity_of(tensor, estimand.dissimilarity)
+    asked = replace(estimand, order_weights=q, dissimilarity=r)
     shuffler = Shuffler.of(n, None, "prompt") if len(n) else None
 
     def off(counts: NDArray[Any]) -> Floats:

@@ -24,7 +24,8 @@ class InvalidSensitivity:
         rate: share of calls that ended invalid.
         kept, items: items with two valid calls in every cell, of all.
         as_outcome: components with invalid as an outcome of its own.
-        as_tie: with every invalid output recoded as a tie.
+        as_tie: with every invalid output recoded as a tie; None where single answers are judged,
+            which have no tie.
         if_valid: of the laws given a valid output, on the kept items; None where none is left.
         as_outcome_kept: components with invalid as an outcome on the kept items alone, so that the
             change of items and the change of law can be told apart.
@@ -34,7 +35,7 @@ class InvalidSensitivity:
     kept: int
     items: int
     as_outcome: Mapping[str, float]
-    as_tie: Mapping[str, float]
+    as_tie: Mapping[str, float] | None
     if_valid: Mapping[str, float] | None
     as_outcome_kept: Mapping[str, float] | None
 
@@ -70,7 +71,7 @@ def invalid_sensitivity(
         kept=len(kept),
         items=len(tensor.items),
         as_outcome=macro(tensor),
-        as_tie=macro(tensor.recode({INVALID: TIE})),
+        as_tie=None if tensor.single else macro(tensor.recode({INVALID: TIE})),
         if_valid=if_valid,
         as_outcome_kept=kept_only,
     )
@@ -99,25 +100,35 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
     severity = _severity(found, max(abs(tie), abs(out)))
     lost = f"loses {found.items - found.kept} of {found.items} items"
     left_out = f"moves {out_name} by {out:+.5f} and {lost}" if out_name else lost
-    treatments = (found.as_outcome, found.as_tie, found.if_valid, found.as_outcome_kept)
+    as_tie = f"calling them ties moves the {tie_name} component most, by {tie:+.5f}; "
+    as_tie = as_tie if tie_name else ""
+    tried = {
+        "as_outcome": found.as_outcome,
+        "as_tie": found.as_tie,
+        "if_valid": found.if_valid,
+        "as_outcome_on_kept": found.as_outcome_kept,
+    }
+    single = found.as_tie is None
+    names = [name for name in tried if name != "as_tie" or not single]
+    treatments = [tried[name] for name in names]
+    shown = [c for c in COMPONENTS if not (single and np.isnan(found.as_outcome[c]))]
     return Finding(
         name="invalid_outputs",
         verdict=severity,
         headline=(
-            f"{100 * found.rate:.2f}% of calls ended invalid; calling them ties moves the "
-            f"{tie_name} component most, by {tie:+.5f}; leaving them out {left_out}."
+            f"{100 * found.rate:.2f}% of calls ended invalid; {as_tie}leaving them out {left_out}."
         ),
         advice=_ADVICE[severity == "ok"],
         subject=subject,
         figures={
             "rate": found.rate,
-            "change_as_tie": tie,
+            **({} if found.as_tie is None else {"change_as_tie": tie}),
             "change_if_valid": out,
             "kept": float(found.kept),
             "items": float(found.items),
         },
-        columns=("component", "as_outcome", "as_tie", "if_valid", "as_outcome_on_kept"),
-        rows=tuple((c, *(_known(t, c) for t in treatments)) for c in COMPONENTS),
+        columns=("component", *names),
+        rows=tuple((c, *(_known(t, c) for t in treatments)) for c in shown),
     )
 
 

@@ -36,7 +36,7 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import CENSUS, Estimand, decompose_as
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import resampled_means
+from judgelaw.uncertainty import declare, resampled_means
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -234,10 +234,7 @@ def rank_stability(
 
 def _largest(matched: Matched, component: str) -> float:
     """Return the largest value that the component of one item can have."""
-    first = next(iter(matched.tensors.values()))
-    C = len(first.verdicts)
-    levels = {"prompt": len(first.prompts), "order": len(first.orders)}.get(component, C)
-    return 1 - 1 / min(levels, C)
+    return declare(next(iter(matched.tensors.values()))).top[component]
 
 
 def _told_apart(

@@ -15,6 +15,8 @@ from judgelaw.tensor import VerdictTensor
 
 Calls = list[list[list[int]]]
 """Verdicts of one item's calls by prompt, then order."""
+Far = list[list[float]] | None
+"""How far two verdicts are apart; None where they are the same or not."""
 _NAMES = ("call", "prompt", "order", "interaction", "total")
 _ROUNDING = 1e-9
 
@@ -67,10 +69,12 @@ def recount_items(
     q = [1 / len(tensor.orders)] * len(tensor.orders)
     if order_weights is not None:
         q = [order_weights[name] for name in tensor.orders]
+    apart = None if tensor.scale is None else tensor.scale.distances(tensor.verdicts)
+    far = None if apart is None else apart.tolist()
     for item in _items(tensor):
         yield Recounted(
-            corrected=_components(item, q, design, self_pairs=False),
-            plugin=_components(item, q, design, self_pairs=True),
+            corrected=_components(item, q, design, far, self_pairs=False),
+            plugin=_components(item, q, design, far, self_pairs=True),
         )
 
 
@@ -106,23 +110,24 @@ def _items(tensor: VerdictTensor) -> Iterator[Calls]:
         ]
 
 
-def _agreement(a: list[int], b: list[int], *, same: bool, self_pairs: bool) -> float:
+def _agreement(a: list[int], b: list[int], far: Far, *, same: bool, self_pairs: bool) -> float:
     """Return the share of agreeing pairs of a call of `a` and a call of `b`.
 
-    Where both are the same cell a call is paired with itself only if `self_pairs` says so.
+    Where both are the same cell a call is paired with itself only if `self_pairs` says so. Scores
+    agree by 1 minus how far they are apart.
     """
-    agree = pairs = 0
+    agree, pairs = 0.0, 0
     for i, x in enumerate(a):
         for j, y in enumerate(b):
             if same and i == j and not self_pairs:
                 continue
             pairs += 1
-            agree += x == y
+            agree += x == y if far is None else 1 - far[x][y]
     return agree / pairs
 
 
 def _components(
-    item: Calls, q: Sequence[float], design: str, *, self_pairs: bool
+    item: Calls, q: Sequence[float], design: str, far: Far, *, self_pairs: bool
 ) -> dict[str, float]:
     K, O = len(item), len(q)
     w = 1 / K
@@ -131,7 +136,7 @@ def _components(
         key = min((k, o, l, p), (l, p, k, o))
         if key not in known:
             same = (k, o) == (l, p)
-            known[key] = _agreement(item[k][o], item[l][p], same=same, self_pairs=self_pairs)
+            known[key] = _agreement(item[k][o], item[l][p], far, same=same, self_pairs=self_pairs)
         return known[key]
 
     known: dict[tuple[int, int, int, int], float] = {}

@@ -21,9 +21,11 @@ from judgelaw.estimate.estimand import (
     check_depth as check_depth,
     check_design as check_design,
     counts_of as counts_of,
+    dissimilarity_of as dissimilarity_of,
     numeric as numeric,
     of_counts as of_counts,
     ordinal as ordinal,
+    quadratic as quadratic,
     similarity_of as similarity_of,
     weights_of as weights_of,
 )

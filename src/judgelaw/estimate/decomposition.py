@@ -28,6 +28,7 @@ from judgelaw.estimate.estimand import (
     check_design,
     check_size,
     counts_of,
+    dissimilarity_of,
     facets_first,
     of_counts,
     of_laws,
@@ -189,7 +190,8 @@ def decompose(
         design: "census" if the prompts are all that matter, "sampled" if a generator drew them.
         order_weights: how often each order is used; equal by default. By name for a tensor.
         prompt_weights: how often each prompt is used; equal by default; census only.
-        dissimilarity: "ordinal", or a matrix of distances between verdicts; equality by default.
+        dissimilarity: "ordinal", "nominal", or a matrix of distances between verdicts; by default
+            that of a tensor's scale, else equality.
 
     Raises:
         NotIdentifiedError: a cell has a single call.
@@ -347,4 +349,5 @@ def _checked(
     w = weights_of("prompt", estimand.prompt_weights, K, names[1] if names else None, exact=exact)
     q = weights_of("order", estimand.order_weights, O, names[2] if names else None, exact=exact)
     verdicts = x.verdicts if isinstance(x, VerdictTensor) else None
-    return n, names, (w, q), similarity_of(estimand.dissimilarity, C, verdicts)
+    r = dissimilarity_of(x, estimand.dissimilarity)
+    return n, names, (w, q), similarity_of(r, C, verdicts)

@@ -13,8 +13,10 @@ from judgelaw.estimate.estimand import (
     Weights,
     check_depth,
     counts_of,
+    dissimilarity_of,
     facets_first,
     of_counts,
+    similarity_of,
     weights_of,
 )
 from judgelaw.tensor import VerdictTensor
@@ -22,14 +24,21 @@ from judgelaw.tensor import VerdictTensor
 _AXES = 3
 
 
-def prompt_distances(counts: VerdictTensor | ArrayLike, *, order_weights: Weights = None) -> Array:
+def prompt_distances(
+    counts: VerdictTensor | ArrayLike,
+    *,
+    order_weights: Weights = None,
+    dissimilarity: ArrayLike | str | None = None,
+) -> Array:
     """Estimate |P_k - P_l|^2 of order-averaged laws for all prompts: (..., prompts, prompts).
 
     D_kl = a_k + a_l - 2 b_kl, with distinct calls only: unbiased, zero on the diagonal, and
-    prompt = (1/2) sum_kl w_k w_l D_kl in every sample. May be negative where prompts agree.
+    prompt = (1/2) sum_kl w_k w_l D_kl in every sample. May be negative where prompts agree. The
+    dissimilarity is as for `decompose`: squared lengths are |x|^2 = x'Mx.
     """
-    P, excess, _ = _order_averaged(counts, order_weights)
-    b = P @ np.swapaxes(P, -1, -2)
+    M = _similarity(counts, dissimilarity)
+    P, excess, _ = _order_averaged(counts, order_weights, M)
+    b = (P if M is None else P @ M) @ np.swapaxes(P, -1, -2)
     diagonal = np.arange(b.shape[-1])
     a = b[..., diagonal, diagonal] - excess
     D = np.asarray(a[..., :, None] + a[..., None, :] - 2 * b)
@@ -91,8 +100,15 @@ def benchmark_effect(
     )
 
 
+def _similarity(
+    counts: VerdictTensor | ArrayLike, dissimilarity: ArrayLike | str | None
+) -> Array | None:
+    n, _ = counts_of(counts)
+    return similarity_of(dissimilarity_of(counts, dissimilarity), n.shape[-1])
+
+
 def _order_averaged(
-    counts: VerdictTensor | ArrayLike, order_weights: Weights
+    counts: VerdictTensor | ArrayLike, order_weights: Weights, M: Array | None = None
 ) -> tuple[Array, Array, Sequence[str] | None]:
     """Return prompt laws (..., prompts, verdicts), their self-pair excess, and prompts' names."""
     n, names = counts_of(counts)
@@ -104,7 +120,7 @@ def _order_averaged(
     q = weights_of(
         "order", order_weights, n.shape[-2], names[2] if names else None, exact=is_exact(n)
     )
-    cells = of_counts(facets_first(n, 3), 2)
+    cells = of_counts(facets_first(n, 3), 2, M)
     P = np.tensordot(q, cells.p, axes=(0, 1))
     excess = np.tensordot(q**2, cells.d, axes=(0, 1))
     laws = np.moveaxis(P, (0, 1), (-2, -1))

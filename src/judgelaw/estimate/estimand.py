@@ -190,6 +190,15 @@ def similarity_of(
     return np.asarray(1 - r)
 
 
+def dissimilarity_of(
+    x: VerdictTensor | ArrayLike, given: ArrayLike | str | None
+) -> ArrayLike | str | None:
+    """Return the dissimilarity that was given, else that of the scale whose scores x holds."""
+    if given is None and isinstance(x, VerdictTensor) and x.scale is not None:
+        return x.scale.distances(x.verdicts)
+    return given
+
+
 def _check(r: NDArray[np.float64], verdicts: int) -> None:
     if r.shape != (verdicts, verdicts):
         raise InputError(f"dissimilarity has shape {r.shape}, not {(verdicts, verdicts)}")
@@ -256,7 +265,8 @@ class Estimand:
         design: "census" if the prompts are all that matter, "sampled" if a generator drew them.
         order_weights: how often each order is used; equal by default.
         prompt_weights: how often each prompt is used; equal by default; census only.
-        dissimilarity: "ordinal", or a matrix of distances between verdicts; equality by default.
+        dissimilarity: "ordinal", "nominal", or a matrix of distances between verdicts; by default
+            that of a tensor's scale, else equality.
     """
 
     design: Design = "census"

@@ -37,9 +37,11 @@ from judgelaw.estimate.estimand import (
     check_depth,
     check_design,
     counts_of,
+    dissimilarity_of,
     facets_first,
     of_counts,
     of_soft,
+    similarity_of,
     weights_of,
 )
 from judgelaw.estimate.facets import concentrations
@@ -159,7 +161,8 @@ def decompose_coarsened(
     exact = is_exact(n)
     w = weights_of("prompt", prompt_weights, K, names[1] if names else None, exact=exact)
     q = weights_of("order", order_weights, O, names[2] if names else None, exact=exact)
-    cells = of_counts(facets_first(n, _AXES), 2)
+    M = similarity_of(dissimilarity_of(x, None), n.shape[-1])
+    cells = of_counts(facets_first(n, _AXES), 2, M)
     coarse, W = _coarse(cells, w, members)
     values = crossed_components(concentrations(coarse, (W, q)))
     return as_decomposition(values, "census", len(members), O)
@@ -172,7 +175,7 @@ def _coarse(cells: Cells, w: Array, members: Sequence[Sequence[int]]) -> tuple[C
     parts = [(list(group), share) for group, share in zip(members, shares, strict=True)]
     p = np.stack([np.tensordot(share, cells.p[group], axes=1) for group, share in parts])
     d = np.stack([np.tensordot(share**2, cells.d[group], axes=1) for group, share in parts])
-    return Cells(p=p, d=d), W
+    return Cells(p=p, d=d, similarity=cells.similarity), W
 
 
 def panels(

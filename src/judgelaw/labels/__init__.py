@@ -12,7 +12,11 @@ if TYPE_CHECKING:
         gather_opinions as gather_opinions,
     )
     from judgelaw.labels.pass_rate import How as How
-    from judgelaw.labels.proportions import Estimate as Estimate
+    from judgelaw.labels.proportions import (
+        Estimate as Estimate,
+        correlation as correlation,
+        mean_interval as mean_interval,
+    )
     from judgelaw.labels.validation import (
         Validation as Validation,
         validate_opinions as validate_opinions,

@@ -7,6 +7,7 @@ from judgelaw.analysis import Component, JudgeAnalysis, LargestComponent, Settin
 from judgelaw.estimate import COMPONENTS
 from judgelaw.page.component_figure import (
     LABELS,
+    ORDERED,
     Share,
     by_judge,
     component_marks,
@@ -84,7 +85,7 @@ def answer(judge: Judge, about: About, *, prefix: str = "") -> Section:
     ]
     if about.explain_negative:
         blocks.append(_negative(judge))
-    blocks += [_fixed(about), _warnings(judge)]
+    blocks += [_fixed(about, single=judge.value.single), _warnings(judge)]
     whole = paragraph(judge.value.sentence)
     more = [
         whole,
@@ -138,15 +139,34 @@ def _estimates(judge: Judge, key: tuple[tuple[str, str], ...]) -> FigureView:
     marks = component_marks(judge.value)
     return figure(
         "components",
-        lambda width: estimates(marks, width=width),
+        lambda width: estimates(marks, width=width, title=_axis(judge.value)),
         label="Components of disagreement with intervals; " + "; ".join(m.label for m in marks),
-        caption=(
-            "Each component is a probability: how much more often two calls disagree "
-            "because of it. Repeat calls, prompt, answer order and their interaction add "
-            "up to the total."
-        ),
+        caption=_unit(judge.value),
         key=key,
     )
+
+
+def _unit(judge: JudgeAnalysis) -> str:
+    """Say what the number of a component means, and what adds up to the total."""
+    if judge.single:
+        parts = "Repeat calls and prompt add up to the total."
+    else:
+        parts = "Repeat calls, prompt, answer order and their interaction add up to the total."
+    if judge.scores is not None:
+        return f"{judge.scores.meaning} {parts}"
+    return (
+        "Each component is a probability: how much more often two calls disagree because of it. "
+        f"{parts}"
+    )
+
+
+def _axis(judge: JudgeAnalysis) -> str:
+    unit = {
+        "numeric": "variance, squared points",
+        "ordinal": "distance of two calls, share of scale",
+    }
+    kind = "nominal" if judge.scores is None else judge.scores.dissimilarity
+    return unit.get(kind, "probability that two calls disagree")
 
 
 def _table(judge: Judge) -> TableView:
@@ -160,7 +180,8 @@ def _table(judge: Judge) -> TableView:
         "Share, these items",
     )
     components = judge.at(lambda j: j.components)
-    rows = tuple(_row(name, components.item(name), len(columns)) for name in COMPONENTS)
+    shown = [c for c in COMPONENTS if not (judge.value.single and c in ORDERED)]
+    rows = tuple(_row(name, components.item(name), len(columns)) for name in shown)
     return TableView(columns=columns, rows=rows, name="components")
 
 
@@ -210,7 +231,7 @@ def _negative(judge: Judge) -> Prose:
     )
 
 
-def _fixed(about: About) -> Prose:
+def _fixed(about: About, *, single: bool) -> Prose:
     """Say what was fixed before any verdict was seen, and what each interval is for."""
     settings = about.settings
     prompts = (
@@ -218,8 +239,9 @@ def _fixed(about: About) -> Prose:
         if settings.value.design == "census"
         else "The prompts are taken as a sample from their generator."
     )
+    axes = "prompts and repeats" if single else "prompts, orders and repeats"
     beforehand = (
-        "Items, prompts, orders and repeats were frozen before the first request."
+        f"Items, {axes} were frozen before the first request."
         if about.frozen
         else "What was fixed before the first request is not known: these calls come as a table."
     )

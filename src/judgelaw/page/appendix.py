@@ -154,7 +154,20 @@ def tables(analysis: Part[Analysis], *, shown: frozenset[str] = frozenset()) -> 
     return Section(id="tables", title="Tables", blocks=(said, *blocks))
 
 
-def glossary() -> Section:
-    """Return what the words mean."""
-    pairs = tuple((term, (meaning,)) for term, meaning in GLOSSARY.items())
+_WITHOUT_ORDER = {
+    "Cell": "One item under one prompt. It holds the repeats.",
+    "Prompt": "How far the verdict law moves between the declared prompts.",
+    "These items": (
+        "The interval for the same items and prompts asked again. It covers the dice alone."
+    ),
+    "Answer order": None,
+    "Prompt × order": None,
+}
+"""What words mean where single answers are judged; None where there is no such thing."""
+
+
+def glossary(*, single: bool = False) -> Section:
+    """Return what the words mean; `single` answers have no order."""
+    words = {**GLOSSARY, **(_WITHOUT_ORDER if single else {})}
+    pairs = tuple((term, (meaning,)) for term, meaning in words.items() if meaning is not None)
     return Section(id="glossary", title="Words", blocks=(Facts(pairs=pairs),))

@@ -43,7 +43,9 @@ class Mark:
     judge: str = ""
 
 
-def estimates(found: Sequence[Mark], *, width: int) -> Spec:
+def estimates(
+    found: Sequence[Mark], *, width: int, title: str = "probability that two calls disagree"
+) -> Spec:
     """Draw corrected estimates with intervals, and the plug-in as a ghost beside each.
 
     Where there is room the figures stand at the right edge.
@@ -53,7 +55,7 @@ def estimates(found: Sequence[Mark], *, width: int) -> Spec:
     order = [row["name"] for row in rows]
     plot = width - drawing.room_for(order) - (_FIGURES if direct else 8)
     y = names("name", order, labelFontSize=12)
-    layers = [*dumbbell(rows, y, "probability that two calls disagree", painted())]
+    layers = [*dumbbell(rows, y, title, painted())]
     if direct:
         encoding = {"x": {"value": plot}, "y": y, "text": drawing.n("text")}
         layers.append(drawing.marks("text", rows, encoding, align="left", dx=12, fontSize=12))
@@ -152,6 +154,8 @@ def _bar(share: Share) -> Spec:
     return {**asdict(share), "colour": drawing.COMPONENT[share.component]}
 
 
+ORDERED = ("order", "interaction")
+"""Components that single answers do not have."""
 PARTS = tuple(name for name in COMPONENTS if name != "total")
 _NAME_LENGTH = 26
 _ROUNDING = 1e-9

@@ -45,10 +45,22 @@ SECOND = Colour(role="second", light="#e69f00", dark="#f0b52e")
 TIE = Colour(role="tie", light="#b3b7bc", dark="#8b9097")
 INVALID = Colour(role="invalid", light="#4a4e54", dark="#d6d3cd")
 
+SCORES = (
+    Colour(role="score-1", light="#b35806", dark="#d9772b"),
+    Colour(role="score-2", light="#e08214", dark="#eea24a"),
+    Colour(role="score-3", light="#fdb863", dark="#f9cc8f"),
+    Colour(role="score-4", light="#c9ccd1", dark="#848a91"),
+    Colour(role="score-5", light="#92c5de", dark="#a9d3e8"),
+    Colour(role="score-6", light="#4393c3", dark="#67add6"),
+    Colour(role="score-7", light="#2166ac", dark="#4a8fd0"),
+)
+"""Scores from low to high, told apart by who sees no red or green."""
+
 COLOURS = (
     INK, MUTED, FAINT, LINE, PAPER,
     CALL, PROMPT, ORDER, INTERACTION,
     FIRST, SECOND, TIE, INVALID,
+    *SCORES,
 )  # fmt: skip
 COMPONENT = {
     "call": CALL.light,
@@ -73,9 +85,26 @@ def verdict_roles(verdicts: Sequence[str]) -> list[str]:
     return [colour.role for colour in _of_verdicts(verdicts)]
 
 
+def series(size: int) -> list[Colour]:
+    """Return colours of lines or dots of several kinds, in turn where there are many."""
+    return [SERIES[i % len(SERIES)] for i in range(size)]
+
+
 def _of_verdicts(verdicts: Sequence[str]) -> list[Colour]:
+    if (scores := _scores(verdicts)) is not None:
+        steps = max(1, len(scores) - 1)
+        rank = {v: SCORES[round(i * (len(SCORES) - 1) / steps)] for i, v in enumerate(scores)}
+        return [rank.get(v, INVALID) for v in verdicts]
     spare = iter([c for c in _OTHER if c not in {_VERDICT[v] for v in verdicts if v in _VERDICT}])
     return [_VERDICT[v] if v in _VERDICT else next(spare, FAINT) for v in verdicts]
+
+
+def _scores(verdicts: Sequence[str]) -> list[str] | None:
+    """Return verdicts that are numbers from low to high, None where one is none."""
+    try:
+        return sorted((v for v in verdicts if v != INVALID.role), key=float) or None
+    except ValueError:
+        return None
 
 
 def stylesheet() -> str:

@@ -280,13 +280,13 @@ def openings(frozen: Mapping[str, Any] | None) -> dict[str, str]:
     }
 
 
-def item_section(
+def items_section(
     judges: Mapping[str, Part[JudgeAnalysis]],
     tensors: Mapping[str, VerdictTensor],
     completions: Completions | None,
     questions: Questions,
 ) -> Section:
-    """Return how far single items can be believed, and the items."""
+    """Return the items one by one, with how far single items can be believed."""
     explored = explorer(judges, tensors, completions, questions)
     blocks = (_about_items(judges), *_belief_legend(judges), explored)
     return Section(id="items", title="Item by item", blocks=blocks)
@@ -294,11 +294,13 @@ def item_section(
 
 def _about_items(judges: Mapping[str, Part[JudgeAnalysis]]) -> Block:
     """Say how far single items can be believed before showing them."""
-    split = next(iter(judges.values())).at(lambda j: j.split)
+    first = next(iter(judges.values()))
+    cells = "prompt" if first.value.single else "prompt and order"
+    split = first.at(lambda j: j.split)
     parts: list[str | Number] = [
         (
-            "Open an item for its verdict counts in every prompt and order. Estimates of single "
-            "items rest on few calls"
+            f"Open an item for its verdict counts in every {cells}. Estimates of single items "
+            "rest on few calls"
         )
     ]
     known = [

@@ -3,7 +3,13 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from judgelaw.analysis import Analysis, ChangeRate, JudgeAnalysis
+from judgelaw.analysis import (
+    Analysis,
+    ChangeRate,
+    JudgeAnalysis,
+    ScoreAnswers,
+    in_points,
+)
 from judgelaw.page.document import (
     ABSENT,
     Inline,
@@ -35,13 +41,25 @@ _HOW: Final = {
 }
 
 
+_SWAPPED: Final = ("swap", "both")
+"""Changes that single answers do not have."""
+_SINGLE_MEANING: Final = {"ask_again": "same prompt", "reword": "another prompt"}
+_SINGLE_HOW: Final = {
+    "ask_again": "two calls with the same prompt",
+    "reword": "two calls with different prompts",
+}
+_VERDICTS_TITLE: Final = "How many of 100 verdicts change between two calls"
+_POINTS_TITLE: Final = "How many points two scores of an item are apart, on average"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChangeTile:
-    """How many of 100 verdicts change between two calls of one kind.
+    """How many of 100 verdicts change between two calls of one kind, or by how many points.
 
     Attributes:
         label, meaning: a word, and what differs between the two calls.
-        number: of 100; None where the design does not vary it.
+        number: of 100, or points; None where the design does not vary it.
+        unit: what the number counts.
         here, new: range on these items, and on items like them; empty where there is none.
         how: how the number comes about, for who asks.
         more: how it compares with asking again.
@@ -54,6 +72,7 @@ class ChangeTile:
     new: Inline
     how: str
     more: Inline = ()
+    unit: str = "of 100 verdicts change"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +96,7 @@ class FirstView:
         to_do: up to three things that are worth doing.
         total, gold: disagreement of any two calls, and accuracy, each in a line.
         checks: what the checks found, in a line.
+        title: what the tiles show.
     """
 
     who: str
@@ -90,6 +110,7 @@ class FirstView:
     total: Inline
     gold: Inline
     checks: str
+    title: str
 
 
 _WHOLE = 10.0
@@ -117,8 +138,11 @@ def _first(judge: Judge, who: str, checks: str, level: float) -> FirstView:
         short=judge.value.short,
         path=judge.at(lambda j: j.short).path,
         tiles=tuple(
-            _tile(name, rate, level) for name, rate in judge.at(lambda j: j.changes).items()
+            _tile(name, rate, _Way(level=level, judge=judge.value))
+            for name, rate in judge.at(lambda j: j.changes).items()
+            if not (judge.value.single and name in _SWAPPED)
         ),
+        title=_POINTS_TITLE if judge.value.scores else _VERDICTS_TITLE,
         to_do=to_do(judge),
         total=_total(judge),
         gold=_gold(judge),
@@ -126,28 +150,72 @@ def _first(judge: Judge, who: str, checks: str, level: float) -> FirstView:
     )
 
 
-def _tile(name: str, rate: Part[ChangeRate | None], level: float) -> ChangeTile:
+@dataclass(frozen=True, kw_only=True)
+class _Way:
+    """How the changes of a judge are written: of 100 verdicts, or in points of a score."""
+
+    level: float
+    judge: JudgeAnalysis
+
+    @property
+    def scored(self) -> bool:
+        return self.judge.scores is not None
+
+    def number(self, value: float | None, where: str | None = None) -> Number:
+        """Write a change."""
+        if not self.scored:
+            return of_100(value, where=where)
+        known = finite(value)
+        shown = None if known is None else max(known, 0.0)
+        text = ABSENT if shown is None else in_points(shown)
+        return Number(value=known, text=text, path=where)
+
+    def range(self, found: Part[tuple[float, float]] | None) -> Inline:
+        """Write the ends of an interval."""
+        if not self.scored or found is None:
+            return _range(found)
+        low, high = found.entries()
+        return (self.number(low.value, low.path), " to ", self.number(high.value, high.path))
+
+    def calls(self, change: str) -> tuple[str, str]:
+        """Say what differs between two calls: in short, and in full."""
+        if self.judge.single:
+            return _SINGLE_MEANING[change], _SINGLE_HOW[change]
+        return _MEANING[change], _HOW[change]
+
+    def how(self, calls: str) -> str:
+        """Say how the number comes about."""
+        said = f"Of all pairs of {calls} on the same item, so many gave different verdicts."
+        if self.scored:
+            said = (
+                f"All pairs of {calls} on the same item: so many points lie between their scores "
+                "on average. A reply without a score counts as far as the ends of the scale."
+            )
+        return (
+            f"{said} No call is compared with itself, so that few repeats do not make the number "
+            f"too small. The ranges hold it in {100 * self.level:g} of 100 audits."
+        )
+
+
+def _tile(name: str, rate: Part[ChangeRate | None], way: _Way) -> ChangeTile:
     found = rate.known(lambda r: r)
-    label, meaning = LABELS[name], _MEANING[name]
+    label, (meaning, calls) = LABELS[name], way.calls(name)
     if found is None:
-        how = f"Not known: these calls do not hold {_HOW[name]}."
+        how = f"Not known: these calls do not hold {calls}."
         return ChangeTile(label=label, meaning=meaning, number=None, here=(), new=(), how=how)
     return ChangeTile(
         label=label,
         meaning=meaning,
-        number=of_100(found.value.estimate, where=found.at(lambda r: r.estimate).path),
-        here=_range(found.known(lambda r: r.call_interval)),
-        new=_range(found.known(lambda r: r.interval)),
-        more=_more(found),
-        how=(
-            f"Of all pairs of {_HOW[name]} on the same item, so many gave different verdicts. No "
-            "call is compared with itself, so that few repeats do not make the number too small. "
-            f"The ranges hold it in {100 * level:g} of 100 audits."
-        ),
+        number=way.number(found.value.estimate, found.at(lambda r: r.estimate).path),
+        here=way.range(found.known(lambda r: r.call_interval)),
+        new=way.range(found.known(lambda r: r.interval)),
+        more=_more(found, way),
+        how=way.how(calls),
+        unit="points between two scores" if way.scored else "of 100 verdicts change",
     )
 
 
-def _more(rate: Part[ChangeRate]) -> Inline:
+def _more(rate: Part[ChangeRate], way: _Way) -> Inline:
     """Say how much more often than when just asked again, where that is shown."""
     ends = rate.known(lambda r: r.more_interval)
     if rate.value.more is None or ends is None:
@@ -156,7 +224,7 @@ def _more(rate: Part[ChangeRate]) -> Inline:
     if low <= 0 <= high:
         return ("not shown to differ from asking again",)
     sign = "more" if low > 0 else "less"
-    most = of_100(abs(rate.value.more))
+    most = way.number(abs(rate.value.more))
     return (Number(value=most.value, text=most.text), f" {sign} than when you just ask again")
 
 
@@ -201,20 +269,44 @@ def _total(judge: Judge) -> Inline:
     found = judge.at(lambda j: j.components["total"])
     if found.value.absent:
         return ()
+    if judge.value.scores is not None:
+        return ()
+    anew = "prompt" if judge.value.single else "prompt and order"
     return (
-        "Any two calls, prompt and order drawn anew: ",
+        f"Any two calls, {anew} drawn anew: ",
         of_100(found.value.estimate, where=found.at(lambda c: c.estimate).path),
         " of 100 disagree (the total).",
     )
 
 
 def _gold(judge: Judge) -> Inline:
+    if (scores := judge.known(lambda j: j.scores)) is not None:
+        return _scores(scores)
     if judge.value.gold_match is None:
         return ("Accuracy is not known: these items have no gold verdict.",)
     return (
         "Accuracy: ",
         of_100(judge.value.gold_match, where=judge.at(lambda j: j.gold_match).path),
         " of 100 calls give the gold verdict.",
+    )
+
+
+def _scores(scores: Part[ScoreAnswers]) -> Inline:
+    """Say the mean score, and how far scores are from gold."""
+    mean = scores.at(lambda s: s.mean)
+    said: Inline = ("Mean score ", mean.decimal(lambda m: m.estimate, 2))
+    if mean.value.call_interval is not None:
+        said += (" ", *mean.interval(lambda m: m.call_interval, 2), " on these items")
+    gold = scores.known(lambda s: s.gold)
+    if gold is None:
+        return (*said, ". How right it is is not known: these items have no gold score.")
+    return (
+        *said,
+        ". Against gold: ",
+        of_100(gold.value.exact, where=gold.at(lambda g: g.exact).path),
+        " of 100 calls are exact; they are off by ",
+        gold.decimal(lambda g: g.mae.estimate, 2),
+        " points on average.",
     )
 
 

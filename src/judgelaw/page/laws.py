@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -162,6 +162,7 @@ def gallery(pictures: Sequence[Spec], *, columns: int) -> Spec:
 
 
 _SHOWN = 6
+_CORNERS = 3
 _PICTURE = {3: 190, 2: 148}
 """Width of a small picture: three beside each other on a wide page, two on a phone."""
 _GRID = 40
@@ -169,15 +170,26 @@ _GRID = 40
 _SMALLEST, _LARGEST, _CROWD = 26.0, 420.0, 16
 
 
-def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "") -> Section:
-    """Return the simplex of item laws and the small pictures of the most dispersed items."""
+def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "") -> Section | None:
+    """Return the simplex of item laws and the small pictures of the most dispersed items.
+
+    None for scores, which lie on a line and have their own section, and for more labels than a
+    triangle has corners.
+    """
+    given = tuple(
+        v for v, n in zip(tensor.verdicts, tensor.counts.sum((0, 1, 2)), strict=True) if n
+    )
+    if tensor.scale is not None or (tensor.single and len(given) > _CORNERS):
+        return None
+    if tensor.single and len(given) > 1:
+        tensor = _only(tensor, given)
     verdicts = tuple(visible(v) for v in tensor.verdicts)
     corners = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
     label = f"Mean verdict law of each of {len(tensor.items)} items"
     every = FigureView(
         name="laws",
         title="Every item",
-        caption=(_every_caption(corners),),
+        caption=(_every_caption(corners, single=tensor.single),),
         wide=draw(drawing.chart(overview(tensor, corners, width=_width(corners))), label=label),
     )
     chosen = _most_dispersed(judge.value.item_values)
@@ -188,17 +200,26 @@ def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "")
         title="The items that move most",
         caption=_few_caption(tensor),
     )
+    cell, effects = ("item, prompt, order", "prompt and order effects are")
+    if tensor.single:
+        cell, effects = "item, prompt", "prompt effects are"
     said = paragraph(
-        "Every cell (item, prompt, order) has its own verdict law. In the first figure a point is "
-        "one item, the mean of the laws of its cells; in the small ones a point is one cell. "
-        "Call noise is how far the law of a cell lies from a corner; prompt and order effects are "
-        "how far the cells of one item lie from each other."
+        f"Every cell ({cell}) has its own verdict law. In the first figure a point is one item, "
+        "the mean of the laws of its cells; in the small ones a point is one cell. Call noise is "
+        f"how far the law of a cell lies from a corner; {effects} how far the cells of one item "
+        "lie from each other."
     )
     return Section(
         id=f"{prefix}laws",
         title="Where the verdict laws sit",
         blocks=(said, every, few, _caution()),
     )
+
+
+def _only(tensor: VerdictTensor, given: Sequence[str]) -> VerdictTensor:
+    """Leave out verdicts that no call gave: two labels make a line, not a triangle."""
+    keep = [tensor.verdicts.index(v) for v in given]
+    return replace(tensor, counts=tensor.counts[..., keep], verdicts=tuple(given), ranked=None)
 
 
 def _caution() -> Prose:
@@ -261,7 +282,8 @@ def _cell_label(tensor: VerdictTensor, item: int, k: int, o: int) -> str:
     counts = ", ".join(
         f"{visible(v)} {n}" for v, n in zip(tensor.verdicts, tensor.counts[item, k, o], strict=True)
     )
-    where = f"{visible(tensor.prompts[k])}, {visible(tensor.orders[o])}"
+    where = visible(tensor.prompts[k])
+    where += "" if tensor.single else f", {visible(tensor.orders[o])}"
     return f"{short_label(tensor.items[item])}, {where}: {counts}"
 
 
@@ -284,8 +306,9 @@ def _most_dispersed(values: ItemValues) -> list[int]:
     return [int(i) for i in np.argsort(-spread, kind="stable")[:_SHOWN]]
 
 
-def _every_caption(corners: Corners) -> str:
-    said = "One point an item, averaged over its prompts and orders; larger points hold several "
+def _every_caption(corners: Corners, *, single: bool) -> str:
+    over = "prompts" if single else "prompts and orders"
+    said = f"One point an item, averaged over its {over}; larger points hold several "
     said += "items. The diamond is the barycentre of all, the ordinary verdict rate. "
     if len(corners.top) > 1:
         said += f"The upper corner pools {' and '.join(corners.top)}."
@@ -297,9 +320,10 @@ def _few_caption(tensor: VerdictTensor) -> str:
     orders = sorted(visible(o) for o in tensor.orders)
     shapes = ", ".join(f"{m} {o}" for m, o in zip(marks, orders, strict=False))
     which = f" ({shapes})" if len(orders) > 1 else ""
+    parts = "prompt component" if tensor.single else "prompt, order and interaction together"
     return (
         f"Each cell of one item{which} with a line to the item's barycentre. "
-        "Chosen by the largest corrected prompt, order and interaction together: a choice made "
+        f"Chosen by the largest corrected {parts}: a choice made "
         "after seeing the data, so expect them to look worse than they are."
     )
 

@@ -101,7 +101,7 @@ def outcomes(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str =
     drawn = figure(
         "outcomes",
         lambda width: outcome_bars(rows, verdicts, width=width),
-        label="Shares of verdicts by prompt and order",
+        label="Shares of verdicts by prompt" + ("" if tensor.single else " and order"),
         caption=_caption(len(tensor.orders)),
         key=tuple((f"swatch r-{role}", v) for role, v in zip(roles, verdicts, strict=True)),
     )
@@ -178,7 +178,8 @@ def invalid_section(
         )
     else:
         captioned = (table_view(t, name=t.value.name, caption=t.value.title) for t in shown)
-        blocks = (*_unread(unread), _treatments(), *captioned)
+        single = all(judge.single for judge in analysis.value.judges.values())
+        blocks = (*_unread(unread), _treatments(single=single), *captioned)
     return Section(id="invalid", title="Invalid outputs", blocks=blocks)
 
 
@@ -204,7 +205,12 @@ def _nothing_invalid(analysis: Analysis) -> bool:
     return bool(rates) and all(figure == 0 for figure in (*rates, *lost))
 
 
-def _treatments() -> Prose:
+def _treatments(*, single: bool) -> Prose:
+    if single:
+        return paragraph(
+            "How many items would survive if only items with two valid calls in every cell were "
+            "kept, and what the estimates would be then."
+        )
     return paragraph(
         "What the estimates would be if invalid outputs were merged into ties, and how many items "
         "would survive if only items with two valid calls in every cell were kept."

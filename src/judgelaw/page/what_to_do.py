@@ -127,10 +127,12 @@ def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Sec
         blocks.append(paragraph(f"{who}{visible(found.sentence)}{wrong}"))
         ways = _ways_to_ask(name, found)
         blocks += ways if not who else [Folded(summary=f"{who}ways to ask", blocks=tuple(ways))]
+    scored = all(judge.value.scores is not None for judge in judges.values())
+    numbers = "points between the scores of" if scored else "changes of 100 verdicts between"
     blocks.append(
         note(
-            "Changes are of 100 verdicts between two calls, or between two votes. A thing is "
-            "listed where it is shown to be worth it, not where its estimate happens to be large."
+            f"Numbers are {numbers} two calls, or two votes. A thing is listed where it is shown "
+            "to be worth it, not where its estimate happens to be large."
         )
     )
     return Section(id="do", title="What to do", blocks=tuple(blocks))
@@ -165,14 +167,20 @@ def _drawn(points: Sequence[StabilityPoint]) -> Block:
 
 def _protocol_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:
     shown = advice.worth_showing()
-    rows = tuple(_protocol_row(row, (*where, "protocols", at)) for at, row in shown)
-    columns = ("Prompts", "Orders", "Calls", "Stability", "95%, items like these", "Accuracy")
+    ordered = any(row.protocol.orders != "one" for _, row in shown)
+    rows = tuple(
+        _protocol_row(row, (*where, "protocols", at), ordered=ordered) for at, row in shown
+    )
+    orders = ("Orders",) if ordered else ()
+    columns = ("Prompts", *orders, "Calls", "Stability", "95%, items like these", "Accuracy")
     return TableView(
         columns=columns, rows=rows, caption="Ways to ask, by calls of an item", name="protocols"
     )
 
 
-def _protocol_row(row: ProtocolRow, where: tuple[str | int, ...]) -> tuple[Inline, ...]:
+def _protocol_row(
+    row: ProtocolRow, where: tuple[str | int, ...], *, ordered: bool
+) -> tuple[Inline, ...]:
     p, s, a = row.protocol, row.stability, row.accuracy
     within = path(*where, "stability")
     if isinstance(s, Estimate):
@@ -197,7 +205,7 @@ def _protocol_row(row: ProtocolRow, where: tuple[str | int, ...]) -> tuple[Inlin
     )
     return (
         (visible(p.prompts),),
-        (_ORDERS[p.orders],),
+        *(((_ORDERS[p.orders],),) if ordered else ()),
         (count(row.calls, where=path(*where, "calls")),),
         point,
         interval,

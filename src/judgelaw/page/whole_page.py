@@ -33,12 +33,13 @@ from judgelaw.page.document import (
     plain,
 )
 from judgelaw.page.drawing import Spec, draw
-from judgelaw.page.explorer import Completions, Questions, item_section, openings, pack
+from judgelaw.page.explorer import Completions, Questions, items_section, openings, pack
 from judgelaw.page.first_view import first_views
 from judgelaw.page.laws import laws
 from judgelaw.page.layers import layers, metrics, repeats, strata
 from judgelaw.page.probed import probes
 from judgelaw.page.prompts_and_orders import order, prompts
+from judgelaw.page.score_section import score_section
 from judgelaw.page.table_forms import is_number, table_view
 from judgelaw.page.trust import alarms, diagnostics, drift
 from judgelaw.page.verdicts import invalid_section, outcomes
@@ -178,7 +179,7 @@ def compose(
         *_of_judges(judges, main, settings, frozen),
         partial(what_to_do, judges, advice),
         partial(diagnostics, source),
-        partial(item_section, judges, main, completions, questions or {}),
+        partial(items_section, judges, main, completions, questions or {}),
     ]
     closed: list[SectionMaker] = [
         *([] if len(judges) > 1 else _more_of_judge(judges, main)),
@@ -189,7 +190,7 @@ def compose(
         partial(integrity, verified, source),
         partial(configuration, frozen, source),
         partial(tables, source, shown=_SHOWN_ABOVE),
-        glossary,
+        partial(glossary, single=all(judge.value.single for judge in judges.values())),
     ]
     parts += [_folded(part) for part in closed]
     return Document(
@@ -358,6 +359,7 @@ def _of_judge(judge: Judge, about: About, tensor: VerdictTensor, prefix: str) ->
         partial(answer, judge, about, prefix=prefix),
         partial(prompts, judge, about.openings, prefix=prefix),
         partial(order, judge, tensor, prefix=prefix),
+        partial(score_section, judge, tensor, prefix=prefix),
     ]
 
 
@@ -386,9 +388,7 @@ def _size(judges: Mapping[str, Judge]) -> Inline:
         " items × ",
         first.count(lambda j: j.prompts),
         _plural(" prompt", first.value.prompts),
-        " × ",
-        first.count(lambda j: j.orders),
-        _plural(" order", first.value.orders),
+        *_orders(first),
         " × ",
         *repeats(first),
         " repeats, ",
@@ -396,6 +396,14 @@ def _size(judges: Mapping[str, Judge]) -> Inline:
         first.count(lambda j: j.calls),
         " calls",
     )
+
+
+def _orders(judge: Judge) -> Inline:
+    """Say how many orders there are; single answers have none."""
+    if judge.value.single:
+        return ()
+    orders = judge.count(lambda j: j.orders)
+    return (" × ", orders, _plural(" order", judge.value.orders))
 
 
 def _plural(word: str, number: int) -> str:

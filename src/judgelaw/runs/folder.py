@@ -245,7 +245,10 @@ class RunFolder:
         from judgelaw.page import PROMPTS_PART
 
         record = self.frozen.record
-        study = {k: v for k, v in record.study.items() if k not in {"judges", "prompts", "items"}}
+        elsewhere = {"judges", "prompts", "items"}
+        if self.frozen.study.task == "pointwise":
+            elsewhere.add("orders")  # single answers have none, whatever the field's default
+        study = {k: v for k, v in record.study.items() if k not in elsewhere}
         parts: dict[str, Any] = {
             "Study": {"source_sha256": record.source_sha256, **study},
             "Fixed before the first request": record.beforehand or "nothing beyond the study",

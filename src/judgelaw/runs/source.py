@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.estimate import Design
     from judgelaw.runs.folder import RunFolder
-    from judgelaw.study import Gate
+    from judgelaw.study import Gate, Study
     from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
     from judgelaw.uncertainty import Estimand
@@ -283,6 +283,7 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
 
     folder = RunFolder(run, reading.date)
     study = folder.frozen.study
+    tensors = {key: _as_declared(t, study) for key, t in tensors.items()}
     tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
     drawn = getattr(study.prompts, "policy", None) == "generator"
     asked = reading.design or (study.analysis and study.analysis.estimator)
@@ -305,6 +306,23 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
         coverage=folder.coverage(),
         reused={key: source for key, source in folder.reused.items() if key in tensors},
     )
+
+
+def _as_declared(tensor: "VerdictTensor", study: "Study") -> "VerdictTensor":
+    """Give the verdicts of single answers the scale, or all the labels, that a study declares.
+
+    What another reading found beside them is no verdict of this study.
+    """
+    from judgelaw.tensor import INVALID
+
+    verdicts = study.verdicts
+    if verdicts is None:
+        return tensor
+    others = [name for name in tensor.verdicts if name not in (*verdicts, INVALID)]
+    known = tensor.recode(dict.fromkeys(others, INVALID)).with_alphabet(verdicts)
+    if study.scale is None:
+        return known
+    return known.on_scale(study.scale, study.dissimilarity or "ordinal")
 
 
 def _limits(gate: "Gate | None") -> dict[str, float]:

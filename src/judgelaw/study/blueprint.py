@@ -156,7 +156,9 @@ def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
         raise loaded.error(("items", "path"), text)
     try:
         split = items.strata == "split"
-        return read_items(items.source, path, items.fields, loaded.study.task, split=split)
+        known = loaded.study.verdicts
+        task = loaded.study.task
+        return read_items(items.source, path, items.fields, task, split=split, verdicts=known)
     except OSError as error:
         text = f"{path}, cannot be read ({error.strerror}); check path and source"
         raise loaded.error(("items", "path"), text) from None

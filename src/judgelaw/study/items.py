@@ -8,7 +8,8 @@ import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from judgelaw.errors import InputError, StudyError
 from judgelaw.streams import stream
 from judgelaw.study.models import Selection
 from judgelaw.wire import canonical_json, sha256_hex
+from judgelaw.words import plain_number
 
 Record = tuple[str, dict[str, Any]]
 """Where a record stands (`file:line`) and its fields under the file's own names."""
@@ -219,7 +221,13 @@ class Item:
 
 
 def read_items(
-    source: str, path: Path, fields: dict[str, str], task: str, *, split: bool = False
+    source: str,
+    path: Path,
+    fields: dict[str, str],
+    task: str,
+    *,
+    split: bool = False,
+    verdicts: tuple[str, ...] | None = None,
 ) -> tuple[Item, ...]:
     """Read the items of a study; every bad record is named with its line.
 
@@ -228,6 +236,7 @@ def read_items(
         path: the file or folder.
         fields: names in the file by contract name.
         task: `pairwise` needs two candidates, `pointwise` one.
+        verdicts: what gold may be of single answers; anything where None.
         split: make strata of split and subset, where the file is one of LLMBar.
     """
     items: dict[str, Item] = {}
@@ -239,6 +248,8 @@ def read_items(
         item = _item(_renamed(record, fields), where, task, problems)
         if item is None:
             continue
+        if verdicts is not None and item.gold is not None:
+            item = replace(item, gold=_among(item.gold, verdicts, where, problems))
         if item.id in seen:
             problems.append(
                 f"{where}: id: {item.id!r}, already used at {seen[item.id]}; ids must be distinct"
@@ -337,6 +348,18 @@ def _gold(value: Any, text: str | None, where: str, task: str, problems: list[st
             f"{where}: gold: {str(value)[:40]!r}, must be candidate_1, candidate_2 or tie (or 1 "
             "or 2); correct it"
         )
+    return gold
+
+
+def _among(gold: str, verdicts: tuple[str, ...], where: str, problems: list[str]) -> str:
+    """Return the verdict that a gold value names: `4.0` is the score 4."""
+    if gold in verdicts:
+        return gold
+    with suppress(ValueError):  # a label
+        gold = plain_number(float(gold))
+    if gold not in verdicts:
+        known = ", ".join(verdicts)
+        problems.append(f"{where}: gold: {gold[:40]!r}, must be one of {known}; correct it")
     return gold
 
 

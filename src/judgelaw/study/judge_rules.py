@@ -270,7 +270,7 @@ def _named_parser(name: str, task: str) -> Found:
         forms = ", ".join([*known, "{regex: ...}", "{json: ...}", "{score: ...}"])
         yield ("parser",), f"{name!r}, must be one of {forms}; choose one"
     elif name == "first-line" and task == "pointwise":
-        text = "'first-line', reads A, B or TIE; single answers need {score: ...} or {regex: ...}"
+        text = "'first-line', reads A, B or TIE; answers need {score: ...}, scale: or labels:"
         yield ("parser",), text
 
 

@@ -25,6 +25,7 @@ from judgelaw.study.problems import (
     written_out,
 )
 from judgelaw.study.rules import study_problems
+from judgelaw.study.single_answers import with_parsers
 from judgelaw.wire import PROVIDERS, ChatTemplate, JudgeSpec, parser_rule, read_env_file, sha256_hex
 
 _LARGEST = 2_000_000
@@ -87,7 +88,7 @@ def _checked(path: FilePath, source: str, document: Document) -> LoadedStudy:
         raise failure(path, document, [Problem(path=(), text="must be a mapping of keys")])
     judges, origins, problems = expand(raw.get("judges"))
     problems += _unknown_judge_keys(raw)
-    judges = _forgiving(judges)
+    judges = with_parsers(_forgiving(judges), raw)
     study, found = _validate({**raw, "judges": judges} if "judges" in raw else raw, origins)
     _stop(path, document, [*problems, *found])
     assert study is not None  # noqa: S101 - no problem means that validation succeeded

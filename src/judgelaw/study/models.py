@@ -7,6 +7,7 @@ from pydantic import AliasChoices, Discriminator, Field, Tag
 
 from judgelaw.study.presets import DERIVED, PRESETS
 from judgelaw.study.transforms import ProbeEntry
+from judgelaw.tensor import SINGLE
 from judgelaw.wire import (
     PROVIDERS,
     JudgeSpec,
@@ -16,11 +17,14 @@ from judgelaw.wire import (
     PositiveInt,
     Share,
 )
-from judgelaw.words import probe_layer, probed_by, sides
+from judgelaw.words import plain_number, probe_layer, probed_by, sides
 
 Role = Literal["audit", "evaluation", "reference", "control", "probe"]
 Task = Literal["pairwise", "pointwise"]
+Dissimilarity = Literal["ordinal", "numeric", "nominal"]
 Order = Literal["AB", "BA"]
+Values = Annotated[tuple[int | float, ...], Field(min_length=2, max_length=101)]
+Labels = Annotated[tuple[Name, ...], Field(min_length=2, max_length=101)]
 Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """Repeats of a cell: no more than there are distinct seeds."""
 
@@ -28,8 +32,6 @@ PAPER_SIX = "paper-six"
 ORDERS: tuple[Order, ...] = ("AB", "BA")
 MAIN: tuple[Role, ...] = ("audit", "evaluation")
 """Roles of the layer that answers, and that probes are held against; the first that is there."""
-SINGLE = "single"
-"""The order label of a task without candidate orders."""
 
 
 class Selection(Model):
@@ -166,14 +168,18 @@ class Budget(Model):
     deadline_s: PositiveFloat | None = None
 
 
+Limit = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""Of a component, in the units of its dissimilarity: a share but for numeric scores."""
+
+
 class Gate(Model):
     """The largest components that a release may show."""
 
-    call: Share | None = None
-    prompt: Share | None = None
-    order: Share | None = None
-    interaction: Share | None = None
-    total: Share | None = None
+    call: Limit | None = None
+    prompt: Limit | None = None
+    order: Limit | None = None
+    interaction: Limit | None = None
+    total: Limit | None = None
     invalid: Share | None = None
     probes: dict[Name, Share] = Field(default_factory=dict)
 
@@ -200,6 +206,11 @@ class Study(Model):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
     seed: Annotated[int, Field(ge=0)]
     task: Task = "pairwise"
+    scale: Values | None = Field(default=None, description="pointwise: every score, rising")
+    labels: Labels | None = Field(default=None, description="pointwise: every label")
+    dissimilarity: Dissimilarity | None = Field(
+        default=None, description="how far two scores are apart; ordinal unless it says otherwise"
+    )
     items: Items
     prompts: Prompts
     orders: dict[Order, PositiveFloat] = Field(default_factory=_both_orders)
@@ -245,6 +256,13 @@ class Study(Model):
             chosen = layer.items or items.get(reuse.layer)
             update = {"repeats": depth, "items": chosen, "reuse": reuse.model_copy(update=own)}
         return layer.model_copy(update=update)
+
+    @property
+    def verdicts(self) -> tuple[str, ...] | None:
+        """The verdicts that single answers may get, `invalid` aside; None where none is listed."""
+        if self.scale is not None:
+            return tuple(map(plain_number, self.scale))
+        return self.labels
 
     @property
     def order_labels(self) -> tuple[str, ...]:

@@ -8,8 +8,14 @@ from judgelaw.study.items import FIELDS, SAMPLE
 from judgelaw.study.judge_rules import is_local, judge_problems
 from judgelaw.study.models import MAIN, Census, Generator, Layer, Selection, Study
 from judgelaw.study.problems import Path, Problem, unknown_key
+from judgelaw.study.single_answers import (
+    COMPONENTS,
+    answer_problems,
+    gate_problems,
+    parser_problems,
+)
 
-THRESHOLDS = ("call", "prompt", "order", "interaction", "total", "invalid")
+THRESHOLDS = (*COMPONENTS, "invalid")
 
 _TOLERANCE = 1e-9
 _REPEATS = 2
@@ -24,11 +30,15 @@ def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> 
         raw: the file's own keys, to tell what was written from what was filled in.
         origins: the place in the file of each judge.
     """
+    yield from answer_problems(study)
+    yield from gate_problems(study)
     yield from _orders(study, raw)
     yield from _items(study)
     yield from _prompts(study)
     for judge, origin in zip(study.judges, origins, strict=True):
         yield from judge_problems(judge, ("judges", origin), study.task)
+        for key, text in parser_problems(judge, study):
+            yield Problem(path=("judges", origin, *key), text=text)
     yield from _judges(study, origins)
     yield from _layers(study)
     yield from _probes(study)

@@ -123,7 +123,8 @@ def _named(error: TableError, human: str | None) -> TableError:
     if f"columns maps {HUMAN!r} to" not in str(error):
         return error
     words = str(error).replace(
-        f"columns maps {HUMAN!r} to {human!r}, which", f"no column {human!r}:"
+        f"columns maps {HUMAN!r} to {human!r}, which the table does not have",
+        f"no column {human!r}",
     )
     return TableError(f"{words}: name the column of people's labels, human=... (--human COLUMN)")
 

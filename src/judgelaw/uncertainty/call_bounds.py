@@ -102,6 +102,8 @@ class Shown:
         calls: calls of every item.
         fewest: smallest number of calls in a cell of every item.
         facets: numbers of prompts and orders.
+        unit: dissimilarity of the two verdicts that are farthest apart; 1 where they are equal or
+            not.
     """
 
     agreement: Floats
@@ -110,6 +112,7 @@ class Shown:
     calls: NDArray[np.int64]
     fewest: NDArray[np.int64]
     facets: tuple[int, int]
+    unit: float = 1.0
 
     @property
     def unanimous(self) -> bool:
@@ -128,7 +131,7 @@ class Shown:
 
 
 def hidden_in_one_item(component: str, shown: Shown, p: float) -> float:
-    """Return what one item may hide where every cell is unanimous: 2 eps^2 f."""
+    """Return what one item may hide where every cell is unanimous: 2 eps^2 f, in the unit."""
     K, O = shown.facets
     R = int(shown.fewest.min())
     f, calls = {
@@ -136,7 +139,7 @@ def hidden_in_one_item(component: str, shown: Shown, p: float) -> float:
         "order": ((O - 1) / O**2, R * K),
         "interaction": ((K - 1) * (O - 1) / (K * O) ** 2, R),
     }[component]
-    return 2 * float(1 - (1 - p) ** (1 / calls)) ** 2 * f
+    return 2 * float(1 - (1 - p) ** (1 / calls)) ** 2 * f * shown.unit
 
 
 def shown_by(known: KnownCounts) -> Shown:
@@ -152,4 +155,5 @@ def shown_by(known: KnownCounts) -> Shown:
         calls=R.sum(axis=-1),
         fewest=R.min(axis=-1),
         facets=(known.n.shape[1], known.n.shape[2]),
+        unit=1.0 if known.M is None else float((1 - known.M).max()),
     )

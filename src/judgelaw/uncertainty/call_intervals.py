@@ -274,7 +274,8 @@ class CallErrors:
     def _floored(self, component: str) -> bool:
         if component == "call":
             return True
-        return component == "total" and float(self.shown.agreement.mean()) >= _AGREEING
+        apart = 1 - float(self.shown.agreement.mean())
+        return component == "total" and apart <= (1 - _AGREEING) * self.shown.unit
 
     def _at_least_agreements(self, spread: Spread) -> Spread:
         """Raise the variance to that of the agreements over all cells, V_J, where it is smaller."""
@@ -303,7 +304,8 @@ class CallErrors:
     def rare_events(self, e: float, p: float) -> float:
         """Return the least upper end of a chance e that two calls differ; -inf if many calls do.
 
-        Two calls differ at most twice as often as one leaves the mode of its cell.
+        Two calls differ at most twice as often as one leaves the mode of its cell, and never by
+        more than the unit.
         """
         shown = self.shown
         Q, calls = int(shown.off_mode.sum()), int(shown.calls.sum())
@@ -314,7 +316,7 @@ class CallErrors:
         most = 1.0 if calls == Q else float(betaincinv(Q + 1, calls - Q, p))
         heaviest = float(shown.weights.max()) * len(shown.weights)
         call = float(self.values("call").mean())
-        return e + max(0.0, min(1.0, 2 * most * heaviest) - call)
+        return e + max(0.0, min(1.0, 2 * most * heaviest) * shown.unit - call)
 
 
 def call_errors(

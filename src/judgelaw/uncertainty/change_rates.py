@@ -41,8 +41,6 @@ _NEEDS: Final = {
     "swap": ("order",),
     "both": ("prompt", "order"),
 }
-_MOST = 1.0
-"""Two calls of different cells may always disagree."""
 
 
 def change_contrast(
@@ -176,14 +174,15 @@ def _bounds(
 ) -> tuple[float, float]:
     """Return the bounds of a change, each at level p.
 
-    An item that nobody saw may change always. Where hardly any call differs from the others of its
-    cell, two calls differ at most twice as often as one may leave its mode.
+    An item that nobody saw may change always, and as far as verdicts go. Where hardly any call
+    differs from the others of its cell, two calls differ at most twice as often as one may leave
+    its mode.
     """
     e = float(known.calls.values(contrast).mean())
     if scope == "new":
         y, drawn = known.items.of(contrast), known.items.drawn_of(contrast)
         low = lower_bound(y, drawn, p)
-        high = upper_bound(y, drawn, p, top=_MOST, careful=True)
+        high = upper_bound(y, drawn, p, top=known.calls.shown.unit, careful=True)
     else:
         low, high = known.calls.bounds(contrast, p)
         high = max(high, known.calls.rare_events(e, p))

@@ -33,6 +33,7 @@ from judgelaw.estimate import (
     check_design,
     counts_of,
     decompose_as,
+    dissimilarity_of,
     similarity_of,
     weights_of,
 )
@@ -67,6 +68,12 @@ class KnownCounts:
     ranked: Array | None
 
     @property
+    def top(self) -> dict[str, float]:
+        """The largest value that each component of a single item can have."""
+        _, K, O, C = self.n.shape
+        return ranges(K, O, C, self.M)
+
+    @property
     def cells(self) -> Array:
         """Counts with prompts and orders in one axis, prompt-major: (items, cells, verdicts)."""
         N, K, O, C = self.n.shape
@@ -75,6 +82,44 @@ class KnownCounts:
     def decompose(self, counts: Array | None = None) -> Decomposition:
         """Decompose these counts, or others of the same design (..., items, prompts, ...)."""
         return decompose_as(self.n if counts is None else counts, self.estimand)
+
+
+def ranges(prompts: int, orders: int, verdicts: int, M: Array | None = None) -> dict[str, float]:
+    """Return the largest value that each component of a single item can have, for a census.
+
+    A table that shows one verdict does not show that there is no other. M is the similarity of
+    verdicts, None for equality.
+    """
+    C = max(verdicts, 2)
+
+    def of(levels: int) -> float:
+        return 1 - 1 / levels if M is None else _widest(1 - M, levels)
+
+    return {
+        "call": of(C),
+        "prompt": of(min(prompts, C)),
+        "order": of(min(orders, C)),
+        "interaction": of(C),
+        "total": of(C),
+    }
+
+
+def _widest(r: Array, levels: int) -> float:
+    """Return a bound on the mean dissimilarity p'rp of two calls, p a law on so many verdicts.
+
+    p'rp <= max r (1 - 1/levels). Since p'rp is concave in p, every law p gives another bound on all
+    laws q: q'rq <= 2 max(rp) - p'rp. The ends of a scale, alone or with what lies off it, make that
+    bound exact.
+    """
+    far = float(r.max())
+    first, second = divmod(int(r.argmax()), len(r))
+    third = int((r[first] + r[second]).argmax())
+    laws = np.zeros((3, len(r)))
+    laws[0] = 1 / len(r)
+    laws[1, [first, second]] = 1 / 2
+    laws[2, [first, second, third]] = 1 / 3
+    bounds = [2 * float((r @ p).max()) - float(p @ r @ p) for p in laws]
+    return min(far * (1 - 1 / levels), *bounds)
 
 
 def declare(
@@ -97,14 +142,16 @@ def declare(
     check_depth(n, n.sum(axis=-1), minimum=PAIR, names=names)
     w = weights_of("prompt", estimand.prompt_weights, K, names and names[1])
     q = weights_of("order", estimand.order_weights, O, names and names[2])
+    r = dissimilarity_of(x, estimand.dissimilarity)
     known = KnownCounts(
         n=n,
         w=w,
         q=q,
-        M=similarity_of(estimand.dissimilarity, C),
+        M=similarity_of(r, C),
         # Equal weights stay unsaid, which lets `decompose` take its exact integer path.
         estimand=replace(
             estimand,
+            dissimilarity=r,
             prompt_weights=None if estimand.prompt_weights is None else w,
             order_weights=None if estimand.order_weights is None else q,
         ),

@@ -5,7 +5,7 @@ random. "new" is other items like them. Where prompts were drawn from a generato
 the drawing of prompts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import nan
 
@@ -132,6 +132,7 @@ def infer(
     design: Design = "census",
     order_weights: Weights = None,
     prompt_weights: Weights = None,
+    dissimilarity: ArrayLike | str | None = None,
     draws: int = DRAWS,
     seed: int = 0,
     strict: bool = False,
@@ -143,6 +144,7 @@ def infer(
         design: as for `decompose`.
         order_weights: as for `decompose`.
         prompt_weights: as for `decompose`.
+        dissimilarity: as for `decompose`.
         draws: random weightings behind the bounds for new items.
         seed: of their named streams.
         strict: whether to suppose an unseen item at the end of its range throughout.
@@ -150,12 +152,16 @@ def infer(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    estimand = Estimand(design=design, order_weights=order_weights, prompt_weights=prompt_weights)
+    estimand = Estimand(
+        design=design,
+        order_weights=order_weights,
+        prompt_weights=prompt_weights,
+        dissimilarity=dissimilarity,
+    )
     known = declare(x, estimand)
     calls = errors_of(known, known.decompose())
-    K, O, C = known.n.shape[1:]
     items = new_item_bounds(
-        [calls.estimates], verdicts=C, facets=(K, O), draws=draws, seed=seed, strict=strict
+        [calls.estimates], top=known.top, draws=draws, seed=seed, strict=strict
     )[0]
     return Inference(
         calls=calls,
@@ -185,7 +191,7 @@ class DepthEstimates:
         facets: the numbers of prompts and orders.
         repeats: the smallest and the largest number of calls in a cell.
         found: estimates of every item.
-        verdicts: size of the alphabet.
+        top: the largest value that each component of an item can have.
         errors: errors of the same items asked again.
         drawn: what the drawing of prompts adds, None for a census.
     """
@@ -195,7 +201,7 @@ class DepthEstimates:
     strata: tuple[str, ...] | None
     facets: tuple[int, int]
     repeats: tuple[int, int]
-    verdicts: int
+    top: Mapping[str, float]
     found: Decomposition
     errors: CallErrors
     drawn: DrawnPrompts | None
@@ -222,7 +228,7 @@ def at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
         strata=tensor.strata,
         facets=(len(tensor.prompts), len(tensor.orders)),
         repeats=tensor.depth,
-        verdicts=len(tensor.verdicts),
+        top=known.top,
         found=found,
         errors=errors,
         drawn=drawing(known, errors),

@@ -25,25 +25,6 @@ _SMALL = 1e-6
 _ROUNDING = 1e-12
 
 
-def ranges(prompts: int, orders: int, verdicts: int) -> dict[str, float]:
-    """Return the largest value that each component of a single item can have, for a census.
-
-    A table that shows one verdict does not show that there is no other.
-    """
-    C = max(verdicts, 2)
-
-    def of(levels: int) -> float:
-        return 1 - 1 / levels
-
-    return {
-        "call": of(C),
-        "prompt": of(min(prompts, C)),
-        "order": of(min(orders, C)),
-        "interaction": of(C),
-        "total": of(C),
-    }
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
     """Values of items in random weights: sum_i W_i x_i of every draw, and the weight left over.

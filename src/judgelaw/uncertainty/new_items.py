@@ -44,7 +44,6 @@ from judgelaw.uncertainty.item_bounds import (
     effective_items,
     lower_bound,
     may_be_positive,
-    ranges,
     upper_bound,
     weigh,
 )
@@ -174,8 +173,7 @@ class NewItems:
 def new_item_bounds(
     estimates: Sequence[Floats],
     *,
-    verdicts: int,
-    facets: tuple[int, int],
+    top: Mapping[str, float],
     draws: int = DRAWS,
     seed: int = 0,
     strict: bool = False,
@@ -184,8 +182,7 @@ def new_item_bounds(
 
     Args:
         estimates: components (items, components) of the same items, at several depths maybe.
-        verdicts: size of the alphabet.
-        facets: numbers of prompts and orders.
+        top: range of each component, by name.
         draws: random weightings, fewer where there are very many items.
         seed: of their named stream.
         strict: whether to suppose an unseen item at the end of the range throughout.
@@ -196,7 +193,7 @@ def new_item_bounds(
     return [
         NewItems(
             values=values,
-            top=ranges(*facets, verdicts),
+            top=top,
             drawn=Draws(sums=drawn.sums[d * width : (d + 1) * width], last=drawn.last),
             strict=strict,
         )

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import ABSENT, PAIR
 from judgelaw.errors import InputError
-from judgelaw.estimate import Array, Estimand, Weights
+from judgelaw.estimate import Array, Estimand, Weights, dissimilarity_of
 from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
@@ -248,7 +248,7 @@ def permutation_test(
         progress: told after every chunk how many draws were just done.
     """
     _check_request(facet, within, draws)
-    r, unit = _in_unit(dissimilarity)
+    r, unit = _in_unit(dissimilarity_of(x, dissimilarity))
     estimand = Estimand(order_weights=order_weights, prompt_weights=prompt_weights, dissimilarity=r)
     known = declare(x, estimand)
     scheme = _scheme(known, within)

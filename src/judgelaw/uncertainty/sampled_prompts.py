@@ -163,6 +163,7 @@ class DrawnPrompts:
         item_variance: variance of the item values of every component, (components,).
         draws: random weightings of prompts and items.
         seed: of their named stream.
+        unit: dissimilarity of the two verdicts that are farthest apart.
     """
 
     kernel: Floats
@@ -171,6 +172,7 @@ class DrawnPrompts:
     item_variance: Floats
     draws: int
     seed: int
+    unit: float = 1.0
 
     def bounds(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
         """Return lower and upper bounds of a component, each at level p.
@@ -216,7 +218,8 @@ class DrawnPrompts:
         N, K = self.kernel.shape[:2]
         h = np.where(np.eye(K, dtype=bool), 0.0, self.kernel).reshape(N, K * K)
         u = h.sum(axis=1) / (K * (K - 1))
-        unseen_item, unseen_prompt = _unseen_item(u), _unseen_prompt(h.mean(axis=0), K)
+        cap = _CAP * self.unit
+        unseen_item, unseen_prompt = _unseen_item(u, cap), _unseen_prompt(h.mean(axis=0), K, cap)
         rng = stream(self.seed, "drawn prompts", K, N, scope)
         out = np.empty(self.draws)
         size = max(1, _BLOCK // (N + 1 + K * K))
@@ -250,24 +253,25 @@ def drawn_prompts(known: KnownCounts, *, draws: int = DRAWS, seed: int = 0) -> D
         estimates=values.mean(axis=1),
         without=np.array([[float(m[name]) for name in COMPONENTS] for m in without]),
         item_variance=variance,
+        unit=1.0 if known.M is None else float((1 - known.M).max()),
         draws=min(draws, max(_LEAST_DRAWS, _MOST_PRODUCTS // (values.shape[1] * K * K))),
         seed=seed,
     )
 
 
-def _unseen_item(u: Floats) -> float:
+def _unseen_item(u: Floats, cap: float) -> float:
     """Return b_I, the most that an item nobody asked may add."""
     first = float(u.max())
     if effective_items(u) < _FEW_ITEMS:
-        return max(first, _CAP)
+        return max(first, cap)
     second = float(np.partition(u, -2)[-2])
-    return max(first, min(_CAP, 2 * first - second))
+    return max(first, min(cap, 2 * first - second))
 
 
-def _unseen_prompt(hbar: Floats, K: int) -> float:
+def _unseen_prompt(hbar: Floats, K: int, cap: float) -> float:
     """Return b_P, the most that a prompt nobody drew may differ from another."""
     most = float(hbar.max())
-    return max(most, _CAP if K < _MANY_PROMPTS else min(_CAP, 2 * most))
+    return max(most, cap if K < _MANY_PROMPTS else min(cap, 2 * most))
 
 
 def prompt_kernel(known: KnownCounts) -> Floats:

@@ -28,7 +28,7 @@ from judgelaw.wire.judge_spec import (
 )
 from judgelaw.wire.parser_child import pattern_finder
 from judgelaw.wire.reply import Completion, Verdict
-from judgelaw.words import bare
+from judgelaw.words import bare, plain_number
 
 Parser = Callable[[str], str | None]
 """Takes the text of a completion, gives the displayed label, or None where it finds none."""
@@ -157,7 +157,7 @@ def json_field(spec: JsonParser) -> Parser:
             value = value.get(step) if isinstance(value, dict) else None
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return None
-        return label(value if isinstance(value, str) else _plain(value))
+        return label(value if isinstance(value, str) else plain_number(value))
 
     return read
 
@@ -175,7 +175,7 @@ def score(spec: ScoreParser, find: Parser | None = None) -> Parser:
             return None
         steps = (value - low) / step
         on_grid = math.isfinite(steps) and abs(steps - round(steps)) < _TOLERANCE
-        return _plain(value) if on_grid and low <= value <= high else None
+        return plain_number(value) if on_grid and low <= value <= high else None
 
     return read
 
@@ -267,10 +267,6 @@ def _after(what: str, *, in_object: bool) -> str:
     if what == "comma":
         return "key" if in_object else "value"
     return "rest of object" if in_object else "rest of array"
-
-
-def _plain(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def _foreign(name: str) -> Parser:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from judgelaw.analysis import analyze
-from judgelaw.analysis.first_screen import FINE, MOST_WORDS, with_trust
+from judgelaw.analysis.first_screen import MOST_WORDS, with_trust
+from judgelaw.analysis.things_to_do import FINE
 from judgelaw.decide import advise
 from judgelaw.diagnose import Finding
 from judgelaw.tensor import VerdictTensor

@@ -108,7 +108,7 @@ def completed(words, monkeypatch, capsys):
     ("words", "found"),
     [
         ("judgelaw ga", ["plain,gate"]),
-        ("judgelaw gate --ma", ["plain,--max"]),
+        ("judgelaw gate --max", ["plain,--max"]),
         ("judgelaw completion f", ["plain,fish"]),
         ("judgelaw --verb", ["plain,--verbose"]),
     ],

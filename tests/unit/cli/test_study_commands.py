@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from judgelaw.cli import main
-from judgelaw.cli.init import PROVIDERS
+from judgelaw.cli.init import PROVIDERS, TASKS
 from judgelaw.replication import protocol_files
 from judgelaw.replication.paper_protocol import STRATA
 from judgelaw.study import freeze, load_study, open_run, preview
@@ -102,6 +102,23 @@ def test_init_writes_a_study_that_passes_check_and_schema(tmp_path, capsys, prov
     _, schema, _ = run(capsys, "schema")
     jsonschema.validate(read_yaml(path.read_text()).data, json.loads(schema))
     assert load_study(path).study.name == "my-study"
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("provider", ["embedded", "anthropic"])
+def test_init_writes_a_study_of_every_task_that_passes_check_and_schema(
+    tmp_path, capsys, task, provider
+):
+    path = tmp_path / "study.yaml"
+    asked = ("--task", task, "--provider", provider, "--out", str(path))
+    assert run(capsys, "init", *asked)[0] == 0
+    code, out, _ = run(capsys, "check", str(path))
+    assert code == 0
+    assert " calls" in out
+    _, schema, _ = run(capsys, "schema")
+    jsonschema.validate(read_yaml(path.read_text()).data, json.loads(schema))
+    grammar = load_study(path).study.judges[0].grammar
+    assert (grammar is not None) is (provider == "embedded")
 
 
 def test_init_takes_the_model_as_it_is(tmp_path, capsys):

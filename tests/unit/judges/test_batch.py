@@ -16,10 +16,9 @@ from judgelaw.wire import (
     LostBatch,
     Reply,
     Stage,
-    anthropic,
     decode,
-    openai,
 )
+from judgelaw.wire.providers import anthropic, openai
 from servers.provider import Provider, reply
 
 

@@ -1,0 +1,237 @@
+"""What scores say beside their disagreement: their mean, each prompt's, and how they fit gold.
+
+A reply without a score is left out of means; how many there are is counted. An item's score is the
+mean of its cells, so that a prompt that fails often does not count less.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from judgelaw.analysis.facet_values import Pair
+from judgelaw.analysis.values import pair_of
+from judgelaw.arrays import Floats
+from judgelaw.labels import Estimate, correlation, mean_interval
+from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.uncertainty import signed_interval, smoothed_laws, spread_of, t_quantile
+from judgelaw.words import counted, plain_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanScore:
+    """A mean score with its errors.
+
+    Attributes:
+        estimate: over items, each with equal weight; nan where no reply holds a score.
+        call_se, call_interval: of the same items asked again; None where it cannot be had.
+        interval: for new items like these; None where none can be had.
+    """
+
+    estimate: float
+    call_se: float | None
+    call_interval: Pair | None
+    interval: Pair | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptScores:
+    """The scores that one prompt led to.
+
+    Attributes:
+        prompt: its name.
+        mean: with errors.
+        counts: calls by verdict, from low to high, invalid ones last.
+    """
+
+    prompt: str
+    mean: MeanScore
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresAgainstGold:
+    """How scores fit the gold scores of the items that have one.
+
+    Attributes:
+        items: with a gold score.
+        exact: share of calls that give the gold score; a call without a score does not.
+        mae: mean absolute error of a call, in points.
+        bias: mean score less gold, in points.
+        rank_correlation: of item means and gold (Spearman).
+    """
+
+    items: int
+    exact: float
+    mae: Estimate
+    bias: Estimate
+    rank_correlation: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreAnswers:
+    """What the scores of one judge say beside their disagreement.
+
+    Attributes:
+        scale: the scores, from low to high.
+        dissimilarity: "ordinal", "numeric" or "nominal".
+        meaning: what the number of a component means, in words.
+        mean: the mean score.
+        by_prompt: the scores of every prompt.
+        gold: None where no item has a gold score.
+    """
+
+    scale: tuple[float, ...]
+    dissimilarity: str
+    meaning: str
+    mean: MeanScore
+    by_prompt: tuple[PromptScores, ...]
+    gold: ScoresAgainstGold | None
+
+    @property
+    def span(self) -> float:
+        """Points from the lowest to the highest score."""
+        return self.scale[-1] - self.scale[0]
+
+
+def score_answers(tensor: VerdictTensor, level: float) -> ScoreAnswers | None:
+    """Return what scores say; None where verdicts are no scores."""
+    scale = tensor.scale
+    if scale is None:
+        return None
+    return ScoreAnswers(
+        scale=scale.values,
+        dissimilarity=scale.dissimilarity,
+        meaning=scale.meaning,
+        mean=mean_score(tensor, level),
+        by_prompt=tuple(_of_prompt(tensor, name, level) for name in tensor.prompts),
+        gold=_against_gold(tensor),
+    )
+
+
+def _of_prompt(tensor: VerdictTensor, prompt: str, level: float) -> PromptScores:
+    calls = tensor.select(prompts=[prompt])
+    counts = calls.counts.sum(axis=(0, 1, 2)).tolist()
+    return PromptScores(
+        prompt=prompt,
+        mean=mean_score(calls, level),
+        counts=dict(zip(tensor.verdicts, counts, strict=True)),
+    )
+
+
+def mean_score(tensor: VerdictTensor, level: float) -> MeanScore:
+    """Return the mean score of the replies that hold one.
+
+    Its call variance is that of independent calls, from their spread or at smoothed laws, whichever
+    is the larger: cells that agree do not show that there is no noise.
+    """
+    n, s = _valid(tensor)
+    R = n.sum(axis=-1)
+    spoke = R.sum(axis=1) > 0
+    if not spoke.any() or tensor.scale is None:
+        return MeanScore(estimate=np.nan, call_se=None, call_interval=None, interval=None)
+    n, R = n[spoke], R[spoke]
+    there = R > 0
+    share = there / there.sum(axis=1, keepdims=True)
+    p = n / np.maximum(R, 1)[..., None]
+    y = ((p @ s) * share).sum(axis=1)
+    estimate = float(y.mean())
+    values = tensor.scale.values
+    middle, half = (values[0] + values[-1]) / 2, (values[-1] - values[0]) / 2
+    new = pair_of(signed_interval(y - middle, top=half, level=level))
+    interval = None if new is None else (new[0] + middle, new[1] + middle)
+    seen = np.where(R > 1, _variance(p, s) / np.maximum(R - 1, 1), np.nan)
+    supposed = _variance(smoothed_laws(n), s) / np.maximum(R, 1)
+    worst = np.fmax(seen, supposed) if (R[there] < 2).any() else seen  # noqa: PLR2004 - to vary
+    spreads = [
+        spread_of((np.where(there, v, 0.0) * share**2).sum(axis=1) / len(y) ** 2)
+        for v in (worst, supposed)
+    ]
+    variance = max(spread.variance for spread in spreads)
+    df = min(spread.df for spread in spreads if spread.variance > 0)
+    reach = t_quantile((1 + level) / 2, df) * float(np.sqrt(variance))
+    return MeanScore(
+        estimate=estimate,
+        call_se=float(np.sqrt(variance)),
+        call_interval=(estimate - reach, estimate + reach),
+        interval=interval,
+    )
+
+
+def _valid(tensor: VerdictTensor) -> tuple[Floats, Floats]:
+    """Return the counts of scores (items, cells, scores), and the scores."""
+    assert tensor.scale is not None  # noqa: S101 - the caller looked
+    keep = [c for c, name in enumerate(tensor.verdicts) if name != INVALID]
+    names = [tensor.verdicts[c] for c in keep]
+    N = len(tensor.items)
+    n = tensor.counts[..., keep].reshape(N, -1, len(keep)).astype(float)
+    return n, tensor.scale.scores(names)
+
+
+def _variance(p: Floats, s: Floats) -> Floats:
+    return np.asarray(p @ s**2 - (p @ s) ** 2)
+
+
+def _against_gold(tensor: VerdictTensor) -> ScoresAgainstGold | None:
+    scale = tensor.scale
+    if scale is None or tensor.gold is None:
+        return None
+    known = dict(zip(scale.names, scale.values, strict=True))
+    gold = np.array([known.get(str(g), np.nan) for g in tensor.gold])
+    n, s = _valid(tensor)
+    calls = n.sum(axis=1)
+    everything = tensor.counts.sum(axis=(1, 2, 3))
+    rows = ~np.isnan(gold)
+    if not rows.any():
+        return None
+    right = (calls[rows] * (s == gold[rows, None])).sum(axis=1)
+    scored = rows & (calls.sum(axis=1) > 0)
+    m, g = calls[scored], gold[scored]
+    R = m.sum(axis=1)
+    mean = (m @ s) / R
+    apart = (m * np.abs(s - g[:, None])).sum(axis=1) / R
+    return ScoresAgainstGold(
+        items=int(rows.sum()),
+        exact=float(right.sum() / everything[rows].sum()),
+        mae=mean_interval(apart),
+        bias=mean_interval(mean - g),
+        rank_correlation=correlation(_ranks(mean), _ranks(g)),
+    )
+
+
+def _ranks(x: Floats) -> Floats:
+    from scipy.stats import rankdata  # noqa: PLC0415 - loads where items have gold
+
+    return np.asarray(rankdata(x), dtype=float)
+
+
+def score_lines(scores: ScoreAnswers) -> Iterator[str]:
+    """Say the mean score, and how scores fit gold, a line each."""
+    mean = scores.mean
+    if mean.call_interval is None:
+        yield "mean score: not known, no reply holds a score."
+        return
+    low, high = mean.call_interval
+    new = ""
+    if mean.interval is not None:
+        new = f"; for items like these {mean.interval[0]:.2f} to {mean.interval[1]:.2f}"
+    yield (
+        f"mean score: {mean.estimate:.2f} on a scale from {plain_number(scores.scale[0])} to "
+        f"{plain_number(scores.scale[-1])} (asked again {low:.2f} to {high:.2f}{new})."
+    )
+    if (gold := scores.gold) is not None:
+        yield (
+            f"against gold ({counted(gold.items, 'item')}): {100 * gold.exact:.1f} of 100 calls "
+            f"give the gold score; off by {_told(gold.mae)} points, bias {_told(gold.bias)}; rank "
+            f"correlation {_told(gold.rank_correlation)}."
+        )
+
+
+def _told(x: Estimate) -> str:
+    """Write an estimate with its interval, as far as there are."""
+    if isnan(x.estimate):
+        return f"not known ({x.reason})"
+    if isnan(x.low):
+        return f"{x.estimate:.2f}"
+    return f"{x.estimate:.2f} ({x.low:.2f} to {x.high:.2f})"
