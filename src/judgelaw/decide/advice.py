@@ -157,7 +157,8 @@ def _points(x: Estimate) -> str:
     return f"{100 * x.estimate:.0f}"
 
 
-def _range(x: Estimate) -> str:
+def _range(x: Estimate | ForecastRange) -> str:
+    """Write the ends of an interval of a share, never beyond none and all."""
     return f"{100 * max(0.0, x.low):.0f} to {100 * min(1.0, x.high):.0f}"
 
 
@@ -299,7 +300,7 @@ def _stability_sentence(rows: Sequence[ProtocolRow]) -> str:
 def _of_hundred(row: ProtocolRow) -> str:
     s = row.stability
     point = f"{100 * s.estimate:.0f} of 100 items" if isinstance(s, Estimate) else "some items"
-    return f"{point} ({100 * s.low:.0f} to {100 * s.high:.0f})"
+    return f"{point} ({_range(s)})"
 
 
 def _target_sentence(target: Target) -> str:
@@ -315,8 +316,7 @@ def _target_sentence(target: Target) -> str:
     right = target.row.accuracy
     if right is not None and target.quantity != "accuracy" and not isnan(right.low):
         said += (
-            f"; its verdict is right on {100 * right.estimate:.0f} of 100 items "
-            f"({100 * right.low:.0f} to {100 * right.high:.0f})"
+            f"; its verdict is right on {100 * right.estimate:.0f} of 100 items ({_range(right)})"
         )
     return f"{said}."
 

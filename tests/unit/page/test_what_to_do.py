@@ -67,7 +67,8 @@ def test_the_section_opens_with_the_lines_of_the_first_screen(advice, parts):
     assert judge.to_do
     lines = tuple((f"{x.do}: {x.because}.",) for x in judge.to_do)
     assert section.blocks[0].paragraphs == lines
-    assert section.blocks[1].paragraphs == ((advice.judges["j"].sentence,),)
+    found = advice.judges["j"]
+    assert section.blocks[1].paragraphs == ((f"{found.sentence} {found.wrong.in_words()}",),)
     assert [type(block).__name__ for block in section.blocks[2:4]] == ["FigureView", "Folded"]
 
 
