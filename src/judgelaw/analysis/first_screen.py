@@ -254,7 +254,8 @@ def _limit(d: LimitDecision) -> str:
 
 
 def _by_default(judge: JudgeAnalysis) -> Iterator[Rule]:
-    worst, said = _worst(judge.changes), wording_of(judge)
+    said = wording_of(judge)
+    worst = _worst(judge.changes, said.fine)
     high = largest_change(judge.changes)
     when = f"more than {points(FINE)} of 100 verdicts may change between two calls"
     if said.span is not None:
@@ -291,9 +292,23 @@ def _changing(change: str, rate: ChangeRate, said: Wording) -> str:
     return f"{text}."
 
 
-def _worst(changes: Mapping[str, ChangeRate | None]) -> tuple[str, ChangeRate] | None:
-    known = [(name, rate) for name, rate in changes.items() if rate is not None]
-    return max(known, key=lambda pair: pair[1].estimate) if known else None
+def _worst(changes: Mapping[str, ChangeRate | None], fine: float) -> tuple[str, ChangeRate] | None:
+    """Return the largest change of those that are shown to be more than asking again.
+
+    Where that one is fine, another is not: the one that may be largest.
+    """
+    known = {name: rate for name, rate in changes.items() if rate is not None}
+    more = {name for name, rate in known.items() if name == "ask_again" or _shown_more(rate)}
+    worst = max(more, key=lambda name: known[name].estimate, default=None)
+    if worst is None:
+        return None
+    if largest_change({worst: known[worst]}) <= fine:
+        worst = max(known, key=lambda name: largest_change({name: known[name]}))
+    return worst, known[worst]
+
+
+def _shown_more(rate: ChangeRate) -> bool:
+    return rate.more_interval is not None and rate.more_interval[0] > 0
 
 
 def _subjects(judge: JudgeAnalysis) -> set[str]:

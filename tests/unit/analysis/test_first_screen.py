@@ -129,6 +129,13 @@ def test_a_steady_judge_is_fine_and_an_open_one_is_not():
     assert "of 100 verdicts change when you" in care.trust.reason
 
 
+def test_the_reason_names_the_prompt_or_the_order_only_where_they_add_something():
+    """The largest number may be the one of rewording by chance alone."""
+    for order, when in ((0.0, "when you ask again"), (0.25, "when you swap the answers")):
+        judge = judge_of(drawn(open_laws(items=100, order=order), repeats=8))
+        assert judge.trust.reason.endswith(f" of 100 verdicts change {when}.")
+
+
 def test_few_calls_that_all_agree_are_not_called_fine():
     """Six items that never wavered do not show that a judge never wavers."""
     judge = judge_of(unanimous())

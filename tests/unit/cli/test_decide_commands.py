@@ -122,6 +122,9 @@ def test_protocols_values_and_differences_of_a_score(asked, capsys, table):
     worth = ("--value", "candidate_1=3", "--value", "candidate_2=0", "--value", "tie=0")
     found = asked("score", *worth, "--value", "invalid=0")
     assert found["metric"] == "mean score"
+    assert asked("score")["best_repeats"] is None
+    dear, cheap = (asked("score", "--item-cost", cost)["best_repeats"] for cost in ("90", "10"))
+    assert dear["repeats"] == pytest.approx(3 * cheap["repeats"])
     (wide,) = asked("score", "--difference", "0.2")["differences"]
     (narrow,) = asked("score", "--difference", "0.1")["differences"]
     assert wide["items_needed"] < narrow["items_needed"]
