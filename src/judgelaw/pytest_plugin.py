@@ -14,7 +14,8 @@ Every pytest run on the machine loads this file, so it imports nothing but pytes
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -80,7 +81,8 @@ class Audit:
         from judgelaw.runs import baseline_of, check_source  # noqa: PLC0415 - same
 
         with _our_errors():
-            _check_choice(on_inconclusive)
+            if on_inconclusive not in (choices := get_args(OnInconclusive)):
+                raise InputError(f"on_inconclusive={on_inconclusive!r}: say {', '.join(choices)}")
             before = None
             if baseline is not None:
                 before = baseline_of(self.read(baseline), margin, match)
@@ -124,30 +126,6 @@ class Audit:
         ]
 
 
-@dataclass(frozen=True)
-class _Marked:
-    """The arguments of the marker."""
-
-    source: str | Path
-    _: KW_ONLY
-    max: Mapping[str, float] = field(default_factory=dict)
-    min: Mapping[str, float] = field(default_factory=dict)
-    baseline: str | Path | None = None
-    margin: Mapping[str, float] | float | None = None
-    match: Mapping[str, str] = field(default_factory=dict)
-    new_items: bool = False
-    strict: bool = False
-    level: float = 0.95
-    on_inconclusive: OnInconclusive = "xfail"
-    judge: str | None = None
-    layer: str | None = None
-    repeats: int | None = None
-    design: "Design | None" = None
-    incomplete: Literal["error", "drop"] = "error"
-    positions: Sequence[str] | None = None
-    blank: Literal["error", "invalid", "drop"] = "error"
-
-
 @pytest.fixture
 def judgelaw_audit(request: pytest.FixtureRequest) -> Callable[..., Audit]:
     """Read a run folder or a calls table, `judgelaw_audit(source, judge=None, repeats=None)`."""
@@ -166,32 +144,17 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
     """Decide the limits of marked tests before their body runs; leave other tests alone."""
+    reading, limits = signature(_read), signature(Audit.require)
     for mark in item.iter_markers("judgelaw"):
+        args = (item.config.rootpath, *mark.args)
+        read = {name: x for name, x in mark.kwargs.items() if name in reading.parameters}
+        limit = {name: x for name, x in mark.kwargs.items() if name not in read}
         try:
-            asked = _Marked(*mark.args, **mark.kwargs)
+            reading.bind(*args, **read)
+            limits.bind(None, **limit)
         except TypeError as error:
             pytest.fail(f"@pytest.mark.judgelaw: {error}; it takes {_MARKER}", pytrace=False)
-        _read(
-            item.config.rootpath,
-            asked.source,
-            judge=asked.judge,
-            layer=asked.layer,
-            repeats=asked.repeats,
-            design=asked.design,
-            incomplete=asked.incomplete,
-            positions=asked.positions,
-            blank=asked.blank,
-        ).require(
-            max=asked.max,
-            min=asked.min,
-            baseline=asked.baseline,
-            margin=asked.margin,
-            match=asked.match,
-            new_items=asked.new_items,
-            strict=asked.strict,
-            level=asked.level,
-            on_inconclusive=asked.on_inconclusive,
-        )
+        _read(*args, **read).require(**limit)
 
 
 def _read(
@@ -226,12 +189,6 @@ def _read(
     every = replace(reading, judges=())
     with _our_errors():
         return Audit(source=read(source, reading), read=lambda place: read(place, every))
-
-
-def _check_choice(on_inconclusive: str) -> None:
-    choices = get_args(OnInconclusive)
-    if on_inconclusive not in choices:
-        raise InputError(f"on_inconclusive={on_inconclusive!r}: say {', '.join(choices)}")
 
 
 @contextmanager

@@ -34,14 +34,11 @@ from judgelaw.streams import stream
 if TYPE_CHECKING:
     from os import PathLike
 
-
 INVALID = "invalid"
 SINGLE = "single"
 """The order label of single answers: there is nothing to show in an order."""
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
-
-
 _LABELS = ("judge", "layer", "items", "prompts", "orders", "verdicts", "strata", "gold", "notes")
 """What names the cells of a tensor, in its JSON."""
 

@@ -7,8 +7,9 @@ surrogates. Each is replaced by its visible code point, so that a reader sees th
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import product
 from typing import Any
 
 _LARGEST = 2**53
@@ -108,13 +109,76 @@ def plain_number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
-_SIDES = {"pairwise": ("candidate_1", "candidate_2"), "pointwise": ("answer",)}
+MOST_CANDIDATES = 26
+"""Candidates are shown under letters."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_CANDIDATE = re.compile(r"candidate_([1-9]|1[0-9]|2[0-6])")
+_ANSWER = "answer"
+_OF_A_PAIR = {
+    "both orders": "several orders",
+    "swap the answers": "reorder the answers",
+    "reword and swap": "reword and reorder",
+}
 _LAYER = "probe"
 
 
-def sides(task: str) -> tuple[str, ...]:
+def candidate_names(n: int) -> tuple[str, ...]:
+    """Return `candidate_1`, ..., as verdicts name the candidates."""
+    return tuple(f"candidate_{place}" for place in range(1, n + 1))
+
+
+def candidate_number(word: str) -> int | None:
+    """Return the number of a candidate by its name; None for any other word."""
+    found = _CANDIDATE.fullmatch(word)
+    return int(found[1]) if found else None
+
+
+def of_orders(text: str, orders: int) -> str:
+    """Say in words about two orders what holds for several."""
+    if orders > 2:  # noqa: PLR2004 - a pair
+        for pair, several in _OF_A_PAIR.items():
+            text = text.replace(pair, several)
+    return text
+
+
+def is_permutation(order: str) -> bool:
+    """Whether an order names two candidates or more by letters, each once: `CAB` shows C first."""
+    n = len(order)
+    return 2 <= n <= MOST_CANDIDATES and sorted(order) == list(LETTERS[:n])  # noqa: PLR2004
+
+
+LEVEL_MARKS = ",="
+"""What parts factors and levels in the name of a prompt."""
+
+
+def factor_prompt(levels: Mapping[str, str]) -> str:
+    """Name the prompt of a level of every factor: `wrapper=xml,language=de`."""
+    return ",".join(f"{factor}={level}" for factor, level in levels.items())
+
+
+def prompt_factors(prompts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the factors whose full crossing these prompts are, with their levels.
+
+    Empty where the prompts are anything else. The last factor varies fastest, as in the crossing.
+    """
+    rows = [[part.partition("=") for part in prompt.split(",")] for prompt in prompts]
+    names = [name for name, _, _ in rows[0]] if rows else []
+    if any([name for name, sign, _ in row if sign] != names for row in rows):
+        return {}
+    levels = {
+        name: tuple(dict.fromkeys(row[place][2] for row in rows))
+        for place, name in enumerate(names)
+    }
+    crossed = [
+        factor_prompt(dict(zip(levels, each, strict=True))) for each in product(*levels.values())
+    ]
+    several = len(levels) == len(names) and all(len(of) > 1 for of in levels.values())
+    return levels if several and sorted(crossed) == sorted(prompts) else {}
+
+
+def sides(task: str, candidates: int) -> tuple[str, ...]:
     """Return what a probe changes in turn: each candidate, or the one answer."""
-    return _SIDES[task]
+    return (_ANSWER,) if task == "pointwise" else candidate_names(candidates)
 
 
 def probe_layer(probe: str, side: str) -> str:
@@ -126,5 +190,5 @@ def probed_by(layer: str | None) -> tuple[str, str] | None:
     """Return the probe and the side of a layer by its name; None for any other layer."""
     first, _, rest = (layer or "").partition(".")
     probe, _, side = rest.rpartition(".")
-    known = {name for names in _SIDES.values() for name in names}
-    return (probe, side) if first == _LAYER and probe and side in known else None
+    known = side == _ANSWER or candidate_number(side) is not None
+    return (probe, side) if first == _LAYER and probe and known else None

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from glob import glob
 from pathlib import Path
 
@@ -51,9 +51,7 @@ def nothing(_command: Command) -> None:
 # after a command.
 
 
-@contextmanager
-def quickstart(folder: Path) -> Iterator[After]:
-    """A clone with two items of one stratum, so that the real model is done in seconds."""
+def _require_model() -> None:
     from judgelaw.judges.embedded import check_runtime, locate_model
 
     try:
@@ -61,6 +59,12 @@ def quickstart(folder: Path) -> Iterator[After]:
         locate_model()
     except MissingExtraError as missing:
         pytest.skip(str(missing))
+
+
+@contextmanager
+def quickstart(folder: Path) -> Iterator[After]:
+    """A clone with two items of one stratum, so that the real model is done in seconds."""
+    _require_model()
     there = folder / "examples" / "quickstart"
     there.mkdir(parents=True)
     rows = (QUICKSTART / "items.jsonl").read_text().splitlines(keepends=True)
@@ -105,6 +109,28 @@ def probed(folder: Path) -> Iterator[After]:
     """A study with two probes."""
     write_study(folder, [simulated_judge()], name="probed", items=3, probes=["longer", "identity"])
     yield nothing
+
+
+@contextmanager
+def example(name: str, folder: Path) -> Iterator[After]:
+    """A clone of an example with two items and two repeats, so that the model is done soon."""
+    _require_model()
+    there = folder / "examples" / name
+    shutil.copytree(ROOT / "examples" / name, there)
+    rows = (there / "items.jsonl").read_text().splitlines(keepends=True)
+    (there / "items.jsonl").write_text("".join(rows[:2]))
+    text = (there / "study.yaml").read_text()
+    assert "repeats: 4" in text
+    (there / "study.yaml").write_text(text.replace("repeats: 4", "repeats: 2"))
+    yield nothing
+
+
+def choosing(folder: Path) -> AbstractContextManager[After]:
+    return example("choose", folder)
+
+
+def factors(folder: Path) -> AbstractContextManager[After]:
+    return example("factors", folder)
 
 
 @contextmanager
@@ -257,6 +283,8 @@ STORIES = {
     "quickstart": (quickstart, ("README.md", "docs/tutorial/quickstart.md")),
     "endpoint": (endpoint, ("docs/howto/endpoint.md",)),
     "budget": (pilot, ("docs/howto/budget.md",)),
+    "choose": (choosing, ("docs/howto/choose.md",)),
+    "factors": (factors, ("docs/howto/factors.md",)),
     "probes": (probed, ("docs/howto/probes.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
     "advise": (systems, ("docs/howto/advise.md",)),

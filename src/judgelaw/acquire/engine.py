@@ -23,13 +23,7 @@ from judgelaw.acquire.limits import Backlog, Limiter
 from judgelaw.acquire.progress import Observer, Tally
 from judgelaw.acquire.readings import Readings
 from judgelaw.acquire.retry import Halt, Reason, RetryPolicy
-from judgelaw.judges import (
-    Judge,
-    JudgeContext,
-    JudgeFunction,
-    open_batch_client,
-    open_judge,
-)
+from judgelaw.judges import Judge, JudgeContext, JudgeFunction, open_batch_client, open_judge
 from judgelaw.ledger import Ending, Ledger, Record
 from judgelaw.study import FrozenRun
 from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec

@@ -78,11 +78,7 @@ def results(
     """Yield the verdicts of a run with hidden labels in the place of slots.
 
     The sequence is judge, layer, date, item, order, repeat, prompt, whatever was acquired first.
-
-    Args:
-        frozen: the run.
-        view: its ledger.
-        parsers: the parser version to take for each judge; by default the frozen ones.
+    `parsers` is the parser version to take for each judge; by default the frozen ones.
     """
     if parsers is None:
         parsers = {name: parser_name(spec) for name, spec in frozen.readers.items()}

@@ -123,10 +123,6 @@ class Halt:
         for listener in self._listeners:
             listener()
 
-    async def wait(self) -> None:
-        """Wait until somebody calls."""
-        await self._event.wait()
-
     async def unless_stopped(self, waiting: Awaitable[Any]) -> bool:
         """Wait for something, or for a call to stop; return whether to go on."""
         task = asyncio.ensure_future(waiting)
@@ -209,12 +205,7 @@ def failures_allowed(kind: FailureKind, *, answered: bool, ever: bool) -> int:
     """Return how many calls in a row may use up their attempts before a judge is left for now.
 
     A few where nobody is there; some more where a judge has never answered, since calls that
-    nobody could answer may stand first in the schedule; many behind an answer.
-
-    Args:
-        kind: how the last one failed.
-        answered: whether the judge answered in this session.
-        ever: whether it answered in an earlier one.
+    nobody could answer may stand first in the schedule; many behind an answer of this session.
     """
     if answered:
         return _HOPELESS
@@ -227,13 +218,8 @@ def decide(failure: Failure, *, tried: int, policy: RetryPolicy, jitter: float) 
     """Decide what follows the `tried`-th failed attempt of a call in this session.
 
     The pause doubles with every failure up to a cap and is drawn from its upper half, so that
-    calls that failed together do not come back together; a Retry-After is always waited for.
-
-    Args:
-        failure: how the attempt ended.
-        tried: attempts of this call in this session, this one included.
-        policy: the study's transport rules.
-        jitter: a number in [0, 1).
+    calls that failed together do not come back together (`jitter` is a number in [0, 1)); a
+    Retry-After is always waited for.
     """
     match failure.kind.consequence:
         case Consequence.STOP_RUN:

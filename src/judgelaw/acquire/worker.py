@@ -79,15 +79,8 @@ def acquire_shared(
 ) -> Acquisition:
     """Freeze a run into a shared ledger, ask its open calls beside other workers, write its tables.
 
-    Args:
-        frozen: the run; its folder gets a copy of the ledger when this ends.
-        address: the database.
-        ask: whether this process is one of the workers; else it only hands the run over, and
-            writes tables of what is answered so far.
-        cancel_batches: cancel and collect what waits at providers, where nobody else does.
-        lease_s: how long a worker may be silent.
-        observer: who shows progress.
-        say: who is told what happens.
+    The run folder gets a copy of the ledger when this ends. `ask` says whether this process is one
+    of the workers; else it only hands the run over, and writes tables of what is answered so far.
     """
     place = _place(frozen, address, frozen.path.resolve().name, lease_s)
     with RunLock(frozen.path):

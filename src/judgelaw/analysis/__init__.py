@@ -16,10 +16,12 @@ from judgelaw.analysis.complete_analysis import (
 )
 from judgelaw.analysis.component_tables import Context as Context
 from judgelaw.analysis.facet_values import (
+    Identity as Identity,
     ItemValues as ItemValues,
     OrderDirection as OrderDirection,
     PromptDistances as PromptDistances,
     PromptLean as PromptLean,
+    SlotPreference as SlotPreference,
 )
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
@@ -36,13 +38,16 @@ from judgelaw.analysis.score_answers import (
     ScoreAnswers as ScoreAnswers,
     score_lines as score_lines,
 )
+from judgelaw.analysis.sentence import (
+    factor_sentence as factor_sentence,
+    slot_sentence as slot_sentence,
+)
 from judgelaw.analysis.things_to_do import in_points as in_points
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,
     Component as Component,
     Components as Components,
-    Identity as Identity,
     JudgeAnalysis as JudgeAnalysis,
     Key as Key,
     LargestComponent as LargestComponent,

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty import (
     Bands,
     DepthEstimates,
+    FactorParts,
     Inference,
     Interval,
     NewItems,
@@ -28,6 +31,8 @@ _TOTAL = COMPONENTS.index("total")
 CLAIM = 0.95
 """Level of each one-sided bound behind a claim in words."""
 SCOPES: tuple[Scope, Scope] = ("fixed", "new")
+BY: Final = " x "
+"""Between the factors of an interaction."""
 _NO_WIDTH = 1e-12
 """Items that all have one value give a band of rounding width: no band, and none invented."""
 
@@ -103,6 +108,31 @@ def of_stratum(s: DepthEstimates, name: str, level: float) -> dict[str, Componen
             call_se=_se(call),
             call_interval=pair_of(call),
             share=float(shares[c]),
+            share_band=None,
+            share_interval=None,
+            share_item_interval=None,
+        )
+    return found
+
+
+def of_factors(parts: FactorParts, full: DepthEstimates, how: Resampling) -> dict[str, Component]:
+    """Return the parts of the prompt component, by the factors that they are about."""
+    values = np.concatenate([parts.estimates, parts.plugin], axis=1)
+    bands = item_bands(values, strata=full.strata, draws=how.draws, seed=how.seed, level=how.level)
+    total = float(full.found["total"].mean())
+    found = {}
+    for at, part in enumerate(parts.parts):
+        call = parts.interval(part, level=how.level, scope="fixed")
+        plugin = len(parts.parts) + at
+        found[BY.join(part)] = Component(
+            estimate=float(bands.estimate[at]),
+            plugin=float(bands.estimate[plugin]),
+            interval=pair_of(parts.interval(part, level=how.level)),
+            band=_pair(bands, at),
+            plugin_band=_pair(bands, plugin),
+            call_se=_se(call),
+            call_interval=pair_of(call),
+            share=float(bands.estimate[at]) / total if abs(total) > _NO_WIDTH else nan,
             share_band=None,
             share_interval=None,
             share_item_interval=None,

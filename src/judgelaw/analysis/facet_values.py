@@ -31,6 +31,49 @@ class OrderDirection:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SlotPreference:
+    """How often the answer in one displayed slot is chosen, whichever candidate stands there.
+
+    Attributes:
+        slot: the letter under which it is shown.
+        share: of calls that chose it; candidates stand equally often in every slot.
+        lean: the share less the mean share of all slots.
+        interval: of the lean, for items like these; None where none can be had.
+        call_interval: of the lean, for the items asked, together with those of all other slots.
+    """
+
+    slot: str
+    share: float
+    lean: float
+    interval: Pair | None
+    call_interval: Pair
+
+    @property
+    def shown(self) -> bool:
+        """Whether the lean of the items asked is told from zero."""
+        return not self.call_interval[0] <= 0 <= self.call_interval[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """R (plug-in - corrected prompt) beside the rescaled call component, equal in every sample.
+
+    Attributes:
+        depth: R.
+        scaled_excess: R times the prompt excess, macroaverage.
+        factor: (K-1)/(K O), or 1/O for sampled prompts: 5/12 for six prompts and two orders.
+        rescaled_call: factor times the call component.
+        largest_gap: largest absolute difference of the two over items; rounding, if all is well.
+    """
+
+    depth: int
+    scaled_excess: float
+    factor: float
+    rescaled_call: float
+    largest_gap: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class PromptLean:
     """How far one prompt leans to the answer shown first, on the items that were asked.
 

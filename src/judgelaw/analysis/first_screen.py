@@ -36,6 +36,7 @@ from judgelaw.uncertainty import (
     infer,
     more_than_asking_again,
 )
+from judgelaw.words import of_orders
 
 MOST_WORDS: Final = 20
 _FACETS: Final = {"reword": "other prompts", "swap": "other orders"}
@@ -91,10 +92,14 @@ def first_screen(
             order_weights=estimand.order_weights,
             seed=how.seed,
         )
+    orders = len(tensor.orders)
     return FirstScreen(
-        short=short_sentence(known, claims, changes, said),
+        short=of_orders(short_sentence(known, claims, changes, said), orders),
         changes=changes,
-        to_do=to_do(claims, changes, told.invalid, said, choice=told.choice, gain=gain),
+        to_do=tuple(
+            ToDo(do=of_orders(x.do, orders), because=of_orders(x.because, orders))
+            for x in to_do(claims, changes, told.invalid, said, choice=told.choice, gain=gain)
+        ),
     )
 
 
@@ -205,7 +210,7 @@ def with_trust(
         word: Word = "fine"
         reason = _fine(judge, gate)
     else:
-        word, reason = holding.word, holding.reason
+        word, reason = holding.word, of_orders(holding.reason, judge.orders)
     return replace(judge, trust=Trust(word=word, reason=reason, rules=rules))
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from judgelaw.analysis.components import ComponentsByDepth, banded, of_stratum
-from judgelaw.analysis.facet_values import ItemValues, PromptDistances, PromptLean
+from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
+from judgelaw.analysis.facet_values import Identity, ItemValues, PromptDistances, PromptLean
 from judgelaw.analysis.first_screen import Told, first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -15,11 +16,12 @@ from judgelaw.analysis.outcomes import (
     order_direction,
     other_metrics,
     prompt_leans,
+    slot_preferences,
     unanimous_cells,
 )
 from judgelaw.analysis.score_answers import score_answers
 from judgelaw.analysis.sentence import sentence
-from judgelaw.analysis.values import Components, Identity, JudgeAnalysis
+from judgelaw.analysis.values import Components, JudgeAnalysis
 from judgelaw.arrays import Floats
 from judgelaw.decide import choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -36,6 +38,7 @@ from judgelaw.uncertainty import (
     PermutationTest,
     Resampling,
     at_depth,
+    factor_parts,
     nested,
     permutation_test,
     prompt_projection,
@@ -191,11 +194,9 @@ def analyze_judge(
         lead=overall.lead,
         strata=_strata(full, how.level),
         item_values=_item_values(full),
-        prompt_distances=_distances(tensor, estimand),
-        order_direction=order_direction(tensor, how.level),
         prompt_leans=leans,
         by_prompt=choice.rows,
-        projection=_projection(tensor, request),
+        **_of_facets(tensor, full, request),
         other_metrics=other_metrics(tensor, full),
         identity=_identities((*prefixes, full), estimand),
         unanimous_cells=unanimous_cells(tensor),
@@ -225,6 +226,19 @@ def _said(
         single=tensor.single,
         scored=tensor.scale,
     )
+
+
+def _of_facets(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
+    """Return what is said of single prompts, factors of prompts and displayed positions."""
+    parts = factor_parts(tensor, request.estimand)
+    return {
+        "prompt_distances": _distances(tensor, request.estimand),
+        "order_direction": order_direction(tensor, request.how.level),
+        "slots": slot_preferences(tensor, request.how.level),
+        "factors": {} if parts is None else of_factors(parts, full, request.how),
+        "factor_levels": {} if parts is None else parts.levels,
+        "projection": _projection(tensor, request),
+    }
 
 
 def _identities(slices: Sequence[DepthEstimates], estimand: Estimand) -> tuple[Identity, ...]:

@@ -7,12 +7,13 @@ frequency `call`, which no change of prompt or order caused: over the disagreeme
 counts, that is its share of call noise.
 """
 
+from collections import Counter
 from math import nan
 
 import numpy as np
 
-from judgelaw.analysis.facet_values import OrderDirection, PromptLean
-from judgelaw.analysis.values import Identity, OtherMetric, pair_of
+from judgelaw.analysis.facet_values import Identity, OrderDirection, PromptLean, SlotPreference
+from judgelaw.analysis.values import OtherMetric, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.decide import shown_first
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -24,6 +25,7 @@ from judgelaw.uncertainty import (
     spread_of,
     t_quantile,
 )
+from judgelaw.words import LETTERS, candidate_names, is_permutation
 
 
 def coverage(tensor: VerdictTensor) -> float:
@@ -283,3 +285,77 @@ def order_direction(tensor: VerdictTensor, level: float) -> OrderDirection | Non
     return OrderDirection(
         first=first, second=second, lean=lean.estimate, band=band, favoured=favoured
     )
+
+
+def slot_choices(tensor: VerdictTensor) -> Floats | None:
+    """Return, per item, the share of calls for the answer in each displayed slot; None if unknown.
+
+    Averaged over prompts and over whole circles of orders, which show every candidate equally
+    often in every slot, so that the better answer favours none.
+    """
+    score = _slot_scores(tensor)
+    if score is None:
+        return None
+    p = (tensor.counts / tensor.repeats[..., None]).mean(axis=1)
+    return np.asarray(np.einsum("noc,soc->ns", p, score))
+
+
+def _slot_scores(tensor: VerdictTensor) -> Floats | None:
+    """Return the weight of every order and verdict in the share of each slot."""
+    orders = [order.upper() for order in tensor.orders]
+    n = len(orders[0])
+    if any(len(order) != n or not is_permutation(order) for order in orders):
+        return None
+    circles = Counter(_circle(order) for order in orders)
+    whole = [o for o, order in enumerate(orders) if circles[_circle(order)] == n]
+    verdict = {name: code for code, name in enumerate(tensor.verdicts)}
+    names = dict(zip(LETTERS, candidate_names(n), strict=False))
+    if not whole or not any(name in verdict for name in names.values()):
+        return None
+    score = np.zeros((n, len(orders), len(verdict)))
+    for o in whole:
+        for slot, letter in enumerate(orders[o]):
+            if names[letter] in verdict:
+                score[slot, o, verdict[names[letter]]] = 1 / len(whole)
+    return score
+
+
+def _circle(order: str) -> str:
+    """Return the rotation of an order that shows A first."""
+    at = order.index(LETTERS[0])
+    return order[at:] + order[:at]
+
+
+def slot_preferences(tensor: VerdictTensor, level: float) -> tuple[SlotPreference, ...]:
+    """Return how often each slot is chosen, and how far that is from an even share.
+
+    The error for the items asked is that of independent calls, at smoothed laws where cells are
+    settled; its intervals hold for all slots together (Bonferroni).
+    """
+    score, shares = _slot_scores(tensor), slot_choices(tensor)
+    if score is None or shares is None:
+        return ()
+    N, K, O, C = tensor.counts.shape
+    lean = shares - shares.mean(axis=1, keepdims=True)
+    R = tensor.repeats
+    p = tensor.counts / R[..., None]
+    smoothed = smoothed_laws(tensor.counts.reshape(N, K * O, C)).reshape(p.shape)
+    tail, top = (1 - level) / 2 / len(score), 1 - 1 / len(score)
+    found = []
+    for slot, contrast in enumerate(score - score.mean(axis=0)):
+        terms = _variance(p, contrast) / (R - 1), _variance(smoothed, contrast) / R
+        spreads = [spread_of(v.sum(axis=(1, 2)) / (K * N) ** 2) for v in terms]
+        widest = max(spreads, key=lambda s: s.variance)
+        df = min(s.df for s in spreads if s.variance > 0)
+        half = t_quantile(1 - tail, df) * float(np.sqrt(widest.variance))
+        mean = float(lean[:, slot].mean())
+        found.append(
+            SlotPreference(
+                slot=LETTERS[slot],
+                share=float(shares[:, slot].mean()),
+                lean=mean,
+                interval=pair_of(signed_interval(lean[:, slot], top=top, level=level)),
+                call_interval=(mean - half, mean + half),
+            )
+        )
+    return tuple(found)

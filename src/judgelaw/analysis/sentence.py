@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from math import ceil
 
 from judgelaw.analysis.components import CLAIM
-from judgelaw.analysis.facet_values import Pair, PromptLean
-from judgelaw.analysis.values import Component, Components, LargestComponent
+from judgelaw.analysis.facet_values import Pair, PromptLean, SlotPreference
+from judgelaw.analysis.values import Component, Components, JudgeAnalysis, LargestComponent
 from judgelaw.estimate import COMPONENTS
 from judgelaw.scale import ScoreScale
 from judgelaw.uncertainty import Inference, Scope
+from judgelaw.words import of_orders
 
 _WORDS = {
     "call": "repeat-to-repeat noise",
@@ -130,7 +131,8 @@ def sentence(
             f"{round(100 * invalid)}% of this judge's calls gave no verdict: repair the prompt or "
             f"the parser first. As it is, {found[0].lower()}{found[1:]}"
         )
-    return f"{found}{_unknown(fixed)}.{_leaning(leans)}"
+    _, orders = inference.calls.shown.facets
+    return of_orders(f"{found}{_unknown(fixed)}.{_leaning(leans)}", orders)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,8 +164,7 @@ class _Spoken:
 def _finding(
     total: Component, inference: Inference, lead: LargestComponent | None, said: _Spoken
 ) -> str:
-    n = len(inference.items.values)
-    here = f"on {'this item' if n == 1 else f'these {n:,} items'}"
+    here = _here(len(inference.items.values))
     if (reason := inference.refusal("total", "fixed")) is not None:
         return f"What this judge's disagreement is made of cannot be told: {reason}"
     least, most = inference.bounds("total", CLAIM, "fixed")
@@ -321,3 +322,45 @@ def _unknown(fixed: list[str]) -> str:
         return ""
     were = "was not varied, so its part is" if len(fixed) == 1 else "were not varied, so they are"
     return f" ({' and '.join(fixed)} {were} not known)"
+
+
+def slot_sentence(slots: Sequence[SlotPreference], items: int) -> str:
+    """Say which displayed slot is favoured on the items asked, the furthest from even first."""
+    here = _here(items)
+    shown = sorted((x for x in slots if x.shown), key=lambda x: -abs(x.lean))
+    if not shown:
+        most = max(abs(end) for x in slots for end in x.call_interval)
+        return f"No slot is shown to be favoured {here}: {_number(most)} points of 100 at most."
+    return f"{here[0].upper()}{here[1:]}, {_listed([_slot(x) for x in shown])}."
+
+
+def _slot(x: SlotPreference) -> str:
+    way = "more" if x.lean > 0 else "less"
+    low, high = sorted(100 * abs(end) for end in x.call_interval)
+    return (
+        f"slot {x.slot} is chosen in {_of_100(x.share)} calls, {100 * abs(x.lean):.0f} points "
+        f"{way} than an even share ({low:.0f} to {high:.0f})"
+    )
+
+
+def factor_sentence(judge: JudgeAnalysis) -> str:
+    """Say which parts of the prompt component are told from zero, and how large the rest can be."""
+    found = {name: c for name, c in judge.factors.items() if c.call_interval is not None}
+    shown = {name: c for name, c in found.items() if c.call_interval and c.call_interval[0] > 0}
+    rest = {name: c for name, c in found.items() if name not in shown}
+    parts = [
+        f"{name} moves verdicts ({c.estimate:.3f}, {c.call_interval[0]:.3f} to "
+        f"{c.call_interval[1]:.3f} of the disagreement)"
+        for name, c in sorted(shown.items(), key=lambda pair: -pair[1].estimate)
+        if c.call_interval
+    ]
+    if rest:
+        most = max(c.call_interval[1] for c in rest.values() if c.call_interval)
+        verb = "is" if len(rest) == 1 else "are"
+        parts.append(f"{_listed([*rest])} {verb} not told from zero ({most:.3f} at most)")
+    here = _here(judge.items)
+    return f"{here[0].upper()}{here[1:]}, {'; '.join(parts)}."
+
+
+def _here(items: int) -> str:
+    return "on this item" if items == 1 else f"on these {items:,} items"

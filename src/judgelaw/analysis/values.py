@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from judgelaw.analysis.facet_values import (
+    Identity,
     ItemValues,
     OrderDirection,
     Pair,
     PromptDistances,
     PromptLean,
+    SlotPreference,
 )
 from judgelaw.decide import PromptRow
 from judgelaw.diagnose import Cell, Finding, ProbeEffect
@@ -175,25 +177,6 @@ class LargestComponent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identity:
-    """R (plug-in - corrected prompt) beside the rescaled call component, equal in every sample.
-
-    Attributes:
-        depth: R.
-        scaled_excess: R times the prompt excess, macroaverage.
-        factor: (K-1)/(K O), or 1/O for sampled prompts: 5/12 for six prompts and two orders.
-        rescaled_call: factor times the call component.
-        largest_gap: largest absolute difference of the two over items; rounding, if all is well.
-    """
-
-    depth: int
-    scaled_excess: float
-    factor: float
-    rescaled_call: float
-    largest_gap: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class OtherMetric:
     """What another metric says of the same calls, and how much of that is call noise.
 
@@ -237,6 +220,10 @@ class JudgeAnalysis(Result):
         prompt_distances: None with one prompt.
         order_direction: None where positions are not known.
         prompt_leans: the same for every prompt, on the items asked; empty where not known.
+        slots: how often the answer in each displayed slot is chosen; empty where not known.
+        factors: parts of the prompt component by the factors that prompts cross, `wrapper` and
+            `wrapper x language`; empty where they cross none.
+        factor_levels: names of the levels, by factor.
         by_prompt: noise, invalid outputs, lean, accuracy and distance of every prompt, and whether
             it is to be kept.
         projection: prompt component with the error of drawing prompts; sampled designs only.
@@ -274,6 +261,9 @@ class JudgeAnalysis(Result):
     prompt_distances: PromptDistances | None
     order_direction: OrderDirection | None
     prompt_leans: tuple[PromptLean, ...]
+    slots: tuple[SlotPreference, ...]
+    factors: Components
+    factor_levels: Mapping[str, tuple[str, ...]]
     by_prompt: tuple[PromptRow, ...]
     projection: Interval | None
     other_metrics: tuple[OtherMetric, ...]

@@ -104,6 +104,7 @@ def command(
         show(analysis)
 
 
+_PAIR = 2
 _DRAWN = 4
 """Where the interval of drawn prompts stands, after those of items."""
 
@@ -124,6 +125,8 @@ def show(analysis: "Analysis") -> None:
         echo()
         for line in _notes(judge):
             say(line)
+        _slots(judge, analysis.settings.level)
+        _factors(judge, analysis.settings.level)
         if judge.probes:
             echo()
             show_table(
@@ -133,6 +136,50 @@ def show(analysis: "Analysis") -> None:
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
         say(line)
+
+
+def _slots(judge: "JudgeAnalysis", level: float) -> None:
+    """Print how often each displayed slot is chosen, where there are more than two."""
+    from judgelaw.analysis import slot_sentence
+
+    if len(judge.slots) <= _PAIR:
+        return
+    ends = (f"{100 * level:g}%, these items", f"{100 * level:g}%, items like these")
+    echo()
+    say(slot_sentence(judge.slots, judge.items))
+    rows = [
+        [
+            x.slot,
+            f"{100 * x.share:.1f}",
+            f"{100 * x.lean:+.1f}",
+            _signed(x.call_interval),
+            _signed(x.interval),
+        ]
+        for x in judge.slots
+    ]
+    columns = ["slot", "chosen of 100", "from even", *ends]
+    show_table(columns, rows, title=f"{judge.name}: position preference by slot")
+
+
+def _factors(judge: "JudgeAnalysis", level: float) -> None:
+    """Print how the prompt component splits over factors, where prompts cross some."""
+    from judgelaw.analysis import factor_sentence
+
+    if not judge.factors:
+        return
+    ends = (f"{100 * level:g}%, items like these", f"{100 * level:g}%, these items")
+    echo()
+    say(factor_sentence(judge))
+    rows = [
+        [name, f"{c.estimate:.4f}", _pair(c.interval), _pair(c.call_interval), f"{c.plugin:.4f}"]
+        for name, c in judge.factors.items()
+    ]
+    columns = ["part of prompt", "estimate", *ends, "plug-in"]
+    show_table(columns, rows, title=f"{judge.name}: the prompt component by factor")
+
+
+def _signed(pair: tuple[float, float] | None) -> str:
+    return "-" if pair is None else f"[{100 * pair[0]:+.1f}, {100 * pair[1]:+.1f}]"
 
 
 def _first(who: str, judge: "JudgeAnalysis", level: float) -> None:
@@ -300,9 +347,7 @@ def _probe_row(effect: "ProbeEffect") -> list[str]:
 
 
 def _points(interval: "Interval") -> str:
-    if isnan(interval.low):
-        return "-"
-    return f"[{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
+    return "-" if isnan(interval.low) else _signed((interval.low, interval.high))
 
 
 def _notes(judge: "JudgeAnalysis") -> Iterator[str]:

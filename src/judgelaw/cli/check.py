@@ -172,7 +172,7 @@ def summary(seen: "Preview", probes: "list[Probe]", slow: list[str]) -> dict[str
         "items": len(run.items),
         "strata": dict(Counter(item.stratum or "" for item in run.items.values())),
         "prompts": list(run.templates),
-        "orders": dict(run.study.orders) if run.study.task == "pairwise" else {},
+        "orders": run.study.order_weights if run.study.task != "pointwise" else {},
         "judges": {name: judge.fingerprint for name, judge in run.judges.items()},
         "blocks": [dict(zip(_COLUMNS, row, strict=True)) for row in _rows(seen)],
         "calls": run.count,

@@ -52,7 +52,7 @@ from judgelaw.uncertainty import (
     upper_bound,
     weigh,
 )
-from judgelaw.words import listed
+from judgelaw.words import listed, of_orders
 
 QUANTITIES = ("stability", "accuracy")
 _SIDE = 0.975
@@ -146,7 +146,7 @@ def _judge(
     if target is not None and target.quantity == "accuracy" and tensor.gold is None:
         raise InputError("target accuracy: there are no gold verdicts; ask for stability")
     return JudgeAdvice(
-        sentence=" ".join(advice_sentences(choice, rows, target)),
+        sentence=of_orders(" ".join(advice_sentences(choice, rows, target)), len(tensor.orders)),
         choice=choice,
         protocols=rows,
         target=target,

@@ -348,6 +348,7 @@ class _Shuffled:
         self._absent = self._codes == C
         self._mode = (np.arange(C) == n.argmax(axis=1)[:, None]).astype(float)
         self._shape = (copies * N, K, O, C)
+        self._prompts = tensor.prompts
         self._design, self._rng = design, rng
         self._tie = tensor.verdicts.index(TIE) if TIE in tensor.verdicts else None
         self._calls = self._codes
@@ -381,6 +382,8 @@ class _Shuffled:
         s, sampled = p.drawn, self._design == "sampled"
         # Prompts of a generator are fresh in the second run, so that the same calls serve it.
         n = self._count(p.repeats, 0 if s is not None and sampled else which)
+        if p.fixed is not None:
+            return np.asarray(n[:, self._prompts.index(p.fixed)])
         if s is None:
             return np.asarray(n.sum(axis=1))
         place = self._places[0 if sampled else which] - (s * which if sampled else 0)

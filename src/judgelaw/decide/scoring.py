@@ -39,7 +39,7 @@ from judgelaw.uncertainty import (
     upper_bound,
     weigh,
 )
-from judgelaw.words import listed
+from judgelaw.words import listed, of_orders
 
 _LEVEL = 0.95
 _POWER = 2.8
@@ -190,7 +190,10 @@ def _judged(
     score = _interval(cells, scale, design)
     se = parts.se(looked_at)
     return JudgeScore(
-        sentence=" ".join(score_sentences(scale, score, parts, looked_at, differences)),
+        sentence=of_orders(
+            " ".join(score_sentences(scale, score, parts, looked_at, differences)),
+            len(tensor.orders),
+        ),
         metric=scale.metric,
         score=score,
         parts=parts,

@@ -66,11 +66,8 @@ def _compositions(m: int, C: int) -> NDArray[np.int64]:
 def final_verdict(x: Array, rule: Rule, tie: int | None = None, *, exact: bool = False) -> Array:
     """Return g(x), the law of the final verdict given vote counts (..., verdicts).
 
-    Args:
-        x: vote counts.
-        rule: who wins a tie.
-        tie: position of the verdict `tie`, which the rule of that name needs.
-        exact: return Fractions.
+    `tie` is the position of that verdict, which the rule of its name needs; `exact` returns
+    Fractions.
     """
     most = x == x.max(axis=-1, keepdims=True)
     several = most.sum(axis=-1)

@@ -14,10 +14,7 @@ from judgelaw.diagnose.drift import (
     time_span as time_span,
 )
 from judgelaw.diagnose.family import NOTICE as NOTICE, PROBLEM as PROBLEM
-from judgelaw.diagnose.finding import (
-    Cell as Cell,
-    Finding as Finding,
-)
+from judgelaw.diagnose.finding import Cell as Cell, Finding as Finding
 from judgelaw.diagnose.independence import (
     cells_finding as cells_finding,
     same_rank_excess as same_rank_excess,
@@ -27,10 +24,7 @@ from judgelaw.diagnose.invalid import (
     invalid_finding as invalid_finding,
     invalid_sensitivity as invalid_sensitivity,
 )
-from judgelaw.diagnose.leave_one_out import (
-    drivers as drivers,
-    drivers_finding as drivers_finding,
-)
+from judgelaw.diagnose.leave_one_out import drivers as drivers, drivers_finding as drivers_finding
 from judgelaw.diagnose.probing import (
     Changed as Changed,
     ProbeEffect as ProbeEffect,
@@ -48,9 +42,7 @@ from judgelaw.diagnose.ranking import (
     top_judge_finding as top_judge_finding,
 )
 from judgelaw.diagnose.recounting import check_document as check_document, recount as recount
-from judgelaw.diagnose.repeat_ranks import (
-    rank_test as rank_test,
-)
+from judgelaw.diagnose.repeat_ranks import rank_test as rank_test
 from judgelaw.diagnose.replay import (
     ReplyFacts as ReplyFacts,
     identical_texts as identical_texts,

@@ -216,7 +216,10 @@ def drift_finding(
     name = "rank_gap" if kind == "rank" else "elapsed_time"
     unit = "step of repeat rank" if kind == "rank" else "unit of log(1 + seconds)"
     if drift is None:
-        return _without(kind, name, subject)
+        need = "three repeats with known ranks" if kind == "rank" else "the times of calls (a run)"
+        by = "repeat rank" if kind == "rank" else "elapsed time"
+        said = f"Drift by {by} is not testable here."
+        return untestable(name, said, f"It needs {need}.", subject)
     slope = drift.slope
     change = slope.estimate * drift.reach
     no_test = adjacent and kind == "time"
@@ -245,13 +248,6 @@ def drift_finding(
             for low, high, pairs, level in drift.levels
         ),
     )
-
-
-def _without(kind: str, name: str, subject: str) -> Finding:
-    need = "three repeats with known ranks" if kind == "rank" else "the times of calls (a run)"
-    by = "repeat rank" if kind == "rank" else "elapsed time"
-    said = f"Drift by {by} is not testable here."
-    return untestable(name, said, f"It needs {need}.", subject)
 
 
 _ADJACENT = (

@@ -123,27 +123,30 @@ Draw = Callable[[int], Floats]
 """From a number of draws to the statistic of each."""
 
 
-def permutation_p(observed: float, draw: Draw, most: int) -> float:
-    """Return the p value of one statistic; large values speak against the hypothesis."""
-    (p,) = permutation_ps([observed], lambda size, _: [draw(size)], most)
+def permutation_p(
+    observed: float, draw: Draw, most: int, *, numbers: int = 1, at_once: int = 1 << 20
+) -> float:
+    """Return the p value of one statistic; large values speak against the hypothesis.
+
+    A draw takes so many `numbers`; the draws come in blocks of `at_once` numbers.
+    """
+
+    def draws(size: int, _: Sequence[int]) -> list[Floats]:
+        return [np.concatenate([draw(k) for k in in_blocks(size, numbers, at_once)])]
+
+    (p,) = permutation_ps([observed], draws, most)
     return p
 
 
 def permutation_ps(
-    observed: Sequence[float],
-    draw: Callable[[int, Sequence[int]], Sequence[Floats]],
-    most: int,
+    observed: Sequence[float], draw: Callable[[int, Sequence[int]], Sequence[Floats]], most: int
 ) -> list[float]:
     """Return exact p values of several statistics of the same draws.
 
     A statistic is drawn until `ENOUGH` draws have reached it, after l draws: p = ENOUGH / l; or
     until `most` draws, g of which reached it: p = (g + 1) / (most + 1). Both are p values in the
-    strict sense, and a clean table costs few draws.
-
-    Args:
-        observed: the statistics of the table itself.
-        draw: from a number of draws and the statistics still wanted to their values.
-        most: draws after which to stop.
+    strict sense, and a clean table costs few draws. `draw` gets the number of draws and the
+    statistics that are still wanted.
     """
     bars = [x - _TIE * max(1.0, abs(x)) for x in observed]
     ps, reached = [nan] * len(observed), [0] * len(observed)

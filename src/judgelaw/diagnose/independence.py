@@ -19,15 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, PAIR, Floats
-from judgelaw.diagnose.family import (
-    Bundle,
-    Test,
-    by_chance,
-    in_blocks,
-    permutation_p,
-    rate,
-    severity,
-)
+from judgelaw.diagnose.family import Bundle, Test, by_chance, permutation_p, rate, severity
 from judgelaw.diagnose.finding import Finding, Severity, untestable
 from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic, log_arrangements
 from judgelaw.estimate import (
@@ -72,9 +64,8 @@ def same_rank_excess(tensor: VerdictTensor) -> Floats | None:
         at_rank, of_cell = hit.sum(axis=1), hit.sum(axis=2)
         # Ordered pairs of different cells: all pairs minus those of a cell with itself.
         same += (at_rank.astype(float) ** 2).sum(axis=1) - hit.sum(axis=(1, 2))
-        everything += at_rank.sum(axis=1).astype(float) ** 2 - (of_cell.astype(float) ** 2).sum(
-            axis=1
-        )
+        everything += at_rank.sum(axis=1).astype(float) ** 2
+        everything -= (of_cell.astype(float) ** 2).sum(axis=1)
     pairs = U * (U - 1) * R
     return np.asarray(same / pairs - (everything - same) / (pairs * (R - 1)))
 
@@ -207,10 +198,10 @@ def control_test(
             return [1.0]
 
         def draw(size: int) -> Floats:
-            sizes = in_blocks(size, shuffler.calls, _CALLS_AT_ONCE)
-            return np.concatenate([off(shuffler.draw(rng, k)) for k in sizes])
+            return off(shuffler.draw(rng, size))
 
-        return [permutation_p(float(off(n[None])[0]), draw, most)]
+        observed, calls = float(off(n[None])[0]), shuffler.calls
+        return [permutation_p(observed, draw, most, numbers=calls, at_once=_CALLS_AT_ONCE)]
 
     return Bundle(least={"control": float(np.exp(-log_arrangements(blocks).sum()))}, run=run)
 

@@ -6,22 +6,14 @@ stratum stands out, by exchanging items between strata. A judge that is settled 
 its component to a few of them: single items are listed, and raise no notice.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, isnan, lgamma
 
 import numpy as np
 
 from judgelaw.arrays import Floats
-from judgelaw.diagnose.family import (
-    NOTICE,
-    UNTESTABLE,
-    Bundle,
-    Test,
-    in_blocks,
-    permutation_p,
-    rate,
-)
+from judgelaw.diagnose.family import NOTICE, UNTESTABLE, Bundle, Test, permutation_p, rate
 from judgelaw.diagnose.finding import Finding, Severity, untestable
 from judgelaw.estimate import CENSUS, Estimand, decompose_as
 from judgelaw.tensor import VerdictTensor
@@ -82,7 +74,7 @@ def drivers(
 ) -> Drivers | None:
     """Leave out one prompt, item and stratum at a time; None where the component is absent."""
 
-    def values(t: VerdictTensor) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def values(t: VerdictTensor) -> Floats:
         return np.asarray(decompose_as(t, estimand)[component])
 
     everything = values(tensor)
@@ -98,9 +90,7 @@ def drivers(
         component=component,
         estimate=float(everything.mean()),
         real=error.low > 0,
-        prompts=_ranked(
-            "prompt", list(rest), lambda k: float(rest[k].mean()), float(everything.mean())
-        ),
+        prompts=_ranked("prompt", {k: x.mean() for k, x in rest.items()}, everything),
         items=_items(tensor.items, everything),
         strata=_strata(tensor.strata, everything),
         by_prompt=everything[:, None]
@@ -135,13 +125,11 @@ def _prompt_p(found: Drivers, rng: np.random.Generator, most: int) -> float:
     x = _spaced(found.by_prompt)
 
     def draw(size: int) -> Floats:
-        parts = [
-            rng.permuted(np.broadcast_to(x, (k, *x.shape)), axis=-1).mean(axis=1).max(axis=-1)
-            for k in in_blocks(size, x.size, _VALUES_AT_ONCE)
-        ]
-        return np.concatenate(parts)
+        shuffled = rng.permuted(np.broadcast_to(x, (size, *x.shape)), axis=-1)
+        return np.asarray(shuffled.mean(axis=1).max(axis=-1))
 
-    return permutation_p(float(x.mean(axis=0).max()), draw, most)
+    observed = float(x.mean(axis=0).max())
+    return permutation_p(observed, draw, most, numbers=x.size, at_once=_VALUES_AT_ONCE)
 
 
 def _stratum_p(found: Drivers, rng: np.random.Generator, most: int) -> float:
@@ -154,61 +142,45 @@ def _stratum_p(found: Drivers, rng: np.random.Generator, most: int) -> float:
         return np.asarray(x.mean(axis=-1) - (x @ outside).min(axis=-1))
 
     def draw(size: int) -> Floats:
-        parts = [
-            most_added(rng.permuted(np.broadcast_to(values, (k, values.size)), axis=-1))
-            for k in in_blocks(size, values.size, _VALUES_AT_ONCE)
-        ]
-        return np.concatenate(parts)
+        return most_added(rng.permuted(np.broadcast_to(values, (size, values.size)), axis=-1))
 
-    return permutation_p(float(most_added(values[None])[0]), draw, most)
+    observed = float(most_added(values[None])[0])
+    return permutation_p(observed, draw, most, numbers=values.size, at_once=_VALUES_AT_ONCE)
 
 
 def _spaced(x: Floats) -> Floats:
     return x[:: -(-len(x) // _ITEMS_AT_MOST)]
 
 
-def _ranked(
-    kind: str, names: Sequence[str], without: Callable[[str], float], estimate: float
-) -> tuple[LeftOut, ...]:
+def _ranked(kind: str, rest: Mapping[str, float], values: Floats) -> tuple[LeftOut, ...]:
+    """Rank levels by how far the mean of all items is from that of the rest, without each."""
+    estimate = float(values.mean())
     found = [
-        LeftOut(kind=kind, name=n, without=rest, change=estimate - rest)
-        for n, rest in ((n, without(n)) for n in names)
+        LeftOut(kind=kind, name=name, without=float(x), change=estimate - float(x))
+        for name, x in rest.items()
     ]
     return tuple(sorted(found, key=lambda x: -abs(x.change)))
 
 
-def _items(
-    names: Sequence[str], values: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> tuple[LeftOut, ...]:
+def _items(names: Sequence[str], values: Floats) -> tuple[LeftOut, ...]:
     N = len(values)
     if N == 1:
         return ()
     rest = (values.sum() - values) / (N - 1)
-    at = {name: i for i, name in enumerate(names)}
     largest = np.argsort(-np.abs(values.mean() - rest), kind="stable")[:_SHOWN]
-    return _ranked(
-        "item", [names[i] for i in largest], lambda n: float(rest[at[n]]), float(values.mean())
-    )
+    return _ranked("item", {names[i]: rest[i] for i in largest}, values)
 
 
-def _strata(
-    strata: Sequence[str] | None, values: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> tuple[LeftOut, ...]:
+def _strata(strata: Sequence[str] | None, values: Floats) -> tuple[LeftOut, ...]:
     names = sorted(set(strata or ()))
     if len(names) < 2:  # noqa: PLR2004 - one stratum is everything
         return ()
     of_item = np.asarray(strata)
-    return _ranked(
-        "stratum", names, lambda n: float(values[of_item != n].mean()), float(values.mean())
-    )
+    return _ranked("stratum", {n: values[of_item != n].mean() for n in names}, values)
 
 
 def drivers_finding(
-    found: Drivers | None,
-    prompts: Test = UNTESTABLE,
-    strata: Test = UNTESTABLE,
-    *,
-    subject: str,
+    found: Drivers | None, prompts: Test = UNTESTABLE, strata: Test = UNTESTABLE, *, subject: str
 ) -> Finding:
     """Say whether one prompt or stratum makes the component what it is."""
     if found is None or not (found.prompts or found.items or found.strata):

@@ -36,7 +36,14 @@ from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import CENSUS, Estimand, decompose_as
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import declare, resampled_means
+from judgelaw.uncertainty import (
+    FEW,
+    declare,
+    effective_items,
+    resampled_means,
+    unseen_value,
+    weigh_one,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,9 +133,7 @@ _ITEMS_AT_MOST = 1 << 14
 """Of more items an even sample has its signs flipped: that is exact too, and enough."""
 _NUMBERS_AT_ONCE = 1 << 20
 _WEIGHTS = 4_000
-_ONE_SIDE = 0.025
-_FEW = 8.0
-"""Items that carry a mean, (sum x^2)^2 / sum x^4, below which rare items may have been missed."""
+_ONE_SIDE = 0.975
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,9 +254,7 @@ def _told_apart(
     d = np.where(np.abs(d) <= _TIE, 0.0, d)
     ps = sign_flip_ps(d, stream(seed, "sign flips"), draws_for(len(pairs)))
     told = [at for at, p in enumerate(holm(ps)) if p <= PROBLEM]
-    held = [
-        at for at in told if _holds(d[:, at], x[:, list(pairs[at])], top, stream(seed, "unseen"))
-    ]
+    held = [at for at in told if _holds(d[:, at], x[:, list(pairs[at])], top, seed)]
     means = values.mean(axis=0)
     separated = tuple(
         (names[a], names[b]) if means[a] > means[b] else (names[b], names[a])
@@ -266,25 +269,15 @@ def _told_apart(
     return separated, min(1.0, len(pairs) * min(turned, default=1.0)), len(pairs) * float(least)
 
 
-def _holds(d: Floats, two: Floats, top: float, rng: np.random.Generator) -> bool:
+def _holds(d: Floats, two: Floats, top: float, seed: int) -> bool:
     """Say whether a difference outweighs an item that nobody saw, in random weights of the items.
 
-    Args:
-        d: differences of the items.
-        two: values of both judges, (items, 2).
-        top: the largest value that an item can have.
-        rng: of the weights.
+    `two` are the values of both judges, (items, 2): where few items carry one of them, the unseen
+    item has the largest value that there is.
     """
-    y = d if d.sum() > 0 else -d
-    second, first = np.partition(-y, -2)[-2:] if len(y) > 1 else (0.0, top)
-    squares, fourths = (two**2).sum(axis=0), (two**4).sum(axis=0)
-    few = ((squares**2 < _FEW * fourths) | (fourths == 0)).any()  # no item at all is few
-    unseen = top if few else min(top, 2 * first - second)
-    below = 0
-    for size in in_blocks(_WEIGHTS, len(y), _NUMBERS_AT_ONCE):
-        W = rng.standard_exponential((size, len(y) + 1))
-        below += int((W @ np.append(y, -unseen) <= 0).sum())
-    return below <= _ONE_SIDE * _WEIGHTS
+    against = -d if d.sum() > 0 else d
+    unseen = unseen_value(against, top, careful=any(effective_items(x) < FEW for x in two.T))
+    return weigh_one(against, draws=_WEIGHTS, seed=seed).quantile(_ONE_SIDE, unseen) < 0
 
 
 def sign_flip_ps(d: Floats, rng: np.random.Generator, most: int) -> list[float]:

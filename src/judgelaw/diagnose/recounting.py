@@ -79,11 +79,9 @@ def recount_items(
 
 
 def check_document(document: Mapping[str, Any], tensors: Mapping[Any, VerdictTensor]) -> Comparison:
-    """Count every estimate of an analysis document again: each depth, stratum and item.
+    """Count every estimate of a `judgelaw.analysis/1` document again: each depth, stratum and item.
 
-    Args:
-        document: the JSON of `judgelaw analyze` (`judgelaw.analysis/1`).
-        tensors: the calls behind it, by (layer or None, judge).
+    `tensors` are the calls behind it, by (layer or None, judge).
     """
     declared = {key: document["settings"][key] for key in ("design", "order_weights")}
     compared, largest, mismatches = 0, 0.0, []

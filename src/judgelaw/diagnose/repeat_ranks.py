@@ -75,9 +75,10 @@ def rank_test(tensor: VerdictTensor) -> RankTest | None:
     found = _sums(tensor.ranked.reshape(-1, R), len(tensor.verdicts))
     if not found.mixed:
         return None
-    distances, V = _verdict_distances(found)
+    inverse, df = _verdict_form(found, R)
+    D = found.verdicts - found.shares
+    distances = np.einsum("rc,cd,rd->r", D, inverse, D)
     Q = (R - 1) / R * float(distances.sum())
-    df = (R - 1) * int(np.linalg.matrix_rank(V, hermitian=True))
     copied, z_copy = _closest_pair(found)
     pairs = R * (R - 1) // 2
     return RankTest(
@@ -114,9 +115,7 @@ def rank_statistic(mixed: MixedCells) -> Statistic:
 
     R = mixed.complete.codes.shape[1]
     found = _sums(mixed.complete.codes, mixed.verdicts)
-    V = np.diag(found.shares) - found.products
-    inverse = np.linalg.pinv(V, hermitian=True)
-    df = (R - 1) * int(np.linalg.matrix_rank(V, hermitian=True))
+    inverse, df = _verdict_form(found, R)
     ends = np.zeros((R * (R - 1) // 2, R))
     for at, pair in enumerate(combinations(range(R), 2)):
         ends[at, pair] = 1 / (R - 1)
@@ -155,34 +154,29 @@ class _Sums:
         variance: of that agreement.
     """
 
-    cells: int
-    mixed: int
     shares: Floats
     products: Floats
     verdicts: Floats
     agreement: Floats
     off: Floats
-    spread: float
     same: Floats
-    expected: float
-    variance: float
+    cells: int = 0
+    mixed: int = 0
+    spread: float = 0.0
+    expected: float = 0.0
+    variance: float = 0.0
 
 
 def _sums(ranked: NDArray[np.int16], verdicts: int) -> _Sums:
     """Sum over cells in blocks: what is held for a block is many times as large as its calls."""
     R, C = ranked.shape[1], verdicts
     total = _Sums(
-        cells=0,
-        mixed=0,
         shares=np.zeros(C),
         products=np.zeros((C, C)),
         verdicts=np.zeros((R, C)),
         agreement=np.zeros(R),
         off=np.zeros(R),
-        spread=0.0,
         same=np.zeros((R, R)),
-        expected=0.0,
-        variance=0.0,
     )
     for start in range(0, len(ranked), _CELLS_AT_ONCE):
         z = ranked[start : start + _CELLS_AT_ONCE]
@@ -214,12 +208,11 @@ def _add(total: _Sums, z: NDArray[np.int16], verdicts: int) -> None:
         total.same[r, s] += np.count_nonzero(columns[r] == columns[s])
 
 
-def _verdict_distances(found: _Sums) -> tuple[Floats, Floats]:
-    """Return D_r' V^- D_r of every rank, and V."""
+def _verdict_form(found: _Sums, R: int) -> tuple[Floats, int]:
+    """Return V^- and the degrees of freedom of Q."""
     V = np.diag(found.shares) - found.products
-    D = found.verdicts - found.shares
-    inverse = np.linalg.pinv(V, hermitian=True)
-    return np.einsum("rc,cd,rd->r", D, inverse, D), V
+    df = (R - 1) * int(np.linalg.matrix_rank(V, hermitian=True))
+    return np.asarray(np.linalg.pinv(V, hermitian=True), dtype=float), df
 
 
 def _scores(found: _Sums) -> Floats:

@@ -20,12 +20,11 @@ from judgelaw.diagnose.family import (
     PROBLEM,
     Bundle,
     Test,
-    in_blocks,
     permutation_p,
     rate,
     severity,
 )
-from judgelaw.diagnose.finding import Cell, Finding, Severity
+from judgelaw.diagnose.finding import Cell, Finding, Severity, untestable
 from judgelaw.diagnose.shuffles import log_arrangements
 from judgelaw.tensor import VerdictTensor
 
@@ -127,30 +126,24 @@ def unreadable_finding(facts: ReplyFacts | None, *, subject: str) -> Finding | N
 def replay_finding(facts: ReplyFacts | None, *, subject: str) -> Finding:
     """Say whether replies look like copies of each other."""
     if facts is None:
-        return Finding(
-            name="replay",
-            verdict="unknown",
-            headline="Response ids, texts and seeds are not in a calls table, so replayed replies "
-            "cannot be looked for.",
-            advice="Analyse the run folder, whose ledger has them.",
-            subject=subject,
+        said = (
+            "Response ids, texts and seeds are not in a calls table, so replayed replies cannot be "
+            "looked for."
         )
+        return untestable("replay", said, "Analyse the run folder, whose ledger has them.", subject)
     problems, figures = _evidence(facts)
-    if not problems:
-        return Finding(
-            name="replay",
-            verdict="ok",
-            headline="No response id, seed or long text serves two calls.",
-            advice="Nothing to do.",
-            subject=subject,
-            figures=figures,
+    headline, advice = "No response id, seed or long text serves two calls.", "Nothing to do."
+    if problems:
+        headline = f"Replies look replayed: {'; '.join(problems)}."
+        advice = (
+            "A replayed reply is no second draw, so call noise comes out too small: switch caches "
+            "off, send a distinct seed with every call (or none), and acquire anew."
         )
     return Finding(
         name="replay",
-        verdict="problem",
-        headline=f"Replies look replayed: {'; '.join(problems)}.",
-        advice="A replayed reply is no second draw, so call noise comes out too small: switch "
-        "caches off, send a distinct seed with every call (or none), and acquire anew.",
+        verdict="problem" if problems else "ok",
+        headline=headline,
+        advice=advice,
         subject=subject,
         figures=figures,
     )
@@ -233,13 +226,11 @@ class Overlap:
         a, b = (z[::step] for z in self.mixed)
 
         def draw(size: int) -> Floats:
-            parts = [
-                (rng.permuted(np.broadcast_to(a, (k, *a.shape)), axis=-1) == b).sum(axis=(1, 2))
-                for k in in_blocks(size, a.size, _CODES_AT_ONCE)
-            ]
-            return np.concatenate(parts).astype(float)
+            shuffled = rng.permuted(np.broadcast_to(a, (size, *a.shape)), axis=-1)
+            return np.asarray((shuffled == b).sum(axis=(1, 2)).astype(float))
 
-        return permutation_p(float((a == b).sum()), draw, most)
+        observed = float((a == b).sum())
+        return permutation_p(observed, draw, most, numbers=a.size, at_once=_CODES_AT_ONCE)
 
 
 def overlap(a: VerdictTensor, b: VerdictTensor) -> Overlap | None:
@@ -313,9 +304,7 @@ def overlaps(streams: Mapping[str, VerdictTensor]) -> dict[tuple[str, str], Over
 
 
 def copies_finding(
-    streams: int,
-    pairs: Mapping[tuple[str, str], Overlap],
-    tests: Sequence[Test],
+    streams: int, pairs: Mapping[tuple[str, str], Overlap], tests: Sequence[Test]
 ) -> Finding:
     """Say whether streams of calls (judges, layers, runs) are copies of each other, or overlap.
 

@@ -120,11 +120,7 @@ def mixed_cells(tensor: VerdictTensor) -> MixedCells | None:
         _group(codes[calls == r], present[calls == r], cells[calls == r], len(tensor.verdicts))
         for r in sorted({*calls.tolist(), R})
     ]
-    return MixedCells(
-        complete=groups[-1],
-        groups=tuple(groups),
-        verdicts=len(tensor.verdicts),
-    )
+    return MixedCells(complete=groups[-1], groups=tuple(groups), verdicts=len(tensor.verdicts))
 
 
 def shuffled_ps(

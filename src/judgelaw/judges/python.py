@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from judgelaw.errors import InputError
 from judgelaw.judges.port import JudgeContext, JudgeFunction
-from judgelaw.study import FrozenRun, PlannedCall
+from judgelaw.study import FrozenRun, PlannedCall, displayed
 from judgelaw.wire import (
     Answer,
     Failure,
@@ -122,14 +122,8 @@ def call_of(frozen: FrozenRun, call: PlannedCall, body: bytes) -> Call:
 
 def displayed_item(frozen: FrozenRun, call: PlannedCall) -> dict[str, str]:
     """Return the texts of an item, its candidates as this order displays them."""
-    item = frozen.items[call.item]
-    texts = {"id": item.id, "instruction": item.instruction}
-    if item.candidate_2 is None:
-        return {**texts, "candidate": item.candidate_1}
-    first, second = item.candidate_1, item.candidate_2
-    if call.order == "BA":
-        first, second = second, first
-    return {**texts, "candidate_a": first, "candidate_b": second}
+    item = frozen.item_of(call)
+    return {"id": item.id, "instruction": item.instruction, **displayed(item, call.order)}
 
 
 def functions_for(judges: Mapping[str, JudgeSpec], given: Any) -> dict[str, JudgeFunction]:

@@ -197,12 +197,6 @@ class SentMarks:
         self._map.close()
         self._path.unlink(missing_ok=True)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
 
 class LeftMarks:
     """The marks that an earlier process left behind, as far as they can be trusted.

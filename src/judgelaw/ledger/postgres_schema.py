@@ -142,26 +142,20 @@ def adapt(connection: "psycopg.Connection[Any]") -> None:
     """Pack every string that a connection sends, and unpack every string that it receives."""
     string = driver().types.string
 
-    class Text(string.StrDumper):  # type: ignore[misc, name-defined] # loaded lazily, untyped
-        def dump(self, obj: str) -> Any:
-            return super().dump(pack(obj))
+    for dumper in (string.StrBinaryDumper, string.StrDumper):
 
-    class Binary(string.StrBinaryDumper):  # type: ignore[misc, name-defined] # same
-        def dump(self, obj: str) -> Any:
-            return super().dump(pack(obj))
+        class Packed(dumper):  # type: ignore[misc, valid-type] # loaded lazily, untyped
+            def dump(self, obj: str) -> Any:
+                return super().dump(pack(obj))
 
-    class Loaded(string.TextLoader):  # type: ignore[misc, name-defined] # same
-        def load(self, data: Any) -> Any:
-            return unpack(super().load(data))
+        connection.adapters.register_dumper(str, Packed)
+    for loader in (string.TextLoader, string.TextBinaryLoader):
 
-    class LoadedBinary(string.TextBinaryLoader):  # type: ignore[misc, name-defined] # same
-        def load(self, data: Any) -> Any:
-            return unpack(super().load(data))
+        class Unpacked(loader):  # type: ignore[misc, valid-type] # same
+            def load(self, data: Any) -> Any:
+                return unpack(super().load(data))
 
-    connection.adapters.register_dumper(str, Binary)
-    connection.adapters.register_dumper(str, Text)
-    connection.adapters.register_loader("text", Loaded)
-    connection.adapters.register_loader("text", LoadedBinary)
+        connection.adapters.register_loader("text", Unpacked)
 
 
 PREFIX = "judgelaw:"

@@ -143,40 +143,29 @@ class GroupWriter:
 
     def _write(self, group: _Group) -> None:
         """Make a group durable, and tell everyone who waits how that ended."""
+        results: list[Any] = []
         try:
-            results = self._commit(group)
+            self.refuse_if_broken()
+            if group.records or group.jobs:
+                results = self._commit_group(group.records, [job.work for job in group.jobs])
         except Exception as error:  # noqa: BLE001 - handed on to everyone who waits
             self._break(group, error)
         else:
             self._tell(group, results)
 
-    def _commit(self, group: _Group) -> list[Any]:
-        self.refuse_if_broken()
-        if not group.records and not group.jobs:
-            return []
-        return self._commit_group(group.records, [job.work for job in group.jobs])
-
     def _tell(self, group: _Group, results: Iterable[Any]) -> None:
-        news: list[partial[Any]] = []
-        if group.records and self._listener is not None:
-            news.append(partial(self._listener, group.records))
-        for job, result in zip(group.jobs, results, strict=True):
-            news.append(partial(job.settle, result, None))
-        self._announce(news)
+        listener = self._listener if group.records else None
+        heard = [] if listener is None else [partial(listener, group.records)]
+        done = zip(group.jobs, results, strict=True)
+        self._announce([*heard, *(partial(job.settle, result, None) for job, result in done)])
 
     def _break(self, group: _Group, error: Exception) -> None:
         """Remember the first failure: nothing is accepted after a group that was not written."""
-        failure = self._ours(error)
+        failure = error if isinstance(error, JudgelawError) else self._explain(error)
+        if failure is not error:
+            failure.__cause__ = error
         self._failure = self._failure or failure
-        news: list[partial[Any]] = [partial(job.settle, None, failure) for job in group.jobs]
-        self._announce(news)
-
-    def _ours(self, error: Exception) -> JudgelawError:
-        if isinstance(error, JudgelawError):
-            return error
-        ours = self._explain(error)
-        ours.__cause__ = error
-        return ours
+        self._announce([partial(job.settle, None, failure) for job in group.jobs])
 
     def _announce(self, news: list[partial[Any]]) -> None:
         """Tell everyone who waits, waking the event loop once."""

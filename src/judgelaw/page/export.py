@@ -19,7 +19,7 @@ from judgelaw.page.component_figure import (
 )
 from judgelaw.page.depth import depth_points, over_depth
 from judgelaw.page.drawing import Spec, draw
-from judgelaw.page.laws import corners_of, overview
+from judgelaw.page.laws import corners_of, is_of_several, item_bars, overview, some_items
 from judgelaw.page.layers import (
     control_points,
     discrepancies,
@@ -35,6 +35,7 @@ from judgelaw.page.prompts_and_orders import (
     mean_lean,
     told_apart,
 )
+from judgelaw.page.slots_and_factors import PAIR, factor_figure, slot_figure
 from judgelaw.page.trust import DRIFT, by_gap, streams
 from judgelaw.page.verdicts import outcome_bars, outcome_rows
 from judgelaw.tensor import VerdictTensor
@@ -74,10 +75,9 @@ def _compared(judges: Mapping[str, JudgeAnalysis], width: int) -> dict[str, Spec
 
 def _of_judge(judge: JudgeAnalysis, tensor: VerdictTensor, width: int) -> dict[str, Spec]:
     verdicts = [visible(v) for v in tensor.verdicts]
-    corners = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
     found: dict[str, Spec] = {
         "components": estimates(component_marks(judge), width=width),
-        "laws": drawing.chart(overview(tensor, corners, width=width - 20)),
+        "laws": _laws(judge, tensor, width),
         "outcomes": outcome_bars(outcome_rows(tensor), verdicts, width=width),
     }
     if parts := shares_of({"": judge}):
@@ -87,10 +87,22 @@ def _of_judge(judge: JudgeAnalysis, tensor: VerdictTensor, width: int) -> dict[s
     items = item_leans(tensor)
     if items is not None and judge.order_direction is not None:
         found["order"] = leans(items, mean_lean(judge.order_direction), width=width)
+    if len(judge.slots) > PAIR:
+        found["slots"] = slot_figure(judge.slots, width=width)
+    if judge.factors:
+        found["factors"] = factor_figure(judge, width=width)
     if judge.prompt_distances is not None:
         pairs = distances(judge.prompt_distances)
         found["prompts"] = distance_map(pairs, width=width, pale=not told_apart(judge))
     return found
+
+
+def _laws(judge: JudgeAnalysis, tensor: VerdictTensor, width: int) -> Spec:
+    if is_of_several(tensor):
+        return item_bars(tensor, some_items(tensor, judge.item_values), width=width)
+    verdicts = [visible(v) for v in tensor.verdicts]
+    corners = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
+    return drawing.chart(overview(tensor, corners, width=width - 20))
 
 
 def _of_layers(analysis: Analysis, width: int) -> dict[str, Spec]:

@@ -14,6 +14,7 @@ from judgelaw.page import drawing
 from judgelaw.page.component_figure import short_label
 from judgelaw.page.document import FigureView, Part, Prose, Section, figure, note, paragraph
 from judgelaw.page.drawing import Spec, draw, n, q
+from judgelaw.page.verdicts import Outcome, outcome_bars
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import visible
 
@@ -162,6 +163,7 @@ def gallery(pictures: Sequence[Spec], *, columns: int) -> Spec:
 
 
 _SHOWN = 6
+_BARS = 24
 _CORNERS = 3
 _PICTURE = {3: 190, 2: 148}
 """Width of a small picture: three beside each other on a wide page, two on a phone."""
@@ -176,6 +178,8 @@ def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "")
     None for scores, which lie on a line and have their own section, and for more labels than a
     triangle has corners.
     """
+    if is_of_several(tensor):
+        return _of_several(judge, tensor, prefix=prefix)
     given = tuple(
         v for v, n in zip(tensor.verdicts, tensor.counts.sum((0, 1, 2)), strict=True) if n
     )
@@ -216,6 +220,89 @@ def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "")
     )
 
 
+def is_of_several(tensor: VerdictTensor) -> bool:
+    """Whether one of three candidates or more is chosen: no triangle can show that."""
+    return "candidate_3" in tensor.verdicts
+
+
+def item_bars(tensor: VerdictTensor, chosen: Sequence[int], *, width: int) -> Spec:
+    """Draw the verdict shares of some items, over their prompts and orders."""
+    mean = _laws(tensor).mean(axis=(1, 2))
+    rows = [(short_label(tensor.items[i]), mean[i]) for i in chosen]
+    return _bars(tensor, rows, width)
+
+
+def _order_bars(tensor: VerdictTensor, chosen: Sequence[int], *, width: int) -> Spec:
+    """Draw the verdict shares of some items in each order, over their prompts."""
+    mean = _laws(tensor).mean(axis=1)
+    rows = [
+        (f"{short_label(tensor.items[i])} {visible(order)}", mean[i, o])
+        for i in chosen
+        for o, order in enumerate(tensor.orders)
+    ]
+    return _bars(tensor, rows, width)
+
+
+def _bars(
+    tensor: VerdictTensor, rows: Sequence[tuple[str, NDArray[np.float64]]], width: int
+) -> Spec:
+    verdicts = [visible(v) for v in tensor.verdicts]
+    shares = [
+        Outcome(row=row, verdict=verdict, share=float(p), label=f"{row}: {verdict} {p:.0%}")
+        for row, law in rows
+        for verdict, p in zip(verdicts, law, strict=True)
+    ]
+    return outcome_bars(shares, verdicts, width=width)
+
+
+def _of_several(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str) -> Section:
+    """Return which candidate is chosen how often, item by item and order by order."""
+    moving = _most_dispersed(judge.value.item_values)
+    chosen = some_items(tensor, judge.value.item_values)
+    some = "Every item" if len(chosen) == len(tensor.items) else "The items that move most"
+    roles = drawing.verdict_roles(tensor.verdicts)
+    seen = tensor.counts.sum(axis=(0, 1, 2)).tolist()
+    key = tuple(
+        (f"swatch r-{role}", visible(v))
+        for role, v, there in zip(roles, tensor.verdicts, seen, strict=True)
+        if there
+    )
+    every = figure(
+        "laws",
+        lambda width: item_bars(tensor, chosen, width=width),
+        label=f"Shares of verdicts of {len(chosen)} items",
+        title=some,
+        caption="Shares of verdicts on each item, over all its prompts and orders.",
+        key=key,
+    )
+    few = figure(
+        "laws-items",
+        lambda width: _order_bars(tensor, moving[: _SHOWN // 2], width=width),
+        label=_few_label(tensor, moving[: _SHOWN // 2]),
+        title="Order by order",
+        caption=(
+            "The items whose cells differ most, in each order: a choice made after seeing the "
+            "data, so expect them to look worse than they are. The letters of an order say which "
+            "candidate stood in the first slot, in the second, and so on."
+        ),
+        key=key,
+    )
+    said = paragraph(
+        "Every cell (item, prompt, order) has its own verdict law: a share for each candidate. "
+        "Candidates are restored before counting, so without order effects the bars of one item "
+        "look alike."
+    )
+    return Section(
+        id=f"{prefix}laws", title="Which candidate is chosen", blocks=(said, every, few, _caution())
+    )
+
+
+def some_items(tensor: VerdictTensor, values: ItemValues) -> list[int]:
+    """Return all items where they are few, else those whose cells differ most."""
+    few = len(tensor.items) <= _BARS
+    return [*range(len(tensor.items))] if few else _most_dispersed(values, _BARS)
+
+
 def _only(tensor: VerdictTensor, given: Sequence[str]) -> VerdictTensor:
     """Leave out verdicts that no call gave: two labels make a line, not a triangle."""
     keep = [tensor.verdicts.index(v) for v in given]
@@ -224,7 +311,7 @@ def _only(tensor: VerdictTensor, given: Sequence[str]) -> VerdictTensor:
 
 def _caution() -> Prose:
     return note(
-        "Drawn points are relative frequencies, so they scatter more than the laws behind them. "
+        "What is drawn are relative frequencies, so they scatter more than the laws behind them. "
         "The corrected components do not contain that scatter."
     )
 
@@ -300,10 +387,10 @@ def _laws(tensor: VerdictTensor) -> NDArray[np.float64]:
     return np.asarray(tensor.counts / tensor.repeats[..., None])
 
 
-def _most_dispersed(values: ItemValues) -> list[int]:
+def _most_dispersed(values: ItemValues, shown: int = _SHOWN) -> list[int]:
     """Choose the items whose cells differ most: largest total less call, corrected."""
     spread = np.nan_to_num(values.of("total") - values.of("call"), nan=-np.inf)
-    return [int(i) for i in np.argsort(-spread, kind="stable")[:_SHOWN]]
+    return [int(i) for i in np.argsort(-spread, kind="stable")[:shown]]
 
 
 def _every_caption(corners: Corners, *, single: bool) -> str:

@@ -20,6 +20,8 @@ from judgelaw.page.drawing import Spec, n, names, q
 from judgelaw.words import visible
 
 _ROW = 26
+_TICKS = 6
+_TOWARD = "points of 100, toward the changed answer"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +36,12 @@ class Shift:
     label: str
 
 
-def forest(shifts: Sequence[Shift], *, width: int) -> Spec:
+def forest(shifts: Sequence[Shift], *, width: int, title: str = _TOWARD) -> Spec:
     """Draw one row a probe: a dot, its interval, and the line of no shift."""
     order = [shift.probe for shift in shifts]
     rows = [asdict(shift) for shift in shifts]
     y = names("probe", order)
-    x = q("value", title="points of 100, toward the changed answer")
+    x = q("value", title=title, axis={"tickCount": _TICKS})
     ends = {"x": q("low"), "x2": {"field": "high"}, "y": y, "color": drawing.painted()}
     dot = {"x": x, "y": y, "color": drawing.painted(), "description": n("label")}
     layers = [drawing.zero("x"), drawing.band(ends, rows), drawing.dots(rows, dot, 70)]

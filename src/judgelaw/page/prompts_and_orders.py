@@ -32,8 +32,9 @@ from judgelaw.page.document import (
     paragraph,
 )
 from judgelaw.page.drawing import Spec, n, names, q
+from judgelaw.page.slots_and_factors import factor_blocks, slots
 from judgelaw.tensor import VerdictTensor
-from judgelaw.words import visible
+from judgelaw.words import prompt_factors, visible
 
 _LETTERED = 9
 """Up to so many prompts the figures fit into their squares."""
@@ -198,7 +199,7 @@ _REJECTED = 0.05
 
 def distances(found: PromptDistances) -> list[Distance]:
     """Return the squared distance of every pair of prompts."""
-    names, squared = unique_labels(found.prompts), found.squared.tolist()
+    names, squared = unique_labels(_short(found.prompts)), found.squared.tolist()
     return [
         Distance(
             one=one,
@@ -210,6 +211,13 @@ def distances(found: PromptDistances) -> list[Distance]:
         for i, one in enumerate(names)
         for j, other in enumerate(names)
     ]
+
+
+def _short(prompts: Sequence[str]) -> list[str]:
+    """Name prompts that cross factors by their levels alone."""
+    if not prompt_factors(prompts):
+        return [*prompts]
+    return [", ".join(part.partition("=")[2] for part in prompt.split(",")) for prompt in prompts]
 
 
 def told_apart(judge: JudgeAnalysis) -> bool:
@@ -239,7 +247,7 @@ def order(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = ""
     found = judge.known(lambda j: j.order_direction)
     items = item_leans(tensor)
     if found is None or items is None:
-        return None
+        return slots(judge, prefix=prefix)
     mean = mean_lean(found.value)
     drawn = figure(
         "order",
@@ -341,6 +349,7 @@ def prompts(
         id=f"{prefix}prompts",
         title="Which prompts answer alike",
         blocks=(
+            *factor_blocks(judge),
             _not_told_apart(judge) if pale else _furthest(found),
             drawn,
             *_each_prompt(judge, openings or {}),

@@ -60,6 +60,7 @@ def outcome_bars(outcomes: Sequence[Outcome], verdicts: Sequence[str], *, width:
 
 
 _ROWS_AT_MOST = 24
+_PAIR = 2
 
 
 def outcome_rows(tensor: VerdictTensor) -> list[Outcome]:
@@ -112,7 +113,8 @@ def outcomes(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str =
 def _caption(orders: int) -> str:
     if orders == 1:
         return "Shares of verdicts under every prompt."
-    return "Candidates are restored before counting: without order effects both orders look alike."
+    text = "Candidates are restored before counting: without order effects both orders look alike."
+    return text if orders == _PAIR else text.replace("both", "all")
 
 
 def _said(judge: Part[JudgeAnalysis]) -> Inline:

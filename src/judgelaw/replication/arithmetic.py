@@ -38,17 +38,12 @@ def components_add_up(t: Tables) -> Iterator[Finding]:
 
 def excess_is_call(t: Tables) -> Iterator[Finding]:
     """R (plug-in - corrected) = 5/12 call, in every realised sample at K = 6 and two orders."""
+    rule = "R (plug-in - corrected) = 5/12 call"
     for label, name, row, call in _excesses(t):
-        R = int(row["repeats"])
+        R, printed = int(row["repeats"]), f"{row['plugin']} - {row['corrected']}"
         scaled = (Span.printed(row["plugin"]) - Span.printed(row["corrected"])).times(R)
-        yield matched(
-            label,
-            name,
-            "R (plug-in - corrected) = 5/12 call",
-            f"{row['plugin']} - {row['corrected']}",
-            span=scaled,
-            other=Span.printed(call).times(Fraction(5, 12)),
-        )
+        other = Span.printed(call).times(Fraction(5, 12))
+        yield matched(label, name, rule, printed, span=scaled, other=other)
 
 
 def scaled_columns(t: Tables) -> Iterator[Finding]:
@@ -102,11 +97,8 @@ def shares(t: Tables) -> Iterator[Finding]:
 def largest_component(t: Tables) -> Iterator[Finding]:
     """The column of largest components names the largest of each row."""
     for row in t[_SUMMARY].rows:
-        components = t[_COMPONENTS].row(judge=row["judge"])
-        largest, rule = (
-            max(PARTS, key=lambda p: Fraction(components[p])),
-            "largest component at R = 4",
-        )
+        components, rule = t[_COMPONENTS].row(judge=row["judge"]), "largest component at R = 4"
+        largest = max(PARTS, key=lambda p: Fraction(components[p]))
         yield stated("identity", _SUMMARY, row["judge"], rule, row["largest"], found=largest)
 
 
@@ -120,14 +112,9 @@ def flags(t: Tables) -> Iterator[Finding]:
                 for judge in t[_SUMMARY].rows
                 if Fraction(judge[f"{metric}_{row['repeats']}"]) > TAU
             ]
-            yield stated(
-                "identity",
-                label,
-                f"R = {row['repeats']}, {metric}",
-                "configurations above tau = 0.02",
-                ", ".join(row[metric]) or "none",
-                found=", ".join(above) or "none",
-            )
+            name, rule = f"R = {row['repeats']}, {metric}", "configurations above tau = 0.02"
+            printed, found = (", ".join(judges) or "none" for judges in (row[metric], above))
+            yield stated("identity", label, name, rule, printed, found=found)
 
 
 def orderings(t: Tables) -> Iterator[Finding]:
@@ -136,14 +123,9 @@ def orderings(t: Tables) -> Iterator[Finding]:
     for row in t[label].rows:
         column = f"{row['metric']}_4"
         ordered = sorted(t[_SUMMARY].rows, key=lambda r: Fraction(r[column]), reverse=True)
-        yield stated(
-            "identity",
-            label,
-            row["metric"],
-            "ordering at R = 4, largest first",
-            " > ".join(row["order"]),
-            found=" > ".join(r["judge"] for r in ordered),
-        )
+        printed, found = " > ".join(row["order"]), " > ".join(r["judge"] for r in ordered)
+        rule = "ordering at R = 4, largest first"
+        yield stated("identity", label, row["metric"], rule, printed, found=found)
 
 
 def bands_hold_their_estimate(t: Tables) -> Iterator[Finding]:
@@ -152,14 +134,9 @@ def bands_hold_their_estimate(t: Tables) -> Iterator[Finding]:
         for row, column, band in table.bands():
             low, high = (Span.printed(end) for end in row[band])
             inside = Span(low=low.low, high=high.high).meets(Span.printed(row[column]))
-            yield stated(
-                "identity",
-                table.label,
-                row_name(row),
-                f"{band} holds {column} {row[column]}",
-                "holds",
-                found="holds" if inside else "does not hold",
-            )
+            found = "holds" if inside else "does not hold"
+            rule = f"{band} holds {column} {row[column]}"
+            yield stated("identity", table.label, row_name(row), rule, "holds", found=found)
 
 
 def drift_bands_hold_zero(t: Tables) -> Iterator[Finding]:
@@ -183,24 +160,15 @@ def merging_changes(t: Tables) -> Iterator[Finding]:
         ]
         largest = max(changes, key=lambda change: abs(change.middle))
         size = largest if largest.middle >= 0 else largest.times(-1)
-        yield matched(
-            "text:invalid_merge",
-            f"R = {R}",
-            "largest change of a corrected mean",
-            quoted["largest_change"],
-            other=size,
-        )
+        rule, printed = "largest change of a corrected mean", quoted["largest_change"]
+        yield matched("text:invalid_merge", f"R = {R}", rule, printed, other=size)
+    rule = "no invalid output, so merging changes nothing"
     for row in t[label].rows:
         if t[_OUTCOMES].row(judge=row["judge"])["invalid"] == "0":
             for R in (2, 4):
-                yield stated(
-                    "identity",
-                    label,
-                    f"{row['judge']}, R = {R}",
-                    "no invalid output, so merging changes nothing",
-                    row[f"merged_{R}"],
-                    found=row[f"four_category_{R}"],
-                )
+                name, printed = f"{row['judge']}, R = {R}", row[f"merged_{R}"]
+                found = row[f"four_category_{R}"]
+                yield stated("identity", label, name, rule, printed, found=found)
 
 
 def _decompositions(t: Tables) -> Iterator[tuple[str, str, Row]]:
@@ -217,7 +185,10 @@ def _decompositions(t: Tables) -> Iterator[tuple[str, str, Row]]:
 
 def _excesses(t: Tables) -> Iterator[tuple[str, str, Row, str]]:
     """Yield every plug-in and corrected pair whose call component is printed somewhere."""
-    calls = {(layer, R): row["call"] for layer, R, row in _by_layer(t)}
+    named = (
+        (name.split(", R = "), row) for label, name, row in _decompositions(t) if label in _LONG
+    )
+    calls = {(layer, R): row["call"] for (layer, R), row in named}
     calls["evaluation", "4"] = t[_COMPONENTS].row(judge=QWEN)["call"]
     label = "tab:real_prompt_estimates"
     for row in t[label].rows:
@@ -229,13 +200,6 @@ def _excesses(t: Tables) -> Iterator[tuple[str, str, Row, str]]:
         call = t[_COMPONENTS].row(judge=row["judge"])["call"]
         pair = {"repeats": "4", "plugin": row["plugin_4"], "corrected": row["corrected_4"]}
         yield _SUMMARY, f"{row['judge']}, R = 4", pair, call
-
-
-def _by_layer(t: Tables) -> Iterator[tuple[str, str, Row]]:
-    for label, name, row in _decompositions(t):
-        if label in _LONG:
-            layer, R = name.split(", R = ")
-            yield layer, R, row
 
 
 CHECKS: tuple[Check, ...] = (

@@ -64,10 +64,7 @@ def find_corpus(
 ) -> Corpus:
     """Sort the tensors of a calls table into the parts of the paper.
 
-    Args:
-        tensors: by layer (None where the table has no layers) and judge.
-        layers: names in the table by layer of the paper, where they are not to be guessed.
-        seconds: when each call was made, where that is known.
+    `layers` are names in the table by layer of the paper, where they are not to be guessed.
 
     Raises:
         InputError: no part of the paper's corpus is in the table, or two of its parts are one of

@@ -216,8 +216,11 @@ def _simulate(
             prompt += cell
         S_X += _squares(prompt, square)
         everything += prompt
-    sums = tuple(_across_fields(S) for S in (S_XO, S_X, _squares(everything, square)))
-    return _numerators((K, O), sums, kept)
+    xo, x, all_calls = map(_across_fields, (S_XO, S_X, _squares(everything, square)))
+    R = ROW_DEPTHS[:, None]
+    plugin = K * x - all_calls
+    complete = (R - 1) * plugin - (K - 1) * (K * O * R * R - xo)
+    return ItemBlock(plugin=plugin, complete=complete, cells=kept)
 
 
 def _draw_cell(table: PairTable, rng: np.random.Generator, cell: Words) -> None:
@@ -240,13 +243,3 @@ def _squares(words: Words, out: Words) -> Words:
 def _across_fields(words: Words) -> NDArray[np.int64]:
     """Sum the four fields of every word: the product gathers them in the top sixteen bits."""
     return np.asarray(((words * _HORIZONTAL) >> _TOP).astype(np.int64))
-
-
-def _numerators(
-    shape: tuple[int, int], sums: tuple[NDArray[np.int64], ...], cells: Words | None
-) -> ItemBlock:
-    (K, O), (S_XO, S_X, S_0) = shape, sums
-    R = ROW_DEPTHS[:, None]
-    plugin = K * S_X - S_0
-    complete = (R - 1) * plugin - (K - 1) * (K * O * R * R - S_XO)
-    return ItemBlock(plugin=plugin, complete=complete, cells=cells)

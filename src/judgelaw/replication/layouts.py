@@ -17,7 +17,6 @@ from judgelaw.errors import writing
 from judgelaw.page import escape, inert
 
 Pair = tuple[float, float]
-FORMATS = ("csv", "tex", "json")
 NOT_THERE = "--"
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from judgelaw.arrays import PAIR, Floats, check_at_least, count_ranked
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, decompose, population
+from judgelaw.replication.panel_study import calibration
 from judgelaw.replication.point_study import ErrorMoments, ErrorRow, exact_errors
 from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
@@ -122,10 +123,8 @@ def _estimates(
     ranked: NDArray[np.int16], depths: list[int], component: str, verdicts: int
 ) -> tuple[Floats, Floats]:
     found = [decompose(count_ranked(ranked[..., :depth], verdicts)) for depth in depths]
-    return (
-        np.stack([d.plugin[component] for d in found]),
-        np.stack([d[component] for d in found]),
-    )
+    plugin = np.stack([d.plugin[component] for d in found])
+    return plugin, np.stack([d[component] for d in found])
 
 
 SAMPLED_PROMPTS = (4, 5, 6, 8, 10, 20, 40)
@@ -230,7 +229,6 @@ def _rows(
     rows = []
     for method in METHODS:
         half = factors[method] * se
-        coverage = float(np.mean(np.abs(error) <= half))
         rows.append(
             SampledRow(
                 prompts=K,
@@ -239,11 +237,7 @@ def _rows(
                 method=method,
                 plugin_bias=float(plugin.mean() - generator.prompt),
                 analytic_bias=generator.within / R,
-                bias=float(error.mean()),
-                bias_se=float(error.std(ddof=1) / np.sqrt(len(error))),
-                coverage=coverage,
-                coverage_se=float(np.sqrt(coverage * (1 - coverage) / len(error))),
-                width=float(2 * half.mean()),
+                **calibration(error, half, np.abs(error) <= half),
             )
         )
     return rows

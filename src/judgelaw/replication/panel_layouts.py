@@ -4,22 +4,9 @@ from collections.abc import Callable
 
 from judgelaw.diagnose import Drift
 from judgelaw.estimate import COMPONENTS
+from judgelaw.replication import paper_layouts as deep
 from judgelaw.replication.layouts import Entry, Figure, Layout
-from judgelaw.replication.paper_layouts import (
-    BANDS,
-    VERDICTS,
-    LayoutOrReason,
-    broad_decomposition,
-    decomposition,
-    judge_configurations,
-    layers,
-    matched_reference,
-    panel_sensitivity,
-    prompt_hashes,
-    real_prompt_estimates,
-    reference_split_half,
-    study_design,
-)
+from judgelaw.replication.paper_layouts import BANDS, VERDICTS, LayoutOrReason
 from judgelaw.replication.paper_parts import PaperData, stream_name
 
 _NO_PANEL = "there are no two judges on the same cells"
@@ -133,12 +120,7 @@ def time_drift(of: PaperData) -> LayoutOrReason:
     return Layout(
         label="tab:s-time-drift",
         caption=f"Dependence diagnostics: slopes of same-cell agreement; {BANDS}.",
-        columns=(
-            "Stream",
-            "Rank-gap slope",
-            "Agreement slope per log(1+s)",
-            "Time span (s)",
-        ),
+        columns=("Stream", "Rank-gap slope", "Agreement slope per log(1+s)", "Time span (s)"),
         rows=rows,
     )
 
@@ -170,18 +152,18 @@ def integrity(of: PaperData) -> LayoutOrReason:
 
 
 LAYOUTS: tuple[Callable[[PaperData], LayoutOrReason], ...] = (
-    study_design,
-    matched_reference,
-    reference_split_half,
+    deep.study_design,
+    deep.matched_reference,
+    deep.reference_split_half,
     cross_model_summary,
     cross_model_components,
-    prompt_hashes,
-    layers,
-    judge_configurations,
-    real_prompt_estimates,
-    decomposition,
-    broad_decomposition,
-    panel_sensitivity,
+    deep.prompt_hashes,
+    deep.layers,
+    deep.judge_configurations,
+    deep.real_prompt_estimates,
+    deep.decomposition,
+    deep.broad_decomposition,
+    deep.panel_sensitivity,
     cross_prompt,
     cross_model_outcomes,
     cross_bot,
@@ -211,5 +193,5 @@ def _short(value: float | None) -> Figure:
 
 def _slope(drift: Drift | None) -> Figure:
     if drift is None:
-        return Figure(value=None, digits=5, short=True)
+        return _short(None)
     return Figure(value=drift.slope.estimate, digits=5, band=drift.slope.band, short=True)

@@ -240,17 +240,23 @@ def _row(law: PanelLaw, depth: int, method: str, parts: list[_Estimates]) -> Pan
     exists = variance > 0
     error = mean - law.truth
     half = stdtrit(df[exists], 0.975) * np.sqrt(variance[exists])
-    covered = np.abs(error[exists]) <= half
-    coverage = float(covered.mean()) if exists.any() else np.nan
     return PanelRow(
         law=law.name,
         truth=law.truth,
         repeats=depth,
         method=method,
-        bias=float(error.mean()),
-        bias_se=float(error.std(ddof=1) / np.sqrt(len(error))),
-        coverage=coverage,
-        coverage_se=float(np.sqrt(coverage * (1 - coverage) / max(1, exists.sum()))),
-        width=float(2 * half.mean()) if exists.any() else np.nan,
+        **calibration(error, half, np.abs(error[exists]) <= half),
         without_interval=float(1 - exists.mean()),
     )
+
+
+def calibration(error: Floats, half: Floats, covered: NDArray[np.bool_]) -> dict[str, float]:
+    """Return bias, coverage and mean width of intervals; half widths of those that exist."""
+    coverage = float(covered.mean()) if covered.size else np.nan
+    return {
+        "bias": float(error.mean()),
+        "bias_se": float(error.std(ddof=1) / np.sqrt(len(error))),
+        "coverage": coverage,
+        "coverage_se": float(np.sqrt(coverage * (1 - coverage) / max(1, covered.size))),
+        "width": float(2 * half.mean()) if covered.size else np.nan,
+    }

@@ -7,7 +7,7 @@ from math import prod, sqrt
 from judgelaw.replication import arithmetic
 from judgelaw.replication.arithmetic import QWEN, Check
 from judgelaw.replication.panel_study import PanelStudy
-from judgelaw.replication.point_study import DecisionStudy, PointRow, PointStudy, exact_errors
+from judgelaw.replication.point_study import DecisionStudy, PointStudy, exact_errors
 from judgelaw.replication.published_numbers import (
     Finding,
     Span,
@@ -48,16 +48,15 @@ def calls(t: Tables) -> Iterator[Finding]:
     }
     for what, number in expected.items():
         yield _whole("text:calls", what, "accounting of calls", quoted[what], number)
-    integrity = {row["check"]: row["result"] for row in t["tab:s-integrity"].rows}
+    label = "tab:s-integrity"
+    integrity = {row["check"]: row["result"] for row in t[label].rows}
     for check, what in (
         ("unique calls", "unique"),
         ("Qwen rows", "qwen"),
         ("matched rows", "panel"),
         ("rows per configuration", "per_configuration"),
     ):
-        yield _whole(
-            "tab:s-integrity", check, "accounting of calls", integrity[check], expected[what]
-        )
+        yield _whole(label, check, "accounting of calls", integrity[check], expected[what])
 
 
 def outcomes(t: Tables) -> Iterator[Finding]:
@@ -69,27 +68,18 @@ def outcomes(t: Tables) -> Iterator[Finding]:
         total = sum(int(row[verdict]) for verdict in _VERDICTS)
         yield _whole(_OUTCOMES, row["judge"], "outcomes add up to 2400", "2400", total)
         nearest = round(Fraction(row["gold_match"]) * total)
-        yield matched(
-            _OUTCOMES,
-            row["judge"],
-            f"gold-match rate is a whole number of calls ({nearest} of {total})",
-            row["gold_match"],
-            other=Span.exactly(Fraction(nearest, total)),
-        )
+        rule = f"gold-match rate is a whole number of calls ({nearest} of {total})"
+        other = Span.exactly(Fraction(nearest, total))
+        yield matched(_OUTCOMES, row["judge"], rule, row["gold_match"], other=other)
 
 
 def figures_printed_twice(t: Tables) -> Iterator[Finding]:
     """A figure that stands in two places is the same, up to the digits printed."""
     for (label, key, column), (other_label, other_key, other_column) in _TWICE:
         one = t[label].row(**key)[column]
-        other = t[other_label].row(**other_key)[other_column]
-        yield matched(
-            label,
-            ", ".join([*key.values(), column]),
-            f"same figure as in {other_label}",
-            one,
-            other=Span.printed(other),
-        )
+        other = Span.printed(t[other_label].row(**other_key)[other_column])
+        name, rule = ", ".join([*key.values(), column]), f"same figure as in {other_label}"
+        yield matched(label, name, rule, one, other=other)
 
 
 def point_table(t: Tables) -> Iterator[Finding]:
@@ -103,24 +93,11 @@ def point_table(t: Tables) -> Iterator[Finding]:
         (exact,) = exact_errors(laws, [R])
         name = f"K = {K}, truth {row['truth']}, R = {R}"
         rule = "plug-in bias within the quoted largest discrepancy of exact theory"
-        yield held(
-            "identity",
-            _POINT,
-            name,
-            rule,
-            row["plugin_bias"],
-            found=exact.plugin_bias,
-            error=float(farthest),
-        )
-        yield held(
-            "identity",
-            _POINT,
-            name,
-            "debiased bias within the quoted number of standard errors of zero",
-            row["debiased_bias"],
-            found=0.0,
-            error=largest_z * sqrt(exact.complete_mse / _SIMULATED_ITEMS),
-        )
+        found, printed = exact.plugin_bias, row["plugin_bias"]
+        yield held("identity", _POINT, name, rule, printed, found=found, error=float(farthest))
+        rule = "debiased bias within the quoted number of standard errors of zero"
+        error = largest_z * sqrt(exact.complete_mse / _SIMULATED_ITEMS)
+        yield held("identity", _POINT, name, rule, row["debiased_bias"], found=0.0, error=error)
     ratios = sorted(t[_POINT].spans("mse_ratio"), key=lambda span: span.middle)
     for figure, span in (("mse_ratio_low", ratios[0]), ("mse_ratio_high", ratios[-1])):
         yield matched(_QUOTED, figure, "end of the table's range", quoted[figure], other=span)
@@ -135,30 +112,21 @@ def live_null(t: Tables) -> Iterator[Finding]:
     """Intervals are centred at their estimate; hidden labels differ as often as chance has them."""
     label = "text:live_null_panel"
     for row in t[label].rows:
+        name, rule = f"R = {row['repeats']}", "interval is centred at the estimate"
         low, high = (Span.printed(end) for end in row["interval"])
-        yield matched(
-            label,
-            f"R = {row['repeats']}",
-            "interval is centred at the estimate",
-            row["estimate"],
-            other=(low + high).times(Fraction(1, 2)),
-        )
-        half, se = (high - low).times(Fraction(1, 2)), Span.printed(row["se"])
-        found = "at least 1.96" if half.over(se).high >= Fraction(196, 100) else "below 1.96"
+        centre, half = (x.times(Fraction(1, 2)) for x in (low + high, high - low))
+        yield matched(label, name, rule, row["estimate"], other=centre)
         rule = "half width in standard errors is a t quantile"
-        yield stated("identity", label, f"R = {row['repeats']}", rule, "at least 1.96", found=found)
-    (row,) = t["text:hidden_labels"].rows
+        wide = half.over(Span.printed(row["se"])).high >= Fraction(196, 100)
+        found = "at least 1.96" if wide else "below 1.96"
+        yield stated("identity", label, name, rule, "at least 1.96", found=found)
+    label = "text:hidden_labels"
+    rule = "hidden labels that differ from their slot, under random assignment"
+    (row,) = t[label].rows
     # A random permutation of six has one fixed point on average, with variance one.
     blocks = int(row["rows"]) / 6
-    yield held(
-        "identity",
-        "text:hidden_labels",
-        "control",
-        "hidden labels that differ from their slot, under random assignment",
-        row["differ"],
-        found=int(row["rows"]) - blocks,
-        error=4 * sqrt(blocks),
-    )
+    differ, error = int(row["rows"]) - blocks, 4 * sqrt(blocks)
+    yield held("identity", label, "control", rule, row["differ"], found=differ, error=error)
 
 
 def split_halves(t: Tables) -> Iterator[Finding]:
@@ -303,8 +271,7 @@ def _point_rows(study: PointStudy) -> Iterator[Finding]:
             ("mse_ratio", row.mse_ratio_se),
         ):
             error = _two_samples(se, study.items, PUBLISHED_ITEMS)
-            value = getattr(row, column)
-            cell = printed[column]
+            value, cell = getattr(row, column), printed[column]
             yield held("regenerated", label, name, column, cell, found=value, error=error)
 
 
@@ -312,34 +279,27 @@ def _point_summary(study: PointStudy) -> Iterator[Finding]:
     label, summary = "text:point_simulation", study.summary
     quoted = {row["figure"]: row["value"] for row in published()[label].rows}
     plugin_se = max(_two_samples(r.plugin_se, study.items, PUBLISHED_ITEMS) for r in study.rows)
-    low, high = (
-        min(study.rows, key=lambda r: r.mse_ratio),
-        max(study.rows, key=lambda r: r.mse_ratio),
-    )
+    by_ratio = sorted(study.rows, key=lambda r: r.mse_ratio)
     figures = [
         ("largest_discrepancy_1e-4", summary.largest_discrepancy * 1e4, plugin_se * 1e4),
         ("largest_z", summary.largest_z, _room_below(quoted["largest_z"], _ERRORS)),
-        ("mse_ratio_low", low.mse_ratio, _ratio_error(low, study.items)),
-        ("mse_ratio_high", high.mse_ratio, _ratio_error(high, study.items)),
     ]
+    for end, row in (("low", by_ratio[0]), ("high", by_ratio[-1])):
+        error = _two_samples(row.mse_ratio_se, study.items, PUBLISHED_ITEMS)
+        figures.append((f"mse_ratio_{end}", row.mse_ratio, error))
     if summary.null_negative_range is not None:
         for end, share in zip(("low", "high"), summary.null_negative_range, strict=True):
             error = 100 * _rate_error(share, study.items, PUBLISHED_ITEMS)
             figures.append((f"null_negative_{end}_percent", 100 * share, error))
+    rule = "quoted summary"
     for figure, value, error in figures:
-        yield held(
-            "regenerated", label, figure, "quoted summary", quoted[figure], found=value, error=error
-        )
+        yield held("regenerated", label, figure, rule, quoted[figure], found=value, error=error)
 
 
 def _room_below(printed: str, most: float) -> float:
     """Error that lets a figure be at most `most`: a largest z is chance up to four, not around."""
     span = Span.printed(printed)
     return most - span.middle - span.half_width
-
-
-def _ratio_error(row: PointRow, items: int) -> float:
-    return _two_samples(row.mse_ratio_se, items, PUBLISHED_ITEMS)
 
 
 def _two_samples(se: float, ours: int, theirs: int) -> float:

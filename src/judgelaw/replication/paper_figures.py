@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from judgelaw.analysis import Component
 from judgelaw.arrays import Floats
 from judgelaw.diagnose import TAU
 from judgelaw.errors import NotIdentifiedError
@@ -24,6 +25,7 @@ _SHAPES = {"plug-in": "square", "corrected": "circle"}
 _PARTS = ("call", "prompt", "order", "interaction")
 _WORDS = {"call": "residual call", "prompt": "prompt", "order": "answer order"}
 _HEIGHT = 150
+_OWN_SCALES = {"scale": {"color": "independent", "shape": "independent"}}
 
 Row = Mapping[str, object]
 
@@ -48,13 +50,8 @@ def motivation() -> Spec:
     apart = np.zeros((1, 6, 1, 2))
     apart[:, :3, :, 0] = apart[:, 3:, :, 1] = 1
     titles = ("All prompts share one law", "Prompts have opposite laws")
-    return drawing.chart(
-        {
-            "hconcat": [
-                _simplex(laws, name) for laws, name in zip((same, apart), titles, strict=True)
-            ]
-        }
-    )
+    panels = [_simplex(laws, name) for laws, name in zip((same, apart), titles, strict=True)]
+    return drawing.chart({"hconcat": panels})
 
 
 def _simplex(laws: Floats, title: str) -> Spec:
@@ -67,15 +64,11 @@ def _simplex(laws: Floats, title: str) -> Spec:
     y = q("height", axis=None, scale={"domain": [-2.4, 7]})
     centre = [{"share": float(shares.mean()), "height": -0.4}]
     said = f"prompt {float(found.prompt.mean()):.2f}, call {float(found.call.mean()):.2f}"
+    below = [{"share": 0.5, "height": -1.4, "text": said}]
     layers = [
         marks("point", rows, {"x": x, "y": y}, filled=True, size=70, color=drawing.CALL.light),
         _dots(centre, {"x": x, "y": y}, 130, shape="diamond", color=drawing.SECOND.light),
-        marks(
-            "text",
-            [{"share": 0.5, "height": -1.4, "text": said}],
-            {"x": x, "y": y, "text": n("text")},
-            color=drawing.MUTED.light,
-        ),
+        marks("text", below, {"x": x, "y": y, "text": n("text")}, color=drawing.MUTED.light),
     ]
     return drawing.layer(layers, width=210, height=120, title=title)
 
@@ -86,8 +79,7 @@ def method() -> Spec:
     laws = world.laws(items=1, prompts=6, orders=2)
     truth = components_of(laws)
     panels = [_cells(laws), _excess(truth.prompt, truth.call), _truth(truth)]
-    resolve = {"scale": {"color": "independent", "shape": "independent"}}
-    return drawing.chart({"hconcat": panels, "resolve": resolve})
+    return drawing.chart({"hconcat": panels, "resolve": _OWN_SCALES})
 
 
 def _cells(laws: Floats) -> Spec:
@@ -138,8 +130,7 @@ def _truth(truth: Components) -> Spec:
         for name, colour in drawing.COMPONENT.items()
         if name != "total"
     ]
-    order = [str(row["part"]) for row in rows]
-    y = n("part", sort=order, title=None, axis={"labelColor": drawing.INK.light})
+    y = _parts_axis(rows)
     x = q("value", title="component", axis={"tickCount": 4})
     bars = marks("bar", rows, {"x": x, "y": y, "color": drawing.painted()}, height=16)
     text = {"x": x, "y": y, "text": q("value", format=".3f")}
@@ -149,27 +140,18 @@ def _truth(truth: Components) -> Spec:
 
 def deep_validation(of: PaperData) -> Spec | str:
     """Draw the null, the discrepancy from the reference, and its shares (Figure 4)."""
-    panels = [
-        panel for panel in (_null(of), _discrepancy(of), _reference_shares(of)) if panel is not None
-    ]
+    made = (_null(of), _discrepancy(of), _reference_shares(of))
+    panels = [panel for panel in made if panel is not None]
     if not panels:
         return "there is neither a control nor a reference layer"
-    resolve = {"scale": {"color": "independent", "shape": "independent"}}
-    return drawing.chart({"hconcat": panels, "resolve": resolve})
+    return drawing.chart({"hconcat": panels, "resolve": _OWN_SCALES})
 
 
 def _null(of: PaperData) -> Spec | None:
     found = of.found.layers.get("control")
     if found is None:
         return None
-    rows = [
-        _point(R, series, value, band)
-        for R, c in sorted(found.depths.items())
-        for series, value, band in (
-            ("plug-in", c["prompt"].plugin, c["prompt"].plugin_band),
-            ("corrected", c["prompt"].estimate, c["prompt"].band),
-        )
-    ]
+    rows = [row for R, c in sorted(found.depths.items()) for row in _both(R, c["prompt"])]
     return _by_repeats(rows, "prompt component", "(a) byte-identical null")
 
 
@@ -205,11 +187,7 @@ def _distances(calls: VerdictTensor, reference: VerdictTensor, of: PaperData) ->
             yield _point(R, series, float(gap.mean()), _band_of(gap, chosen, of.found.how))
 
 
-def _band_of(
-    values: Floats,
-    calls: VerdictTensor,
-    how: Resampling,
-) -> tuple[float, float] | None:
+def _band_of(values: Floats, calls: VerdictTensor, how: Resampling) -> tuple[float, float] | None:
     try:
         band = item_bands(values, strata=calls.strata, draws=how.draws, seed=how.seed)
     except NotIdentifiedError:  # a stratum of one item has nothing to resample
@@ -227,8 +205,7 @@ def _reference_shares(of: PaperData) -> Spec | None:
         low, high = c.share_band or (c.share, c.share)
         words, colour = _WORDS.get(name, name), drawing.COMPONENT[name]
         rows.append({"part": words, "share": c.share, "low": low, "high": high, "colour": colour})
-    order = [str(row["part"]) for row in rows]
-    y = n("part", sort=order, title=None, axis={"labelColor": drawing.INK.light})
+    y = _parts_axis(rows)
     x = q("share", title="share of total disagreement", axis={"format": "%", "tickCount": 4})
     layers = [
         marks("bar", rows, {"x": x, "y": y, "color": drawing.painted()}, height=18, opacity=0.85),
@@ -254,17 +231,14 @@ def _at_depth(of: PaperData, R: int, letter: str) -> Spec:
     for judge, found in of.found.panel.items():
         c = found.depths[R]["prompt"]
         links.append({"judge": judge, "plugin": c.plugin, "estimate": c.estimate})
-        for series, value, band in (
-            ("plug-in", c.plugin, c.plugin_band),
-            ("corrected", c.estimate, c.band),
-        ):
-            rows.append({"judge": judge, **_point(R, series, value, band)})
+        rows += [{"judge": judge, **row} for row in _both(R, c)]
     names = list(of.found.panel)
     y = drawing.names("judge", names)
     offset = n("series", sort=list(_SHADES), scale={"paddingOuter": 1.2})
     beside = {"y": y, "yOffset": offset, "color": _series_colour()}
     x = q("value", title="prompt component", axis={"tickCount": 5})
     tau = [{"tau": TAU, "text": f"τ = {TAU:g}".replace("0.", ".")}]
+    said = {"x": q("tau"), "y": {"value": -5}, "text": n("text")}
     link = {"x": q("plugin"), "x2": {"field": "estimate"}, "y": y}
     layers = [
         drawing.zero("x"),
@@ -272,13 +246,7 @@ def _at_depth(of: PaperData, R: int, letter: str) -> Spec:
         marks("rule", links, link, color=drawing.FAINT.light, strokeWidth=2),
         marks("rule", rows, {**beside, "x": q("low"), "x2": {"field": "high"}}, strokeWidth=1.4),
         _dots(rows, {**beside, "x": x, "shape": _series_shape()}, 60),
-        marks(
-            "text",
-            tau,
-            {"x": q("tau"), "y": {"value": -5}, "text": n("text")},
-            align="left",
-            dx=3,
-        ),
+        marks("text", tau, said, align="left", dx=3),
     ]
     height = 34 * len(names)
     return drawing.layer(layers, width=230, height=height, title=f"({letter}) R = {R}")
@@ -325,23 +293,21 @@ def repeat_gaps(of: PaperData) -> Spec | str:
     for stream in of.drift:
         if stream.rank is None:
             continue
-        rows = []
-        for low, high, pairs, level in stream.rank.levels:
-            if pairs:
-                ends = level.band or (level.estimate, level.estimate)
-                gap = (low + high) / 2
-                rows.append({"gap": gap, "value": level.estimate, "low": ends[0], "high": ends[1]})
+        rows = [
+            {"gap": (low + high) / 2, **_ends(level.estimate, level.band)}
+            for low, high, pairs, level in stream.rank.levels
+            if pairs
+        ]
         axis = {"values": [row["gap"] for row in rows], "format": "d", "grid": False}
-        x = q(
-            "gap", title="rank gap", axis=axis, scale={"padding": 10, "nice": False, "zero": False}
-        )
+        scale = {"padding": 10, "nice": False, "zero": False}
+        x = q("gap", title="rank gap", axis=axis, scale=scale)
         y = q("value", title="agreement", scale={"zero": False}, axis={"tickCount": 4})
         colour = drawing.CALL.light
         bar = {"x": x, "y": q("low", title="agreement"), "y2": {"field": "high"}}
         layers = [
             marks("rule", rows, bar, color=colour, strokeWidth=1.3),
             marks("line", rows, {"x": x, "y": y}, color=colour, strokeWidth=1),
-            marks("point", rows, {"x": x, "y": y}, color=colour, filled=True, size=34, opacity=1),
+            _dots(rows, {"x": x, "y": y}, 34, color=colour),
         ]
         title = stream_name(of, stream.key)
         panels.append(drawing.layer(layers, width=150, height=100, title=title))
@@ -354,9 +320,21 @@ def _dots(rows: Sequence[Row], encoding: Spec, size: int, **look: str) -> Spec:
     return marks("point", rows, encoding, filled=True, size=size, opacity=1, **look)
 
 
+def _both(R: int, c: Component) -> list[Row]:
+    """Return the points of both estimators at a depth."""
+    return [
+        _point(R, "plug-in", c.plugin, c.plugin_band),
+        _point(R, "corrected", c.estimate, c.band),
+    ]
+
+
 def _point(R: int, series: str, value: float, band: tuple[float, float] | None) -> Row:
+    return {"repeats": R, "series": series, **_ends(value, band)}
+
+
+def _ends(value: float, band: tuple[float, float] | None) -> dict[str, float]:
     low, high = band or (value, value)
-    return {"repeats": R, "series": series, "value": value, "low": low, "high": high}
+    return {"value": value, "low": low, "high": high}
 
 
 def _by_repeats(rows: Sequence[Row], title: str, heading: str, below: Sequence[Spec] = ()) -> Spec:
@@ -384,16 +362,22 @@ def _repeats(depths: Sequence[int]) -> Spec:
     return {"field": "repeats", "type": "ordinal", "title": title, "axis": axis, "sort": [*depths]}
 
 
+def _parts_axis(rows: Sequence[Row]) -> Spec:
+    order = [str(row["part"]) for row in rows]
+    return n("part", sort=order, title=None, axis={"labelColor": drawing.INK.light})
+
+
 def _series_colour() -> Spec:
-    return _told(_SHADES)
+    return told(list(_SHADES), list(_SHADES.values()))
 
 
 def _series_shape() -> Spec:
     # Colour and shape say the same, so that grey print tells the series apart too.
-    return _told(_SHAPES)
+    return told(list(_SHAPES), list(_SHAPES.values()))
 
 
-def _told(looks: Mapping[str, str]) -> Spec:
-    scale = {"domain": list(looks), "range": list(looks.values())}
-    legend = {"orient": "bottom", "labelColor": drawing.INK.light, "symbolOpacity": 1}
+def told(series: Sequence[str], looks: Sequence[str], orient: str = "bottom") -> Spec:
+    """Return a channel that tells the series apart, and where its legend stands."""
+    scale = {"domain": list(series), "range": list(looks)}
+    legend = {"orient": orient, "labelColor": drawing.INK.light, "symbolOpacity": 1}
     return n("series", title=None, scale=scale, legend=legend)

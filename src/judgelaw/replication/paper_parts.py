@@ -27,7 +27,7 @@ NAMES = {
     "reference": "Independent reference",
     "broad": "Broad audit",
 }
-ROLES = {"control": "control", "evaluation": "evaluation", "reference": "reference"}
+ROLES = ("control", "evaluation", "reference")
 _WORDS = {"matched": "evaluation", "hidden": "control", "broad": "audit", "panel": "audit"}
 _ALL = 2**31
 
@@ -201,7 +201,7 @@ def analyse_parts(
         for parts in (("evaluation", "reference"), ("control", "broad"))
     ]
     groups.append({(None, name): tensor for name, tensor in panel.items()})
-    roles = {**ROLES, "broad": "audit"}
+    roles = {**dict(zip(ROLES, ROLES, strict=True)), "broad": "audit"}
     analyses = tuple(
         analyze(
             group,
@@ -284,15 +284,8 @@ def gather(
 ) -> PaperData:
     """Find the parts of the paper in these calls and analyse them.
 
-    Args:
-        tensors: the calls, by (layer or None, judge).
-        how: the resampling behind the bands.
-        estimand: how prompts came about, and how often each order is used.
-        roles: role of each layer, where its name does not say it.
-        seconds: when each call was made, where that is known.
-        configurations: fields of each judge's frozen configuration.
-        integrity: checks that were made, with their results.
-        prompts: the SHA-256 of every prompt's text, by id.
+    `roles` says what a layer is for where its name does not, `seconds` when each call was made
+    where that is known. What else is known goes to `PaperData` as it is.
     """
     # Judges in the sequence of the study, where there is one: a table sorts them by name.
     places = {judge: place for place, judge in enumerate(configurations or ())}

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgelaw.analysis import count_outcomes
-from judgelaw.diagnose import (
-    TAU,
-    Finding as Diagnostic,
-    rank_drift,
-    time_drift,
-    time_span,
-)
+from judgelaw.diagnose import TAU, Finding as Diagnostic, rank_drift, time_drift, time_span
 from judgelaw.replication.arithmetic import PARTS
 from judgelaw.replication.corpus import JUDGES, PANEL_REPEATS, QWEN, Corpus
 from judgelaw.replication.paper_parts import AnalysedParts, analyse_parts, complete_ranks
@@ -73,12 +67,8 @@ def _prompt_estimates(of: Analysed, row: Row) -> Values:
     c = of.component(row["layer"], row["repeats"], "prompt")
     if c is None:
         return {}
-    return {
-        "plugin": c.plugin,
-        "plugin_band": c.plugin_band,
-        "debiased": c.estimate,
-        "debiased_band": c.band,
-    }
+    plugin: Values = {"plugin": c.plugin, "plugin_band": c.plugin_band}
+    return {**plugin, "debiased": c.estimate, "debiased_band": c.band}
 
 
 def _layer_components(of: Analysed, row: Row) -> Values:

@@ -49,9 +49,16 @@ def exact_errors(
     forms = np.stack([form_of(name, w, q) for name in (component, "call")])
     parts = true_variance_parts(laws.reshape(N, K * O, C), forms)
     call = 1 - np.mean(np.sum(laws**2, axis=-1), axis=(1, 2))
+    excess = {
+        "prompt": K - 1,
+        "order": O - 1,
+        "interaction": (K - 1) * (O - 1),
+        "call": -K * O,
+        "total": -1,
+    }[component]
 
     def at(depth: int) -> ExactErrors:
-        multiple = excess_multiple(component, K, O) / (K * O * depth)
+        multiple = excess / (K * O * depth)
         contrast = np.array([1.0, multiple])
         covariance = parts.at(depth)
         plugin_variance = covariance @ contrast @ contrast
@@ -62,17 +69,6 @@ def exact_errors(
         )
 
     return tuple(at(depth) for depth in depths)
-
-
-def excess_multiple(component: str, prompts: int, orders: int) -> int:
-    """KOR/call times (plug-in minus corrected) of a balanced design (FORMULAS 2)."""
-    return {
-        "prompt": prompts - 1,
-        "order": orders - 1,
-        "interaction": (prompts - 1) * (orders - 1),
-        "call": -prompts * orders,
-        "total": -1,
-    }[component]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -351,11 +347,7 @@ def simulate_decision(
 
 
 def _fired(
-    design: Design,
-    rng: np.random.Generator,
-    size: tuple[int, int],
-    tau: float,
-    progress: Advance,
+    design: Design, rng: np.random.Generator, size: tuple[int, int], tau: float, progress: Advance
 ) -> NDArray[np.int64]:
     """Count data sets above tau, (estimator, depth)."""
     datasets, items = size

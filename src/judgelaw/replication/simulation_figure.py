@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 from judgelaw.page import drawing
 from judgelaw.page.drawing import Spec
+from judgelaw.replication.paper_figures import told
 from judgelaw.replication.point_study import PointRow, PointStudy
 
 _Z = 1.96
@@ -41,7 +42,13 @@ def figure_marks(study: PointStudy) -> tuple[Mark, ...]:
         rows = [row for row in null if row.prompts == prompts]
         first, second = chr(ord("a") + index), chr(ord("a") + len(counts) + index)
         for row in rows:
-            marks += _bias_marks(first, row) + _estimator_marks(second, row)
+            panel, debiased = row.panel_bias * _SCALE, row.debiased_bias * _SCALE
+            marks += [
+                _mark(first, row, "simulated", row.plugin_bias, row.plugin_se),
+                _mark(first, row, "exact", row.analytic_bias, 0.0),
+                _mark(second, row, "two-repeat panels", panel, row.panel_se * _SCALE),
+                _mark(second, row, "complete", debiased, row.debiased_se * _SCALE),
+            ]
     return tuple(marks)
 
 
@@ -55,19 +62,6 @@ def figure(study: PointStudy) -> Spec:
     rows = [{"hconcat": panels, "resolve": {"scale": {"y": "shared"}}} for panels in (upper, lower)]
     apart = {"color": "independent", "shape": "independent", "y": "independent"}
     return drawing.chart({"vconcat": rows, "spacing": 24, "resolve": {"scale": apart}})
-
-
-def _bias_marks(panel: str, row: PointRow) -> list[Mark]:
-    simulated = _mark(panel, row, "simulated", row.plugin_bias, row.plugin_se)
-    return [simulated, _mark(panel, row, "exact", row.analytic_bias, 0.0)]
-
-
-def _estimator_marks(panel: str, row: PointRow) -> list[Mark]:
-    pairs = (
-        ("two-repeat panels", row.panel_bias, row.panel_se),
-        ("complete", row.debiased_bias, row.debiased_se),
-    )
-    return [_mark(panel, row, name, x * _SCALE, se * _SCALE) for name, x, se in pairs]
 
 
 def _mark(panel: str, row: PointRow, series: str, value: float, se: float) -> Mark:
@@ -114,14 +108,7 @@ def _series(chosen: Sequence[Mark]) -> list[str]:
 def _shared(chosen: Sequence[Mark]) -> Spec:
     """Return the channels that all marks of a panel have."""
     x = {"field": "repeats", "type": "ordinal", "title": "Repeats R", "axis": {"labelAngle": 0}}
-    return {"x": x, "color": _told_by(_series(chosen), _COLOURS)}
-
-
-def _told_by(series: Sequence[str], looks: Sequence[str]) -> Spec:
-    """Return a channel that tells the series apart."""
-    legend = {"orient": "top", "symbolOpacity": 1, "labelColor": drawing.INK.light}
-    scale = {"domain": list(series), "range": list(looks)}
-    return drawing.n("series", title=None, scale=scale, legend=legend)
+    return {"x": x, "color": told(_series(chosen), _COLOURS, "top")}
 
 
 def _points(
@@ -132,7 +119,7 @@ def _points(
     ends = {"y": drawing.q("low", title=title), "y2": {"field": "high"}}
     bars = drawing.marks("rule", rows, {**shared, **ends}, strokeWidth=1.5)
     # Colour and shape say the same, so that grey print tells the series apart too.
-    look = {"y": drawing.q("value", title=title), "shape": _told_by(series, _SHAPES)}
+    look = {"y": drawing.q("value", title=title), "shape": told(series, _SHAPES, "top")}
     points = drawing.marks("point", rows, {**shared, **look}, filled=True, size=60, opacity=1)
     return bars, points
 

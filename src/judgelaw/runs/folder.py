@@ -12,6 +12,7 @@ from weakref import finalize
 from judgelaw.duck import one_file
 from judgelaw.ledger import LEDGER_NAME, SqliteView, StoredReply, Totals
 from judgelaw.study import FrozenRun, open_run, write_sums
+from judgelaw.words import sides
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,15 +171,11 @@ class RunFolder:
             item.id: Question(
                 instruction=item.instruction,
                 answers=tuple(
-                    (label, text)
-                    for label, text in (
-                        (
-                            "candidate_1" if item.candidate_2 is not None else "answer",
-                            item.candidate_1,
-                        ),
-                        ("candidate_2", item.candidate_2),
+                    zip(
+                        sides(self.frozen.study.task, len(item.candidates)),
+                        item.candidates,
+                        strict=True,
                     )
-                    if text is not None
                 ),
             )
             for item in self.frozen.items.values()

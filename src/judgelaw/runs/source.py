@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from judgelaw.errors import InputError
-from judgelaw.words import did_you_mean
+from judgelaw.words import candidate_names, did_you_mean
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
@@ -140,27 +140,43 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
     quieten_blas()
     from judgelaw.tables import read_tensors
 
-    reading = reading or Reading()
+    reading, run = reading or Reading(), _run_folder(x)
+    folder = None if run is None else _folder(run, reading)
     tensors = read_tensors(
         x,
         repeats=reading.repeats,
         incomplete=reading.incomplete,
         judges=reading.judges or None,
         columns=reading.columns or None,
-        verdicts=reading.verdicts or None,
+        verdicts=reading.verdicts or _alphabet(folder),
         positions=reading.positions or None,
         blank=reading.blank,
         engine=reading.engine,
         date=reading.date,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
-    run = _run_folder(x)
-    if run is None:
+    if folder is None:
         design = reading.design or "census"
         chosen = _of_layer(named, reading.layer)
         name = Path(x).name if isinstance(x, str | os.PathLike) else IN_MEMORY
         return Source(tensors=chosen, design=design, name=name)
-    return _declared(named, run, reading)
+    return _declared(named, folder, reading)
+
+
+def _folder(run: Path, reading: Reading) -> "RunFolder":
+    from judgelaw.runs.folder import RunFolder
+
+    return RunFolder(run, reading.date)
+
+
+def _alphabet(folder: "RunFolder | None") -> tuple[str, ...] | None:
+    """Return the verdicts of a study that chooses among several: all, chosen or not."""
+    study = None if folder is None else folder.frozen.study
+    if study is None or study.task != "choose":
+        return None
+    from judgelaw.tensor import DEFAULT_VERDICTS
+
+    return (*candidate_names(study.candidates), *DEFAULT_VERDICTS[2:])
 
 
 def _run_folder(x: Any) -> Path | None:
@@ -277,11 +293,10 @@ def _of_layer(
     return chosen
 
 
-def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Reading) -> Source:
+def _declared(
+    tensors: "Mapping[Key, VerdictTensor]", folder: "RunFolder", reading: Reading
+) -> Source:
     """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
-    from judgelaw.runs.folder import RunFolder
-
-    folder = RunFolder(run, reading.date)
     study = folder.frozen.study
     tensors = {key: _as_declared(t, study) for key, t in tensors.items()}
     tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
@@ -291,15 +306,15 @@ def _declared(tensors: "Mapping[Key, VerdictTensor]", run: Path, reading: Readin
         depth = study.analysis.depth
         # Calls beyond the depth do not make up for those that are missing within it.
         tensors = {k: _cut(t, depth).complete(reading.incomplete) for k, t in tensors.items()}
-    total = sum(study.orders.values())
-    weights = {str(order): q / total for order, q in study.orders.items()}
+    total = sum(study.order_weights.values())
+    weights = {order: q / total for order, q in study.order_weights.items()}
     unequal = max(weights.values()) - min(weights.values()) > _ROUNDING
     return Source(
         tensors=tensors,
         name=study.name,
         design=asked or ("sampled" if drawn else "census"),
         roles={layer.name: layer.role for layer in study.streams},
-        order_weights=weights if unequal and study.task == "pairwise" else None,
+        order_weights=weights if unequal and study.task != "pointwise" else None,
         folder=folder,
         threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
         gate=_limits(study.gate),

@@ -11,7 +11,8 @@ from judgelaw.study.freezing import (
     extend as extend,
     freeze as freeze,
 )
-from judgelaw.study.items import Item as Item, records as records
+from judgelaw.study.item_files import records as records
+from judgelaw.study.items import Item as Item
 from judgelaw.study.loading import (
     LoadedStudy as LoadedStudy,
     StudyLike as StudyLike,
@@ -42,6 +43,7 @@ from judgelaw.study.record import RECORD as RECORD
 from judgelaw.study.requests import (
     Requests as Requests,
     call_id as call_id,
+    displayed as displayed,
     payload as payload,
     payload_for as payload_for,
     request_for as request_for,

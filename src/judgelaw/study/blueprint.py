@@ -8,9 +8,10 @@ from judgelaw.errors import InputError
 from judgelaw.study.items import SAMPLE, Item, read_items, select
 from judgelaw.study.loading import LoadedStudy
 from judgelaw.study.models import MAIN, Generator, Layer, Selection, Study
+from judgelaw.study.orders import with_orders
 from judgelaw.study.prompts import Template, templates_of
 from judgelaw.wire import JudgeSpec
-from judgelaw.words import probed_by
+from judgelaw.words import LETTERS, candidate_number, probed_by
 
 _NAMED = 3
 
@@ -80,8 +81,9 @@ class Block:
 
 def survey(loaded: LoadedStudy) -> Blueprint:
     """Read the files that a study names and select the items of every layer."""
-    study = loaded.study
     everything = _read_items(loaded)
+    loaded = _with_orders(loaded, len(everything[0].candidates))
+    study = loaded.study
     templates = templates_of(loaded)
     selections = {SAMPLE: study.items.sample or Selection(), **study.items.selections}
     members: dict[str, tuple[str, ...]] = {}
@@ -101,12 +103,21 @@ def survey(loaded: LoadedStudy) -> Blueprint:
     for place, layer in enumerate(study.streams):
         _check_reuse(loaded, layer, place, members)
     for judge in study.judges:
+        _check_letters(loaded, judge)
         _check_world(loaded, judge, members, len(templates))
     used = {item for ids in members.values() for item in ids}
     items = tuple(item for item in everything if item.id in used)
     return Blueprint(
         study=study, items=items, templates=templates, members=members, changed=changed
     )
+
+
+def _with_orders(loaded: LoadedStudy, candidates: int) -> LoadedStudy:
+    """Turn a rule of orders into orders, now that the number of candidates is known."""
+    try:
+        return replace(loaded, study=with_orders(loaded.study, candidates))
+    except InputError as error:
+        raise loaded.error(("orders",), str(error)) from None
 
 
 def _probed(
@@ -116,9 +127,9 @@ def _probed(
     place = next(i for i, each in enumerate(loaded.study.probes) if each.name == probe)
     change = loaded.study.probes[place]
     found = {}
+    at = (candidate_number(side) or 1) - 1
     for number, item in enumerate(items):
-        second = side == "candidate_2"
-        before = (item.candidate_2 if second else item.candidate_1) or ""
+        before = item.candidates[at]
         try:
             after = change.apply(before, number)
         except InputError as error:
@@ -127,10 +138,7 @@ def _probed(
             text = f"{probe!r}, leaves nothing of {side} of item {item.id!r}; change it less"
             raise loaded.error(("probes", place), text)
         if after != before or change.is_control:
-            shown = replace(item, gold=None)
-            found[layer, item.id] = (
-                replace(shown, candidate_2=after) if second else replace(shown, candidate_1=after)
-            )
+            found[layer, item.id] = item.changed(at, after)
     return found
 
 
@@ -179,6 +187,33 @@ def _check_control(
         raise loaded.error(("layers", place, "labels"), text)
 
 
+def _check_letters(loaded: LoadedStudy, judge: JudgeSpec) -> None:
+    """Refuse a judge that could name a candidate which no item has."""
+    study = loaded.study
+    if study.task != "choose":
+        return
+    place, n, letters = _written_at(loaded, judge), study.candidates, LETTERS[: study.candidates]
+    for label in (getattr(judge.parser, "labels", None) or {}).values():
+        if label in LETTERS and label not in letters:
+            text = f"{label!r}, the {n} candidates are shown as {', '.join(letters)}; correct it"
+            raise loaded.error(("judges", place, "parser", "labels"), text)
+    law = judge.law
+    tables = [] if law is None else [law.verdicts or {}, *(cell.verdicts for cell in law.cells)]
+    if law is not None and law.world is not None:
+        tables.append(dict.fromkeys(law.world.get("verdicts") or (), 1.0))
+    for verdict in (name for table in tables for name in table):
+        if (candidate_number(verdict) or 0) > n:
+            text = f"{verdict!r}, the items have {n} candidates; name one of them"
+            raise loaded.error(("judges", place, "law"), text)
+
+
+def _written_at(loaded: LoadedStudy, judge: JudgeSpec) -> int:
+    """Return the place in the file of a judge, or of the family that a grid expanded."""
+    written = loaded.document.data["judges"]
+    name = judge.family or judge.name
+    return next(i for i, entry in enumerate(written) if entry.get("name") == name)
+
+
 def _check_world(
     loaded: LoadedStudy, judge: JudgeSpec, members: Mapping[str, tuple[str, ...]], prompts: int
 ) -> None:
@@ -196,9 +231,7 @@ def _check_world(
         world = World.from_spec(judge.law.world)
         world.laws(items=list(items), prompts=prompts, orders=len(study.order_labels))
     except InputError as error:
-        written = loaded.document.data["judges"]
-        name = judge.family or judge.name
-        place = next(i for i, entry in enumerate(written) if entry.get("name") == name)
+        place = _written_at(loaded, judge)
         raise loaded.error(("judges", place, "law", "world"), str(error)) from None
 
 

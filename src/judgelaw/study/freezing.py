@@ -131,8 +131,8 @@ def _extended(frozen: FrozenRun, study: Study) -> Blueprint:
     blueprint = replace(frozen.blueprint, study=study)
     if not isinstance(study.prompts, Generator):
         return blueprint
-    block = study.prompts.block or default_block(study.task)
-    templates = generate(study.prompts, study.seed, block, fields_of(study.task))
+    block = study.prompts.block or default_block(study)
+    templates = generate(study.prompts, study.seed, block, fields_of(study))
     return replace(blueprint, templates=templates)
 
 

@@ -1,211 +1,39 @@
-"""Items: the things that are judged, read from files and chosen for layers."""
+"""Items: the things that are judged, checked and chosen for layers."""
 
-import csv
-import gzip
-import io
 import json
-import sys
-import zlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from judgelaw.duck import one_file
 from judgelaw.errors import InputError, StudyError
 from judgelaw.streams import stream
+from judgelaw.study.item_files import records
 from judgelaw.study.models import Selection
 from judgelaw.wire import canonical_json, sha256_hex
-from judgelaw.words import plain_number
+from judgelaw.words import MOST_CANDIDATES, candidate_names, plain_number
 
-Record = tuple[str, dict[str, Any]]
-"""Where a record stands (`file:line`) and its fields under the file's own names."""
-
-
-def records(source: str, path: Path) -> Iterator[Record]:
-    """Yield the records of an item file, or of a folder of LLMBar files."""
-    if not path.exists():
-        raise StudyError(f"{path}: no such file or folder; paths are relative to the study file")
-    yield from _READERS[source](path)
-
-
-def _text(path: Path) -> str:
-    """Read UTF-8, and name the line of the first byte that is not."""
-    content = path.read_bytes()
-    if path.suffix == ".gz":
-        content = _unpacked(content, path)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise StudyError(
-            f"{path}:{line}: byte 0x{content[error.start]:02x}, items must be UTF-8; convert the "
-            "file"
-        ) from None
-
-
-def _unpacked(content: bytes, path: Path) -> bytes:
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise StudyError(f"{path}: no gzip file ({error}); fetch or make it again") from None
-
-
-def _jsonl(path: Path) -> Iterator[Record]:
-    # Split at line feeds only: JSON strings may hold the other line breaks of Unicode.
-    for number, line in enumerate(_text(path).split("\n"), 1):
-        if line.strip():
-            yield f"{path}:{number}", _object(line, path, number)
-
-
-def _object(text: str, path: Path, line: int) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise StudyError(f"{path}:{line}: no JSON ({error}); write one object a line") from None
-    if not isinstance(value, dict):
-        raise StudyError(
-            f"{path}:{line}: a JSON {type(value).__name__}, must be an object; write one object "
-            "a line"
-        )
-    return value
-
-
-def _csv(path: Path) -> Iterator[Record]:
-    csv.field_size_limit(sys.maxsize)
-    # newline="" keeps the line breaks inside quoted fields as they are.
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    header: list[str] | None = None
-    start = 1
-    try:
-        for row in reader:
-            where, start = f"{path}:{start}", reader.line_num + 1
-            if header is None:
-                header = row
-            elif row:
-                yield where, _row(header, row, where)
-    except csv.Error as error:
-        raise StudyError(f"{path}:{reader.line_num}: no CSV ({error}); quote the field") from None
-
-
-def _row(header: list[str], row: list[str], where: str) -> dict[str, Any]:
-    if len(row) != len(header):
-        raise StudyError(
-            f"{where}: {len(row)} fields, the header has {len(header)}; quote text with commas"
-        )
-    return dict(zip(header, row, strict=True))
-
-
-def _parquet(path: Path) -> Iterator[Record]:
-    import duckdb  # noqa: PLC0415 - heavy, and only Parquet needs it
-
-    with duckdb.connect() as connection:
-        try:
-            found = connection.execute(f"SELECT * FROM {one_file(path)}")  # noqa: S608 - the path is quoted
-        except duckdb.Error as error:
-            raise StudyError(f"{path}: no Parquet file ({error}); check the file") from None
-        names = [column[0] for column in found.description or []]
-        for number, row in enumerate(iter(found.fetchone, None), 1):
-            yield f"{path}: row {number}", dict(zip(names, row, strict=True))
-
-
-def _llmbar(path: Path) -> Iterator[Record]:
-    """Yield the records of LLMBar: a file of one subset, or a folder of them, by split or not.
-
-    The released repository keeps one `dataset.json` in a folder of each subset. A split is the
-    folder above the subset's (`test/Natural.json`), or the field `split` of a record.
-    """
-    files = [path]
-    if path.is_dir():
-        found = (path.glob("*.json"), path.rglob("dataset.json"), path.rglob("*.json"))
-        files = next((each for each in map(sorted, found) if each), [])
-    if not files:
-        raise StudyError(f"{path}: no *.json files; llmbar is a folder of LLMBar files")
-    places = {file: _place(file, path) for file in files}
-    twice = len({subset for subset, _ in places.values()}) < len(files)
-    for file, (subset, split) in places.items():
-        prefix = f"{split}-{subset}" if split and twice else subset
-        for number, (line, fields) in enumerate(_array(file)):
-            yield (
-                f"{file}:{line}",
-                {
-                    "id": f"{prefix}-{number:03d}",
-                    "stratum": subset,
-                    "split": fields.get("split", split),
-                    "instruction": fields.get("input"),
-                    "candidate_1": fields.get("output_1"),
-                    "candidate_2": fields.get("output_2"),
-                    "gold": fields.get("label"),
-                },
-            )
-
-
-def _place(file: Path, root: Path) -> tuple[str, str | None]:
-    """Return the subset and the split that the place of a file says."""
-    names = [*file.relative_to(root if root.is_dir() else root.parent).parent.parts]
-    if file.stem != "dataset":
-        names.append(file.stem)
-    elif not names:
-        names = [file.parent.name]
-    *above, subset = names
-    # The released repository has its adversarial subsets in a folder of their own.
-    above = [name for name in above if name != "Adversarial"]
-    return subset, above[-1] if above else None
-
-
-def _array(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of a JSON array with the line on which each starts."""
-    text, decoder = _text(path), json.JSONDecoder()
-    place = _skip(text, 0, "[")
-    if place is None:
-        raise StudyError(f"{path}:1: no JSON array; an LLMBar file is a list of objects")
-    while (start := _skip(text, place, "")) is not None and text[start : start + 1] != "]":
-        line = text.count("\n", 0, start) + 1
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise StudyError(f"{path}:{line}: no JSON ({error}); repair the file") from None
-        if not isinstance(value, dict):
-            raise StudyError(f"{path}:{line}: no object; an LLMBar file is a list of objects")
-        yield line, value
-        place = _skip(text, end, ",") or end
-    if start is None:
-        raise StudyError(f"{path}: the list is not closed; the file is cut, fetch it again")
-
-
-def _skip(text: str, place: int, mark: str) -> int | None:
-    """Step over blanks and one mark; None where the mark is missing or the text ends."""
-    while place < len(text) and text[place] in " \t\r\n":
-        place += 1
-    if place == len(text) or not text.startswith(mark, place):
-        return None
-    return place + len(mark)
-
-
-_READERS: dict[str, Callable[[Path], Iterator[Record]]] = {
-    "jsonl": _jsonl,
-    "csv": _csv,
-    "parquet": _parquet,
-    "llmbar": _llmbar,
-}
-
-
-FIELDS = ("id", "stratum", "instruction", "candidate_1", "candidate_2", "gold")
+FIELDS = ("id", "stratum", "instruction", "candidate_1", "candidate_2", "candidates", "gold")
 PAIR_GOLD = ("candidate_1", "candidate_2", "tie")
 
 _NEEDED = {
     "pairwise": ("id", "instruction", "candidate_1", "candidate_2"),
     "pointwise": ("id", "instruction", "candidate_1"),
+    "choose": ("id", "instruction", "candidates"),
 }
 _LONGEST_ID = 200
+_FEWEST = 2
 _SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """One thing to judge; `candidate_2` is None where single answers are judged."""
+    """One thing to judge; `candidate_2` is None where single answers are judged.
+
+    `more` holds the candidates beyond the second, where one of several is chosen.
+    """
 
     id: str
     stratum: str | None
@@ -213,11 +41,31 @@ class Item:
     candidate_1: str
     candidate_2: str | None
     gold: str | None
+    more: tuple[str, ...] = ()
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """All candidates, the first one first."""
+        second = () if self.candidate_2 is None else (self.candidate_2,)
+        return (self.candidate_1, *second, *self.more)
+
+    def changed(self, place: int, text: str) -> "Item":
+        """Return the item with another text for one candidate, and without gold."""
+        texts = (*self.candidates[:place], text, *self.candidates[place + 1 :])
+        second = None if self.candidate_2 is None else texts[1]
+        return replace(self, candidate_1=texts[0], candidate_2=second, more=texts[2:], gold=None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what is kept and hashed; `more` only where there is more."""
+        values = asdict(self)
+        if not self.more:
+            del values["more"]
+        return values
 
     @property
     def sha256(self) -> str:
         """SHA-256 of everything that the item is."""
-        return sha256_hex(canonical_json(asdict(self)))
+        return sha256_hex(canonical_json(self.as_dict()))
 
 
 def read_items(
@@ -235,7 +83,7 @@ def read_items(
         source: `jsonl`, `csv`, `parquet` or `llmbar`.
         path: the file or folder.
         fields: names in the file by contract name.
-        task: `pairwise` needs two candidates, `pointwise` one.
+        task: `pairwise` needs two candidates, `pointwise` one, `choose` a list of them.
         verdicts: what gold may be of single answers; anything where None.
         split: make strata of split and subset, where the file is one of LLMBar.
     """
@@ -257,6 +105,8 @@ def read_items(
             continue
         seen[item.id] = where
         items[item.id] = item
+    if task == "choose":
+        problems.extend(_unequal(items, seen))
     if problems:
         more = len(problems) - _SHOWN
         tail = [f"... and {more} more problems"] if more > 0 else []
@@ -287,13 +137,20 @@ def _item(record: dict[str, Any], where: str, task: str, problems: list[str]) ->
         for name in _NEEDED[task]
         if record[name] is None
     )
-    text = {name: _as_text(name, record[name], where, problems) for name in FIELDS}
-    text["gold"] = _gold(record["gold"], text["gold"], where, task, problems)
+    several = record.pop("candidates")
+    listed = _candidates(several, where, problems) if task == "choose" else []
+    text = {name: _as_text(name, value, where, problems) for name, value in record.items()}
+    if task == "choose":
+        text["gold"] = _gold_of_several(text["gold"], where, len(listed), problems)
+    else:
+        text["gold"] = _gold(record["gold"], text["gold"], where, task, problems)
     _check_names(text, where, problems)
     if len(problems) > before:
         return None
     if task == "pointwise":
         text["candidate_2"] = None
+    if task == "choose":
+        text["candidate_1"], text["candidate_2"] = listed[:2]
     return Item(
         id=text["id"] or "",
         stratum=text["stratum"] or None,
@@ -301,7 +158,45 @@ def _item(record: dict[str, Any], where: str, task: str, problems: list[str]) ->
         candidate_1=text["candidate_1"] or "",
         candidate_2=text["candidate_2"],
         gold=text["gold"],
+        more=tuple(listed[2:]),
     )
+
+
+def _candidates(value: Any, where: str, problems: list[str]) -> list[str]:
+    """Read the candidates of an item: a list, or a list as JSON where a file holds text alone."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (json.JSONDecodeError, RecursionError):
+            value = None
+    if not isinstance(value, list | tuple):
+        problems.append(f"{where}: candidates: no list of texts; write them as a list")
+        return []
+    if not _FEWEST <= len(value) <= MOST_CANDIDATES:
+        problems.append(
+            f"{where}: candidates: {len(value)}, must be {_FEWEST} to {MOST_CANDIDATES}; add or "
+            "leave out some"
+        )
+        return []
+    found = [_as_text(f"candidates[{n}]", text, where, problems) for n, text in enumerate(value)]
+    empty = [n for n, text in enumerate(value) if text is None]
+    problems.extend(f"{where}: candidates[{n}]: missing; write its text" for n in empty)
+    return [text or "" for text in found]
+
+
+def _unequal(items: Mapping[str, Item], seen: Mapping[str, str]) -> Iterator[str]:
+    """Yield the items whose number of candidates is not that of most."""
+    sizes = Counter(len(item.candidates) for item in items.values())
+    usual = max(sizes, key=lambda size: sizes[size], default=0)
+    for item in items.values():
+        if (size := len(item.candidates)) != usual:
+            word = "fewer" if size < usual else "more"
+            yield (
+                f"{seen[item.id]}: candidates: {size}, {word} than the {usual} of "
+                f"{sizes[usual]} other items; give every item the same number"
+            )
 
 
 def _as_text(name: str, value: Any, where: str, problems: list[str]) -> str | None:
@@ -351,6 +246,22 @@ def _gold(value: Any, text: str | None, where: str, task: str, problems: list[st
     return gold
 
 
+def _gold_of_several(
+    text: str | None, where: str, candidates: int, problems: list[str]
+) -> str | None:
+    """Read the right verdict of several candidates; numbers name them too."""
+    if not text:
+        return None
+    names = candidate_names(candidates)
+    gold = dict(zip(map(str, range(1, candidates + 1)), names, strict=True)).get(text, text)
+    if names and gold not in names:
+        problems.append(
+            f"{where}: gold: {text[:40]!r}, must be candidate_1 to candidate_{candidates} (or 1 to "
+            f"{candidates}); correct it"
+        )
+    return gold
+
+
 def _among(gold: str, verdicts: tuple[str, ...], where: str, problems: list[str]) -> str:
     """Return the verdict that a gold value names: `4.0` is the score 4."""
     if gold in verdicts:
@@ -365,14 +276,19 @@ def _among(gold: str, verdicts: tuple[str, ...], where: str, problems: list[str]
 
 def to_jsonl(items: Iterable[Item]) -> str:
     """Write items as the frozen copy that a run keeps."""
-    return "".join(canonical_json(asdict(item)) + "\n" for item in items)
+    return "".join(canonical_json(item.as_dict()) + "\n" for item in items)
 
 
 def from_jsonl(text: str) -> Iterator[Item]:
     """Read the frozen copy back."""
     for line in text.split("\n"):
         if line:
-            yield Item(**json.loads(line))
+            yield from_dict(json.loads(line))
+
+
+def from_dict(values: dict[str, Any]) -> Item:
+    """Return an item from what `as_dict` gave."""
+    return Item(**{**values, "more": tuple(values.get("more", ()))})
 
 
 SAMPLE = "sample"

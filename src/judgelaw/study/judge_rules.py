@@ -18,6 +18,7 @@ from judgelaw.wire import (
     ScoreParser,
     label_fold,
 )
+from judgelaw.words import LETTERS
 
 JUDGES_GROUP = "judgelaw.judges"
 
@@ -275,7 +276,7 @@ def _named_parser(name: str, task: str) -> Found:
 
 
 def _score(parser: ScoreParser, task: str) -> Found:
-    if task == "pairwise":
+    if task != "pointwise":
         yield ("parser",), "a score reads single answers; set task: pointwise"
     if parser.score.min >= parser.score.max:
         yield (
@@ -295,10 +296,12 @@ def _labels(parser: RegexParser | JsonParser, task: str) -> Found:
             )
             yield ("parser", "labels", found), text
     for found, label in (parser.labels or {}).items():
-        if task == "pairwise" and label not in DISPLAYED:
+        letters = {"pairwise": LETTERS[:2], "choose": LETTERS}.get(task)
+        if letters and label not in (*letters, DISPLAYED[-1]):
+            named = "A, B or TIE" if task == "pairwise" else "A, B, C, ... or TIE"
             yield (
                 ("parser", "labels", found),
-                f"{label!r}, must be A, B or TIE as displayed; candidates are restored later",
+                f"{label!r}, must be {named} as displayed; candidates are restored later",
             )
 
 

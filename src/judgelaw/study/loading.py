@@ -152,7 +152,12 @@ def _validate(data: dict[str, Any], origins: list[int]) -> tuple[Study | None, l
         return Study.model_validate_json(json.dumps(data), strict=True), []
     except ValidationError as error:
         # Not chained: pydantic's own message repeats the values, secrets among them.
-        details = error.errors(include_url=False)
+        # A default that rests on a field with a problem of its own is no problem more.
+        details = [
+            detail
+            for detail in error.errors(include_url=False)
+            if detail["type"] != "default_factory_not_called"
+        ]
     problems: dict[tuple[Path, str], Problem] = {}
     for detail in details:
         path = _trim(tuple(detail["loc"]), data, detail["type"])

@@ -8,7 +8,7 @@ The frozen calls of a run, read back in schedule order without holding them.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from judgelaw.duck import one_file, without_bar
 from judgelaw.errors import IntegrityError, RunError
 from judgelaw.study.blueprint import Blueprint
-from judgelaw.study.items import Item, from_jsonl
+from judgelaw.study.items import Item, from_dict, from_jsonl
 from judgelaw.study.models import Study
 from judgelaw.study.prompts import Template
 from judgelaw.study.record import RECORD, RunRecord, read_record
@@ -295,7 +295,7 @@ def open_run(run: Path | str) -> FrozenRun:
 def changed_jsonl(changed: Mapping[tuple[str, str], Item]) -> str:
     """Write the items of probe layers, each with its layer: the texts are frozen, not the rule."""
     lines = (
-        json.dumps({"layer": layer, **asdict(item)}, ensure_ascii=False)
+        json.dumps({"layer": layer, **item.as_dict()}, ensure_ascii=False)
         for (layer, _), item in changed.items()
     )
     return "".join(f"{line}\n" for line in lines)
@@ -308,7 +308,7 @@ def read_changed(run: Path) -> dict[tuple[str, str], Item]:
         if line:
             row = json.loads(line)
             layer = row.pop("layer")
-            found[layer, row["id"]] = Item(**row)
+            found[layer, row["id"]] = from_dict(row)
     return found
 
 

@@ -20,16 +20,16 @@ from judgelaw.wire import (
 from judgelaw.words import plain_number, probe_layer, probed_by, sides
 
 Role = Literal["audit", "evaluation", "reference", "control", "probe"]
-Task = Literal["pairwise", "pointwise"]
+Task = Literal["pairwise", "pointwise", "choose"]
 Dissimilarity = Literal["ordinal", "numeric", "nominal"]
-Order = Literal["AB", "BA"]
 Values = Annotated[tuple[int | float, ...], Field(min_length=2, max_length=101)]
 Labels = Annotated[tuple[Name, ...], Field(min_length=2, max_length=101)]
 Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """Repeats of a cell: no more than there are distinct seeds."""
 
 PAPER_SIX = "paper-six"
-ORDERS: tuple[Order, ...] = ("AB", "BA")
+ORDERS = ("AB", "BA")
+CYCLIC = "cyclic"
 MAIN: tuple[Role, ...] = ("audit", "evaluation")
 """Roles of the layer that answers, and that probes are held against; the first that is there."""
 
@@ -93,9 +93,25 @@ class Generator(Model):
     block: str | None = None
 
 
+class Factors(Model):
+    """The full crossing of named levels, each a text that fills its place in one template.
+
+    Attributes:
+        factors: levels by factor: a list of short texts, which are their own names, or texts by
+            name. A text may hold the place of a factor that is declared after it.
+        template: the file with a place `{factor}` for every factor, and for the item.
+    """
+
+    policy: Literal["factors"] = "factors"
+    factors: dict[Name, tuple[str, ...] | dict[Name, str]]
+    template: str = Field(min_length=1)
+
+
 def _policy(value: Any) -> str | None:
     if isinstance(value, str):
         return "name"
+    if isinstance(value, Factors) or (isinstance(value, dict) and "factors" in value):
+        return "factors"
     policy = value.get("policy") if isinstance(value, dict) else getattr(value, "policy", None)
     return policy if policy in ("census", "generator") else None
 
@@ -103,9 +119,32 @@ def _policy(value: Any) -> str | None:
 Prompts = Annotated[
     Annotated[Literal["paper-six"], Tag("name")]
     | Annotated[Census, Tag("census")]
-    | Annotated[Generator, Tag("generator")],
+    | Annotated[Generator, Tag("generator")]
+    | Annotated[Factors, Tag("factors")],
     Discriminator(_policy),
 ]
+
+
+class SampledOrders(Model):
+    """Orders of several candidates drawn by seed, so that all stand equally often in every slot."""
+
+    sample: PositiveInt
+
+
+def _orders_form(value: Any) -> str:
+    if isinstance(value, str):
+        return "name"
+    drawn = isinstance(value, SampledOrders) or (isinstance(value, dict) and "sample" in value)
+    return "sample" if drawn else "weights"
+
+
+Orders = Annotated[
+    Annotated[Literal["cyclic", "all"], Tag("name")]
+    | Annotated[SampledOrders, Tag("sample")]
+    | Annotated[dict[str, PositiveFloat], Tag("weights")],
+    Discriminator(_orders_form),
+]
+"""Weights by order; or for several candidates a rule, which the items turn into weights."""
 
 
 class Reuse(Model):
@@ -195,8 +234,8 @@ class Analysis(Model):
     permutations: PositiveInt | None = None
 
 
-def _both_orders() -> dict[Order, float]:
-    return {"AB": 0.5, "BA": 0.5}
+def _usual_orders(declared: dict[str, Any]) -> Any:
+    return CYCLIC if declared.get("task") == "choose" else dict.fromkeys(ORDERS, 0.5)
 
 
 class Study(Model):
@@ -213,7 +252,7 @@ class Study(Model):
     )
     items: Items
     prompts: Prompts
-    orders: dict[Order, PositiveFloat] = Field(default_factory=_both_orders)
+    orders: Orders = Field(default_factory=_usual_orders, validate_default=True)
     repeats: Depth = 4
     schedule: Literal["random", "cells"] = "random"
     judges: tuple[JudgeSpec, ...]
@@ -242,7 +281,7 @@ class Study(Model):
         base = next((layer for role in MAIN for layer in layers if layer.role == role), layers[0])
         own = own or base
         for probe in self.probes:
-            for side in sides(self.task):
+            for side in sides(self.task, self.candidates):
                 update = {"name": probe_layer(probe.name, side), "role": "probe"}
                 yield own.model_copy(update={**update, "items": base.items, "reuse": None})
 
@@ -269,7 +308,20 @@ class Study(Model):
         """The orders that are run, in a fixed sequence."""
         if self.task == "pointwise":
             return (SINGLE,)
-        return tuple(order for order in ORDERS if order in self.orders)
+        known = ORDERS if self.task == "pairwise" else self.order_weights
+        return tuple(order for order in known if order in self.order_weights)
+
+    @property
+    def order_weights(self) -> dict[str, float]:
+        """The weights of orders; none while a rule waits for the items."""
+        return self.orders if isinstance(self.orders, dict) else {}
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates an item has; at least two while a rule waits for the items."""
+        if self.task == "pointwise":
+            return 1
+        return len(next(iter(self.order_weights), ORDERS[0]))
 
     @property
     def depth(self) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -10,18 +10,22 @@ from pathlib import Path
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.streams import stream
 from judgelaw.study.loading import LoadedStudy
-from judgelaw.study.models import Census, Generator, Grammar
+from judgelaw.study.models import Census, Factors, Generator, Grammar, Study
 from judgelaw.study.problems import Path as Keys
 from judgelaw.wire import canonical_json, sha256_hex
+from judgelaw.words import LETTERS, LEVEL_MARKS, factor_prompt
 
 PAIR_FIELDS = ("instruction", "candidate_a", "candidate_b")
 POINT_FIELDS = ("instruction", "candidate")
 
+CANDIDATES = "{candidates}"
+"""Stands for all candidates, each under its letter."""
 PAIR_BLOCK = (
     "USER INSTRUCTION:\n{instruction}\n\nCANDIDATE A:\n{candidate_a}\n\nCANDIDATE B:\n{candidate_b}"
 )
 POINT_BLOCK = "USER INSTRUCTION:\n{instruction}\n\nRESPONSE:\n{candidate}"
 
+_LONGEST_LEVEL = 40
 _NEAR = 0.75
 _WORD_IN_BRACES = re.compile(r"\{([a-z_0-9]{4,30})\}")
 
@@ -52,18 +56,33 @@ class Template:
         return sha256_hex(canonical_json(self.parts))
 
 
-def fields_of(task: str) -> tuple[str, ...]:
-    """Return the fields that a template of this task may name."""
-    return PAIR_FIELDS if task == "pairwise" else POINT_FIELDS
+def candidate_field(slot: int) -> str:
+    """Name the field that shows the candidate in a slot: `candidate_a` is the first."""
+    return f"candidate_{LETTERS[slot].lower()}"
 
 
-def default_block(task: str) -> str:
+def fields_of(study: Study) -> tuple[str, ...]:
+    """Return the fields that a template of this study may name."""
+    if study.task == "pointwise":
+        return POINT_FIELDS
+    return ("instruction", *map(candidate_field, range(study.candidates)))
+
+
+def default_block(study: Study) -> str:
     """Return the item block that prefixes and suffixes surround."""
-    return PAIR_BLOCK if task == "pairwise" else POINT_BLOCK
+    if study.task == "pointwise":
+        return POINT_BLOCK
+    return "USER INSTRUCTION:\n{instruction}\n\n" + CANDIDATES
 
 
 def split(text: str, fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Split a text at `{field}`; every other brace stays as it is."""
+    """Split a text at `{field}`; every other brace stays as it is.
+
+    `{candidates}` stands for every candidate under its letter, where there are several.
+    """
+    if several := [field for field in fields if field.startswith("candidate_")]:
+        listed = (f"CANDIDATE {field[-1].upper()}:\n{{{field}}}" for field in several)
+        text = text.replace(CANDIDATES, "\n\n".join(listed))
     names = "|".join(re.escape(field) for field in fields)
     return tuple(re.split(r"\{(" + names + r")\}", text))
 
@@ -251,12 +270,82 @@ def templates_of(loaded: LoadedStudy) -> tuple[Template, ...]:
         return _census(loaded, prompts)
     if isinstance(prompts, Generator):
         return _generated(loaded, prompts)
+    if isinstance(prompts, Factors):
+        return _crossed(loaded, prompts)
     return paper_six()
 
 
+def _crossed(loaded: LoadedStudy, prompts: Factors) -> tuple[Template, ...]:
+    """Return one template for every combination of levels, the last factor fastest."""
+    file, keys = loaded.folder / prompts.template, ("prompts", "template")
+    try:
+        text = file.read_bytes().decode()
+    except OSError as error:
+        raise loaded.error(keys, f"{prompts.template!r}, {error.strerror}; name a file") from None
+    except UnicodeDecodeError:
+        raise loaded.error(keys, f"{prompts.template!r}, no UTF-8; convert the file") from None
+    levels = {name: level_texts(name, given) for name, given in prompts.factors.items()}
+    found: list[tuple[Template, Keys]] = []
+    for chosen in product(*levels.values()):
+        combination = dict(zip(levels, chosen, strict=True))
+        parts = split(_filled(text, levels, combination), fields_of(loaded.study))
+        found.append((Template(id=factor_prompt(combination), parts=parts), keys))
+    _check_places(loaded, prompts, text, levels)
+    return _distinct(loaded, found)
+
+
+def _filled(text: str, levels: Mapping[str, Mapping[str, str]], chosen: Mapping[str, str]) -> str:
+    """Put the chosen level of every factor in its place, in the sequence of the factors."""
+    for factor, level in chosen.items():
+        text = text.replace("{" + factor + "}", levels[factor][level])
+    return text
+
+
+def _check_places(
+    loaded: LoadedStudy, prompts: Factors, text: str, levels: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Refuse a factor that has no place, or whose place is filled in after its turn."""
+    before, done = text, list[str]()
+    for factor, of in levels.items():
+        keys: Keys = ("prompts", "factors", factor)
+        done.append(factor)
+        if "{" + factor + "}" not in before:
+            words = (
+                f"has no place in {prompts.template} or in the levels before it; write "
+                f"{{{factor}}} where its levels go"
+            )
+            raise loaded.error(keys, words)
+        said = "".join(of.values())
+        if late := [name for name in done if "{" + name + "}" in said]:
+            words = (
+                f"a level holds the place {{{late[0]}}}, which is filled in before; declare "
+                f"{late[0]} after {factor}"
+            )
+            raise loaded.error(keys, words)
+        before += said
+
+
+def level_texts(factor: str, given: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    """Return the text of every level by its name.
+
+    A text in a list is its own name, unless it is long or holds a mark that prompts are named
+    with: then its number is.
+    """
+    if isinstance(given, Mapping):
+        return dict(given)
+    return {
+        text if _is_name(text) else f"{factor}-{place}": text for place, text in enumerate(given, 1)
+    }
+
+
+def _is_name(text: str) -> bool:
+    plain = text.isprintable() and text == text.strip() and 0 < len(text) <= _LONGEST_LEVEL
+    return plain and not set(text) & set(LEVEL_MARKS)
+
+
 def _generated(loaded: LoadedStudy, prompts: Generator) -> tuple[Template, ...]:
-    fields = fields_of(loaded.study.task)
-    block = prompts.block or default_block(loaded.study.task)
+    fields = fields_of(loaded.study)
+    block = prompts.block or default_block(loaded.study)
     for complaint in complaints(split(block, fields), fields):
         raise loaded.error(("prompts", "block"), complaint)
     try:
@@ -266,8 +355,16 @@ def _generated(loaded: LoadedStudy, prompts: Generator) -> tuple[Template, ...]:
 
 
 def _census(loaded: LoadedStudy, prompts: Census) -> tuple[Template, ...]:
-    fields = fields_of(loaded.study.task)
-    declared = _from_files(loaded, prompts) if prompts.path else _listed(loaded, prompts)
+    return _distinct(
+        loaded, _from_files(loaded, prompts) if prompts.path else _listed(loaded, prompts)
+    )
+
+
+def _distinct(
+    loaded: LoadedStudy, declared: Iterable[tuple[Template, Keys]]
+) -> tuple[Template, ...]:
+    """Check every template; two that are the same would count one prompt twice."""
+    fields = fields_of(loaded.study)
     found: dict[str, Template] = {}
     for template, keys in declared:
         for complaint in complaints(template.parts, fields):
@@ -281,8 +378,8 @@ def _census(loaded: LoadedStudy, prompts: Census) -> tuple[Template, ...]:
 
 
 def _listed(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template, Keys]]:
-    fields = fields_of(loaded.study.task)
-    block = split(prompts.block or default_block(loaded.study.task), fields)
+    fields = fields_of(loaded.study)
+    block = split(prompts.block or default_block(loaded.study), fields)
     for place, spec in enumerate(prompts.templates):
         if spec.text is not None:
             parts = split(spec.text, fields)
@@ -301,7 +398,7 @@ def _from_files(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template
             text = file.read_bytes().decode()
         except UnicodeDecodeError:
             raise loaded.error(keys, f"{file.name!r}, no UTF-8; convert the file") from None
-        yield Template(id=file.stem, parts=split(text, fields_of(loaded.study.task))), keys
+        yield Template(id=file.stem, parts=split(text, fields_of(loaded.study))), keys
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from judgelaw.errors import IntegrityError
 from judgelaw.study.blueprint import Blueprint
-from judgelaw.study.models import Census, Generator, Study
+from judgelaw.study.models import Generator, Study
 from judgelaw.wire import AMENDABLE
 
 FREE = ("name", "transport", "budget", "gate", "analysis", "env_file")
@@ -35,7 +35,7 @@ def identity(blueprint: Blueprint) -> dict[str, Any]:
         "seed": study.seed,
         "task": study.task,
         "schedule": study.schedule,
-        "orders": study.orders if study.task == "pairwise" else {},
+        "orders": study.order_weights if study.task != "pointwise" else {},
         "judges": {judge.name: judge.identity() for judge in study.judges},
         "prompts": _prompts(blueprint),
         "items": {item.id: item.sha256 for item in blueprint.items},
@@ -58,7 +58,7 @@ def _prompts(blueprint: Blueprint) -> dict[str, Any]:
     prompts = blueprint.study.prompts
     if isinstance(prompts, Generator):
         return prompts.model_dump(mode="json", exclude={"count"})
-    policy = prompts.policy if isinstance(prompts, Census) else "census"
+    policy = "census" if isinstance(prompts, str) else prompts.policy
     return {
         "policy": policy,
         "templates": {template.id: template.sha256 for template in blueprint.templates},

@@ -17,8 +17,10 @@ from judgelaw.steps import Advance
 from judgelaw.study.blueprint import Block
 from judgelaw.study.items import Item
 from judgelaw.study.manifest import FrozenRun, PlannedCall
-from judgelaw.study.prompts import Template
+from judgelaw.study.prompts import Template, candidate_field
+from judgelaw.tensor import SINGLE
 from judgelaw.wire import Frame, JudgeSpec, frame, request, sha256_hex
+from judgelaw.words import LETTERS
 
 
 def payload(template: Template, item: Item, order: str) -> str:
@@ -30,18 +32,20 @@ def payload(template: Template, item: Item, order: str) -> str:
     >>> payload(t, i, "BA")
     'Which? y or {candidate_b}'
     """
-    first, second = item.candidate_1, item.candidate_2 or ""
-    if order == "BA":
-        first, second = second, first
-    values = {
-        "instruction": item.instruction,
-        "candidate": item.candidate_1,
-        "candidate_a": first,
-        "candidate_b": second,
-    }
+    values = {"instruction": item.instruction, **displayed(item, order)}
     parts = list(template.parts)
     parts[1::2] = [values[name] for name in parts[1::2]]
     return "".join(parts)
+
+
+def displayed(item: Item, order: str) -> dict[str, str]:
+    """Return the candidates of an item by the field that shows them: `candidate_a` comes first."""
+    if order == SINGLE:
+        return {"candidate": item.candidate_1}
+    texts = item.candidates
+    return {
+        candidate_field(slot): texts[LETTERS.index(letter)] for slot, letter in enumerate(order)
+    }
 
 
 def payload_for(frozen: FrozenRun, call: PlannedCall) -> str:

@@ -1,12 +1,24 @@
 """Rules of a whole study that no single field can state."""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any
 
 from judgelaw.study.items import FIELDS, SAMPLE
 from judgelaw.study.judge_rules import is_local, judge_problems
-from judgelaw.study.models import MAIN, Census, Generator, Layer, Selection, Study
+from judgelaw.study.models import (
+    MAIN,
+    ORDERS,
+    Census,
+    Factors,
+    Generator,
+    Layer,
+    Selection,
+    Study,
+)
 from judgelaw.study.problems import Path, Problem, unknown_key
 from judgelaw.study.single_answers import (
     COMPONENTS,
@@ -14,11 +26,16 @@ from judgelaw.study.single_answers import (
     gate_problems,
     parser_problems,
 )
+from judgelaw.words import LEVEL_MARKS, is_permutation
 
 THRESHOLDS = (*COMPONENTS, "invalid")
 
 _TOLERANCE = 1e-9
 _REPEATS = 2
+_LEVELS = 2
+_MOST_CROSSED = 1_000
+_FACTOR = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+_RESERVED = re.compile(r"instruction|candidates|candidate(_[a-z])?")
 _PLACEHOLDERS = ("{instruction}", "{candidate}", "{candidate_a}", "{candidate_b}")
 
 
@@ -52,6 +69,18 @@ def _orders(study: Study, raw: Mapping[str, Any]) -> Iterator[Problem]:
             text = "single answers have no order; leave it out"
             yield Problem(path=("orders",), text=text)
         return
+    if not isinstance(study.orders, dict):
+        if study.task != "choose":
+            text = "a rule for task: choose; write the weights {AB: 0.5, BA: 0.5}"
+            yield Problem(path=("orders",), text=text)
+        return
+    for order in study.orders:
+        if study.task == "pairwise" and order not in ORDERS:
+            text = f"{order!r}, must be 'AB' or 'BA'; choose one"
+            yield Problem(path=("orders", order), text=text)
+        elif not is_permutation(order):
+            text = f"{order!r}, must name every candidate once by its letter, as in BCA; correct it"
+            yield Problem(path=("orders", order), text=text)
     total = math.fsum(study.orders.values())
     if abs(total - 1) > _TOLERANCE:
         text = f"weights sum to {total:.6g}, must sum to 1; correct them"
@@ -98,13 +127,16 @@ def _selection(
 
 def _prompts(study: Study) -> Iterator[Problem]:
     prompts = study.prompts
-    if prompts == "paper-six" and study.task == "pointwise":
-        text = "'paper-six', compares pairs; declare a census for single answers"
+    if prompts == "paper-six" and study.task != "pairwise":
+        what = "single answers" if study.task == "pointwise" else "several candidates"
+        text = f"'paper-six', compares pairs; declare a census for {what}"
         yield Problem(path=("prompts",), text=text)
     if isinstance(prompts, Census):
         yield from _census(prompts)
     if isinstance(prompts, Generator):
         yield from _generator(prompts, study.task)
+    if isinstance(prompts, Factors):
+        yield from _factors(prompts)
 
 
 def _census(prompts: Census) -> Iterator[Problem]:
@@ -124,8 +156,38 @@ def _census(prompts: Census) -> Iterator[Problem]:
         seen.add(template.id)
 
 
+def _factors(prompts: Factors) -> Iterator[Problem]:
+    if not prompts.factors:
+        text = "empty, levels are crossed over one factor or more; name one with its levels"
+        yield Problem(path=("prompts", "factors"), text=text)
+    for factor, given in prompts.factors.items():
+        path: Path = ("prompts", "factors", factor)
+        if not _FACTOR.fullmatch(factor) or _RESERVED.fullmatch(factor):
+            text = (
+                f"{factor!r}, must be a word of letters, digits and _ that no field of an item has"
+            )
+            yield Problem(path=path, text=f"{text}; choose another")
+        levels = [*given]
+        if len(levels) < _LEVELS:
+            shown = repr(levels[0]) if levels else "no level"
+            text = f"{shown}, a factor needs two levels or more to vary; add one, or write the text"
+            yield Problem(path=path, text=f"{text} into the template")
+        twice = [level for level, n in Counter(levels).items() if n > 1]
+        if twice:
+            yield Problem(path=path, text=f"{twice[0]!r}, given twice; count each level once")
+        if isinstance(given, dict):
+            for level in given:
+                if set(level) & set(LEVEL_MARKS):
+                    text = f"{level!r}, a name of a level holds no , and no =; choose another"
+                    yield Problem(path=(*path, level), text=text)
+    crossed = prod(len(given) for given in prompts.factors.values())
+    if crossed > _MOST_CROSSED:
+        text = f"{crossed:,} prompts, the crossing must have {_MOST_CROSSED:,} at most; leave out"
+        yield Problem(path=("prompts", "factors"), text=f"{text} levels")
+
+
 def _generator(prompts: Generator, task: str) -> Iterator[Problem]:
-    if task == "pointwise":
+    if task != "pairwise":
         for key in ("criterion", "output"):
             if getattr(prompts, key) is None:
                 text = "missing, the built-in one compares pairs; write yours"

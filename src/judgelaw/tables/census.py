@@ -13,7 +13,7 @@ from judgelaw.errors import DuplicateCallsError, InputError, TableError
 from judgelaw.tables.columns import WORD, Calls, Pair, Row, Tally, place_of
 from judgelaw.tables.positions import are_positions, positional
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
-from judgelaw.words import counted, did_you_mean, listed
+from judgelaw.words import candidate_names, candidate_number, counted, did_you_mean, listed
 
 MOST_VERDICTS = 1000
 """A column with more values than this holds completions or ids, not verdicts."""
@@ -21,10 +21,7 @@ MOST_VERDICTS = 1000
 _SYNONYMS = {"bot": INVALID, "⊥": INVALID}
 """Other names of the usual verdicts, as the paper's released tables write them."""
 
-_GOLD = {"1": DEFAULT_VERDICTS[0], "2": DEFAULT_VERDICTS[1]}
-"""Gold labels that name a candidate by its number, as LLMBar does."""
-
-_CANDIDATES = frozenset(DEFAULT_VERDICTS[:2])
+_BESIDES = DEFAULT_VERDICTS[2:]
 EMPTY = frozenset({"", "nan", "<na>", "null", "none"})
 """What stands where nobody wrote a verdict, as tools write nothing."""
 
@@ -83,12 +80,29 @@ def strangers(found: Collection[str], given: tuple[str, ...] | None) -> list[str
     """List the spellings that no alphabet for this table allows.
 
     With an alphabet given, whatever lies outside it. Without one, a table that says `candidate_1`
-    or `candidate_2` speaks the usual four, and a word outside them is taken for a slip.
+    or `candidate_2` speaks the usual four, and other words are slips: so is `candidate_9`, unless
+    most candidates up to the ninth are named too.
     """
-    usual = given is None or set(given) == set(DEFAULT_VERDICTS)
-    if usual and (given is not None or _CANDIDATES & {_fold(raw) for raw in found}):
+    if given is not None and set(given) == set(DEFAULT_VERDICTS):
         return sorted(raw for raw in found if _fold(raw) not in DEFAULT_VERDICTS)
+    if given is None and any(map(_candidate, found)):
+        n = _candidates(found)
+        return sorted(raw for raw in found if not _is_usual(raw) or (_candidate(raw) or 0) > n)
     return [] if given is None else sorted(set(found) - set(given))
+
+
+def _candidate(raw: str) -> int | None:
+    return candidate_number(_fold(raw))
+
+
+def _is_usual(raw: str) -> bool:
+    return _fold(raw) in _BESIDES or _candidate(raw) is not None
+
+
+def _candidates(words: Collection[str]) -> int:
+    """Return how many candidates there are: the largest number up to which most are named."""
+    numbers = sorted({1, 2, *(n for raw in words if (n := _candidate(raw)) is not None)})
+    return max(n for place, n in enumerate(numbers, 1) if 2 * place >= n)
 
 
 def choose_alphabet(
@@ -118,8 +132,9 @@ def choose_alphabet(
         return Alphabet(verdicts=DEFAULT_VERDICTS, codes=codes)
     if given is not None and set(given) != set(DEFAULT_VERDICTS):
         return Alphabet(verdicts=given, codes={raw: given.index(raw) for raw in given})
-    if all(_fold(raw) in DEFAULT_VERDICTS for raw in found):
-        return _usual(found, gold, given or DEFAULT_VERDICTS)
+    if all(map(_is_usual, found)):
+        several = (*candidate_names(_candidates({*found, *gold})), *_BESIDES)
+        return _usual(found, gold, given or several)
     words = _sorted({*found, *(g for g in gold if not is_empty(g))})
     _refuse_twins(words, table)
     return Alphabet(
@@ -130,7 +145,9 @@ def choose_alphabet(
 
 
 def _usual(found: Collection[str], gold: Collection[str], verdicts: tuple[str, ...]) -> Alphabet:
-    spellings = {raw: _GOLD[raw] for raw in gold if raw in _GOLD}
+    # Gold labels may name a candidate by its number, as LLMBar does.
+    numbered = {v.removeprefix("candidate_"): v for v in verdicts if candidate_number(v)}
+    spellings = {raw: numbered[raw] for raw in gold if raw in numbered}
     spellings |= {raw: _fold(raw) for raw in (*verdicts, *found, *gold) if _fold(raw) in verdicts}
     folded = sorted(raw for raw in found if raw != spellings[raw])
     notes: tuple[str, ...] = ()

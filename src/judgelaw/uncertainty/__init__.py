@@ -8,10 +8,7 @@ whether there is an effect at all. What cannot be had is nan with a reason, or N
 """
 
 from judgelaw.estimate import Estimand as Estimand
-from judgelaw.uncertainty.baseline_gate import (
-    MARGIN as MARGIN,
-    Baseline as Baseline,
-)
+from judgelaw.uncertainty.baseline_gate import MARGIN as MARGIN, Baseline as Baseline
 from judgelaw.uncertainty.call_bounds import (
     DeviationBound as DeviationBound,
     deviation_bound as deviation_bound,
@@ -78,10 +75,14 @@ from judgelaw.uncertainty.intervals import (
     welch as welch,
 )
 from judgelaw.uncertainty.item_bounds import (
+    FEW as FEW,
     Draws as Draws,
+    effective_items as effective_items,
     lower_bound as lower_bound,
+    unseen_value as unseen_value,
     upper_bound as upper_bound,
     weigh as weigh,
+    weigh_one as weigh_one,
 )
 from judgelaw.uncertainty.item_intervals import (
     BAND_DRAWS as BAND_DRAWS,
@@ -106,6 +107,10 @@ from judgelaw.uncertainty.permutation import (
     PermutationTest as PermutationTest,
     Shuffler as Shuffler,
     permutation_test as permutation_test,
+)
+from judgelaw.uncertainty.prompt_parts import (
+    FactorParts as FactorParts,
+    factor_parts as factor_parts,
 )
 from judgelaw.uncertainty.sampled_prompts import (
     MIN_PROMPTS as MIN_PROMPTS,

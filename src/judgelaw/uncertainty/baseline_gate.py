@@ -16,14 +16,7 @@ from judgelaw.estimate import COMPONENTS, Design, Weights
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.call_variance import smoothed_laws
 from judgelaw.uncertainty.contrasts import judge_difference
-from judgelaw.uncertainty.gating import (
-    Limit,
-    LimitDecision,
-    _Asked,
-    _Bounded,
-    _decided,
-    _shallow,
-)
+from judgelaw.uncertainty.gating import Limit, LimitDecision, _Asked, _Bounded, _decided, _shallow
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import shifted_upper, spread_of, wider
 from judgelaw.uncertainty.new_items import item_difference, signed_interval

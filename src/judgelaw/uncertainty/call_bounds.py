@@ -8,9 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.estimate import COMPONENTS, Array, Design, Estimand, Weights
+from judgelaw.estimate import COMPONENTS, Array, Design, Weights
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.forms import Contrast, KnownCounts, contrast_vector, declare, form_of
+from judgelaw.uncertainty.forms import (
+    Contrast,
+    KnownCounts,
+    contrast_vector,
+    declare_parts,
+    form_of,
+)
 from judgelaw.uncertainty.intervals import check_level
 
 
@@ -56,13 +62,7 @@ def deviation_bound(
         NotIdentifiedError: the contrast uses a component whose facet has one level.
     """
     check_level(level)
-    estimand = Estimand(
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
-    known = declare(x, estimand)
+    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
     found = known.decompose().macro()
     constants = call_constants(known, form_of(contrast, known.w, known.q, design))
     squares = float((known.cells.sum(axis=-1) * constants**2).sum())
@@ -139,7 +139,12 @@ def hidden_in_one_item(component: str, shown: Shown, p: float) -> float:
         "order": ((O - 1) / O**2, R * K),
         "interaction": ((K - 1) * (O - 1) / (K * O) ** 2, R),
     }[component]
-    return 2 * float(1 - (1 - p) ** (1 / calls)) ** 2 * f * shown.unit
+    return hidden(f, calls, p) * shown.unit
+
+
+def hidden(f: float, calls: int, p: float) -> float:
+    """Return 2 eps^2 f, with eps the largest share of calls that so many agreeing calls allow."""
+    return 2 * float(1 - (1 - p) ** (1 / calls)) ** 2 * f
 
 
 def shown_by(known: KnownCounts) -> Shown:

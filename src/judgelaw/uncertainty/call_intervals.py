@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.estimate import COMPONENTS, Decomposition, Design, Estimand, Weights
+from judgelaw.estimate import COMPONENTS, Decomposition, Design, Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_bounds import Shown, hidden_in_one_item, shown_by
 from judgelaw.uncertainty.call_variance import (
@@ -51,7 +51,7 @@ from judgelaw.uncertainty.forms import (
     concentration_forms,
     contrast_row,
     contrast_vector,
-    declare,
+    declare_parts,
 )
 from judgelaw.uncertainty.intervals import (
     Interval,
@@ -71,7 +71,7 @@ _COVERS: dict[Design, str] = {
     "not the drawing of prompts (see prompt_projection)",
 }
 _SETTLED_DF: Final = 25.0
-_FEW_EVENTS: Final = 5
+FEW_EVENTS: Final = 5
 _AGREEING: Final = 0.85
 
 
@@ -183,14 +183,10 @@ class CallErrors:
     def spread(self, component: str) -> tuple[Spread, float]:
         """Return the variance that bounds of one component use, and kappa."""
         B, S = (self._spread(V) for V in self._both(component))
-        if self.exact and B.variance > 0 and B.df >= _SETTLED_DF:
-            return B, 5.0
-        # Unbiased terms of both signs nearly cancel, and leave the sum one degree of freedom. Where
-        # that sum is not the variance used, its degrees say nothing about it.
-        wide = S if self.exact and B.variance <= S.variance else wider(B, S)
+        spread, kappa = facet_spread(B, S, exact=self.exact)
         if not self.exact and self._floored(component):
-            wide = self._at_least_agreements(wide)
-        return wide, 3.0
+            spread = self._at_least_agreements(spread)
+        return spread, kappa
 
     def wide_spread(self, contrast: Contrast) -> Spread:
         """Return the larger variance and the smaller degrees of freedom, as contrasts use them."""
@@ -224,12 +220,8 @@ class CallErrors:
             reason = "all items have the same estimate: their variance is zero, nothing to split"
         if reason is not None:
             return ErrorSplit(call=nan, item=nan, total=s2 / N, reliability=nan, reason=reason)
-        return ErrorSplit(
-            call=call,
-            item=s2 / N - call,
-            total=s2 / N,
-            reliability=1 - float(V.mean()) / s2,
-        )
+        reliability = 1 - float(V.mean()) / s2
+        return ErrorSplit(call=call, item=s2 / N - call, total=s2 / N, reliability=reliability)
 
     def refusal(self, contrast: Contrast = "prompt") -> str | None:
         """Say why these calls give no error for the contrast, or None."""
@@ -297,7 +289,7 @@ class CallErrors:
         """
         if component in {"call", "total"}:
             return self.rare_events(e, p)
-        if int(self.shown.off_mode.sum()) > _FEW_EVENTS:
+        if int(self.shown.off_mode.sum()) > FEW_EVENTS:
             return -np.inf
         return float(e + hidden_in_one_item(component, self.shown, p) / len(self.estimates))
 
@@ -309,7 +301,7 @@ class CallErrors:
         """
         shown = self.shown
         Q, calls = int(shown.off_mode.sum()), int(shown.calls.sum())
-        if Q > _FEW_EVENTS:
+        if Q > FEW_EVENTS:
             return -np.inf
         from scipy.special import betaincinv  # noqa: PLC0415 - scipy loads when it is needed
 
@@ -317,6 +309,21 @@ class CallErrors:
         heaviest = float(shown.weights.max()) * len(shown.weights)
         call = float(self.values("call").mean())
         return e + max(0.0, min(1.0, 2 * most * heaviest) * shown.unit - call)
+
+
+def facet_spread(B: Spread, S: Spread, *, exact: bool) -> tuple[Spread, float]:
+    """Return the variance that bounds of one component use, and kappa.
+
+    Args:
+        B: unbiased if `exact`, else at plug-in laws.
+        S: at smoothed laws.
+        exact: whether every cell holds four calls or more.
+    """
+    if exact and B.variance > 0 and B.df >= _SETTLED_DF:
+        return B, 5.0
+    # Unbiased terms of both signs nearly cancel, and leave the sum one degree of freedom. Where
+    # that sum is not the variance used, its degrees say nothing about it.
+    return (S if exact and B.variance <= S.variance else wider(B, S)), 3.0
 
 
 def call_errors(
@@ -335,13 +342,7 @@ def call_errors(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    estimand = Estimand(
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
-    known = declare(x, estimand)
+    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
     return errors_of(known, known.decompose())
 
 
@@ -384,11 +385,5 @@ def call_interval(
     >>> found.low < 0 < found.high  # one law under every prompt
     True
     """
-    errors = call_errors(
-        x,
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
-    return errors.interval(contrast, level=level)
+    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
+    return errors_of(known, known.decompose()).interval(contrast, level=level)

@@ -129,7 +129,7 @@ def _estimated(n: Array, c: Array, M: Array | None, *, x: Array, y: Array) -> Tr
     v1 = _times(n, M) - 1
     nv = n * v1
     T1 = nv.sum(axis=-1)
-    T2 = (n * _times(n, _squared(M))).sum(axis=-1) - R
+    T2 = (n * _times(n, None if M is None else M * M)).sum(axis=-1) - R
     T3 = (nv * v1).sum(axis=-1) - T2
     T4 = T1 * T1 - 4 * T3 - 2 * T2
 
@@ -236,10 +236,6 @@ def _off_diagonal(c: Array) -> Array:
 
 def _times(x: Array, M: Array | None) -> Array:
     return x if M is None else x @ M
-
-
-def _squared(M: Array | None) -> Array | None:
-    return None if M is None else M * M
 
 
 def _numbers(n: Array) -> Array:

@@ -21,7 +21,7 @@ ask again and reword alone: another order is the other one, whatever its weight.
 """
 
 from fractions import Fraction
-from math import nan, sqrt
+from math import isnan, nan, sqrt
 from typing import Final, Literal
 
 import numpy as np
@@ -29,9 +29,9 @@ import numpy as np
 from judgelaw.estimate import COMPONENTS, Design
 from judgelaw.uncertainty.forms import Contrast, absent_reason
 from judgelaw.uncertainty.inference import Inference
-from judgelaw.uncertainty.intervals import Interval, check_level, no_interval, t_quantile
+from judgelaw.uncertainty.intervals import Interval, check_level, no_interval
 from judgelaw.uncertainty.item_bounds import lower_bound, upper_bound
-from judgelaw.uncertainty.sampled_prompts import DrawnPrompts, Scope
+from judgelaw.uncertainty.sampled_prompts import Scope
 
 Change = Literal["ask_again", "reword", "swap", "both"]
 CHANGES: Final[tuple[Change, ...]] = ("ask_again", "reword", "swap", "both")
@@ -74,37 +74,21 @@ def change_interval(
 ) -> Interval:
     """Return how often a verdict changes, with its interval.
 
-    Args:
-        known: the bounds of one judge; for `swap` and `both` those of equal order weights.
-        change: what differs between the two calls.
-        level: nominal coverage.
-        scope: "fixed" for the items asked, "new" for items like them.
-        unequal_orders: whether orders weigh differently in `known`.
+    For `swap` and `both` the bounds have to be those of equal order weights: `unequal_orders` says
+    whether orders weigh differently in `known`.
     """
     check_level(level)
-    K, O = known.calls.shown.facets
     if change == "ask_again":
         return known.interval("call", level=level, scope=scope)
     of = known.items if scope == "new" else known.calls
     covers = of.interval("call", level=level).covers
     reason = _refusal(known, change, scope, unequal_orders=unequal_orders)
+    contrast = _contrast(known, change)
     if reason is not None:
-        estimate = nan if _absent(change, K, O) else _estimate(known, change)
+        estimate = float(known.calls.values(contrast).mean())
         return no_interval(estimate=estimate, level=level, covers=covers, reason=reason)
-    p = (1 + level) / 2
-    contrast = _floats(change, K, O, known.design)
-    low, high = _bounds(known, contrast, p, scope)
-    e = _estimate(known, change)
-    return Interval(
-        estimate=e,
-        se=_error(known, contrast, scope),
-        low=low,
-        high=high,
-        df=nan,
-        level=level,
-        covers=covers,
-        inverted=True,
-    )
+    ends = _bounds(known, contrast, (1 + level) / 2, scope)
+    return _interval(known, contrast, scope, ends, level=level, covers=covers)
 
 
 def more_than_asking_again(
@@ -121,16 +105,25 @@ def more_than_asking_again(
     if reason is not None or change == "ask_again":
         reason = reason or "asking again is what it is compared with"
         return no_interval(estimate=nan, level=level, covers=covers, reason=reason)
-    K, O = known.calls.shown.facets
-    contrast = {c: x for c, x in _floats(change, K, O, known.design).items() if c != "call"}
+    contrast = {c: x for c, x in _contrast(known, change).items() if c != "call"}
     p = (1 + level) / 2
-    low, high = known.calls.bounds(contrast, p)
-    if known.drawn is not None:
-        least, most = _of_drawing(known.drawn, contrast, p, "fixed", 0.0)
-        low, high = float(np.fmin(low, least)), float(np.fmax(high, most))
+    ends = _with_drawing(known, contrast, known.calls.bounds(contrast, p), p, "fixed")
+    return _interval(known, contrast, "fixed", ends, level=level, covers=covers)
+
+
+def _interval(
+    known: Inference,
+    contrast: Contrast,
+    scope: Scope,
+    ends: tuple[float, float],
+    *,
+    level: float,
+    covers: str,
+) -> Interval:
+    low, high = ends
     return Interval(
         estimate=float(known.calls.values(contrast).mean()),
-        se=_error(known, contrast, "fixed"),
+        se=_error(known, contrast, scope),
         low=low,
         high=high,
         df=nan,
@@ -153,13 +146,9 @@ def _absent(change: Change, prompts: int, orders: int) -> str | None:
     return next((facet for facet in _NEEDS[change] if levels[facet] == 1), None)
 
 
-def _floats(change: Change, K: int, O: int, design: Design) -> dict[str, float]:
-    return {name: float(c) for name, c in change_contrast(change, K, O, design).items()}
-
-
-def _estimate(known: Inference, change: Change) -> float:
-    contrast = _floats(change, *known.calls.shown.facets, known.design)
-    return float(known.calls.values(contrast).mean())
+def _contrast(known: Inference, change: Change) -> dict[str, float]:
+    exact = change_contrast(change, *known.calls.shown.facets, known.design)
+    return {name: float(c) for name, c in exact.items()}
 
 
 def _error(known: Inference, contrast: Contrast, scope: Scope) -> float:
@@ -186,37 +175,28 @@ def _bounds(
     else:
         low, high = known.calls.bounds(contrast, p)
         high = max(high, known.calls.rare_events(e, p))
-    if known.drawn is not None:
-        least, most = _of_drawing(known.drawn, contrast, p, scope, _item_variance(known, contrast))
-        low, high = float(np.fmin(low, least)), float(np.fmax(high, most))
-    return low, high
+    return _with_drawing(known, contrast, (low, high), p, scope)
 
 
-def _item_variance(known: Inference, contrast: Contrast) -> float:
-    y = known.items.of(contrast)
-    return float(y.var(ddof=1)) / len(y) if len(y) > 1 else 0.0
-
-
-def _of_drawing(
-    drawn: DrawnPrompts, contrast: dict[str, float], p: float, scope: Scope, V_items: float
+def _with_drawing(
+    known: Inference,
+    contrast: dict[str, float],
+    ends: tuple[float, float],
+    p: float,
+    scope: Scope,
 ) -> tuple[float, float]:
-    """Return bounds that cover the drawing of prompts: one prompt left out at a time.
+    """Widen bounds to cover the drawing of prompts, if any: one prompt left out at a time.
 
     A wording that was not drawn moves a change as far as it moves the prompt component.
     """
-    ell = np.array([contrast.get(name, 0.0) for name in COMPONENTS])
-    used = ell != 0
-    e, left = float(drawn.estimates[used] @ ell[used]), drawn.without[:, used] @ ell[used]
-    K, N = len(left), len(drawn.kernel)
-    V_P = (K - 1) / K * float(((left - left.mean()) ** 2).sum())
-    V_I = V_items if scope == "new" else 0.0
-    V = V_P + V_I
-    if V <= 0:
-        return nan, nan
-    items = V_I**2 / (N - 1) if V_I else 0.0
-    half = t_quantile(p, V**2 / (V_P**2 / (K - 1) + items)) * sqrt(V)
+    if (drawn := known.drawn) is None:
+        return ends
+    y = known.items.of(contrast)
+    V_I = float(y.var(ddof=1)) / len(y) if scope == "new" and len(y) > 1 else 0.0
+    e, V_P = drawn.jackknife(contrast)
+    half = drawn.half_width(V_P, V_I, p)
     high = e + half
-    if "prompt" in contrast:
+    if "prompt" in contrast and not isnan(half):
         prompt = float(drawn.estimates[COMPONENTS.index("prompt")])
         high = max(high, e + drawn.bounds("prompt", p, scope)[1] - prompt)
-    return e - half, high
+    return float(np.fmin(ends[0], e - half)), float(np.fmax(ends[1], high))

@@ -121,14 +121,8 @@ def judge_difference(
     """Return A minus B of two judges on the same fixed items: variance V_A + V_B.
 
     Calls of different judges are independent, so variances add; items are fixed, so no pairing
-    gain is involved (`item_difference` pairs items instead).
-
-    Args:
-        a: one judge.
-        b: the other.
-        contrast: a component or a contrast of components.
-        level: nominal coverage.
-        p: level of each end, in place of (1 + level) / 2; for several intervals together.
+    gain is involved (`item_difference` pairs items instead). For several intervals together, `p`
+    is the level of each end, in place of (1 + level) / 2.
     """
     check_level(level)
     _check_alike(a, b)

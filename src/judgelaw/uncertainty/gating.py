@@ -190,17 +190,9 @@ def check_limits(
 ) -> Gate:
     """Hold every judge against every limit, and against its baseline, by one-sided bounds.
 
-    Args:
-        tensors: the calls, by judge.
-        limits: what to check.
-        scope: "fixed" for these items asked again, "new" for items like them.
-        level: confidence of each bound that decides a pass.
-        design: as for `decompose`.
-        order_weights: as for `decompose`.
-        coverage: share of the planned calls that are there, by judge; needed for its limit.
-        strict: for new items, suppose one unseen item at the end of the range throughout.
-        baseline: earlier calls that no judge may be worse than by more than a margin.
-        shift: from judge, probe and level to the shift of a probe; needed for its limits.
+    The items are these asked again ("fixed") or others like them ("new", with `strict` as in
+    `infer`). `coverage` is the share of the planned calls that are there, by judge, and `shift`
+    gives the shift of a probe; limits on them need them. Other arguments as in `decompose`.
     """
     check_level(level)
     if not tensors:

@@ -17,7 +17,7 @@ from judgelaw.estimate import COMPONENTS, Decomposition, Design, Estimand, Weigh
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_intervals import CallErrors, errors_of
 from judgelaw.uncertainty.contrasts import share_lower, share_upper
-from judgelaw.uncertainty.forms import KnownCounts, declare
+from judgelaw.uncertainty.forms import KnownCounts, declare, declare_parts
 from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import DRAWS
 from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
@@ -139,26 +139,13 @@ def infer(
 ) -> Inference:
     """Prepare every bound of one judge.
 
-    Args:
-        x: a VerdictTensor, or counts (items, prompts, orders, verdicts).
-        design: as for `decompose`.
-        order_weights: as for `decompose`.
-        prompt_weights: as for `decompose`.
-        dissimilarity: as for `decompose`.
-        draws: random weightings behind the bounds for new items.
-        seed: of their named streams.
-        strict: whether to suppose an unseen item at the end of its range throughout.
+    Arguments as in `decompose`; `draws` random weightings are behind the bounds for new items, and
+    `strict` supposes an unseen item at the end of its range throughout.
 
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    estimand = Estimand(
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
-    known = declare(x, estimand)
+    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
     calls = errors_of(known, known.decompose())
     items = new_item_bounds(
         [calls.estimates], top=known.top, draws=draws, seed=seed, strict=strict

@@ -19,7 +19,7 @@ _KEPT = 1 << 24
 """Draws up to this many numbers are kept for the next judge with as many items: 128 MB."""
 _MOST_NUMBERS = 100_000_000
 _LEAST_DRAWS = 1_000
-_FEW = 8.0
+FEW = 8.0
 _MANY_ITEMS = 50
 _SMALL = 1e-6
 _ROUNDING = 1e-12
@@ -61,6 +61,12 @@ def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
     return Draws(sums=sums, last=last)
 
 
+def weigh_one(x: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
+    """Return the random weightings of one quantity, (items,)."""
+    drawn = weigh(x[:, None], draws=draws, seed=seed)
+    return Draws(sums=drawn.sums[0], last=drawn.last)
+
+
 @lru_cache(maxsize=2)  # layers and their strata take turns
 def _weights(seed: int, draws: int, N: int) -> Floats:
     return _simplex(stream(seed, "new items", N), draws, N)
@@ -79,18 +85,14 @@ def effective_items(x: Floats) -> float:
 
 
 def upper_bound(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> float:
-    """Return the upper bound of a mean at level p.
+    """Return the upper bound of a mean of two items or more, at level p.
 
-    Args:
-        x: item values, two or more.
-        drawn: their random weightings.
-        p: level of the bound.
-        top: largest value that an item can have; never taken below the largest one seen.
-        careful: whether to suppose an unseen item at `top`, whatever was seen.
+    `top`, the largest value that an item can have, is never taken below the largest one seen;
+    `careful` supposes an unseen item there, whatever was seen.
     """
     m, se = float(x.mean()), _standard_error(x)
     t = m + t_quantile(p, len(x) - 1) * se
-    gaffke = drawn.quantile(p, _unseen(x, top, careful=careful))
+    gaffke = drawn.quantile(p, unseen_value(x, top, careful=careful))
     return max(t, gaffke) if careful else max(t, gaffke, _hall(x, m, se, p))
 
 
@@ -101,11 +103,11 @@ def may_be_positive(x: Floats, drawn: Draws, p: float, *, top: float, careful: b
         return True
     if not careful and _hall(x, m, se, p) >= -_ROUNDING:
         return True
-    values = drawn.sums + drawn.last * _unseen(x, top, careful=careful)
+    values = drawn.sums + drawn.last * unseen_value(x, top, careful=careful)
     return bool(np.count_nonzero(values >= -_ROUNDING) > (1 - p) * len(values))
 
 
-def _unseen(x: Floats, top: float, *, careful: bool) -> float:
+def unseen_value(x: Floats, top: float, *, careful: bool) -> float:
     """Return the value of the item that nobody saw."""
     ceiling = max(top, float(x.max()))
     if careful:
@@ -131,8 +133,7 @@ def rate_bounds(x: Floats, p: float, *, draws: int = DRAWS, seed: int = 0) -> tu
     Gaffke's bounds alone, with an unseen item at 1 above and at 0 below: they grow with every
     value, so that one more invalid output never makes a gate pass.
     """
-    drawn = weigh(x[:, None], draws=draws, seed=seed)
-    one = Draws(sums=drawn.sums[0], last=drawn.last)
+    one = weigh_one(x, draws=draws, seed=seed)
     mirrored = Draws(sums=-one.sums, last=one.last)
     low = 0.0 if not x.any() else -mirrored.quantile(p, 0.0)
     high = 1.0 if (x == 1).all() else one.quantile(p, 1.0)

@@ -292,11 +292,6 @@ def item_interval(
     """Return the mean of item values with the t interval of stratified item sampling.
 
     variance = sum_s (n_s/N)^2 s_s^2 / n_s,     df = N - number of strata
-
-    Args:
-        values: one value for each item.
-        strata: stratum of each item; None is one stratum.
-        level: nominal coverage.
     """
     check_level(level)
     v = np.asarray(values, dtype=float)

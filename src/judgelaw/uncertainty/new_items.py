@@ -35,10 +35,10 @@ from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty.forms import Contrast, absent_reason, contrast_vector
 from judgelaw.uncertainty.intervals import Interval, check_level, no_interval
 from judgelaw.uncertainty.item_bounds import (
-    _FEW,
     _LEAST_DRAWS,
     _MOST_NUMBERS,
     DRAWS,
+    FEW,
     Draws,
     _standard_error,
     effective_items,
@@ -51,7 +51,7 @@ from judgelaw.uncertainty.item_bounds import (
 COVERS = "new items like these, call sampling included"
 
 
-_ONE_ITEM = "one item says nothing about other items: a bound for new items needs two or more"
+ONE_ITEM = "one item says nothing about other items: a bound for new items needs two or more"
 _STEPS = 4
 _HALVINGS = 8
 
@@ -91,7 +91,7 @@ class NewItems:
         absent = [c for c in components if np.isnan(self.values[:, COMPONENTS.index(c)]).any()]
         if absent:
             return absent_reason(absent[0])
-        return _ONE_ITEM if len(self.values) == 1 else None
+        return ONE_ITEM if len(self.values) == 1 else None
 
     def bounds(self, component: str, p: float) -> tuple[float, float]:
         """Return lower and upper bounds of a component, each at level p; nan where there are none.
@@ -167,7 +167,7 @@ class NewItems:
 
     @staticmethod
     def _few(x: Floats) -> bool:
-        return effective_items(x) < _FEW
+        return effective_items(x) < FEW
 
 
 def new_item_bounds(
@@ -180,12 +180,8 @@ def new_item_bounds(
 ) -> list[NewItems]:
     """Prepare the bounds of all components for items like these.
 
-    Args:
-        estimates: components (items, components) of the same items, at several depths maybe.
-        top: range of each component, by name.
-        draws: random weightings, fewer where there are very many items.
-        seed: of their named stream.
-        strict: whether to suppose an unseen item at the end of the range throughout.
+    `estimates` are (items, components) of the same items, at several depths maybe; `top` is the
+    range of each component. Where there are very many items, there are fewer random weightings.
     """
     N = len(estimates[0])
     drawn = weigh(np.concatenate(estimates, axis=1), draws=draws_for(N, draws), seed=seed)
@@ -211,12 +207,8 @@ def item_difference(
 ) -> Interval:
     """Return A minus B of two judges, paired by item, with its interval for new items.
 
-    Args:
-        a: one judge.
-        b: the other, on the same items in the same order, from the same draws.
-        component: which component.
-        level: nominal coverage.
-        p: level of each end, in place of (1 + level) / 2; for several intervals together.
+    Both are on the same items in the same order, from the same draws. For several intervals
+    together, `p` is the level of each end, in place of (1 + level) / 2.
     """
     check_level(level)
     if a.values.shape != b.values.shape:
@@ -230,7 +222,7 @@ def item_difference(
     if reason is not None:
         return no_interval(estimate=float(y.mean()), level=level, covers=COVERS, reason=reason)
     drawn = Draws(sums=a.drawn_of(component).sums - b.drawn_of(component).sums, last=a.drawn.last)
-    careful = a.strict or any(effective_items(x) < _FEW for x in (one, other))
+    careful = a.strict or any(effective_items(x) < FEW for x in (one, other))
     side = (1 + level) / 2 if p is None else p
     top = max(a.top[component], b.top[component])
     low, high = _both_sides(y, drawn, side, top=top, careful=careful)
@@ -241,10 +233,10 @@ def signed_interval(y: Floats, *, top: float = 1.0, level: float = 0.95) -> Inte
     """Return the mean of signed item values in [-top, top], with its interval for new items."""
     check_level(level)
     if len(y) == 1:
-        return no_interval(estimate=float(y[0]), level=level, covers=COVERS, reason=_ONE_ITEM)
+        return no_interval(estimate=float(y[0]), level=level, covers=COVERS, reason=ONE_ITEM)
     drawn = weigh(y[:, None], draws=draws_for(len(y)))
     one = Draws(sums=drawn.sums[0], last=drawn.last)
-    careful = effective_items(y) < _FEW
+    careful = effective_items(y) < FEW
     low, high = _both_sides(y, one, (1 + level) / 2, top=top, careful=careful)
     return _interval(y, low, high, level)
 

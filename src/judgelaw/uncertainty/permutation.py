@@ -19,7 +19,7 @@ present it can reject that too often (15% at 5% in a planted case, where the stu
 rejects 2%).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, nan
@@ -235,17 +235,10 @@ def permutation_test(
 ) -> PermutationTest:
     """Test that all levels of a facet share one law in every block.
 
-    Args:
-        x: a VerdictTensor, or counts (items, prompts, orders, verdicts).
-        facet: "prompt" (within item and order) or "order" (within item and prompt).
-        draws: random shuffles.
-        seed: seed of the test's named stream.
-        studentised: divide the component by its call standard error; needs four repeats.
-        within: "rank", the default where ranks are known (levels with a call there), or "block".
-        order_weights: as in `decompose`.
-        prompt_weights: as in `decompose`.
-        dissimilarity: as in `decompose`.
-        progress: told after every chunk how many draws were just done.
+    A block is an item and order for prompts, an item and prompt for orders. `studentised` divides
+    the component by its call standard error, and needs four repeats. `within` is "rank", the
+    default where ranks are known (levels with a call there), or "block". `progress` is told after
+    every chunk how many draws were just done. Other arguments as in `decompose`.
     """
     _check_request(facet, within, draws)
     r, unit = _in_unit(dissimilarity_of(x, dissimilarity))
@@ -257,8 +250,8 @@ def permutation_test(
     shuffler = Shuffler.of(known.n, known.ranked if scheme == "rank" else None, facet)
     reason = _refusal(known, facet, shuffler, observed)
     reached = _reached(known, facet, statistic, observed, studentised=studentised)
-    reach = _Reach(reached=reached, shuffler=shuffler, draws=draws, progress=progress)
-    at_least = 0 if reason else reach.count(stream(seed, "permutation", facet, scheme))
+    rng = stream(seed, "permutation", facet, scheme)
+    at_least = 0 if reason else _count(reached, shuffler, draws, rng, progress)
     return PermutationTest(
         p=(1 + at_least) / (1 + draws) if reason is None else nan,
         statistic=observed if studentised else observed * unit,
@@ -272,9 +265,7 @@ def permutation_test(
     )
 
 
-def _in_unit(
-    dissimilarity: ArrayLike | str | None,
-) -> tuple[ArrayLike | str | None, float]:
+def _in_unit(dissimilarity: ArrayLike | str | None) -> tuple[ArrayLike | str | None, float]:
     """Return a dissimilarity whose largest entry is 1, and the unit that was divided out.
 
     What counts as a tie, and so p, then does not depend on the unit of the scores.
@@ -288,28 +279,20 @@ def _in_unit(
     return np.asarray(r / unit), unit
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Reach:
-    """Many shuffles, and how many of them reach what was observed."""
-
-    reached: Callable[[Counts], int]
-    shuffler: Shuffler
-    draws: int
-    progress: Advance
-
-    def count(self, rng: np.random.Generator) -> int:
-        """Return how many shuffles have a statistic as large as the observed one."""
-        found = 0
-        for size in _chunks(self.draws, self.shuffler.calls):
-            found += self.reached(self.shuffler.draw(rng, size))
-            self.progress(size)
-        return found
-
-
-def _chunks(draws: int, calls: int) -> Iterator[int]:
-    size = max(1, _CHUNK // calls)
-    for first in range(0, draws, size):
-        yield min(size, draws - first)
+def _count(
+    reached: Callable[[Counts], int],
+    shuffler: Shuffler,
+    draws: int,
+    rng: np.random.Generator,
+    progress: Advance,
+) -> int:
+    """Return how many shuffles have a statistic as large as the observed one."""
+    found, at_once = 0, max(1, _CHUNK // shuffler.calls)
+    for first in range(0, draws, at_once):
+        size = min(at_once, draws - first)
+        found += reached(shuffler.draw(rng, size))
+        progress(size)
+    return found
 
 
 def _statistic(known: KnownCounts, facet: Facet, *, studentised: bool) -> Statistic:

@@ -24,7 +24,7 @@ wording flips half of the items at most.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, nan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import Literal
 
 import numpy as np
@@ -35,7 +35,7 @@ from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, Array, Estimand, Weights, decompose_as, of_counts
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty.forms import KnownCounts, declare
+from judgelaw.uncertainty.forms import Contrast, KnownCounts, contrast_vector, declare
 from judgelaw.uncertainty.intervals import (
     Interval,
     check_level,
@@ -180,30 +180,36 @@ class DrawnPrompts:
         For the prompt component by the projection and theta*. For the others by leaving out one
         prompt at a time (a jackknife), with the item variance beside it for new items.
         """
-        estimate, V_P = self._prompt() if component == "prompt" else self._other(component)
-        N, K = self.kernel.shape[:2]
-        V_I = float(self.item_variance[COMPONENTS.index(component)]) / N if scope == "new" else 0.0
-        V = V_P + V_I
-        if V <= 0:
-            return nan, nan
-        items = V_I**2 / (N - 1) if V_I else 0.0
-        half = t_quantile(p, V**2 / (V_P**2 / (K - 1) + items)) * sqrt(V)
-        upper = estimate + half
         if component == "prompt":
+            projected = _projected(self.kernel.mean(axis=0)[None])[0]
+            estimate, V_P = projected.estimate, projected.se**2
+        else:
+            estimate, V_P = self.jackknife(component)
+        N = len(self.kernel)
+        V_I = float(self.item_variance[COMPONENTS.index(component)]) / N if scope == "new" else 0.0
+        half = self.half_width(V_P, V_I, p)
+        upper = estimate + half
+        if component == "prompt" and not isnan(half):
             unseen = self._unseen_new if scope == "new" else self._unseen_fixed
             upper = max(upper, float(np.quantile(unseen, p)))
         return estimate - half, upper
 
-    def _prompt(self) -> tuple[float, float]:
-        projected = _projected(self.kernel.mean(axis=0)[None])[0]
-        return projected.estimate, projected.se**2
+    def jackknife(self, contrast: Contrast) -> tuple[float, float]:
+        """Return a contrast, and its variance by leaving out one prompt at a time."""
+        ell = contrast_vector(contrast)
+        used = ell != 0
+        left, K = self.without[:, used] @ ell[used], len(self.without)
+        variance = (K - 1) / K * float(((left - left.mean()) ** 2).sum())
+        return float(self.estimates[used] @ ell[used]), variance
 
-    def _other(self, component: str) -> tuple[float, float]:
-        at = COMPONENTS.index(component)
-        left = self.without[:, at]
-        K = len(left)
-        jackknife = (K - 1) / K * float(((left - left.mean()) ** 2).sum())
-        return float(self.estimates[at]), jackknife
+    def half_width(self, V_P: float, V_I: float, p: float) -> float:
+        """Return half the interval of prompts and items, each end at level p; nan without error."""
+        N, K = self.kernel.shape[:2]
+        V = V_P + V_I
+        if V <= 0:
+            return nan
+        items = V_I**2 / (N - 1) if V_I else 0.0
+        return t_quantile(p, V**2 / (V_P**2 / (K - 1) + items)) * sqrt(V)
 
     @cached_property
     def _unseen_fixed(self) -> Floats:

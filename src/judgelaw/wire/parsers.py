@@ -8,7 +8,7 @@ A parser never changes once released: a better rule gets the next version and `r
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -28,7 +28,7 @@ from judgelaw.wire.judge_spec import (
 )
 from judgelaw.wire.parser_child import pattern_finder
 from judgelaw.wire.reply import Completion, Verdict
-from judgelaw.words import bare, plain_number
+from judgelaw.words import LETTERS, bare, candidate_names, is_permutation, plain_number
 
 Parser = Callable[[str], str | None]
 """Takes the text of a completion, gives the displayed label, or None where it finds none."""
@@ -117,7 +117,7 @@ def wanted(judge: JudgeSpec) -> str:
         s = spec.score
         return f"score wants a number from {s.min:g} to {s.max:g} in steps of {s.step:g}"
     if spec == "first-line":
-        return "first-line wants exactly A, B or TIE in the first line"
+        return "first-line wants exactly A, B or TIE in the first line, or another letter shown"
     return f"{spec} found no label in it"
 
 
@@ -126,12 +126,13 @@ def _among(labels: dict[str, str] | None) -> str:
 
 
 def first_line(text: str) -> str | None:
-    """Read the first non-empty line if it is exactly A, B or TIE (the paper's rule).
+    """Read the first non-empty line if it is exactly a letter or TIE (the paper's rule).
 
-    Blanks around the label are no part of it; case is.
+    Blanks around the label are no part of it; case is. `parse` takes the letters that were shown
+    alone: A and B for a pair.
     """
     label = text.lstrip().partition("\n")[0].rstrip()
-    return label if label in DISPLAYED else None
+    return label if label == DISPLAYED[-1] or (len(label) == 1 and label in LETTERS) else None
 
 
 def regex(spec: RegexParser, find: Parser | None = None) -> Parser:
@@ -290,10 +291,7 @@ RAN_OUT = "parser timeout"
 """Why a verdict is invalid where the parser had no time left: true of one reading on one machine,
 so that nobody can derive it again."""
 
-_RESTORED = {
-    "AB": {"A": "candidate_1", "B": "candidate_2", "TIE": TIE},
-    "BA": {"A": "candidate_2", "B": "candidate_1", "TIE": TIE},
-}
+_SINGLE = "single"
 _CONTRACT = ("parser", "truncated", "truncated_on", "complete_on", "final_channel")
 _HASH_DIGITS = 8
 
@@ -312,6 +310,8 @@ def parse(
     """
     text, reason = text_to_read(judge, completion)
     displayed = None if text is None else (parser or _parser(judge))(text)
+    if displayed is not None:
+        displayed = _as_shown(judge, displayed, order)
     if text is not None and displayed is None:
         reason = "no label"
     name = parser_name(judge)
@@ -329,24 +329,48 @@ def ran_out(judge: JudgeSpec) -> Verdict:
     return Verdict(verdict=INVALID, parser=name, displayed=None, reason=RAN_OUT)
 
 
+def _as_shown(judge: JudgeSpec, displayed: str, order: str) -> str | None:
+    """Return a label as it was shown; None where the first line names no label of this call."""
+    if order == _SINGLE or displayed in (labels := restored_labels(order)):
+        return displayed
+    if judge.parser == "first-line":
+        return None
+    if isinstance(judge.parser, RegexParser | JsonParser):
+        fold = label_fold(judge.parser)
+        return next((label for label in labels if fold(label) == fold(displayed)), displayed)
+    return displayed
+
+
 def restore(displayed: str, order: str) -> str | None:
-    """Map a displayed label to the candidate that stood there; None where it names neither.
+    """Map a displayed label to the candidate that stood there; None where it names none.
 
     Single answers have no order: their label is the verdict.
     """
-    if order == "single":
-        return displayed
-    if order not in _RESTORED:
-        raise InputError(f"order {order!r}, must be AB, BA or single")
-    return _RESTORED[order].get(displayed)
+    return displayed if order == _SINGLE else restored_labels(order).get(displayed)
 
 
 def display(verdict: str, order: str) -> str:
     """Map a verdict to the label that shows it: the inverse of `restore`."""
-    if order == "single":
+    if order == _SINGLE:
         return verdict
-    shown = {restored: label for label, restored in _RESTORED[order].items()}
+    shown = {restored: label for label, restored in restored_labels(order).items()}
     return shown[verdict]
+
+
+@lru_cache(maxsize=4096)
+def restored_labels(order: str) -> Mapping[str, str]:
+    """Return the verdict of every label that an order shows.
+
+    >>> dict(restored_labels("CAB"))
+    {'A': 'candidate_3', 'B': 'candidate_1', 'C': 'candidate_2', 'TIE': 'tie'}
+    """
+    if not is_permutation(order):
+        raise InputError(
+            f"order {order!r}, must be AB, BA or single, or letters in another order: CAB"
+        )
+    names = dict(zip(LETTERS, candidate_names(len(order)), strict=False))
+    shown = {LETTERS[slot]: names[letter] for slot, letter in enumerate(order)}
+    return {**shown, DISPLAYED[-1]: TIE}
 
 
 @lru_cache(maxsize=256)

@@ -283,10 +283,7 @@ class World:
                 f"cell (prompt {prompt_index}, order {order_index}) lies outside a design of "
                 f"{prompts} prompts x {orders} orders; both count from 0"
             )
-        law: NDArray[np.float64] = self.rule.laws([item], prompts, orders)[
-            0, prompt_index, order_index
-        ]
-        return law
+        return np.asarray(self.rule.laws([item], prompts, orders)[0, prompt_index, order_index])
 
     def components(
         self, *, prompts: int, orders: int, items: int | Sequence[str] = 1

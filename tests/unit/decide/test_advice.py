@@ -311,3 +311,16 @@ def test_a_part_that_is_not_shown_is_not_named():
     said = advise({"j": sure}).judges["j"].wrong.in_words()
     assert "chance" not in said
     assert "order" not in said
+
+
+def test_a_fixed_prompt_in_several_orders_votes_with_its_own_calls_alone():
+    """Votes of three orders are drawn by shuffling, and once held the calls of every prompt."""
+    laws = judges.pool("open, effects", 3, 3, seed=5, size=40).laws
+    tensor = judges.tensor(laws, 4, stream(6, "several orders"))
+    asked = Protocol(prompts="fixed:p2", orders="both")
+    (ours,) = outcomes_of(tensor, [asked])
+    (alone,) = outcomes_of(tensor.select(prompts=["p2"]), [asked])
+    (other,) = outcomes_of(tensor, [replace(asked, prompts="all")])
+    assert ours.same.mean() == pytest.approx(alone.same.mean(), abs=0.01)
+    assert abs(other.same.mean() - alone.same.mean()) > 0.05
+    assert "both orders" not in one(jl.advise({"j": tensor})).sentence

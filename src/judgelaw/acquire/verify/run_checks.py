@@ -189,10 +189,8 @@ def check_attempts(view: SqliteView) -> Check:
     # As `Totals.attempts` has it: what was reserved ahead and never sent is no attempt.
     unsent = states.pop("unsent", 0)
     rest = f"; {unsent} more reserved and never sent" if unsent else ""
-    return problems.check(
-        "attempts",
-        f"{states.total()} attempts, {answered} completions, none requested again{rest}",
-    )
+    good = f"{states.total()} attempts, {answered} completions, none requested again{rest}"
+    return problems.check("attempts", good)
 
 
 @dataclass
@@ -358,12 +356,7 @@ class Verification:
 
 
 def verify(run: Path, *, progress: Progress = unseen) -> Verification:
-    """Derive everything in a run folder again and compare; reads only, sends nothing.
-
-    Args:
-        run: the folder.
-        progress: opens what shows how many rows were looked at.
-    """
+    """Derive everything in a run folder again and compare; reads only, sends nothing."""
     return Verification(checks=tuple(_checks(run, progress)))
 
 

@@ -1,8 +1,9 @@
 """From imported calls to a calls table, and what can be learnt from them."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from judgelaw.errors import DuplicateCallsError, TableError
 from judgelaw.tables.importers.copies import Copies, find_copies
@@ -86,9 +87,8 @@ class Survey:
                 why = ", ".join(f"{n} {reason}" for reason, n in judge.unread.items())
                 lines.append(f"  invalid: {sum(judge.unread.values())} of {judge.calls} ({why})")
         if self.left_out:
-            more = (
-                f", and {len(self.left_out) - _NAMED} more" if len(self.left_out) > _NAMED else ""
-            )
+            rest = len(self.left_out) - _NAMED
+            more = f", and {rest} more" if rest > 0 else ""
             lines.append(
                 f"left out: {_counted(len(self.left_out), 'entry', 'entries')} without a "
                 f"completion ({'; '.join(self.left_out[:_NAMED])}{more})"
@@ -169,6 +169,7 @@ def _counted(n: int, noun: str, plural: str | None = None) -> str:
 _INVALID = "invalid"
 _CANDIDATES = frozenset({"candidate_1", "candidate_2"})
 _NAMED_IN_MESSAGES = 5
+_COLUMNS = ("judge", "layer", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold")
 _OPTIONAL = ("layer", "stratum", "order", "gold")
 
 
@@ -284,19 +285,9 @@ def _columns(calls: Sequence[ImportedCall]) -> dict[str, list[str | int | None]]
             f"{bare.place} has no order, {ordered.place} has {ordered.order!r}: name the field "
             "that holds it everywhere, --order FIELD"
         )
+    columns = {name: [getattr(call, name) for call in calls] for name in _COLUMNS}
     ranks = _ranks(calls)
-    take: dict[str, Callable[[ImportedCall], str | int | None]] = {
-        "judge": lambda call: call.judge,
-        "layer": lambda call: call.layer,
-        "item": lambda call: call.item,
-        "stratum": lambda call: call.stratum,
-        "prompt": lambda call: call.prompt,
-        "order": lambda call: call.order,
-        "repeat": lambda call: ranks[call.place],
-        "verdict": lambda call: call.verdict,
-        "gold": lambda call: call.gold,
-    }
-    columns = {name: [of(call) for call in calls] for name, of in take.items()}
+    columns["repeat"] = [ranks[call.place] for call in calls]
     return {
         name: values
         for name, values in columns.items()
@@ -322,13 +313,9 @@ def _ranks(calls: Sequence[ImportedCall]) -> dict[str, int]:
                     "of them out"
                 )
         # Sorting is stable: calls without a rank keep the order of the log, after the others.
-        for rank, call in enumerate(sorted(cell, key=_stated_first)):
-            ranks[call.place] = rank
+        ordered = sorted(cell, key=lambda call: inf if call.repeat is None else call.repeat)
+        ranks |= {call.place: rank for rank, call in enumerate(ordered)}
     return ranks
-
-
-def _stated_first(call: ImportedCall) -> float:
-    return float("inf") if call.repeat is None else call.repeat
 
 
 def _named(call: ImportedCall) -> str:

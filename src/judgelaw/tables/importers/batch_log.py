@@ -13,6 +13,7 @@ from judgelaw.tables.importers.entries import (
     Entry,
     Format,
     as_text,
+    compiled,
     mapping,
     mappings,
 )
@@ -37,24 +38,21 @@ Decoder = Callable[[dict[str, Any]], list[Decoded]]
 
 def read_openai(path: Path, tick: Advance, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
     """Yield every completion of OpenAI batch output; `pattern` splits `custom_id` into parts."""
-    return _read(path, tick, _openai, _compiled(pattern))
+    return _read(path, tick, _openai, _custom_id(pattern))
 
 
 def read_anthropic(path: Path, tick: Advance, pattern: str = CUSTOM_ID) -> Iterator[Entry]:
     """Yield every completion of Anthropic batch results."""
-    return _read(path, tick, _anthropic, _compiled(pattern))
+    return _read(path, tick, _anthropic, _custom_id(pattern))
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise InputError(f"--custom-id {pattern!r}: no regular expression ({error})") from error
-    strange = [name for name in compiled.groupindex if name not in PARTS]
-    if strange or "item" not in compiled.groupindex:
+def _custom_id(pattern: str) -> re.Pattern[str]:
+    found = compiled(pattern, f"--custom-id {pattern!r}")
+    strange = [name for name in found.groupindex if name not in PARTS]
+    if strange or "item" not in found.groupindex:
         what = f"group {strange[0]!r} is no part of a call" if strange else "no group (?P<item>...)"
         raise InputError(f"--custom-id {pattern!r}: {what}; name groups {', '.join(PARTS)}")
-    return compiled
+    return found
 
 
 def _read(path: Path, tick: Advance, decoder: Decoder, pattern: re.Pattern[str]) -> Iterator[Entry]:
@@ -149,21 +147,10 @@ _ADVICE = Advice(
     fresh="send every repeat as a request of its own, with a custom_id of its own",
     repeat="one request for each repeat, or n=4 with OpenAI",
 )
-OFFERED = (
-    Format(
-        name="openai-batch",
-        place=40,
-        read=read_openai,
-        advice=_ADVICE,
-        by_custom_id=True,
-        marks=("custom_id", "response"),
-    ),
-    Format(
-        name="anthropic-batch",
-        place=50,
-        read=read_anthropic,
-        advice=_ADVICE,
-        by_custom_id=True,
-        marks=("custom_id", "result"),
-    ),
+OFFERED = tuple(
+    Format(name=name, place=place, read=read, advice=_ADVICE, by_custom_id=True, marks=marks)
+    for name, place, read, marks in (
+        ("openai-batch", 40, read_openai, ("custom_id", "response")),
+        ("anthropic-batch", 50, read_anthropic, ("custom_id", "result")),
+    )
 )

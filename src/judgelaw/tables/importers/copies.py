@@ -1,7 +1,7 @@
 """Which calls are copies of a response that was already there, and so no repeats."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from judgelaw.tables.importers.entries import ImportedCall
 
@@ -32,14 +32,6 @@ class Copies:
         return [call for call in calls if call.place not in places]
 
 
-@dataclass
-class _Search:
-    """The search in one judge's calls."""
-
-    found: list[Copy] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 def find_copies(calls: Sequence[ImportedCall]) -> Copies:
     """Find the calls that repeat a response instead of drawing one.
 
@@ -51,25 +43,26 @@ def find_copies(calls: Sequence[ImportedCall]) -> Copies:
     by_judge: dict[str, list[ImportedCall]] = {}
     for call in calls:
         by_judge.setdefault(call.judge, []).append(call)
-    search = _Search()
+    found: list[Copy] = []
+    notes: list[str] = []
     for judge, group in by_judge.items():
-        named = _trustworthy(judge, group, search)
-        _by_id(group if named else [], search)
-        _by_cache(judge, group, search, named=named)
-        _by_text(judge, group, search)
+        named = _trustworthy(judge, group, notes)
+        found += _by_id(group) if named else []
+        found += _by_cache(judge, group, {copy.call.place for copy in found}, notes, named=named)
+        notes += _by_text(judge, group)
     at = {call.place: i for i, call in enumerate(calls)}
-    ordered = sorted(search.found, key=lambda copy: at[copy.call.place])
-    return Copies(found=tuple(ordered), notes=tuple(search.notes))
+    ordered = sorted(found, key=lambda copy: at[copy.call.place])
+    return Copies(found=tuple(ordered), notes=tuple(notes))
 
 
-def _trustworthy(judge: str, calls: Sequence[ImportedCall], search: _Search) -> bool:
+def _trustworthy(judge: str, calls: Sequence[ImportedCall], notes: list[str]) -> bool:
     """Say whether response ids name responses: one that stands for two texts does not."""
     texts: dict[str, str | None] = {}
     for call in calls:
         if call.response_id is None:
             continue
         if texts.setdefault(call.response_id, call.said) != call.said:
-            search.notes.append(
+            notes.append(
                 f"{judge}: response id {call.response_id!r} stands for different texts, so its "
                 "ids do not name responses and were not used to look for copies"
             )
@@ -77,20 +70,20 @@ def _trustworthy(judge: str, calls: Sequence[ImportedCall], search: _Search) -> 
     return bool(texts)
 
 
-def _by_id(calls: Sequence[ImportedCall], search: _Search) -> None:
+def _by_id(calls: Sequence[ImportedCall]) -> Iterator[Copy]:
     first: dict[str, ImportedCall] = {}
     for call in calls:
         if call.response_id is None:
             continue
         original = first.setdefault(call.response_id, call)
         if original is not call:
-            why = f"response {call.response_id!r} of {original.place}"
-            search.found.append(Copy(call=call, why=why))
+            yield Copy(call=call, why=f"response {call.response_id!r} of {original.place}")
 
 
-def _by_cache(judge: str, calls: Sequence[ImportedCall], search: _Search, *, named: bool) -> None:
+def _by_cache(
+    judge: str, calls: Sequence[ImportedCall], known: set[str], notes: list[str], *, named: bool
+) -> Iterator[Copy]:
     cells: dict[object, list[ImportedCall]] = {}
-    known = {copy.call.place for copy in search.found}
     earlier = 0
     for call in calls:
         if call.place in known:
@@ -101,26 +94,23 @@ def _by_cache(judge: str, calls: Sequence[ImportedCall], search: _Search, *, nam
             cells.setdefault(call.cell, []).append(call)
     for cell in cells.values():
         kept = next((call for call in cell if not call.cached), cell[0])
-        search.found += [
-            Copy(call=call, why="read from a cache")
-            for call in cell
-            if call.cached and call != kept
-        ]
+        others = (call for call in cell if call.cached and call != kept)
+        yield from (Copy(call=call, why="read from a cache") for call in others)
     if earlier:
-        search.notes.append(
+        notes.append(
             f"{judge}: {earlier} calls were read from a cache, each with a response id: they are "
             "draws of an earlier run"
         )
 
 
-def _by_text(judge: str, calls: Sequence[ImportedCall], search: _Search) -> None:
+def _by_text(judge: str, calls: Sequence[ImportedCall]) -> Iterator[str]:
     """Say if every repeat of every cell has the same text: no proof of copies, but worth a look."""
     cells: dict[object, list[str | None]] = {}
     for call in calls:
         cells.setdefault(call.cell, []).append(call.said)
     repeated = [said for said in cells.values() if len(said) > 1]
     if len(repeated) > 1 and all(said[0] and len(set(said)) == 1 for said in repeated):
-        search.notes.append(
+        yield (
             f"{judge}: all repeats of every cell have the same text: the judge is deterministic "
             "(temperature 0), or something between it and you answers from a cache; make sure "
             "that it is the former"

@@ -87,6 +87,14 @@ def need(record: Mapping[str, Any], path: str, *, part: str, place: str) -> str:
     return text.strip()
 
 
+def known_parts(told: Mapping[str, str | None], *metadata: Any) -> dict[str, str]:
+    """Return the parts that a format tells, and over them those that metadata call by name."""
+    known = {part: text for part, text in told.items() if text}
+    for record in metadata:
+        known |= scalars(record, (p for p in PARTS if p not in ("repeat", "verdict", "judge")))
+    return known
+
+
 def scalars(record: Any, names: Iterable[str]) -> dict[str, str]:
     """Return the named fields of a record that hold a single value."""
     if not isinstance(record, Mapping):
@@ -209,15 +217,16 @@ class Rules:
                 raise InputError(f"order {value}={order}: a display order is AB or BA")
         check_positions(self.positions)
         check_blank(self.blank)
-        if self.parser is not None and self.positions:
+        if self.parser is None:
+            return
+        if self.positions:
             raise InputError(
                 "a parser and positions: a parser reads labels as they were displayed, and they "
                 "are turned into candidates already; leave --positions out"
             )
-        if self.parser is not None and "verdict" in self.fields:
+        if "verdict" in self.fields:
             raise InputError("a parser and a verdict field: leave one of them out")
-        if self.parser is not None:
-            _ = self.judge
+        _ = self.judge  # a parser that cannot be read is refused here
 
     def keeps(self, entry: Entry) -> bool:
         """Say whether an entry is asked for."""
@@ -361,15 +370,16 @@ def _parser(text: str, labels: dict[str, str] | None) -> Any:
     if labels and not labelled:
         raise InputError(f"labels go with regex:, json: or a verdict field, not with {text!r}")
     if isinstance(rule, dict) and "regex" in rule:
-        _check_pattern(str(rule["regex"]))
+        compiled(str(rule["regex"]), f"parser regex:{rule['regex']}")
     return {**rule, "labels": labels or rule.get("labels")} if labelled else rule
 
 
-def _check_pattern(pattern: str) -> None:
+def compiled(pattern: str, asked: str) -> re.Pattern[str]:
+    """Compile a pattern that somebody asked for in these words."""
     try:
-        re.compile(pattern)
+        return re.compile(pattern)
     except re.error as error:
-        raise InputError(f"parser regex:{pattern}: no regular expression ({error})") from error
+        raise InputError(f"{asked}: no regular expression ({error})") from error
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,14 +8,13 @@ from typing import Any
 from judgelaw.errors import TableError
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import (
-    PARTS,
     Advice,
     Entry,
     Format,
     as_text,
+    known_parts,
     mapping,
     mappings,
-    scalars,
 )
 from judgelaw.tables.importers.log_files import Archive, read_json
 
@@ -86,10 +85,12 @@ def _entry(place: str, task: dict[str, Any], sample: dict[str, Any]) -> Entry:
         error = {"message": output.get("error") or "no model output"}
     last = models[-1] if models else {}
     reason = as_text(choice.get("stop_reason"))
+    named = {"item": whole["id"], "prompt": task.get("task"), "judge": task["model"]}
+    told = {part: as_text(value) for part, value in named.items()}
     return Entry(
         place=place,
         record={**whole, "eval": task},
-        known=_known(task, whole),
+        known=known_parts(told, whole.get("metadata")),
         text=_text(output, choice),
         finish_reason=reason,
         content_filtered=reason == _FILTERED,
@@ -99,21 +100,9 @@ def _entry(place: str, task: dict[str, Any], sample: dict[str, Any]) -> Entry:
     )
 
 
-def _known(task: dict[str, Any], sample: dict[str, Any]) -> dict[str, str]:
-    names = [part for part in PARTS if part not in ("repeat", "verdict", "judge")]
-    told = {
-        "item": as_text(sample["id"]),
-        "prompt": as_text(task.get("task")),
-        "judge": as_text(task["model"]),
-    }
-    stated = scalars(sample.get("metadata"), names)
-    return {**{part: text for part, text in told.items() if text}, **stated}
-
-
 def _text(output: Mapping[str, Any], choice: Mapping[str, Any]) -> str | None:
     """Return the completion, or the text parts of the first choice where it is not stored."""
-    if isinstance(output.get("completion"), str):
-        text: str = output["completion"]
+    if isinstance(text := output.get("completion"), str):
         return text
     content = mapping(choice.get("message")).get("content")
     if isinstance(content, list):

@@ -8,7 +8,7 @@ from typing import Any
 
 from judgelaw.errors import NotIdentifiedError, TableError
 from judgelaw.steps import Advance
-from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, as_text, scalars
+from judgelaw.tables.importers.entries import Advice, Entry, Format, as_text, known_parts
 from judgelaw.tables.importers.log_files import read_json_lines
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl(?:\.gz)?")
@@ -55,8 +55,7 @@ def _known(path: Path, line: dict[str, Any]) -> dict[str, str]:
         "prompt": named["task"] if named else path.name.partition(".")[0],
         "item": as_text(line["doc_id"]),
     }
-    parts = [part for part in PARTS if part not in ("repeat", "verdict", "judge")]
-    return {**{p: text for p, text in told.items() if text}, **scalars(line.get("doc"), parts)}
+    return known_parts(told, line.get("doc"))
 
 
 OFFERED = (

@@ -8,15 +8,7 @@ from typing import Any
 
 from judgelaw.errors import TableError
 from judgelaw.steps import Advance
-from judgelaw.tables.importers.entries import (
-    PARTS,
-    Advice,
-    Entry,
-    Format,
-    as_text,
-    mapping,
-    scalars,
-)
+from judgelaw.tables.importers.entries import Advice, Entry, Format, as_text, known_parts, mapping
 from judgelaw.tables.importers.log_files import read_json, read_json_lines
 
 _OTHER_EXPORTS = (".csv", ".tsv", ".yaml", ".yml", ".html", ".xml", ".txt")
@@ -72,15 +64,12 @@ def _entry(place: str, row: dict[str, Any]) -> Entry:
 
 def _known(row: dict[str, Any]) -> dict[str, str]:
     """Take what vars and metadata call by name; equal vars are one item where none is named."""
-    names = [part for part in PARTS if part not in ("repeat", "verdict", "judge")]
     told = {
         "judge": _label(row["provider"], "label", "id"),
         "prompt": _label(row["prompt"], "label", "raw"),
         "item": _fingerprint(row["vars"]),
     }
-    metadata = scalars(mapping(row.get("testCase")).get("metadata"), names)
-    stated = {**metadata, **scalars(row["vars"], names)}
-    return {**{part: text for part, text in told.items() if text}, **stated}
+    return known_parts(told, mapping(row.get("testCase")).get("metadata"), row["vars"])
 
 
 def _label(value: Any, *names: str) -> str | None:

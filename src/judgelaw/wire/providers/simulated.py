@@ -1,7 +1,7 @@
 """A judge whose law is declared: no network, and yet parser and restoration do their work."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
@@ -13,6 +13,7 @@ from judgelaw.wire.judge_spec import JsonParser, JudgeSpec, Law
 from judgelaw.wire.parsers import display
 from judgelaw.wire.providers.openai import CHAT, COMPLETIONS
 from judgelaw.wire.reply import Answer, Failure, Reply
+from judgelaw.words import MOST_CANDIDATES, candidate_names, is_permutation
 
 if TYPE_CHECKING:
     from judgelaw.judges import JudgeContext
@@ -22,7 +23,6 @@ _GARBAGE = "?"
 _INVALID = "invalid"
 _CELLS_KEPT = 4096
 _TOLERANCE = 1e-9
-_ORDERS = (None, "AB", "BA", "single")
 
 
 class SimulatedJudge:
@@ -143,13 +143,12 @@ def _faults(judge: JudgeSpec, task: str) -> Iterator[Fault]:
     ]
     for place, cell in enumerate(law.cells):
         tables.append((("law", "cells", place, "verdicts"), cell.verdicts))
-        if cell.order not in _ORDERS:
-            yield ("law", "cells", place, "order"), f"{cell.order!r}, must be AB or BA"
+        if cell.order not in (None, "single") and not is_permutation(cell.order):
+            words = "must be AB or BA" if task == "pairwise" else "must name every candidate once"
+            yield ("law", "cells", place, "order"), f"{cell.order!r}, {words}"
     for path, verdicts in tables:
-        strange = sorted(set(verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
-        if strange:
-            known = ", ".join(DEFAULT_VERDICTS)
-            yield path, f"{strange[0]!r}, must be one of {known}; choose one"
+        if (wrong := _strange(verdicts, task)) is not None:
+            yield path, wrong
         total = sum(verdicts.values())
         if abs(total - 1) > _TOLERANCE:
             yield path, f"shares sum to {total:.6g}, must sum to 1; correct them"
@@ -165,10 +164,22 @@ def _world(law: Law, task: str) -> Iterator[Fault]:
     except InputError as error:
         yield ("law", "world"), str(error)
         return
-    strange = sorted(set(world.verdicts) - set(DEFAULT_VERDICTS)) if task == "pairwise" else []
-    if strange:
-        known = ", ".join(DEFAULT_VERDICTS)
-        yield ("law", "world", "verdicts"), f"{strange[0]!r}, must be one of {known}; choose one"
+    if words := _strange(world.verdicts, task):
+        yield ("law", "world", "verdicts"), words
+
+
+def _strange(verdicts: Iterable[str], task: str) -> str | None:
+    """Say which verdict a judge of candidates cannot give; None where it can give all."""
+    if task == "pointwise":
+        return None
+    known: tuple[str, ...] = DEFAULT_VERDICTS
+    if task == "choose":
+        known = (*candidate_names(MOST_CANDIDATES), *DEFAULT_VERDICTS[2:])
+    strange = sorted(set(verdicts) - set(known))
+    listed = (
+        ", ".join(known) if task == "pairwise" else "candidate_1, candidate_2, ..., tie, invalid"
+    )
+    return f"{strange[0]!r}, must be one of {listed}; choose one" if strange else None
 
 
 PROVIDERS = (
