@@ -53,11 +53,6 @@ def score_pairs(
         InputError: verdicts of another kind, an item of a system with itself, a pair with one item,
             systems that are not linked by any chain of comparisons.
     """
-    if not {"candidate_1", "candidate_2"} <= set(tensor.verdicts):
-        raise InputError(
-            f"the verdicts {listed(tensor.verdicts)} do not choose between two systems: a ranking "
-            "of pairs needs candidate_1 and candidate_2"
-        )
     pairs = _pairs(tensor, systems)
     found = score_judge(replace(tensor, gold=None), protocol=protocol, design=design, worth=worth)
     solve = dict(zip(pairs.names, pairs.solve, strict=True))
@@ -126,6 +121,11 @@ class _Pairs:
 
 
 def _pairs(tensor: VerdictTensor, systems: Mapping[str, tuple[str, str]]) -> _Pairs:
+    if not {"candidate_1", "candidate_2"} <= set(tensor.verdicts):
+        raise InputError(
+            f"the verdicts {listed(tensor.verdicts)} do not choose between two systems: a ranking "
+            "of pairs needs candidate_1 and candidate_2"
+        )
     named = [systems[item] for item in tensor.items]
     if own := [i for i, (a, b) in zip(tensor.items, named, strict=True) if a == b]:
         name = systems[own[0]][0]
