@@ -108,6 +108,11 @@ class Acquisition:
         return int(self.stops[0].reason) if self._left and self.stops else 0
 
     @property
+    def complete(self) -> bool:
+        """Whether every call is answered and every reply read."""
+        return not self._left
+
+    @property
     def _left(self) -> bool:
         unreadable = any(stop.reason is Reason.UNREADABLE for stop in self.stops)
         return self.totals.open > 0 or self.unread > 0 or unreadable

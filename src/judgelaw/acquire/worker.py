@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic, sleep
 from typing import Any
 
 from judgelaw.acquire.acquisition import (
@@ -27,7 +28,6 @@ from judgelaw.ledger import (
     Address,
     PostgresLedger,
     PostgresView,
-    RemainingCalls,
     RunLock,
     SqliteView,
     Terms,
@@ -109,17 +109,38 @@ def work_on(
     observer: Observer | None = None,
     say: Say = quiet,
 ) -> Acquisition:
-    """Ask open calls of a run in a shared ledger until none is left for this worker."""
-    with TemporaryDirectory(prefix="judgelaw-") as folder:
-        with PostgresView(address, run) as view:
-            frozen = fetch(view, Path(folder))
-        place = _place(frozen, address, run, lease_s)
-        stops = _ask(frozen, place, observer or Silent(), partial(work, frozen, say=say), say)
-        with place.view() as view:
-            totals = view.totals()
+    """Ask open calls of a run in a shared ledger until none is left for this worker.
+
+    Where looks decide how deep the run goes, wait a lease for the next depth: whoever froze the
+    run looks, and hands it over.
+    """
+    while True:
+        with TemporaryDirectory(prefix="judgelaw-") as folder:
+            with PostgresView(address, run) as view:
+                frozen = fetch(view, Path(folder))
+            place = _place(frozen, address, run, lease_s)
+            stops = _ask(frozen, place, observer or Silent(), partial(work, frozen, say=say), say)
+            if stops or not frozen.undecided or not _deeper(frozen, place, lease_s, say):
+                break
+    with place.view() as view:
+        totals = view.totals()
     # Replies that other workers are still reading are left to them.
     stops = stops or unexplained(frozen, totals, 0)
     return Acquisition(path=Path(run), totals=totals, unread=0, stops=stops)
+
+
+def _deeper(frozen: FrozenRun, place: Place, patience_s: float, say: Say) -> bool:
+    """Wait until the run was looked at and handed over again; False where nobody does in time."""
+    say(f"every call so far is asked; waiting up to {patience_s:g} s for a look at the answers")
+    known = (frozen.path / RECORD).read_bytes()
+    until = monotonic() + patience_s
+    while monotonic() < until:
+        with place.view() as view:
+            if view.inputs()[RECORD] != known:
+                return True
+        sleep(min(_LOOK_S, patience_s))
+    say("nobody looked: `judgelaw run STUDY --ledger URL` does, then start the worker again")
+    return False
 
 
 def hand_over(frozen: FrozenRun, ledger: PostgresLedger) -> None:
@@ -213,7 +234,8 @@ async def _wait(ledger: PostgresLedger, effects: Effects, say: Say) -> tuple[Sto
     with signals(lambda: halt.stop(Reason.INTERRUPTED, "interrupted while others were at work")):
         others = await ledger.others()
         while others.held and not others.free:
-            if (words := _waiting(others)) != told:
+            words = f"no call is free; waiting for {others.held} that are with {others.holders}"
+            if words != told:
                 say(words)
                 told = words
             if not await halt.unless_stopped(effects.sleep(_LOOK_S)):
@@ -226,7 +248,3 @@ async def _beat(ledger: PostgresLedger, effects: Effects) -> None:
     while True:
         await effects.sleep(ledger.lease_s / _BEATS)
         await ledger.beat()
-
-
-def _waiting(others: RemainingCalls) -> str:
-    return f"no call is free; waiting for {others.held} that are with {others.holders}"

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from judgelaw.analysis.facet_values import Pair
-from judgelaw.analysis.values import Component, LargestComponent, pair_of
+from judgelaw.analysis.facet_values import Pair, pair_of
+from judgelaw.analysis.values import Component, LargestComponent
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty import (
@@ -144,7 +144,7 @@ def inferences(slices: Sequence[DepthEstimates]) -> list[Inference]:
     """Return the bounds of depths that share their items, from the same draws."""
     items = _new_items(slices, [s.errors.estimates for s in slices])
     return [
-        Inference(calls=s.errors, items=bounds, drawn=s.drawn)
+        Inference(calls=s.errors, items=bounds, drawn=s.drawn, looks=s.looks)
         for s, bounds in zip(slices, items, strict=True)
     ]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import isnan
 from typing import Final, Literal
 
+from judgelaw.analysis.facet_values import pair_of
 from judgelaw.analysis.sentence import MANY_INVALID, Claims, claims_of
 from judgelaw.analysis.things_to_do import (
     FINE,
@@ -20,7 +21,7 @@ from judgelaw.analysis.things_to_do import (
     points,
     to_do,
 )
-from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Rule, ToDo, Trust, pair_of
+from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Rule, ToDo, Trust
 from judgelaw.decide import PromptChoice, vote_gain
 from judgelaw.diagnose import Finding
 from judgelaw.tensor import INVALID, VerdictTensor

@@ -175,7 +175,6 @@ def analyze_judge(
     choice = choose_prompts(tensor, order_weights=estimand.order_weights, seed=how.seed)
     told = Told(invalid=seen.get(INVALID, 0) / calls, choice=choice, votes=votes)
     first = first_screen(tensor, overall.inference, estimand, how, told)
-    said = _said(tensor, components, overall, leans, told.invalid)
     (low, high), (n, k, o, _) = tensor.depth, tensor.counts.shape
     return JudgeAnalysis(
         name=name,
@@ -188,7 +187,6 @@ def analyze_judge(
         components=components,
         depths=depths,
         outcomes=seen,
-        gold_match=gold_match(tensor),
         permutation=_permutations(tensor, request),
         split=_splits(full),
         lead=overall.lead,
@@ -196,29 +194,21 @@ def analyze_judge(
         item_values=_item_values(full),
         prompt_leans=leans,
         by_prompt=choice.rows,
-        **_of_facets(tensor, full, request),
-        other_metrics=other_metrics(tensor, full),
+        **_described(tensor, full, request),
         identity=_identities((*prefixes, full), estimand),
-        unanimous_cells=unanimous_cells(tensor),
-        sentence=said,
+        sentence=_sentence(tensor, overall, leans, told.invalid),
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
         warnings=warnings(tensor, full, prefixes, overall, estimand),
-        single=tensor.single,
-        scores=score_answers(tensor, how.level),
     )
 
 
-def _said(
-    tensor: VerdictTensor,
-    components: Components,
-    overall: ComponentsByDepth,
-    leans: Sequence[PromptLean],
-    invalid: float,
+def _sentence(
+    tensor: VerdictTensor, overall: ComponentsByDepth, leans: Sequence[PromptLean], invalid: float
 ) -> str:
     return sentence(
-        components,
+        overall.depths[-1],
         overall.inference,
         overall.lead,
         leans=leans,
@@ -228,8 +218,8 @@ def _said(
     )
 
 
-def _of_facets(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
-    """Return what is said of single prompts, factors of prompts and displayed positions."""
+def _described(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
+    """Return what is said beside components: of prompts, their factors, positions and scores."""
     parts = factor_parts(tensor, request.estimand)
     return {
         "prompt_distances": _distances(tensor, request.estimand),
@@ -238,6 +228,11 @@ def _of_facets(tensor: VerdictTensor, full: DepthEstimates, request: Request) ->
         "factors": {} if parts is None else of_factors(parts, full, request.how),
         "factor_levels": {} if parts is None else parts.levels,
         "projection": _projection(tensor, request),
+        "gold_match": gold_match(tensor),
+        "other_metrics": other_metrics(tensor, full),
+        "unanimous_cells": unanimous_cells(tensor),
+        "single": tensor.single,
+        "scores": score_answers(tensor, request.how.level),
     }
 
 

@@ -89,7 +89,7 @@ async def _one(
             said=answer.completion.text or answer.completion.refusal or "",
             model=answer.model,
             seconds=seconds,
-            why=_why(spec, verdict),
+            why=_why(spec, verdict, call.order),
         )
     retried = answer.kind.consequence is Consequence.RETRY
     return Probe(
@@ -103,7 +103,7 @@ async def _one(
     )
 
 
-def _why(spec: "JudgeSpec", verdict: "Verdict") -> str | None:
+def _why(spec: "JudgeSpec", verdict: "Verdict", order: str) -> str | None:
     """Say why a reply counts as invalid, in the words of whoever would correct it."""
     from judgelaw.tensor import INVALID
     from judgelaw.wire import wanted
@@ -113,7 +113,7 @@ def _why(spec: "JudgeSpec", verdict: "Verdict") -> str | None:
     if verdict.reason not in _UNREAD:
         return f"it counts as invalid ({verdict.reason})"
     return (
-        f"it counts as invalid ({verdict.reason}): {wanted(spec)}; see parser of judge "
+        f"it counts as invalid ({verdict.reason}): {wanted(spec, order)}; see parser of judge "
         f"{spec.name} in the study"
     )
 
@@ -140,11 +140,12 @@ def command(study: Path, *, probing: int | None, json_file: str | None) -> None:
     Nothing is written and nothing is sent, unless --probe asks for calls of every judge. A pattern
     of a parser is tried on texts that make patterns backtrack.
     """
-    from judgelaw.study import load_study, preview
+    from judgelaw.runs import preview_study
+    from judgelaw.study import load_study
     from judgelaw.wire import try_pattern
 
     loaded = load_study(study)
-    seen = preview(loaded, cells=probing or 1)
+    seen = preview_study(loaded, cells=probing or 1)
     slow = []
     for place, judge in enumerate(loaded.study.judges):
         tried = try_pattern(judge)
@@ -238,6 +239,7 @@ def notes(seen: "Preview") -> list[str]:
         found.append(
             f"probe {probe}: changes nothing in {answers} answers; they are not asked about"
         )
+    found += _depths(seen)
     if seen.run.study.schedule == "cells":
         found.append("schedule cells: repeats run close together, so drift is hard to see")
     for judge in seen.run.judges.values():
@@ -245,6 +247,16 @@ def notes(seen: "Preview") -> list[str]:
         if variable is not None and not os.environ.get(variable):
             found.append(f"judge {judge.name}: the environment variable {variable} is not set")
     return found
+
+
+def _depths(seen: "Preview") -> list[str]:
+    """Say what decides how deep the main layer goes, where no number does."""
+    stop, record = seen.run.study.stop, seen.run.record
+    if stop is not None:
+        looks = ", ".join(str(depth) for depth in stop.looks)
+        text = f"stop: these calls go to {stop.looks[0]} repeats; every judge is looked at after "
+        return [f"{text}{looks} repeats, and stops for itself"]
+    return [f"repeats: {record.repeats_reason}"] if record.repeats_reason else []
 
 
 def beginning(said: str) -> str:

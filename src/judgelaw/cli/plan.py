@@ -11,7 +11,7 @@ from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
-    from judgelaw.decide import Promise, Sizes
+    from judgelaw.decide import Choice, Promise, Sizes, Spending, StopForecast
     from judgelaw.runs import Plan
     from judgelaw.uncertainty import Scope
 
@@ -25,6 +25,7 @@ _OF: "dict[Scope, str]" = {"fixed": "the items asked", "new": "new items like th
         "judgelaw plan study.yaml --latency 0.4",
         "judgelaw plan study.yaml --pilot runs/pilot --half-width 0.01",
         "judgelaw plan study.yaml --pilot p.csv --half-width 0.02 --component order --new-items",
+        "judgelaw plan study.yaml --pilot runs/pilot --budget 5000",
         "judgelaw plan study.yaml --law 0.9,0.05,0.03,0.02",
     )
 )
@@ -67,6 +68,13 @@ _OF: "dict[Scope, str]" = {"fixed": "the items asked", "new": "new items like th
     help="--half-width is about new items like those asked; needs --pilot.",
 )
 @click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    metavar="CALLS",
+    help="With --pilot: choose items and repeats for so many calls of one judge, for these items "
+    "and for new ones.  [default: what the study's budget leaves each judge]",
+)
+@click.option(
     "--latency",
     "latency_s",
     type=click.FloatRange(min=0),
@@ -84,13 +92,15 @@ def command(
     half_width: float | None,
     component: str,
     scope: "Scope",
+    budget: int | None,
     latency_s: float,
     json_file: str | None,
 ) -> None:
     """Show calls, tokens, cost, duration, and how narrow each interval will be.
 
     Nothing is sent. Half widths are of 95% intervals, and hold with the chance of --assurance: for
-    the items asked, if they were asked again, and with a pilot for new items like them.
+    the items asked, if they were asked again, and with a pilot for new items like them. With a
+    pilot, a study with `stop:` is also told how soon its looks will decide.
     """
     from judgelaw.runs import plan
 
@@ -98,6 +108,11 @@ def command(
         raise InputError(
             "--new-items needs --pilot: under a supposed law all items are alike, so it says "
             "nothing about other items; give a run or a table with two repeats or more"
+        )
+    if budget is not None and pilot is None:
+        raise InputError(
+            f"--budget {budget} needs --pilot: what calls buy cannot be told without one; give a "
+            "run or a table with two repeats or more"
         )
     planned = plan(
         study,
@@ -107,6 +122,7 @@ def command(
         half_width=half_width,
         component=component,
         items=scope,
+        budget=budget,
         latency_s=latency_s,
         progress=progress,
     )
@@ -132,6 +148,10 @@ def _show(planned: "Plan") -> None:
     say(planned.words)
     if planned.wanted is not None:
         say(_answer(planned, planned.wanted))
+    if planned.spending is not None:
+        say(_bought(planned.spending))
+    if planned.stop is not None:
+        say(_stopping(planned.stop))
     echo()
     rows = [
         [
@@ -190,3 +210,39 @@ def _answer(planned: "Plan", wanted: "Sizes") -> str:
     else:
         lines.append(f"  with {planned.repeats} repeats: not even with {MOST_ITEMS:,} items")
     return "\n".join(lines)
+
+
+def _bought(found: "Spending") -> str:
+    """Say which items and repeats a number of calls should go into."""
+
+    def words(choice: "Choice | None", none: str) -> str:
+        if choice is None:
+            return none
+        reached = "" if choice.chance is None else f"; the wanted width in {choice.chance:.0%}"
+        return (
+            f"{choice.items} items x {choice.repeats} repeats ({choice.calls:,} calls): expected "
+            f"±{choice.expected:.4f}, ±{choice.half_width:.4f} or better with a chance of "
+            f"{choice.assurance:.0%}{reached}"
+        )
+
+    these = words(found.these, "not two repeats of every cell; choose fewer items")
+    new = words(found.new, "not two items; raise the budget")
+    return (
+        f"What {found.budget:,} calls of a judge buy for the {found.component} component:\n"
+        f"  about these items: {these}\n"
+        f"  about new items:   {new}"
+    )
+
+
+def _stopping(found: "StopForecast") -> str:
+    """Say how soon the looks of a study will decide."""
+    looks = ", ".join(f"{share:.0%} by {depth} repeats" for depth, share in found.decided.items())
+    if found.hopeless:
+        return (
+            f"The looks will hardly ever decide ({looks}): the limit is too near what the pilot "
+            "shows, or too small for these calls; move it, add a deeper look, or take more items."
+        )
+    return (
+        f"Looks: {looks} of studies like this one are decided ({found.passed:.0%} kept, "
+        f"{found.failed:.0%} broken); {found.repeats:.1f} repeats are made on average."
+    )

@@ -56,6 +56,7 @@ def command(run: Path, json_file: str | None, ledger: str | None) -> None:
         write_json(found, json_file)
     if json_file != "-":
         _show(run, found)
+        _show_looks(folder.frozen)
 
 
 def _shared(folder: "RunFolder", ledger: str) -> "AbstractContextManager[LedgerView]":
@@ -82,7 +83,17 @@ def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
     # Planned is what was frozen: calls that `extend` added are in the ledger once it runs again.
     open_calls = frozen.count - counts["completed"]
     first = {"planned": frozen.count, "completed": counts["completed"], "open": open_calls}
-    return {"schema": SCHEMA, **first, **counts, "judges": judges, "batches": batches}
+    looks = {} if frozen.study.stop is None else {"stop": _stop(frozen)}
+    return {"schema": SCHEMA, **first, **counts, "judges": judges, "batches": batches, **looks}
+
+
+def _stop(frozen: "FrozenRun") -> dict[str, Any]:
+    """Return the rule by which a run stops, every look that was taken, and who goes on."""
+    from dataclasses import asdict
+
+    rule = frozen.study.stop.model_dump(mode="json", exclude_none=True) if frozen.study.stop else {}
+    looks = [asdict(look) for look in frozen.record.looks]
+    return {**rule, "taken": looks, "undecided": frozen.undecided}
 
 
 def _unreadable(frozen: "FrozenRun", view: "LedgerView") -> dict[str, dict[str, Any]]:
@@ -145,6 +156,20 @@ def _show(run: Path, found: Mapping[str, Any]) -> None:
         echo()
         listed_batches = [[str(batch[name] or "") for name in BATCH] for batch in found["batches"]]
         show_table(BATCH, listed_batches, title="Batches at providers")
+
+
+def _show_looks(frozen: "FrozenRun") -> None:
+    """Show every look that was taken, and which judges wait for one."""
+    from judgelaw.runs import LOOK_COLUMNS, look_rows
+
+    if frozen.study.stop is None:
+        return
+    echo()
+    for judge, depth in frozen.undecided.items():
+        echo(f"note: {judge} goes on to {depth} repeats; the next look is taken there", err=True)
+    if frozen.record.looks:
+        about = f"Looks at the {frozen.study.stop.component} component, each judge for itself"
+        show_table(LOOK_COLUMNS, look_rows(frozen.record.looks), title=about)
 
 
 def _notes(found: Mapping[str, Any]) -> Iterator[str]:

@@ -10,6 +10,8 @@ from judgelaw.cli.terminal import progress, show_table, write_json
 from judgelaw.errors import IntegrityError, RunError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from judgelaw.acquire.verify import Check, Verification
 
 
@@ -51,6 +53,8 @@ def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
 
     require_folder(run)
     checks = list(_verified(run).checks)
+    if all(c.ok for c in checks):
+        checks += _looks(run)
     if recompute:
         checks.append(_recounted(run))
     wrong = ", ".join(c.name for c in checks if not c.ok)
@@ -74,6 +78,21 @@ def _verified(run: Path) -> "Verification":
     if not (run / RECORD).exists() and not (run / STUDY).exists() and _holds_hashes(run):
         return verify_foreign(run)
     return verify(run, progress=progress)
+
+
+def _looks(run: Path) -> "Iterator[Check]":
+    """Take the looks of a run again that was asked depth by depth."""
+    from judgelaw.acquire.verify import Check
+    from judgelaw.runs import differing_looks, is_package
+    from judgelaw.study import RECORD, open_run
+
+    if is_package(run) or not (run / RECORD).exists():
+        return
+    frozen = open_run(run)
+    if looks := frozen.record.looks:
+        wrong = differing_looks(frozen)
+        detail = "; ".join(wrong) or f"{len(looks)} looks come out as they were taken"
+        yield Check(name="looks", ok=not wrong, detail=detail)
 
 
 def _holds_hashes(folder: Path) -> bool:

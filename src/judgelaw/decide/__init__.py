@@ -15,6 +15,14 @@ from judgelaw.decide.advising import (
     advise as advise,
     vote_gain as vote_gain,
 )
+from judgelaw.decide.affordable import (
+    REPEATS as REPEATS,
+    Choice as Choice,
+    Spending as Spending,
+    StopForecast as StopForecast,
+    foresee_stop as foresee_stop,
+    spend as spend,
+)
 from judgelaw.decide.assurance import (
     MOST_ITEMS as MOST_ITEMS,
     MOST_REPEATS as MOST_REPEATS,
@@ -33,7 +41,12 @@ from judgelaw.decide.forecast import (
     forecast_from_pilot as forecast_from_pilot,
     workload as workload,
 )
-from judgelaw.decide.looks import Look as Look, SequentialPlan as SequentialPlan, look as look
+from judgelaw.decide.looks import (
+    Look as Look,
+    StopRule as StopRule,
+    best_case as best_case,
+    look as look,
+)
 from judgelaw.decide.pair_ranking import score_pairs as score_pairs
 from judgelaw.decide.prompt_choice import (
     FEW_ITEMS as FEW_ITEMS,
@@ -49,6 +62,10 @@ from judgelaw.decide.prompt_choice import (
 from judgelaw.decide.protocols import (
     Protocol as Protocol,
     default_protocols as default_protocols,
+)
+from judgelaw.decide.repeats import (
+    ChosenRepeats as ChosenRepeats,
+    choose_repeats as choose_repeats,
 )
 from judgelaw.decide.score_parts import (
     ScoreParts as ScoreParts,

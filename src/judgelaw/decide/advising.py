@@ -153,7 +153,13 @@ def _judge(
         items=len(tensor.items),
         wrong=wrong_verdicts(tensor),
         notes=tuple(
-            advice_notes(choice, rows, repeats=tensor.depth[0], sampled=design == "sampled")
+            advice_notes(
+                choice,
+                rows,
+                repeats=tensor.depth[0],
+                sampled=design == "sampled",
+                scored=tensor.scale is not None,
+            )
         ),
     )
 

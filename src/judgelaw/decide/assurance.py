@@ -102,12 +102,14 @@ class Outlook:
         assurance: chance with which a width is promised.
         studies: how many are simulated for each answer.
         seed: of the named streams.
+        dissimilarity: as for `decompose`.
     """
 
     laws: Laws
     source: str
     design: Design = "census"
     order_weights: Weights = None
+    dissimilarity: ArrayLike | str | None = None
     assurance: float = ASSURANCE
     studies: int = STUDIES
     seed: int = 0
@@ -132,23 +134,9 @@ class Outlook:
         advance: Advance = unheard,
     ) -> Iterator[Promise]:
         """Yield a promise for every depth, target and component; the same items serve them all."""
-        for component in components:
-            if component not in COMPONENTS:
-                raise InputError(
-                    f"no component is called {component!r}; there are {list(COMPONENTS)}"
-                )
-        check_at_least("items", items, 1, "a benchmark has an item")
-        for R in repeats:
-            check_at_least("repeats", R, PAIR, "a cell needs two calls to be corrected at all")
         asked = [(scope, component) for scope in scopes for component in components]
-        found = np.empty((self.studies, len(repeats), len(asked)))
-        for study in range(self.studies):
-            laws = self.laws.draw(items, stream(self.seed, "plan", "laws", study))
-            for at, R in enumerate(repeats):
-                seen = self._infer(laws, R, study)
-                found[study, at] = [_half_width(seen, c, scope) for scope, c in asked]
-                advance(1)
-        widths = self._assured(found)
+        found, seen = self.simulate(asked, items=items, repeats=repeats, advance=advance)
+        widths = self.assured(found)
         for at, R in enumerate(repeats):
             for (scope, component), width in zip(asked, widths[at], strict=True):
                 yield Promise(
@@ -160,6 +148,36 @@ class Outlook:
                     half_width=float(width),
                     reason=seen.refusal(component, scope),
                 )
+
+    def simulate(
+        self,
+        asked: Sequence[tuple[Scope, str]],
+        *,
+        items: int,
+        repeats: Sequence[int],
+        advance: Advance = unheard,
+    ) -> tuple[Floats, Inference]:
+        """Simulate studies; return half widths (studies, repeats, asked), and what one saw."""
+        for _, component in asked:
+            if component not in COMPONENTS:
+                raise InputError(
+                    f"no component is called {component!r}; there are {list(COMPONENTS)}"
+                )
+        check_at_least("items", items, 1, "a benchmark has an item")
+        for R in repeats:
+            check_at_least("repeats", R, PAIR, "a cell needs two calls to be corrected at all")
+        found = np.empty((self.studies, len(repeats), len(asked)))
+        for study in range(self.studies):
+            laws = self.laws_of(study, items)
+            for at, R in enumerate(repeats):
+                seen = self._infer(laws, R, study)
+                found[study, at] = [_half_width(seen, c, scope) for scope, c in asked]
+                advance(1)
+        return found, seen
+
+    def laws_of(self, study: int, items: int) -> Floats:
+        """Draw the laws of one simulated study."""
+        return self.laws.draw(items, stream(self.seed, "plan", "laws", study))
 
     def at(
         self,
@@ -247,20 +265,25 @@ class Outlook:
             rng.multinomial(repeats, laws),
             design=self.design,
             order_weights=self.order_weights,
+            dissimilarity=self.dissimilarity,
             draws=_DRAWS,
             seed=self.seed,
         )
 
-    def _assured(self, found: Floats) -> Floats:
+    def with_reserve(self, widths: Floats) -> Floats:
+        """Return simulated widths, a twentieth wider where a pilot is behind them."""
+        return widths * _RESERVE if self.source == "pilot" else widths
+
+    def assured(self, found: Floats) -> Floats:
         """Return the quantile over studies that is promised.
 
         Of S + 1 exchangeable studies the last is at most the k-th smallest of the others with a
         chance of k / (S + 1). A pilot is one sample of items, and studies simulated from it are too
         much like it: half the risk is kept back for that, and a twentieth of the width.
         """
-        chance = self.assurance
+        chance, found = self.assurance, self.with_reserve(found)
         if self.source == "pilot":
-            chance, found = 1 - _RISK * (1 - chance), found * _RESERVE
+            chance = 1 - _RISK * (1 - chance)
         rank = ceil(chance * (self.studies + 1) - _ROUNDING)
         return np.asarray(np.sort(found, axis=0)[rank - 1])
 
@@ -287,6 +310,7 @@ def outlook_from_pilot(
         source="pilot",
         design=design,
         order_weights=known.estimand.order_weights,
+        dissimilarity=known.estimand.dissimilarity,
         assurance=assurance,
         studies=studies,
         seed=seed,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         target as target,
         write_gate_file as write_gate_file,
     )
+    from judgelaw.page.depth import looks_section as looks_section
     from judgelaw.page.document import Section as Section
     from judgelaw.page.drawing import drawing_ahead as drawing_ahead, stylesheet as stylesheet
     from judgelaw.page.explorer import (

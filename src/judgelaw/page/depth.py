@@ -18,6 +18,7 @@ from judgelaw.page.document import (
     paragraph,
 )
 from judgelaw.page.drawing import Spec, n, q
+from judgelaw.words import visible
 
 _FACETS = ("prompt", "order", "interaction")
 _CURVE_POINTS = 40
@@ -211,3 +212,13 @@ def _identity(judge: Part[JudgeAnalysis]) -> list[Block]:
             ".",
         )
     ]
+
+
+def looks_section(text: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Section:
+    """Return the looks that were taken while the calls grew, and what followed from each."""
+    table = TableView(
+        columns=tuple(columns),
+        rows=tuple(tuple((visible(cell),) for cell in row) for row in rows),
+        name="looks",
+    )
+    return Section(id="looks", title="When it stopped", blocks=(paragraph(text), table))

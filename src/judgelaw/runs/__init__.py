@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         acquire_study as acquire_study,
         audit_study as audit_study,
         hand_over_study as hand_over_study,
+        preview_study as preview_study,
         run_folder as run_folder,
     )
     from judgelaw.runs.decisions import (
@@ -58,13 +59,21 @@ if TYPE_CHECKING:
     from judgelaw.runs.planning import Plan as Plan, duration as duration, plan as plan
     from judgelaw.runs.publication import PaperFolder as PaperFolder, write_paper as write_paper
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
+    from judgelaw.runs.several_sources import compared as compared
     from judgelaw.runs.source import (
         Reading as Reading,
         Source as Source,
         Which as Which,
-        compared as compared,
         read_source as read_source,
         source_of as source_of,
+    )
+    from judgelaw.runs.stopping import (
+        LOOK_COLUMNS as LOOK_COLUMNS,
+        differing_looks as differing_looks,
+        look_rows as look_rows,
+        refuse_out_of_reach as refuse_out_of_reach,
+        rule_of as rule_of,
+        take_looks as take_looks,
     )
     from judgelaw.runs.watched import watch as watch
 else:

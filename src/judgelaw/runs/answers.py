@@ -56,7 +56,7 @@ def _declared_gate(calls: Source) -> "Gate | None":
         return None
     from judgelaw.uncertainty import limits_of
 
-    return check_source(calls, limits_of(calls.gate), scope="fixed", level=0.95)
+    return check_source(calls, limits_of(calls.gate, calls.unit), scope="fixed", level=0.95)
 
 
 def _of_run(calls: Source) -> dict[str, Any]:
@@ -136,6 +136,7 @@ def report_page(
     from judgelaw.page import build
     from judgelaw.runs.decisions import advise_source
     from judgelaw.runs.labelled import label_sections
+    from judgelaw.runs.stopping import look_sections
 
     found: dict[str, Any] = {
         "advice": advise_source(calls, seed=analysis.settings.seed, progress=progress),
@@ -147,6 +148,7 @@ def report_page(
             "questions": calls.folder.questions() if texts else None,
             "configuration": calls.folder.configuration(),
             "integrity": calls.folder.checks(verified=check),
+            "more": [*look_sections(calls.folder.frozen), *found["more"]],
         }
     elif check:
         raise InputError("--verify looks at a run folder; a calls table has nothing to verify")

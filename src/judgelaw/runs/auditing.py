@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.answers import REPORT, analyze_source, write_report
+from judgelaw.runs.repeating import chooser
 from judgelaw.runs.source import read_source
+from judgelaw.runs.stopping import ask_by_looks, refuse_out_of_reach
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
     from judgelaw.analysis import Analysis
     from judgelaw.judges import JudgeFunction
-    from judgelaw.study import FrozenRun, LoadedStudy, StudyLike
+    from judgelaw.ledger import Address
+    from judgelaw.study import FrozenRun, LoadedStudy, Preview, StudyLike
 
 RESULTS = "results"
 ANALYSIS = f"{RESULTS}/analysis.json"
@@ -149,33 +152,42 @@ def acquire_study(
     that date, beside the waves that are there. The caller decides what open calls mean, with
     `raise_if_open`.
     """
-    if ledger is None:
-        from judgelaw.acquire import acquire
+    from judgelaw.acquire import acquire, acquire_shared
 
-        functions = _functions(study, judge)
-        frozen = freeze_study(study, out, shown.bar, date)
+    address = None if ledger is None else _address(ledger)
+    functions = _functions(study, judge)
+    frozen = freeze_study(study, out, shown, date)
+
+    def ask(frozen: "FrozenRun") -> "Acquisition":
         with shown.observer() as observer:
-            return acquire(
+            if address is None:
+                return acquire(
+                    frozen,
+                    observer=observer,
+                    cancel_batches=cancel_batches,
+                    accept_loss=accept_loss,
+                    functions=functions,
+                )
+            return acquire_shared(
                 frozen,
+                address,
+                lease_s=lease_s,
                 observer=observer,
+                say=shown.say,
                 cancel_batches=cancel_batches,
-                accept_loss=accept_loss,
-                functions=functions,
             )
-    from judgelaw.acquire import acquire_shared
+
+    def tell(frozen: "FrozenRun") -> None:
+        if address is not None:  # workers wait for what the last looks say
+            acquire_shared(frozen, address, ask=False)
+
+    return ask_by_looks(frozen, ask, tell=tell, bar=shown.bar, say=shown.say)
+
+
+def _address(ledger: str) -> "Address":
     from judgelaw.ledger import read_address
 
-    address = read_address(ledger)
-    frozen = freeze_study(study, out, shown.bar, date)
-    with shown.observer() as observer:
-        return acquire_shared(
-            frozen,
-            address,
-            lease_s=lease_s,
-            observer=observer,
-            say=shown.say,
-            cancel_batches=cancel_batches,
-        )
+    return read_address(ledger)
 
 
 def _functions(study: "StudyLike", judge: Any) -> "dict[str, JudgeFunction]":
@@ -193,20 +205,35 @@ def hand_over_study(
 ) -> "Acquisition":
     """Freeze a study into a shared ledger and leave the asking to workers."""
     from judgelaw.acquire import acquire_shared
-    from judgelaw.ledger import read_address
 
-    address = read_address(ledger)
-    return acquire_shared(freeze_study(study, out, bar, date), address, ask=False)
+    address = _address(ledger)
+    return acquire_shared(freeze_study(study, out, Shown(bar=bar), date), address, ask=False)
 
 
 def freeze_study(
-    study: "StudyLike", out: Path | None, bar: Progress, date: str | None = None
+    study: "StudyLike", out: Path | None, shown: Shown, date: str | None = None
 ) -> "FrozenRun":
     """Freeze a study, or the wave of a date, into its run folder: `runs/NAME` unless told."""
-    from judgelaw.study import freeze, load_study
+    from judgelaw.study import RECORD, freeze, load_study, survey
 
     loaded = load_study(study)
-    return freeze(loaded, run_folder(loaded, out), date=date, progress=bar)
+    run = run_folder(loaded, out)
+    if loaded.study.stop is not None and not (run / RECORD).exists():
+        refuse_out_of_reach(loaded, survey(loaded))
+    first = not (run / RECORD).exists()
+    frozen = freeze(loaded, run, date=date, choose=chooser(loaded, run), progress=shown.bar)
+    if first and frozen.record.repeats_reason:
+        shown.say(f"repeats by item: {frozen.record.repeats_reason}")
+    return frozen
+
+
+def preview_study(loaded: "LoadedStudy", *, cells: int = 1) -> "Preview":
+    """Return a study as it would be frozen, or refuse it as it would be refused then."""
+    from judgelaw.study import preview
+
+    seen = preview(loaded, cells=cells, choose=chooser(loaded, run_folder(loaded, None)))
+    refuse_out_of_reach(loaded, seen.run.blueprint)
+    return seen
 
 
 def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:

@@ -1,11 +1,11 @@
 """What a study costs and how much it will know, before a cent is spent."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.decide import Outlook, Promise, Sizes, Workload
+from judgelaw.decide import Outlook, Promise, Sizes, Spending, StopForecast, Workload
 from judgelaw.errors import InputError
 from judgelaw.frames import Result, plain
 from judgelaw.runs.source import source_of
@@ -31,7 +31,7 @@ class Plan(Result):
 
     Attributes:
         study: its name.
-        calls: how many calls it makes.
+        calls: how many calls it makes; where looks decide, at least.
         cells: prompts times orders.
         judges: cost and duration by judge.
         forecast_from: "pilot" or "laws".
@@ -40,6 +40,11 @@ class Plan(Result):
         items, repeats: size of the study.
         promises: half widths for every target, depth and component.
         wanted: what a wanted width takes, None where none is asked for.
+        spending: the items and repeats that a number of calls should go into, None where no
+            budget is known or there is no pilot.
+        stop: how soon the looks of the study will decide, None where it has none or there is no
+            pilot.
+        most_calls: calls if no judge stops before the last look, None where looks do not decide.
     """
 
     study: str
@@ -53,6 +58,9 @@ class Plan(Result):
     repeats: int
     promises: tuple[Promise, ...]
     wanted: Sizes | None
+    spending: Spending | None = None
+    stop: StopForecast | None = None
+    most_calls: int | None = None
 
     schema = "judgelaw.decide/1"
     brief = ("scope", "component", "items", "repeats", "half_width")
@@ -79,7 +87,8 @@ class Plan(Result):
         known = [cost.usd for cost in self.judges.values() if cost.usd is not None]
         money = f" about ${sum(known):,.2f}," if len(known) == len(self.judges) else ""
         time = duration(sum(cost.seconds for cost in self.judges.values()))
-        text = f"{self.study} makes {self.calls:,} calls:{money} about {time}."
+        most = "" if self.most_calls is None else f", and {self.most_calls:,} at most, by looks"
+        text = f"{self.study} makes {self.calls:,} calls{most}:{money} about {time}."
         width = (self.widths("fixed") or {})["prompt"][self.repeats]
         if isnan(width):
             return text
@@ -102,6 +111,7 @@ class Plan(Result):
                 "schema": self.schema,
                 "study": self.study,
                 "calls": self.calls,
+                **({} if self.most_calls is None else {"most_calls": self.most_calls}),
                 "judges": self.judges,
                 "forecast_from": self.forecast_from,
                 "assurance": self.assurance,
@@ -117,6 +127,8 @@ class Plan(Result):
                     "repeats": wanted.repeats and wanted.repeats.repeats,
                     "items": wanted.items and wanted.items.items,
                 },
+                **({} if self.spending is None else {"spending": asdict(self.spending)}),
+                **({} if self.stop is None else {"stop": asdict(self.stop)}),
             }
         )
         return document
@@ -131,6 +143,7 @@ def plan(
     half_width: float | None = None,
     component: str = "prompt",
     items: "Scope" = "fixed",
+    budget: int | None = None,
     latency_s: float = _LATENCY_S,
     progress: Progress = unseen,
 ) -> Plan:
@@ -147,20 +160,91 @@ def plan(
         component: whose interval `half_width` is about.
         items: whether it is about the items asked ("fixed") or about new ones like them ("new"),
             which needs a pilot.
+        budget: calls of one judge: with a pilot, find the items and repeats that they should go
+            into; by default what the study's `budget:` leaves each judge.
         latency_s: seconds that one call takes.
         progress: opens what shows a piece of work, given its name and its size.
     """
-    from judgelaw.study import load_study, preview
+    from judgelaw.runs.auditing import preview_study
+    from judgelaw.study import load_study
 
-    if items == "new" and pilot is None:
+    if pilot is None:
+        _refuse_without_pilot(items, budget)
+    seen = preview_study(load_study(study))
+    asked = None if half_width is None else (component, half_width, items)
+    outlook, words = _outlook(seen, pilot, law, assurance)
+    found = _planned(seen, outlook, words, asked=asked, latency_s=latency_s, progress=progress)
+    if outlook.source != "pilot":
+        return found
+    return replace(
+        found,
+        spending=_spending(
+            found, outlook, _budget(seen, budget), asked=(component, half_width), progress=progress
+        ),
+        stop=_stop(found, outlook, seen, progress),
+    )
+
+
+def _refuse_without_pilot(items: "Scope", budget: int | None) -> None:
+    """Refuse what a supposed law says nothing about."""
+    if items == "new":
         raise InputError(
             "a width for new items needs a pilot: under a supposed law all items are alike, so it "
             "says nothing about other items; give a run or a table with two repeats or more"
         )
-    seen = preview(load_study(study))
-    asked = None if half_width is None else (component, half_width, items)
-    outlook, words = _outlook(seen, pilot, law, assurance)
-    return _planned(seen, outlook, words, asked=asked, latency_s=latency_s, progress=progress)
+    if budget is not None:
+        raise InputError(
+            f"budget = {budget}: what calls buy cannot be told without a pilot; give a run or a "
+            "table with two repeats or more"
+        )
+
+
+def _budget(seen: "Preview", asked: int | None) -> int | None:
+    """Return the calls that a judge may make: as asked, else as the study's budget leaves them."""
+    declared = seen.run.study.budget
+    if asked is not None or declared is None or declared.calls is None:
+        return asked
+    return declared.calls // len(seen.run.judges)
+
+
+def _spending(
+    found: Plan,
+    outlook: Outlook,
+    budget: int | None,
+    *,
+    asked: tuple[str, float | None],
+    progress: Progress,
+) -> Spending | None:
+    """Return what a budget buys, None where there is none."""
+    from judgelaw.decide import REPEATS, spend
+
+    if budget is None:
+        return None
+    component, half_width = asked
+    with progress("Spending the budget", outlook.studies * (len(REPEATS) + 1)) as advance:
+        return spend(
+            outlook,
+            component,
+            budget,
+            items=found.items,
+            cells=found.cells,
+            half_width=half_width,
+            advance=advance,
+        )
+
+
+def _stop(
+    found: Plan, outlook: Outlook, seen: "Preview", progress: Progress
+) -> StopForecast | None:
+    """Return how soon the looks of the study will decide, None where it has none."""
+    from judgelaw.decide import foresee_stop
+    from judgelaw.runs.stopping import rule_of
+
+    stop = seen.run.study.stop
+    if stop is None:
+        return None
+    with progress("Looking ahead", outlook.studies) as advance:
+        return foresee_stop(outlook, rule_of(stop), items=found.items, advance=advance)
 
 
 def _planned(
@@ -175,7 +259,10 @@ def _planned(
     block = seen.planned[0]
     items = max(len(block.items) for block in seen.planned)
     depth = max(seen.run.study.streams[0].repeats or 0, min(_DEPTHS))
-    promises, wanted = _promised(outlook, items, depth, asked=asked, progress=progress)
+    single = seen.run.study.task == "pointwise"
+    promises, wanted = _promised(
+        outlook, items, depth, single=single, asked=asked, progress=progress
+    )
     return Plan(
         study=seen.run.study.name,
         calls=seen.run.count,
@@ -188,6 +275,19 @@ def _planned(
         repeats=depth,
         promises=promises,
         wanted=wanted,
+        most_calls=_most_calls(seen),
+    )
+
+
+def _most_calls(seen: "Preview") -> int | None:
+    """Count the calls if no judge stops before the last look, None where looks do not decide."""
+    study = seen.run.study
+    if study.stop is None:
+        return None
+    deep = study.looked_at
+    return sum(
+        block.cells * (study.stop.looks[-1] if block.layer.name in deep else len(block.repeats))
+        for block in seen.planned
     )
 
 
@@ -264,6 +364,7 @@ def _promised(
     items: int,
     depth: int,
     *,
+    single: bool,
     asked: "tuple[str, float, Scope] | None",
     progress: Progress,
 ) -> tuple[tuple[Promise, ...], Sizes | None]:
@@ -281,7 +382,11 @@ def _promised(
                 component, half_width, items=items, repeats=depth, scope=scope, advance=advance
             )
         promises = outlook.promises(
-            COMPONENTS, scopes, items=items, repeats=depths, advance=advance
+            ("call", "prompt", "total") if single else COMPONENTS,
+            scopes,
+            items=items,
+            repeats=depths,
+            advance=advance,
         )
         return tuple(promises), wanted
 

@@ -2,15 +2,13 @@
 
 from judgelaw.study.blueprint import (
     Block as Block,
+    Blueprint as Blueprint,
     blocks as blocks,
     left_out as left_out,
     survey as survey,
 )
-from judgelaw.study.freezing import (
-    adopt as adopt,
-    extend as extend,
-    freeze as freeze,
-)
+from judgelaw.study.extending import extend as extend, record_looks as record_looks
+from judgelaw.study.freezing import Choose as Choose, adopt as adopt, freeze as freeze
 from judgelaw.study.item_files import records as records
 from judgelaw.study.items import Item as Item
 from judgelaw.study.loading import (
@@ -33,13 +31,15 @@ from judgelaw.study.models import (
     Budget as Budget,
     Gate as Gate,
     Layer as Layer,
+    RepeatsFrom as RepeatsFrom,
+    Stop as Stop,
     Study as Study,
     Transport as Transport,
     study_schema as study_schema,
 )
 from judgelaw.study.previewing import Preview as Preview, preview as preview
 from judgelaw.study.prompts import Template as Template, instruction_blocks as instruction_blocks
-from judgelaw.study.record import RECORD as RECORD
+from judgelaw.study.record import RECORD as RECORD, LookRecord as LookRecord
 from judgelaw.study.requests import (
     Requests as Requests,
     call_id as call_id,

@@ -7,8 +7,9 @@ from functools import cached_property
 from judgelaw.errors import InputError
 from judgelaw.study.items import SAMPLE, Item, read_items, select
 from judgelaw.study.loading import LoadedStudy
-from judgelaw.study.models import MAIN, Generator, Layer, Selection, Study
+from judgelaw.study.models import Layer, Selection, Study
 from judgelaw.study.orders import with_orders
+from judgelaw.study.prompt_models import Generator
 from judgelaw.study.prompts import Template, templates_of
 from judgelaw.wire import JudgeSpec
 from judgelaw.words import LETTERS, candidate_number, probed_by
@@ -26,6 +27,9 @@ class Blueprint:
         templates: the prompts.
         members: the ids of the items of each layer, in the sequence of the file.
         changed: the items of probe layers as they are shown there, by layer and id.
+        reached: the depth that each judge has come to by looks; where there are none, the first.
+        repeats: repeats by judge and item, where an earlier run chose them.
+        repeats_reason: why they were chosen so.
     """
 
     study: Study
@@ -33,6 +37,9 @@ class Blueprint:
     templates: tuple[Template, ...]
     members: Mapping[str, tuple[str, ...]]
     changed: Mapping[tuple[str, str], Item] = field(default_factory=dict)
+    reached: Mapping[str, int] = field(default_factory=dict)
+    repeats: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    repeats_reason: str = ""
 
     def item(self, layer: str, name: str) -> Item:
         """Return an item as it is shown in a layer."""
@@ -105,6 +112,7 @@ def survey(loaded: LoadedStudy) -> Blueprint:
     for judge in study.judges:
         _check_letters(loaded, judge)
         _check_world(loaded, judge, members, len(templates))
+    _check_component(loaded, len(templates))
     used = {item for ids in members.values() for item in ids}
     items = tuple(item for item in everything if item.id in used)
     return Blueprint(
@@ -145,8 +153,7 @@ def _probed(
 def left_out(blueprint: Blueprint) -> dict[str, int]:
     """Count the answers that each probe leaves as they are, and that are not asked about."""
     streams = blueprint.study.streams
-    base = next((layer for role in MAIN for layer in streams if layer.role == role), streams[0])
-    asked = len(blueprint.members[base.name])
+    asked = len(blueprint.members[blueprint.study.main.name])
     found: dict[str, int] = {}
     for layer in streams:
         if (probed := probed_by(layer.name)) is not None:
@@ -235,6 +242,22 @@ def _check_world(
         raise loaded.error(("judges", place, "law", "world"), str(error)) from None
 
 
+def _check_component(loaded: LoadedStudy, prompts: int) -> None:
+    """Refuse a rule about a component that the design does not have."""
+    study = loaded.study
+    levels = {"prompt": prompts, "order": len(study.order_labels)}
+    for key, rule in (("stop", study.stop), ("repeats", study.repeats)):
+        component = str(getattr(rule, "component", None))
+        needs = ("prompt", "order") if component == "interaction" else (component,)
+        for facet in needs:
+            if levels.get(facet) == 1:
+                text = (
+                    f"{component!r}, cannot be known with one {facet}; choose call or total, or "
+                    f"declare more {facet}s"
+                )
+                raise loaded.error((key, "component"), text)
+
+
 def _check_reuse(
     loaded: LoadedStudy, layer: Layer, place: int, members: Mapping[str, tuple[str, ...]]
 ) -> None:
@@ -253,18 +276,37 @@ def _check_reuse(
 
 
 def blocks(blueprint: Blueprint, date: str | None = None) -> tuple[Block, ...]:
-    """Return the blocks of calls of one wave, layer by layer, judge by judge."""
+    """Return the blocks of calls of one wave, layer by layer, judge by judge.
+
+    Items that differ in repeats stand in blocks of their own.
+    """
     study = blueprint.study
     shown = {
         layer.name: tuple(blueprint.item(layer.name, i) for i in blueprint.members[layer.name])
         for layer in study.streams
     }
     return tuple(
-        replace(_block(blueprint, layer, judge, shown[layer.name]), date=date)
+        replace(_block(blueprint, layer, judge, items), date=date, repeats=range(repeats))
         for layer in study.streams
         for judge in study.judges_of(layer)
-        if shown[layer.name]
+        for repeats, items in _by_repeats(blueprint, layer, judge, shown[layer.name]).items()
     )
+
+
+def _by_repeats(
+    blueprint: Blueprint, layer: Layer, judge: JudgeSpec, items: tuple[Item, ...]
+) -> dict[int, tuple[Item, ...]]:
+    """Return the items of a judge in a layer by their repeats, the fewest first."""
+    study, equal = blueprint.study, layer.repeats or 0
+    chosen: Mapping[str, int] = {}
+    if layer.name == study.main.name:
+        chosen = blueprint.repeats.get(judge.name, {})
+    if study.stop is not None and layer.name in study.looked_at:
+        equal = blueprint.reached.get(judge.name, equal)
+    found: dict[int, list[Item]] = {}
+    for item in items:
+        found.setdefault(chosen.get(item.id, equal), []).append(item)
+    return {repeats: tuple(found[repeats]) for repeats in sorted(found)}
 
 
 def _block(blueprint: Blueprint, layer: Layer, judge: JudgeSpec, items: tuple[Item, ...]) -> Block:

@@ -1,6 +1,7 @@
-"""Freezing and extending a run: every call is written down before it is asked."""
+"""Freezing a run: every call is written down before it is asked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date as calendar_date
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from judgelaw.errors import InputError, IntegrityError, StudyChangedError, StudyError
 from judgelaw.steps import Progress, unseen
 from judgelaw.study.blueprint import Block, Blueprint, blocks, survey
+from judgelaw.study.extending import write_additions
 from judgelaw.study.items import to_jsonl
 from judgelaw.study.loading import LoadedStudy
 from judgelaw.study.manifest import (
@@ -18,8 +20,7 @@ from judgelaw.study.manifest import (
     changed_jsonl,
     open_run,
 )
-from judgelaw.study.models import Generator, Study
-from judgelaw.study.prompts import default_block, fields_of, generate
+from judgelaw.study.models import Study
 from judgelaw.study.record import (
     RECORD,
     RunRecord,
@@ -45,159 +46,18 @@ from judgelaw.wire import (
     parser_name,
     sha256_hex,
 )
-from judgelaw.words import probed_by
 
-
-def extend(
-    run: Path | str,
-    repeats: int | None = None,
-    *,
-    layer: str | None = None,
-    prompts: int | None = None,
-    progress: Progress = unseen,
-) -> FrozenRun:
-    """Add calls to a frozen run; ids, seeds and positions of existing calls do not change.
-
-    Args:
-        run: the run folder.
-        repeats: raise every layer below this depth to it.
-        layer: raise this layer only.
-        prompts: raise the number of a generator's prompts; a census has a fixed set.
-        progress: opens what shows how far it is.
-    """
-    run = open_run(run).path
-    with exclusive(run):
-        recover(run)
-        frozen = open_run(run)
-        if dates := frozen.record.dates:
-            raise InputError(
-                f"{run} is asked again on later dates, {dates[-1]} was the last, and all its waves "
-                "have one depth; start another run with --out for more repeats or prompts"
-            )
-        study = _deeper(frozen, repeats, layer, prompts)
-        target = _extended(frozen, study)
-        added = tuple(_additions(frozen.blueprint, target))
-        _write(frozen, target, added, progress)
-    return open_run(run)
-
-
-def _deeper(
-    frozen: FrozenRun, repeats: int | None, layer: str | None, prompts: int | None
-) -> Study:
-    study = frozen.study
-    reached: dict[str, int] = study.depth
-    wanted = dict(reached)
-    if layer is not None and probed_by(layer):
-        raise InputError(f"layer {layer!r}, probes are as deep as their layer; extend that one")
-    if layer is not None and layer not in reached:
-        raise InputError(f"layer {layer!r}, must be one of {', '.join(reached)}; choose one")
-    if repeats is not None and repeats > CAPACITY:
-        raise InputError(f"{repeats} repeats, seeds reach {CAPACITY}; ask for fewer")
-    for name, now in reached.items():
-        if repeats is not None and layer in (None, name):
-            wanted[name] = max(now, repeats)
-    for stream in study.streams:
-        source = stream.reuse.layer if stream.reuse else stream.name
-        if wanted[stream.name] > wanted[source]:
-            raise InputError(
-                f"layer {stream.name!r} reuses calls of {source!r}, which has {wanted[source]} "
-                f"repeats, not {wanted[stream.name]}; extend {source!r} first"
-            )
-    if prompts is not None:
-        _check_prompts(study, prompts)
-    grows = wanted != reached or (
-        isinstance(study.prompts, Generator) and (prompts or 0) > study.prompts.count
-    )
-    if not grows:
-        listed = ", ".join(f"{name} has {now} repeats" for name, now in reached.items())
-        raise InputError(f"nothing to add: {listed}; ask for more")
-    return study.deepened(wanted, prompts)
-
-
-def _check_prompts(study: Study, prompts: int) -> None:
-    if not isinstance(study.prompts, Generator):
-        raise InputError(
-            "prompts: adding prompts to a census changes what is estimated; freeze a new run, or "
-            "declare a generator"
-        )
-    if prompts < study.prompts.count:
-        raise InputError(
-            f"prompts {prompts}: the run holds {study.prompts.count} and calls are never taken "
-            "away; ask for more"
-        )
-
-
-def _extended(frozen: FrozenRun, study: Study) -> Blueprint:
-    blueprint = replace(frozen.blueprint, study=study)
-    if not isinstance(study.prompts, Generator):
-        return blueprint
-    block = study.prompts.block or default_block(study)
-    templates = generate(study.prompts, study.seed, block, fields_of(study))
-    return replace(blueprint, templates=templates)
-
-
-def _additions(old: Blueprint, new: Blueprint) -> Iterator[Block]:
-    """Yield what the new design has and the old has not: ranks of old prompts, new prompts."""
-    for before, after in zip(blocks(old), blocks(new), strict=True):
-        known = len(before.prompts)
-        ranks = range(before.repeats.stop, after.repeats.stop)
-        if ranks:
-            yield replace(
-                after,
-                prompts=after.prompts[:known],
-                templates=after.templates[:known],
-                repeats=ranks,
-            )
-        if len(after.prompts) > known:
-            yield replace(after, prompts=after.prompts[known:], templates=after.templates[known:])
-
-
-def _write(
-    frozen: FrozenRun,
-    target: Blueprint,
-    added: tuple[Block, ...],
-    progress: Progress,
-    *,
-    kind: str = "extend",
-    date: str | None = None,
-) -> None:
-    record, calls = frozen.record, sum(block.count for block in added)
-    if frozen.count + calls > CAPACITY:
-        raise InputError(f"{frozen.count + calls} calls, seeds reach {CAPACITY}; ask for fewer")
-    session = Session(
-        kind=kind,
-        calls=calls,
-        depth=depth(target.study),
-        seeds=namespaces(added, frozen.count),
-        date=date,
-    )
-    waves = (*record.dates, date) if date is not None else (None,)
-    planned = tuple(block for wave in waves for block in blocks(target, wave))
-    extended = replace(
-        record,
-        study=target.study.model_dump(mode="json", by_alias=True),
-        prompts={template.id: template.sha256 for template in target.templates},
-        counts=counts(planned, target),
-        sessions=(*record.sessions, session),
-    )
-    with scratch(frozen.path) as spare, staged(frozen.path) as stage:
-        (stage / "inputs").mkdir()
-        write_prompts(target, stage)
-        write_calls(
-            added,
-            target,
-            frozen.path,
-            stage,
-            spare,
-            first=frozen.count,
-            session=len(record.sessions),
-            progress=progress,
-        )
-        (stage / RECORD).write_bytes(extended.to_json())
+Choose = Callable[[Blueprint], tuple[Mapping[str, Mapping[str, int]], str]]
+"""From a study to repeats by judge and item, with the reason in a sentence."""
 
 
 def freeze(
-    loaded: LoadedStudy, run: Path | str, *, date: str | None = None, progress: Progress = unseen
+    loaded: LoadedStudy,
+    run: Path | str,
+    *,
+    date: str | None = None,
+    choose: Choose | None = None,
+    progress: Progress = unseen,
 ) -> FrozenRun:
     """Write the manifest of a study into a run folder, or find that it is already there.
 
@@ -210,12 +70,15 @@ def freeze(
         run: the run folder; it is made where it is missing.
         date: ask everything as a wave of this date, YYYY-MM-DD; one that is there is not added
             again.
+        choose: how often each item is asked, where an earlier run says so; asked before the first
+            call, and never again.
         progress: opens what shows how far it is.
     """
     run = Path(run)
     blueprint = survey(loaded)
     if date is not None:
         check_date(date)
+        _refuse_waves(loaded)
     with exclusive(run):
         recover(run)
         if (run / RECORD).exists():
@@ -227,8 +90,16 @@ def freeze(
                 f"{run}: a ledger without a manifest; restore {RECORD} or use another folder"
             )
         else:
+            blueprint = with_repeats(loaded, blueprint, choose)
             _freeze_new(loaded, blueprint, run, date, progress)
     return open_run(run)
+
+
+def _refuse_waves(loaded: LoadedStudy) -> None:
+    """Refuse dates where looks decide: waves that stop at different depths are no series."""
+    if loaded.study.stop is not None:
+        text = "is about a study that is asked once; leave it out, or leave --date out"
+        raise loaded.error(("stop",), text)
 
 
 def check_date(date: str) -> None:
@@ -256,9 +127,20 @@ def _add_wave(frozen: FrozenRun, date: str, progress: Progress) -> None:
             f"--date {date}: the last wave of {frozen.path} is of {dates[-1]}, and waves go "
             "forward in time; give a later date"
         )
-    _write(
+    write_additions(
         frozen, frozen.blueprint, blocks(frozen.blueprint, date), progress, kind="wave", date=date
     )
+
+
+def with_repeats(loaded: LoadedStudy, blueprint: Blueprint, choose: Choose | None) -> Blueprint:
+    """Return the study with the repeats of every item, where an earlier run says them."""
+    if isinstance(blueprint.study.repeats, int):
+        return blueprint
+    if choose is None:
+        text = "repeats by item need the calls of an earlier run; use `judgelaw run`"
+        raise loaded.error(("repeats",), text)
+    repeats, reason = choose(blueprint)
+    return replace(blueprint, repeats=repeats, repeats_reason=reason)
 
 
 def _freeze_new(
@@ -304,6 +186,8 @@ def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block
         sessions=(session,),
         amendments=(),
         versions=versions(),
+        repeats={judge: dict(by_item) for judge, by_item in blueprint.repeats.items()},
+        repeats_reason=blueprint.repeats_reason,
     )
 
 
@@ -364,9 +248,24 @@ def _read_as_frozen(study: Study, record: RunRecord) -> Study:
     return study.model_copy(update={"judges": tuple(kept(judge) for judge in study.judges)})
 
 
+_STOP_RULE = (
+    "fixed before the first call, since looks under two rules would spend the error twice; write "
+    "it as it was, or start another run with --out"
+)
+_SAME_CALLS = (
+    "fixed before the first call: repeats chosen by looking at the same calls bias every estimate; "
+    "write them as they were, or start another run with --out and another seed"
+)
+_FIXED = {"stop": ("stop", _STOP_RULE), "repeats_by_item": ("repeats", _SAME_CALLS)}
+"""What may not change for a reason that needs saying: the key in the study, and the reason."""
+
+
 def _refusal(run: Path, loaded: LoadedStudy, blueprint: Blueprint, found: list[str]) -> str:
     lines = [f"{run} was frozen from another study than {loaded.path}:"]
     lines += [f"  {line}" for line in found]
+    for changed, (key, rule) in _FIXED.items():
+        if any(re.match(rf"{changed}\b", line) for line in found):
+            lines.append(f"{loaded.error((key,), rule)}")
     if any(line.startswith("prompts.templates") and "added" in line for line in found):
         lines.append(
             "Adding prompts to a census changes what is estimated, so it needs a run of its own."

@@ -25,7 +25,7 @@ from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.items import Item, from_dict, from_jsonl
 from judgelaw.study.models import Study
 from judgelaw.study.prompts import Template
-from judgelaw.study.record import RECORD, RunRecord, read_record
+from judgelaw.study.record import RECORD, LookRecord, RunRecord, read_record
 from judgelaw.study.run_files import PENDING, exclusive, recover
 from judgelaw.wire import JudgeSpec
 
@@ -259,7 +259,37 @@ class FrozenRun:
             templates=tuple(self.templates.values()),
             members={name: tuple(ids) for name, ids in self.record.members.items()},
             changed=self.changed,
+            reached=self.reached,
+            repeats=self.record.repeats,
         )
+
+    @property
+    def last_looks(self) -> dict[str, LookRecord]:
+        """The last look at each judge that was looked at."""
+        return {look.judge: look for look in self.record.looks}
+
+    @property
+    def reached(self) -> dict[str, int]:
+        """The depth that looks have brought each judge to: that of its last, or the next one."""
+        looks = self.study.stop.looks if self.study.stop else ()
+        return {
+            judge: look.depth
+            if look.action != "continue"
+            else next(depth for depth in looks if depth > look.depth)
+            for judge, look in self.last_looks.items()
+        }
+
+    @property
+    def undecided(self) -> dict[str, int]:
+        """The judges that wait for a look, with the depth at which it is taken."""
+        if self.study.stop is None:
+            return {}
+        last, first = self.last_looks, self.study.stop.looks[0]
+        return {
+            judge.name: self.reached.get(judge.name, first)
+            for judge in self.study.judges_of(self.study.main)
+            if judge.name not in last or last[judge.name].action == "continue"
+        }
 
 
 def open_run(run: Path | str) -> FrozenRun:

@@ -1,11 +1,12 @@
 """What a study file declares: its fields, its presets, its JSON Schema."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Discriminator, Field, Tag
 
 from judgelaw.study.presets import DERIVED, PRESETS
+from judgelaw.study.prompt_models import Generator, Orders, Prompts
 from judgelaw.study.transforms import ProbeEntry
 from judgelaw.tensor import SINGLE
 from judgelaw.wire import (
@@ -22,8 +23,6 @@ from judgelaw.words import plain_number, probe_layer, probed_by, sides
 Role = Literal["audit", "evaluation", "reference", "control", "probe"]
 Task = Literal["pairwise", "pointwise", "choose"]
 Dissimilarity = Literal["ordinal", "numeric", "nominal"]
-Values = Annotated[tuple[int | float, ...], Field(min_length=2, max_length=101)]
-Labels = Annotated[tuple[Name, ...], Field(min_length=2, max_length=101)]
 Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """Repeats of a cell: no more than there are distinct seeds."""
 
@@ -50,101 +49,6 @@ class Items(Model):
     strata: Literal["subset", "split"] = "subset"
     sample: Selection | None = None
     selections: dict[str, Selection] = Field(default_factory=dict)
-
-
-class TemplateSpec(Model):
-    """One template: text before and after the item block, or a free text with placeholders."""
-
-    id: Name
-    prefix: str | None = None
-    suffix: str | None = None
-    text: str | None = None
-
-
-class Census(Model):
-    """All the prompts that the estimate is about."""
-
-    policy: Literal["census"]
-    templates: tuple[TemplateSpec, ...] = ()
-    path: str | None = None
-    block: str | None = None
-
-
-class Grammar(Model):
-    """The choices from which a generator draws wrappers around one criterion."""
-
-    headings: tuple[str, ...] | None = None
-    cases: tuple[Literal["upper", "title", "sentence", "lower"], ...] | None = None
-    styles: (
-        tuple[Literal["none", "plain", "colon", "brackets", "xml", "markdown", "bold", "rule"], ...]
-        | None
-    ) = None
-    separators: tuple[str, ...] | None = None
-
-
-class Generator(Model):
-    """Prompts sampled by seed from a grammar: the estimate is about the grammar."""
-
-    policy: Literal["generator"]
-    count: PositiveInt
-    grammar: Literal["wrappers"] | Grammar = "wrappers"
-    criterion: str | None = None
-    output: str | None = None
-    block: str | None = None
-
-
-class Factors(Model):
-    """The full crossing of named levels, each a text that fills its place in one template.
-
-    Attributes:
-        factors: levels by factor: a list of short texts, which are their own names, or texts by
-            name. A text may hold the place of a factor that is declared after it.
-        template: the file with a place `{factor}` for every factor, and for the item.
-    """
-
-    policy: Literal["factors"] = "factors"
-    factors: dict[Name, tuple[str, ...] | dict[Name, str]]
-    template: str = Field(min_length=1)
-
-
-def _policy(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "name"
-    if isinstance(value, Factors) or (isinstance(value, dict) and "factors" in value):
-        return "factors"
-    policy = value.get("policy") if isinstance(value, dict) else getattr(value, "policy", None)
-    return policy if policy in ("census", "generator") else None
-
-
-Prompts = Annotated[
-    Annotated[Literal["paper-six"], Tag("name")]
-    | Annotated[Census, Tag("census")]
-    | Annotated[Generator, Tag("generator")]
-    | Annotated[Factors, Tag("factors")],
-    Discriminator(_policy),
-]
-
-
-class SampledOrders(Model):
-    """Orders of several candidates drawn by seed, so that all stand equally often in every slot."""
-
-    sample: PositiveInt
-
-
-def _orders_form(value: Any) -> str:
-    if isinstance(value, str):
-        return "name"
-    drawn = isinstance(value, SampledOrders) or (isinstance(value, dict) and "sample" in value)
-    return "sample" if drawn else "weights"
-
-
-Orders = Annotated[
-    Annotated[Literal["cyclic", "all"], Tag("name")]
-    | Annotated[SampledOrders, Tag("sample")]
-    | Annotated[dict[str, PositiveFloat], Tag("weights")],
-    Discriminator(_orders_form),
-]
-"""Weights by order; or for several candidates a rule, which the items turn into weights."""
 
 
 class Reuse(Model):
@@ -223,6 +127,57 @@ class Gate(Model):
     probes: dict[Name, Share] = Field(default_factory=dict)
 
 
+Component = Literal["call", "prompt", "order", "interaction", "total"]
+
+
+class Stop(Model):
+    """When enough is known: every judge is asked depth by depth, and stops for itself.
+
+    Attributes:
+        component: what is looked at.
+        limit: stop once the component is shown to be below it, or above it.
+        half_width: stop once the interval of the component is as narrow as this.
+        looks: repeats of a cell at each look, growing, four or more; the last is the most.
+    """
+
+    component: Component
+    limit: Share | None = None
+    half_width: PositiveFloat | None = None
+    looks: Annotated[tuple[Depth, ...], Field(min_length=1)]
+
+
+class RepeatsFrom(Model):
+    """Repeats by item, from how noisy each item was in an earlier run.
+
+    Attributes:
+        run: the folder of that run, `from` in the study; its calls are no part of this run.
+        least, most: repeats of a cell, `min` and `max` in the study.
+        mean: repeats of a cell on average; absent, between the two.
+        component: whose error is to be small.
+    """
+
+    run: str = Field(alias="from", min_length=1)
+    least: Depth = Field(default=4, alias="min")
+    most: Depth = Field(default=16, alias="max")
+    mean: Depth | None = None
+    component: Component = "prompt"
+
+    @property
+    def average(self) -> int:
+        """Repeats of a cell on average."""
+        return self.mean or round((self.least * self.most) ** 0.5)
+
+
+def _repeats_form(value: Any) -> str:
+    return "by-item" if isinstance(value, dict | RepeatsFrom) else "equal"
+
+
+Repeats = Annotated[
+    Annotated[Depth, Tag("equal")] | Annotated[RepeatsFrom, Tag("by-item")],
+    Discriminator(_repeats_form),
+]
+
+
 class Analysis(Model):
     """What is decided about the analysis before the first call."""
 
@@ -245,15 +200,18 @@ class Study(Model):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
     seed: Annotated[int, Field(ge=0)]
     task: Task = "pairwise"
-    scale: Values | None = Field(default=None, description="pointwise: every score, rising")
-    labels: Labels | None = Field(default=None, description="pointwise: every label")
+    scale: tuple[float, ...] | None = Field(
+        default=None, description="pointwise: every score, rising"
+    )
+    labels: tuple[Name, ...] | None = Field(default=None, description="pointwise: every label")
     dissimilarity: Dissimilarity | None = Field(
         default=None, description="how far two scores are apart; ordinal unless it says otherwise"
     )
     items: Items
     prompts: Prompts
     orders: Orders = Field(default_factory=_usual_orders, validate_default=True)
-    repeats: Depth = 4
+    repeats: Repeats = 4
+    stop: Stop | None = None
     schedule: Literal["random", "cells"] = "random"
     judges: tuple[JudgeSpec, ...]
     layers: tuple[Layer, ...] = ()
@@ -272,13 +230,40 @@ class Study(Model):
         items = {layer.name: layer.items for layer in self.layers}
         filled = [self._filled(layer, items) for layer in self.layers]
         plain = [layer for layer in filled if layer.role != "probe"]
-        plain = plain or [Layer(name="audit", role="audit", repeats=self.repeats)]
+        plain = plain or [Layer(name="audit", role="audit", repeats=self.equal_repeats)]
+        main = plain.index(base_of(plain))
+        plain[main] = self._chosen(plain[main])
         own = next((layer for layer in filled if layer.role == "probe"), None)
         return (*plain, *self._probed(plain, own))
 
+    @property
+    def equal_repeats(self) -> int:
+        """Repeats of a cell where no item is asked more often than another."""
+        return self.repeats if isinstance(self.repeats, int) else self.repeats.average
+
+    @property
+    def main(self) -> Layer:
+        """The layer that answers: the one that stops, and whose items may differ in repeats."""
+        return base_of(self.streams)
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """The layers that go deeper with every look: the main one, and probes of its depth."""
+        if any(layer.role == "probe" for layer in self.layers):
+            return (self.main.name,)
+        return (self.main.name, *(s.name for s in self.streams if s.role == "probe"))
+
+    def _chosen(self, main: Layer) -> Layer:
+        """Give the main layer the depth that it begins with, or has at most."""
+        if self.stop is not None:
+            return main.model_copy(update={"repeats": self.stop.looks[0]})
+        if not isinstance(self.repeats, int):
+            return main.model_copy(update={"repeats": self.repeats.most})
+        return main
+
     def _probed(self, layers: list[Layer], own: Layer | None) -> Iterator[Layer]:
         """Yield a layer for each probe and side: the baseline's design, one answer changed."""
-        base = next((layer for role in MAIN for layer in layers if layer.role == role), layers[0])
+        base = base_of(layers)
         own = own or base
         for probe in self.probes:
             for side in sides(self.task, self.candidates):
@@ -288,9 +273,9 @@ class Study(Model):
     def _filled(self, layer: Layer, items: Mapping[str, str | None]) -> Layer:
         """Fill in what a layer takes from the layer that it reuses, or from the study."""
         reuse = layer.reuse
-        update: dict[str, Any] = {"repeats": layer.repeats or self.repeats}
+        update: dict[str, Any] = {"repeats": layer.repeats or self.equal_repeats}
         if reuse is not None:
-            depth = layer.repeats or reuse.repeats or self.repeats
+            depth = layer.repeats or reuse.repeats or self.equal_repeats
             own = {"repeats": reuse.repeats or depth}
             chosen = layer.items or items.get(reuse.layer)
             update = {"repeats": depth, "items": chosen, "reuse": reuse.model_copy(update=own)}
@@ -330,7 +315,9 @@ class Study(Model):
 
     def deepened(self, depth: dict[str, int], prompts: int | None = None) -> "Study":
         """Return the study with other repeats by layer, and other prompts of a generator."""
-        update: dict[str, Any] = {"repeats": depth.get("audit", self.repeats)}
+        update: dict[str, Any] = {}
+        if isinstance(self.repeats, int):
+            update = {"repeats": depth.get("audit", self.repeats)}
         if self.layers:
             # All probes have the depth of their layer.
             probed = max((n for name, n in depth.items() if probed_by(name)), default=0)
@@ -347,6 +334,11 @@ class Study(Model):
             return tuple(judge for judge in self.judges if judge.name != reused)
         wanted = set(layer.judges)
         return tuple(j for j in self.judges if j.name in wanted or j.family in wanted)
+
+
+def base_of(layers: Sequence[Layer]) -> Layer:
+    """Return the layer that answers, and that probes are held against."""
+    return next((layer for role in MAIN for layer in layers if layer.role == role), layers[0])
 
 
 def _deeper(layer: Layer, repeats: int) -> Layer:

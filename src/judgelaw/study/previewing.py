@@ -5,7 +5,7 @@ from itertools import count as numbers
 from math import gcd
 
 from judgelaw.study.blueprint import Block, blocks, survey
-from judgelaw.study.freezing import record_of
+from judgelaw.study.freezing import Choose, record_of, with_repeats
 from judgelaw.study.loading import LoadedStudy
 from judgelaw.study.manifest import FrozenRun, PlannedCall
 from judgelaw.study.requests import call_id, payload
@@ -36,9 +36,14 @@ class Preview:
     input_tokens: int
 
 
-def preview(loaded: LoadedStudy, *, cells: int = 1) -> Preview:
-    """Read everything that a study names and render requests of every judge, of so many cells."""
+def preview(loaded: LoadedStudy, *, cells: int = 1, choose: Choose | None = None) -> Preview:
+    """Read everything that a study names and render requests of every judge, of so many cells.
+
+    Without `choose` repeats by item count as the most that they may be.
+    """
     blueprint = survey(loaded)
+    if choose is not None:
+        blueprint = with_repeats(loaded, blueprint, choose)
     planned = blocks(blueprint)
     record = record_of(loaded, blueprint, planned)
     run = FrozenRun(

@@ -194,6 +194,7 @@ _RULES = {
     "finite_number": "must be a finite number",
     "string_pattern_mismatch": "must match {pattern}; choose another",
     "string_too_short": "must not be empty; fill it in",
+    "too_short": "must not be empty; fill it in",
 }
 
 

@@ -2,10 +2,11 @@
 
 What a run is, what may change under it, and the difference in words.
 
-Frozen: the seed, the task, the schedule, orders and their weights, the items and prompts by
-content, the configuration of every judge, and the layers. Free: the study's name, transport,
-budget, gate and analysis, and the address, key, headers and price of a judge; a change of these
-is recorded as an amendment. Depth (repeats, and the prompts of a generator) grows by `extend`.
+Frozen: the seed, the task, the schedule, when to stop, how repeats are chosen, orders and their
+weights, the items and prompts by content, the configuration of every judge, and the layers. Free:
+the study's name, transport, budget, gate and analysis, and the address, key, headers and price of
+a judge; a change of these is recorded as an amendment. Depth (repeats, and the prompts of a
+generator) grows by `extend`, or by the looks of `stop:`.
 """
 
 import json
@@ -18,7 +19,8 @@ from typing import Any
 
 from judgelaw.errors import IntegrityError
 from judgelaw.study.blueprint import Blueprint
-from judgelaw.study.models import Generator, Study
+from judgelaw.study.models import Study
+from judgelaw.study.prompt_models import Generator
 from judgelaw.wire import AMENDABLE
 
 FREE = ("name", "transport", "budget", "gate", "analysis", "env_file")
@@ -35,6 +37,10 @@ def identity(blueprint: Blueprint) -> dict[str, Any]:
         "seed": study.seed,
         "task": study.task,
         "schedule": study.schedule,
+        "stop": study.stop and study.stop.model_dump(mode="json"),
+        "repeats_by_item": None
+        if isinstance(study.repeats, int)
+        else study.repeats.model_dump(mode="json", by_alias=True),
         "orders": study.order_weights if study.task != "pointwise" else {},
         "judges": {judge.name: judge.identity() for judge in study.judges},
         "prompts": _prompts(blueprint),
@@ -125,15 +131,17 @@ def _short(value: Any) -> str:
 RECORD = "manifest.json"
 SCHEMA = "judgelaw.manifest/1"
 
+_LATER = ("looks", "repeats", "repeats_reason")
+"""What records of earlier versions do not have."""
 _PACKAGES = ("judgelaw", "duckdb", "jinja2", "numpy", "pydantic")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """One writing of calls: the first freeze, an extension, or the wave of a later date.
+    """One writing of calls: the first freeze, an extension, a later look, or a later date.
 
     Attributes:
-        kind: `freeze`, `extend` or `wave`.
+        kind: `freeze`, `extend`, `look` or `wave`.
         calls: how many it added.
         depth: repeats by layer, and prompts of a generator, from then on.
         seeds: the range of seed ordinals of each judge and layer: its namespace.
@@ -145,6 +153,38 @@ class Session:
     depth: dict[str, Any]
     seeds: tuple[dict[str, Any], ...]
     date: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookRecord:
+    """One look at one judge under the study's `stop:`, as it was taken and acted upon.
+
+    Attributes:
+        judge: who was looked at.
+        depth: repeats of every cell that were there.
+        action: `continue` to the next depth, `stop`, or `exhausted` where no look is left.
+        verdict: `pass` below the limit, `fail` above it, `reached` where the interval is narrow
+            enough, `inconclusive` otherwise.
+        estimate, lower, upper: of the component, with the bounds that decided.
+        pass_level, fail_level: confidence of the upper and of the lower bound.
+        reason: why the judge stopped or goes on, in a sentence.
+    """
+
+    judge: str
+    depth: int
+    action: str
+    verdict: str
+    estimate: float
+    lower: float
+    upper: float
+    pass_level: float
+    fail_level: float
+    reason: str
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """What was estimated, with the bounds and their levels."""
+        return (self.estimate, self.lower, self.upper, self.pass_level, self.fail_level)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +203,9 @@ class RunRecord:
         amendments: what was changed since, in words.
         versions: of Python and the packages that froze the run.
         readings: parsers that were adopted since, with their terminal rule, by judge.
+        looks: every look that was taken, in the sequence in which they were.
+        repeats: repeats by judge and item, where an earlier run chose them.
+        repeats_reason: why they were chosen so, in a sentence.
     """
 
     study: dict[str, Any]
@@ -176,6 +219,9 @@ class RunRecord:
     amendments: tuple[dict[str, Any], ...]
     versions: dict[str, str]
     readings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    looks: tuple[LookRecord, ...] = ()
+    repeats: dict[str, dict[str, int]] = field(default_factory=dict)
+    repeats_reason: str = ""
 
     @property
     def calls(self) -> int:
@@ -188,8 +234,11 @@ class RunRecord:
         return tuple(session.date for session in self.sessions if session.date is not None)
 
     def to_json(self) -> bytes:
-        """Write the record; sessions without a date do not mention it."""
+        """Write the record; what a run does not have is not mentioned."""
         values = asdict(self)
+        for name in _LATER:
+            if not values[name]:
+                del values[name]
         for session in values["sessions"]:
             if session["date"] is None:
                 del session["date"]
@@ -206,6 +255,7 @@ def read_record(run: Path) -> RunRecord:
             raise IntegrityError(f"{path}: not of schema {SCHEMA}; use the judgelaw that froze it")
         values["sessions"] = tuple(Session(**session) for session in values["sessions"])
         values["amendments"] = tuple(values["amendments"])
+        values["looks"] = tuple(LookRecord(**look) for look in values.get("looks", ()))
         return RunRecord(**values)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise IntegrityError(

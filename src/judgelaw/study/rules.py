@@ -9,17 +9,9 @@ from typing import Any
 
 from judgelaw.study.items import FIELDS, SAMPLE
 from judgelaw.study.judge_rules import is_local, judge_problems
-from judgelaw.study.models import (
-    MAIN,
-    ORDERS,
-    Census,
-    Factors,
-    Generator,
-    Layer,
-    Selection,
-    Study,
-)
+from judgelaw.study.models import MAIN, ORDERS, Layer, Selection, Study
 from judgelaw.study.problems import Path, Problem, unknown_key
+from judgelaw.study.prompt_models import Census, Factors, Generator
 from judgelaw.study.single_answers import (
     COMPONENTS,
     answer_problems,
@@ -30,6 +22,8 @@ from judgelaw.words import LEVEL_MARKS, is_permutation
 
 THRESHOLDS = (*COMPONENTS, "invalid")
 
+FIRST_LOOK = 4
+"""Repeats below which the errors of calls have no unbiased estimate."""
 _TOLERANCE = 1e-9
 _REPEATS = 2
 _LEVELS = 2
@@ -59,6 +53,8 @@ def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> 
     yield from _judges(study, origins)
     yield from _layers(study)
     yield from _probes(study)
+    yield from _stop(study, raw)
+    yield from _repeats_by_item(study)
     yield from _budget(study)
     yield from _analysis(study)
 
@@ -266,7 +262,7 @@ def _reuse(study: Study, layer: Layer, path: Path) -> Iterator[Problem]:
     if wanted is not None and depth is not None and wanted != depth:
         text = f"{wanted}, the layer has {depth}; plug-in values depend on it, so use one depth"
         yield Problem(path=(*path, "repeats"), text=text)
-    elif (needed := wanted or depth or study.repeats) > there:
+    elif (needed := wanted or depth or study.equal_repeats) > there:
         text = f"{needed}, layer {source.name!r} has {there}; reuse fewer, or deepen that layer"
         yield Problem(path=(*path, "repeats"), text=text)
 
@@ -315,6 +311,71 @@ def _control(layer: Layer, path: Path) -> Iterator[Problem]:
             yield Problem(path=(*path, key), text=text)
 
 
+def _stop(study: Study, raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what keeps a study from being stopped by looks."""
+    stop = study.stop
+    if stop is None:
+        return
+    looks = list(stop.looks)
+    if (stop.limit is None) == (stop.half_width is None):
+        text = "must name limit or half_width, one of them; choose"
+        yield Problem(path=("stop",), text=text)
+    for place, depth in enumerate(looks):
+        if depth < FIRST_LOOK:
+            text = (
+                f"{depth}, a look needs {FIRST_LOOK} repeats or more, since errors of calls "
+                f"cannot be estimated below; begin at {FIRST_LOOK}"
+            )
+            yield Problem(path=("stop", "looks", place), text=text)
+        if place and depth <= looks[place - 1]:
+            text = (
+                f"{depth} after {looks[place - 1]}, looks go to ever more repeats; write them "
+                "growing, such as [4, 8, 16]"
+            )
+            yield Problem(path=("stop", "looks", place), text=text)
+    yield from _stop_depths(study, raw, max(looks))
+
+
+def _stop_depths(study: Study, raw: Mapping[str, Any], last: int) -> Iterator[Problem]:
+    """Yield depths that contradict the looks: they say how deep the main layer goes."""
+    if not isinstance(study.repeats, int):
+        text = "looks and repeats by item both say how often a cell is asked; keep one of them"
+        yield Problem(path=("stop",), text=text)
+        return
+    main = study.main.name
+    written: dict[Path, Any] = {
+        ("layers", place, "repeats"): layer.repeats
+        for place, layer in enumerate(study.layers)
+        if layer.name == main
+    }
+    if not study.layers:
+        written["repeats",] = raw.get("repeats")
+    for path, depth in written.items():
+        if isinstance(depth, int) and depth > last:
+            text = f"{depth}, the last look is at {last} repeats; leave it out, or add a look"
+            yield Problem(path=path, text=text)
+
+
+def _repeats_by_item(study: Study) -> Iterator[Problem]:
+    """Yield what keeps repeats from being chosen item by item."""
+    chosen = study.repeats
+    if isinstance(chosen, int):
+        return
+    if chosen.least < _REPEATS:
+        text = f"{chosen.least}, a cell needs two calls to be corrected at all; write 2 or more"
+        yield Problem(path=("repeats", "min"), text=text)
+    if chosen.most <= chosen.least:
+        text = f"{chosen.most}, must be above min ({chosen.least}); raise it, or write repeats: "
+        yield Problem(path=("repeats", "max"), text=f"{text}{chosen.least}")
+    elif not chosen.least <= chosen.average <= chosen.most:
+        text = f"{chosen.mean}, must lie between min and max; choose another"
+        yield Problem(path=("repeats", "mean"), text=text)
+    if any(layer.name == study.main.name and layer.repeats for layer in study.layers):
+        place = next(i for i, each in enumerate(study.layers) if each.name == study.main.name)
+        text = "repeats by item are those of this layer; leave its own out"
+        yield Problem(path=("layers", place, "repeats"), text=text)
+
+
 def _budget(study: Study) -> Iterator[Problem]:
     if study.budget is None or study.budget.usd is None:
         return
@@ -333,7 +394,10 @@ def _analysis(study: Study) -> Iterator[Problem]:
             path: Path = ("analysis", "thresholds", name)
             yield Problem(path=path, text=unknown_key(name, THRESHOLDS))
     deepest = max(layer.repeats or 1 for layer in study.streams)
-    if analysis.depth is not None and analysis.depth > deepest:
+    if study.stop is not None and analysis.depth is not None:
+        text = f"{analysis.depth}, looks say how deep a judge is analysed; leave it out"
+        yield Problem(path=("analysis", "depth"), text=text)
+    elif analysis.depth is not None and analysis.depth > deepest:
         text = f"{analysis.depth}, exceeds the deepest layer ({deepest} repeats); lower it"
         yield Problem(path=("analysis", "depth"), text=text)
     if analysis.estimator == "sampled" and not isinstance(study.prompts, Generator):

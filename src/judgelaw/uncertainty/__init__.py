@@ -119,3 +119,8 @@ from judgelaw.uncertainty.sampled_prompts import (
     item_projections as item_projections,
     prompt_projection as prompt_projection,
 )
+from judgelaw.uncertainty.spending import (
+    error_left as error_left,
+    levels_left as levels_left,
+    spent as spent,
+)

@@ -7,7 +7,7 @@ the gate by chance in 1 - level of cases at most, however many there are.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import rate_bounds
 from judgelaw.uncertainty.sampled_prompts import Scope
+from judgelaw.uncertainty.spending import levels_left
 
 if TYPE_CHECKING:
     from judgelaw.uncertainty.baseline_gate import Baseline
@@ -44,11 +45,15 @@ _SHALLOW_NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """One limit: the most of a component or of invalid outputs, the least coverage or gold."""
+    """One limit: the most of a component or of invalid outputs, the least coverage or gold.
+
+    A component of numeric scores may be as large as `unit`; anything else is a share.
+    """
 
     quantity: str
     side: Side
     value: float
+    unit: float = 1.0
 
     def __post_init__(self) -> None:
         allowed = MAXIMA if self.side == "max" else MINIMA
@@ -58,9 +63,10 @@ class Limit:
             raise InputError(
                 f"no limit --{self.side} {self.quantity}: it takes {', '.join(allowed)}{hint}"
             )
-        if not 0 <= self.value <= 1:
+        most = self.unit if self.quantity in COMPONENTS else 1.0
+        if not 0 <= self.value <= most:
             raise InputError(
-                f"--{self.side} {self.quantity}={self.value:g}: a limit lies between 0 and 1"
+                f"--{self.side} {self.quantity}={self.value:g}: a limit lies between 0 and {most:g}"
             )
 
     @property
@@ -146,6 +152,12 @@ class _Bounded:
     reason: str | None = None
 
 
+_LOOKED = (
+    "these calls were looked at {times} while they grew: a pass is decided at {passing:.2%}, a "
+    "failure at {failing:.2%}, so that all looks together err no more often than one at {level:.0%}"
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
     """What all limits of a gate share."""
@@ -166,11 +178,16 @@ class _Asked:
         passing, failing = self.level, self.fail_level
         return (failing, passing) if side == "max" else (passing, failing)
 
+    def after(self, looks: tuple[float, ...]) -> "_Asked":
+        """Return the levels that are left where calls were looked at while they grew."""
+        passing, failing = levels_left(looks, self.level)[1], levels_left(looks, self.fail_level)[0]
+        return replace(self, level=passing, fail_level=failing)
 
-def limits_of(asked: Mapping[str, float]) -> list[Limit]:
+
+def limits_of(asked: Mapping[str, float], unit: float = 1.0) -> list[Limit]:
     """Return limits by name: `coverage` and `gold` are the least, everything else the most."""
     return [
-        Limit(quantity=name, side="min" if name in MINIMA else "max", value=float(value))
+        Limit(quantity=name, side="min" if name in MINIMA else "max", value=float(value), unit=unit)
         for name, value in asked.items()
     ]
 
@@ -197,6 +214,7 @@ def check_limits(
     check_level(level)
     if not tensors:
         raise InputError("no judge: a gate needs the calls of one judge or more")
+    _refuse_order(tensors, limits)
     versions = () if baseline is None else baseline.beside(tensors)
     margins = sum(len(version.margins) for version in versions)
     asked = _Asked.for_limits(len(tensors) * len(limits) + margins, scope=scope, level=level)
@@ -209,7 +227,7 @@ def check_limits(
         )
         decisions += bounds.decide(limits)
     for version in versions:
-        decisions += version.decide(asked, **how)
+        decisions += version.decide(asked.after(version.now.looks), **how)
     return Gate(
         verdict=overall(d.verdict for d in decisions),
         limits=tuple(decisions),
@@ -217,6 +235,14 @@ def check_limits(
         level=level,
         fail_level=asked.fail_level,
     )
+
+
+def _refuse_order(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> None:
+    """Refuse limits of an order that single answers do not have."""
+    for limit in limits:
+        if limit.quantity in ("order", "interaction") and any(t.single for t in tensors.values()):
+            asked = f"--{limit.side} {limit.quantity}={limit.value:g}"
+            raise InputError(f"{asked}: single answers have no order; leave it out")
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
@@ -251,7 +277,12 @@ class _Judge:
 
     def decide(self, limits: Sequence[Limit]) -> list[LimitDecision]:
         """Hold the judge against every limit."""
-        return [_decided(self.judge, limit, self.of(limit), self.asked) for limit in limits]
+        return [_decided(self.judge, limit, self.of(limit), self._left) for limit in limits]
+
+    @property
+    def _left(self) -> _Asked:
+        """The levels at which this judge is decided: what looks have left."""
+        return self.asked.after(self.tensor.looks)
 
     def of(self, limit: Limit) -> _Bounded:
         """Return the estimate and the bounds that decide a limit."""
@@ -277,7 +308,16 @@ class _Judge:
             lower=lower,
             upper=upper,
             covers=inference.interval(name, scope=scope).covers,
-            reason=inference.refusal(name, scope) or note,
+            reason=inference.refusal(name, scope) or note or self._looked(),
+        )
+
+    def _looked(self) -> str | None:
+        """Say at which levels a judge is decided that was looked at before, or None."""
+        if not (looks := self.tensor.looks):
+            return None
+        left, times = self._left, "once" if len(looks) == 1 else f"{len(looks)} times"
+        return _LOOKED.format(
+            times=times, passing=left.level, failing=left.fail_level, level=self.asked.level
         )
 
     def _rate(self, counted: "Counted", side: Side) -> _Bounded:
@@ -288,7 +328,7 @@ class _Judge:
         of a mean of item shares that grow with every one of them.
         """
         hits, calls = counted
-        p, q = self.asked.sides(side)
+        p, q = self._left.sides(side)
         if self.asked.scope == "fixed":
             total, of = int(hits.sum()), int(calls.sum())
             return _Bounded(
@@ -309,7 +349,7 @@ class _Judge:
         """Bound how far a probe moves the score, in either direction."""
         if self.shift is None:
             raise NotIdentifiedError(f"no calls of a probe {probe!r}: leave its limit out")
-        p, q = self.asked.sides("max")
+        p, q = self._left.sides("max")
         failing, passing = (self.shift(self.judge, probe, 2 * x - 1) for x in (p, q))
         return _Bounded(
             estimate=abs(passing.estimate),

@@ -22,6 +22,7 @@ from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import DRAWS
 from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
 from judgelaw.uncertainty.sampled_prompts import MIN_PROMPTS, DrawnPrompts, Scope, drawn_prompts
+from judgelaw.uncertainty.spending import levels_left
 
 _TOO_FEW_DRAWN = (
     f"fewer than {MIN_PROMPTS} prompts were drawn, so the error of drawing them cannot be had: "
@@ -38,11 +39,13 @@ class Inference:
         calls: errors of the same items asked again.
         items: bounds for items like these.
         drawn: what the drawing of prompts adds; None for a census, or where too few were drawn.
+        looks: where the calls were looked at before, and now; every bound spends less error then.
     """
 
     calls: CallErrors
     items: NewItems
     drawn: DrawnPrompts | None = None
+    looks: tuple[float, ...] = ()
 
     @property
     def design(self) -> Design:
@@ -64,9 +67,19 @@ class Inference:
         return float(self.calls.values(component).mean())
 
     def bounds(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
-        """Return lower and upper bounds, each at level p; nan where `refusal` says why."""
+        """Return lower and upper bounds, each at level p; nan where `refusal` says why.
+
+        Where the calls were looked at before, each bound holds at level p over all looks.
+        """
         if self.refusal(component, scope) is not None:
             return nan, nan
+        (low, _), (_, high) = (
+            self._one_look(component, q, scope) for q in levels_left(self.looks, p)
+        )
+        return low, high
+
+    def _one_look(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
+        """Return bounds that hold at level p for whoever looks once."""
         of = self.items if scope == "new" else self.calls
         low, high = of.bounds(component, p)
         if self.drawn is None:
@@ -96,10 +109,12 @@ class Inference:
             return nan, nan
         if self.drawn is not None:
             return self._share_of_bounds(component, p, scope)
+        low_p, high_p = levels_left(self.looks, p)
         if scope == "new":
             of = self.items
-            return of.share_lower(component, p), of.share_upper(component, p)
-        return share_lower(self.calls, component, p), share_upper(self.calls, component, p)
+            return of.share_lower(component, low_p), of.share_upper(component, high_p)
+        calls = self.calls
+        return share_lower(calls, component, low_p), share_upper(calls, component, high_p)
 
     def leads(self, first: str, second: str, p: float, scope: Scope) -> bool:
         """Whether the first component is shown to be larger than the second, at level p."""
@@ -110,6 +125,7 @@ class Inference:
             low, _ = self.bounds(first, half, scope)
             _, high = self.bounds(second, half, scope)
             return low > high
+        p, _ = levels_left(self.looks, p)
         if scope == "new":
             return self.items.lead(first, second, level=2 * p - 1).low > 0
         return self.calls.bounds({first: 1.0, second: -1.0}, p)[0] > 0
@@ -154,6 +170,7 @@ def infer(
         calls=calls,
         items=items,
         drawn=drawing(known, calls, draws=draws, seed=seed),
+        looks=x.looks if isinstance(x, VerdictTensor) else (),
     )
 
 
@@ -181,6 +198,7 @@ class DepthEstimates:
         top: the largest value that each component of an item can have.
         errors: errors of the same items asked again.
         drawn: what the drawing of prompts adds, None for a census.
+        looks: where the calls were looked at before, and now.
     """
 
     depth: int
@@ -192,6 +210,7 @@ class DepthEstimates:
     found: Decomposition
     errors: CallErrors
     drawn: DrawnPrompts | None
+    looks: tuple[float, ...] = ()
 
     @property
     def balanced(self) -> bool:
@@ -219,6 +238,7 @@ def at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
         found=found,
         errors=errors,
         drawn=drawing(known, errors),
+        looks=tensor.looks,
     )
 
 

@@ -6,13 +6,10 @@ import pytest
 import judgelaw as jl
 from judgelaw.decide import (
     Price,
-    SequentialPlan,
     forecast_from_laws,
     forecast_from_pilot,
-    look,
     workload,
 )
-from judgelaw.uncertainty import Limit, check_limits
 
 rng = np.random.default_rng(4)
 LAWS = rng.dirichlet([3, 2, 1, 0.5], size=(20, 3, 2))
@@ -79,28 +76,8 @@ def test_a_budget_by_hand():
     assert free.seconds == 20
 
 
-def test_looks_spend_the_error_and_stop_when_decided():
-    plan = SequentialPlan(component="prompt", limit=0.3, depths=(4, 8))
-    assert plan.level == pytest.approx(0.975)
-    tensor = jl.VerdictTensor.from_laws(np.full((40, 6, 2, 4), 0.25), repeats=8, seed=1)
-    assert look(plan, tensor, depth=4).action == "stop"
-    near = SequentialPlan(component="prompt", limit=0.0, depths=(4, 8))
-    first = look(near, tensor, depth=4)
-    assert (first.action, first.next_depth) == ("continue", 8)
-    assert look(near, tensor, depth=8).action == "exhausted"
-
-
-@pytest.mark.parametrize("depths", [(), (8, 4), (2, 4)])
-def test_looks_must_be_declared_in_order_and_deep_enough(depths):
-    with pytest.raises(jl.InputError, match="looks are at growing repeats"):
-        SequentialPlan(component="prompt", limit=0.02, depths=depths)
-
-
-def test_undeclared_looks_and_impossible_numbers_are_refused():
-    plan = SequentialPlan(component="prompt", limit=0.3, depths=(4, 8))
+def test_impossible_numbers_are_refused():
     tensor = jl.VerdictTensor.from_laws(np.full((4, 2, 2, 4), 0.25), repeats=8, seed=1)
-    with pytest.raises(jl.InputError, match="not declared"):
-        look(plan, tensor, depth=6)
     with pytest.raises(jl.InputError, match="two calls"):
         forecast_from_laws(LAWS).at("prompt", repeats=1)
     with pytest.raises(jl.NotIdentifiedError):
@@ -156,27 +133,6 @@ def test_design_and_weights_change_the_forecast_as_they_change_the_estimate():
         assert other != pytest.approx(plain, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("depths", "level"), [((4,), 0.95), ((4, 8), 0.975), ((4, 5, 6, 7), 0.9875)]
-)
-def test_each_look_spends_an_equal_part_of_the_error(depths, level):
-    assert SequentialPlan(component="prompt", limit=0.1, depths=depths).level == level
-
-
-def test_a_look_is_the_gate_of_its_own_prefix_at_the_level_of_the_plan():
-    plan = SequentialPlan(component="prompt", limit=0.3, depths=(4, 6, 8), alpha=0.2)
-    tensor = jl.VerdictTensor.from_laws(LAWS, repeats=8, seed=5)
-    found = look(plan, tensor, depth=4).decision
-    limit = Limit(quantity="prompt", side="max", value=0.3)
-
-    def gate(calls, level):
-        return check_limits({"judge": calls}, [limit], level=level).limits[0]
-
-    assert found == gate(tensor.prefix(4), 1 - 0.2 / 3)
-    assert found != gate(tensor.prefix(4), 0.95)
-    assert found != gate(tensor, 1 - 0.2 / 3)
-
-
 def test_requests_per_minute_limit_seconds():
     found = workload(
         calls=30,
@@ -187,19 +143,6 @@ def test_requests_per_minute_limit_seconds():
         requests_per_minute=20,
     )
     assert (found.seconds, found.limited_by) == (90.0, "requests per minute")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "rule"),
-    [
-        ({"component": "x"}, "no component is called 'x'"),
-        ({"limit": float("nan")}, "limit = nan"),
-        ({"depths": (4.5, 8)}, "depth = 4.5"),
-    ],
-)
-def test_impossible_plans_are_refused(wrong, rule):
-    with pytest.raises(jl.InputError, match=rule):
-        SequentialPlan(**{"component": "prompt", "limit": 0.1, "depths": (4, 8), **wrong})
 
 
 @pytest.mark.parametrize(

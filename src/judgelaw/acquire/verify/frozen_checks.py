@@ -95,7 +95,8 @@ def check_controls(frozen: FrozenRun) -> Iterator[Check]:
         width = widths[key[1]]
         seeds = 1 if frozen.judges[key[0]].seed == "none" else width
         problems.extend(_wrong(key, block, width=width, seeds=seeds))
-        coincidences[width].append(_coincidences(block))
+        own_slot = sum(label == f"h{slot}" for slot, label in block.labels.items())
+        coincidences[width].append(own_slot)
     moved = total = 0
     for width, counts in coincidences.items():
         total += width * len(counts)
@@ -165,10 +166,6 @@ def _wrong(key: BlockKey, block: _Block, *, width: int, seeds: int) -> list[str]
     return wrong
 
 
-def _coincidences(block: _Block) -> int:
-    return sum(label == f"h{slot}" for slot, label in block.labels.items())
-
-
 _APART = ("evaluation", "reference")
 
 
@@ -204,14 +201,16 @@ class ManifestChecks:
 
     def run(self, advance: Advance) -> Iterator[Check]:
         """Look at every row."""
-        planned = {(b.judge.name, b.layer.name): b for b in blocks(self.frozen.blueprint)}
+        planned: dict[tuple[str, str], list[Block]] = {}
+        for block in blocks(self.frozen.blueprint):
+            planned.setdefault((block.judge.name, block.layer.name), []).append(block)
         seen = _Seen()
         for place, call in enumerate(self.frozen.iter_calls()):
-            block = planned.get((call.judge, call.layer))
-            if block is None:
+            of_judge = planned.get((call.judge, call.layer))
+            if of_judge is None:
                 self.identity.add(f"call {call.call_id}: no judge {call.judge} in {call.layer}")
             else:
-                self._identity(call, block, place)
+                self._identity(call, of_judge[0], place)
                 if self.texts:
                     self._bytes(call)
             seen.add(call, self)
@@ -257,14 +256,14 @@ class ManifestChecks:
         except (JudgelawError, KeyError, StopIteration) as error:
             self.payloads.add(f"call {call.call_id} cannot be rendered: {error}")
 
-    def _coverage(self, planned: dict[tuple[str, str], Block], seen: "_Seen") -> None:
+    def _coverage(self, planned: dict[tuple[str, str], list[Block]], seen: "_Seen") -> None:
         for wave in self.frozen.record.dates or (None,):
-            for key, block in planned.items():
-                found = seen.blocks[*key, wave]
-                if found != block.count:
+            for key, of_judge in planned.items():
+                found, count = seen.blocks[*key, wave], sum(block.count for block in of_judge)
+                if found != count:
                     when = "" if wave is None else f", {wave}"
                     where = f"judge {key[0]}, layer {key[1]}{when}"
-                    self.coverage.add(f"{where}: {found} calls of {block.count}")
+                    self.coverage.add(f"{where}: {found} calls of {count}")
         if (n := sum(seen.blocks.values())) != self.frozen.count:
             self.coverage.add(f"{n} calls in the manifest, {self.frozen.count} in manifest.json")
 

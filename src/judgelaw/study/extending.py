@@ -1,0 +1,211 @@
+"""Adding calls to a frozen run: more repeats or prompts by hand, or the next depth after a look."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from judgelaw.errors import InputError
+from judgelaw.steps import Progress, unseen
+from judgelaw.study.blueprint import Block, Blueprint, blocks
+from judgelaw.study.manifest import FrozenRun, open_run
+from judgelaw.study.models import Study
+from judgelaw.study.prompt_models import Generator
+from judgelaw.study.prompts import default_block, fields_of, generate
+from judgelaw.study.record import RECORD, LookRecord, RunRecord, Session, depth
+from judgelaw.study.run_files import exclusive, recover, scratch, staged
+from judgelaw.study.schedule import CAPACITY, counts, namespaces, write_calls, write_prompts
+from judgelaw.words import probed_by
+
+
+def extend(
+    run: Path | str,
+    repeats: int | None = None,
+    *,
+    layer: str | None = None,
+    prompts: int | None = None,
+    progress: Progress = unseen,
+) -> FrozenRun:
+    """Add calls to a frozen run; ids, seeds and positions of existing calls do not change.
+
+    Args:
+        run: the run folder.
+        repeats: raise every layer below this depth to it.
+        layer: raise this layer only.
+        prompts: raise the number of a generator's prompts; a census has a fixed set.
+        progress: opens what shows how far it is.
+    """
+    run = open_run(run).path
+    with exclusive(run):
+        recover(run)
+        frozen = open_run(run)
+        if dates := frozen.record.dates:
+            raise InputError(
+                f"{run} is asked again on later dates, {dates[-1]} was the last, and all its waves "
+                "have one depth; start another run with --out for more repeats or prompts"
+            )
+        _refuse_chosen(frozen)
+        study = _deeper(frozen, repeats, layer, prompts)
+        target = _extended(frozen, study)
+        added = tuple(_additions(frozen.blueprint, target))
+        write_additions(frozen, target, added, progress)
+    return open_run(run)
+
+
+def record_looks(
+    run: Path | str, looks: Sequence[LookRecord], *, progress: Progress = unseen
+) -> FrozenRun:
+    """Write down looks that were taken and, with them, the calls of the judges that go on.
+
+    Both become durable at once: a run killed before has to look again, at the same calls; a run
+    killed after goes on where the look sent it. A look that is there is not taken again.
+    """
+    run = Path(run)
+    with exclusive(run):
+        recover(run)
+        frozen = open_run(run)
+        waiting = frozen.undecided
+        taken = tuple(look for look in looks if waiting.get(look.judge) == look.depth)
+        record = replace(frozen.record, looks=(*frozen.record.looks, *taken))
+        target = replace(frozen.blueprint, reached=replace(frozen, record=record).reached)
+        added = tuple(_additions(frozen.blueprint, target))
+        if added:
+            write_additions(frozen, target, added, progress, kind="look", record=record)
+        elif taken:
+            with staged(frozen.path) as stage:
+                (stage / RECORD).write_bytes(record.to_json())
+    return open_run(run)
+
+
+def _refuse_chosen(frozen: FrozenRun) -> None:
+    """Refuse repeats by hand where looks, or an earlier run, say how many there are."""
+    if frozen.study.stop is not None:
+        raise InputError(
+            f"{frozen.path} stops by its own looks, at {list(frozen.study.stop.looks)} repeats: "
+            "calls added by hand would come after looking, and the error rates would no longer "
+            "hold; start another run with --out and more looks"
+        )
+    if frozen.record.repeats:
+        raise InputError(
+            f"{frozen.path} has repeats by item, chosen before its first call; start another run "
+            "with --out and a larger mean"
+        )
+
+
+def _deeper(
+    frozen: FrozenRun, repeats: int | None, layer: str | None, prompts: int | None
+) -> Study:
+    study = frozen.study
+    reached: dict[str, int] = study.depth
+    wanted = dict(reached)
+    if layer is not None and probed_by(layer):
+        raise InputError(f"layer {layer!r}, probes are as deep as their layer; extend that one")
+    if layer is not None and layer not in reached:
+        raise InputError(f"layer {layer!r}, must be one of {', '.join(reached)}; choose one")
+    if repeats is not None and repeats > CAPACITY:
+        raise InputError(f"{repeats} repeats, seeds reach {CAPACITY}; ask for fewer")
+    for name, now in reached.items():
+        if repeats is not None and layer in (None, name):
+            wanted[name] = max(now, repeats)
+    for stream in study.streams:
+        source = stream.reuse.layer if stream.reuse else stream.name
+        if wanted[stream.name] > wanted[source]:
+            raise InputError(
+                f"layer {stream.name!r} reuses calls of {source!r}, which has {wanted[source]} "
+                f"repeats, not {wanted[stream.name]}; extend {source!r} first"
+            )
+    if prompts is not None:
+        _check_prompts(study, prompts)
+    grows = wanted != reached or (
+        isinstance(study.prompts, Generator) and (prompts or 0) > study.prompts.count
+    )
+    if not grows:
+        listed = ", ".join(f"{name} has {now} repeats" for name, now in reached.items())
+        raise InputError(f"nothing to add: {listed}; ask for more")
+    return study.deepened(wanted, prompts)
+
+
+def _check_prompts(study: Study, prompts: int) -> None:
+    if not isinstance(study.prompts, Generator):
+        raise InputError(
+            "prompts: adding prompts to a census changes what is estimated; freeze a new run, or "
+            "declare a generator"
+        )
+    if prompts < study.prompts.count:
+        raise InputError(
+            f"prompts {prompts}: the run holds {study.prompts.count} and calls are never taken "
+            "away; ask for more"
+        )
+
+
+def _extended(frozen: FrozenRun, study: Study) -> Blueprint:
+    blueprint = replace(frozen.blueprint, study=study)
+    if not isinstance(study.prompts, Generator):
+        return blueprint
+    block = study.prompts.block or default_block(study)
+    templates = generate(study.prompts, study.seed, block, fields_of(study))
+    return replace(blueprint, templates=templates)
+
+
+def _additions(old: Blueprint, new: Blueprint) -> Iterator[Block]:
+    """Yield what the new design has and the old has not: ranks of old prompts, new prompts."""
+    for before, after in zip(blocks(old), blocks(new), strict=True):
+        known = len(before.prompts)
+        ranks = range(before.repeats.stop, after.repeats.stop)
+        if ranks:
+            yield replace(
+                after,
+                prompts=after.prompts[:known],
+                templates=after.templates[:known],
+                repeats=ranks,
+            )
+        if len(after.prompts) > known:
+            yield replace(after, prompts=after.prompts[known:], templates=after.templates[known:])
+
+
+def write_additions(
+    frozen: FrozenRun,
+    target: Blueprint,
+    added: tuple[Block, ...],
+    progress: Progress,
+    *,
+    kind: str = "extend",
+    date: str | None = None,
+    record: RunRecord | None = None,
+) -> None:
+    """Write blocks of calls behind those that are there, and the record that tells of them.
+
+    Manifest and record change together or not at all; `record` is the one to go on from.
+    """
+    record, calls = record or frozen.record, sum(block.count for block in added)
+    if frozen.count + calls > CAPACITY:
+        raise InputError(f"{frozen.count + calls} calls, seeds reach {CAPACITY}; ask for fewer")
+    session = Session(
+        kind=kind,
+        calls=calls,
+        depth=depth(target.study),
+        seeds=namespaces(added, frozen.count),
+        date=date,
+    )
+    waves = (*record.dates, date) if date is not None else (None,)
+    planned = tuple(block for wave in waves for block in blocks(target, wave))
+    extended = replace(
+        record,
+        study=target.study.model_dump(mode="json", by_alias=True),
+        prompts={template.id: template.sha256 for template in target.templates},
+        counts=counts(planned, target),
+        sessions=(*record.sessions, session),
+    )
+    with scratch(frozen.path) as spare, staged(frozen.path) as stage:
+        (stage / "inputs").mkdir()
+        write_prompts(target, stage)
+        write_calls(
+            added,
+            target,
+            frozen.path,
+            stage,
+            spare,
+            first=frozen.count,
+            session=len(record.sessions),
+            progress=progress,
+        )
+        (stage / RECORD).write_bytes(extended.to_json())
