@@ -64,6 +64,8 @@ _UNSEEN = re.compile(
 
 def visible(text: str) -> str:
     """Replace what cannot be seen by its code point, `<U+202E>` in angle brackets."""
+    if text.isprintable():  # nothing in it is of the kinds below, and this is ten times as fast
+        return text
     return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))
 
 

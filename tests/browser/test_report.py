@@ -447,10 +447,10 @@ def test_a_number_says_on_focus_how_it_comes_about(asked, open_page):
 
 def test_the_open_page_is_at_most_six_screens(asked, open_page):
     page = open_page(asked[0]).ready()
-    page.set_viewport_size({"width": 1280, "height": 900})
-    assert page.evaluate("document.documentElement.scrollHeight") <= 6 * 900
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert page.evaluate("document.documentElement.scrollHeight") <= 6 * 800
     first = page.locator(".first").bounding_box()
-    assert first["y"] + first["height"] <= 900, "the answer is on the first screen"
+    assert first["y"] + first["height"] <= 800, "the answer is on the first screen"
     titles = page.locator("main > section.part > h2").all_inner_texts()
     assert titles == [
         "What the disagreement is made of",

@@ -211,7 +211,7 @@ FLAGS = {
         **dict.fromkeys(
             (
                 *("--prompts", "--orders", "--repeats", "--items", "--draw"),
-                *("--value", "--difference"),
+                *("--value", "--difference", "--item-cost"),
             ),
             f"{DECIDE}::test_protocols_values_and_differences_of_a_score",
         ),

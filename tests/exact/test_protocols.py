@@ -6,7 +6,13 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from judgelaw.decide.prompt_choice import call_noise, distances
+from judgelaw.decide.prompt_choice import (
+    SOURCES,
+    call_noise,
+    distances,
+    lean_of,
+    wrong_by_source,
+)
 from judgelaw.decide.protocols import redrawn
 from judgelaw.decide.votes import consistent_vote, pooled_vote, vote
 from judgelaw.estimate import decompose, population
@@ -96,3 +102,46 @@ def test_distances_average_to_the_prompt_component_in_every_sample():
     q = fractions(["1/2", "1/2"])
     assert list(distances(n, q).sum(axis=1) / F(2)) == list(decompose(n).prompt)
     assert population(CROSSED).prompt > 0
+
+
+SHOWN = fractions(
+    [
+        [["1/2", "1/3", "1/6"], ["1/5", "3/5", "1/5"]],
+        [["1/4", "1/4", "1/2"], ["2/3", "1/6", "1/6"]],
+    ]
+)
+
+
+@pytest.mark.parametrize("R", [2, [[2, 3], [1, 2]]])
+@pytest.mark.parametrize("orders", [(0, 1), (1, 0)])
+def test_the_lean_of_prompts_is_unbiased(R, orders):
+    """Above 0 to the answer shown first: AB shows candidate 1 first, wherever AB stands."""
+    n, chances = outcomes(SHOWN, R)
+    ab, ba = orders
+    found = expectation(lean_of(n, orders, (0, 1)), chances)
+    toward = SHOWN[..., 0] - SHOWN[..., 1]
+    assert list(found) == list((toward[:, ab] - toward[:, ba]) / 2)
+    (first,) = lean_of(fractions([[[[2, 0, 0], [0, 2, 0]]]]), (0, 1), (0, 1)).flat
+    assert first == 1
+
+
+@pytest.mark.parametrize("gold", [0, 1])
+@pytest.mark.parametrize("R", [2, [[2, 3], [3, 2]]])
+def test_what_makes_verdicts_wrong_is_unbiased_and_adds_up(R, gold):
+    """2 (1 - accuracy) is call, prompt, order, interaction and |e_gold - Pbar|^2 together."""
+    n, chances = outcomes(CROSSED, R)
+    found = wrong_by_source(n, np.full(len(n), gold))
+    assert list(sum(found[name] for name in SOURCES)) == list(found["wrong"])
+    mean = {name: expectation(x, chances) for name, x in found.items()}
+    Pbar = CROSSED.sum(axis=(0, 1)) / F(4)
+    right = fractions([1 - gold, gold])
+    truth = population(CROSSED)
+    assert mean["wrong"] == 1 - Pbar[gold]
+    assert mean["systematic"] == ((right - Pbar) ** 2).sum() / 2
+    for name in SOURCES[:-1]:
+        assert mean[name] == getattr(truth, name) / 2
+
+
+def test_a_gold_verdict_that_no_call_may_give_is_never_met():
+    n, _ = outcomes(CROSSED, 2)
+    assert set(wrong_by_source(n, np.full(len(n), -1))["wrong"]) == {1}

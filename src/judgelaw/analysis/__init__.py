@@ -25,7 +25,6 @@ from judgelaw.analysis.facet_values import (
     PromptLean as PromptLean,
     SlotPreference as SlotPreference,
 )
-from judgelaw.analysis.first_screen import in_points as in_points
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
     coverage as coverage,
@@ -52,6 +51,7 @@ from judgelaw.analysis.soft_evidence import (
     side_by_side as side_by_side,
     soft_sentence as soft_sentence,
 )
+from judgelaw.analysis.things_to_do import in_points as in_points
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,

@@ -248,11 +248,12 @@ def _complete(
 ) -> Analysis:
     """Analyse every judge, then diagnose them together, then make the tables."""
     found = {}
+    main, known_roles = _main_of(tensors, roles)
     for key, tensor in tensors.items():
         request.advance(0)
-        found[key] = analyze_judge(key[1], tensor, request)
+        found[key] = analyze_judge(key[1], tensor, request, votes=key[0] == main)
         request.advance(STEPS)
-    layered = _by_layer(found, roles)
+    layered = _by_layer(found, main, known_roles)
     diagnosis = _diagnose(tensors, layered, request, known.evidence, known.threshold)
     request.advance(STEPS)
     context = Context(
@@ -300,15 +301,24 @@ class _Layered:
     roles: Mapping[str, str]
 
 
-def _by_layer(found: Mapping[Key, JudgeAnalysis], roles: Mapping[str, str] | None) -> _Layered:
+def _main_of(
+    keys: Iterable[Key], roles: Mapping[str, str] | None
+) -> tuple[str | None, Mapping[str, str]]:
+    """Return the main layer, and what each layer is for."""
+    named = list(dict.fromkeys(layer for layer, _ in keys if layer is not None))
+    if not named:
+        return None, {}
+    known = {layer: role for layer, role in infer_roles(named, roles).items() if layer in named}
+    return main_layer(known), known
+
+
+def _by_layer(
+    found: Mapping[Key, JudgeAnalysis], main: str | None, roles: Mapping[str, str]
+) -> _Layered:
     layers: dict[str | None, dict[str, JudgeAnalysis]] = {}
     for (layer, judge), value in found.items():
         layers.setdefault(layer, {})[judge] = value
-    named = [layer for layer in layers if layer is not None]
-    if not named:
-        return _Layered(layers=layers, main=None, roles={})
-    known = {layer: role for layer, role in infer_roles(named, roles).items() if layer in layers}
-    return _Layered(layers=layers, main=main_layer(known), roles=known)
+    return _Layered(layers=layers, main=main, roles=roles)
 
 
 def _diagnose(

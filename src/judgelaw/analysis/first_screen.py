@@ -11,7 +11,18 @@ from typing import Final, Literal
 
 from judgelaw.analysis.facet_values import pair_of
 from judgelaw.analysis.sentence import MANY_INVALID, Claims, claims_of
+from judgelaw.analysis.things_to_do import (
+    FINE,
+    OF_VERDICTS,
+    WHEN,
+    Wording,
+    in_points,
+    largest_change,
+    points,
+    to_do,
+)
 from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Rule, ToDo, Trust
+from judgelaw.decide import PromptChoice, vote_gain
 from judgelaw.diagnose import Finding
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
@@ -21,71 +32,16 @@ from judgelaw.uncertainty import (
     Gate,
     Inference,
     LimitDecision,
+    Resampling,
     change_interval,
     infer,
     more_than_asking_again,
 )
 from judgelaw.words import of_orders
 
-FINE: Final = 0.10
-"""Changes of 100 verdicts, as a share, up to which a judge is called fine without a gate."""
 MOST_WORDS: Final = 20
-_MOST_TO_DO = 3
-_WORDS: Final = {
-    "ask_again": "when you ask again",
-    "reword": "when you reword the prompt",
-    "swap": "when you swap the answers",
-    "both": "when you reword and swap",
-}
 _FACETS: Final = {"reword": "other prompts", "swap": "other orders"}
 Word = Literal["not yet", "with care", "fine"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wording:
-    """How changes are spoken of: verdicts of 100, or points of a score.
-
-    Attributes:
-        span: points from the lowest to the highest score, None where verdicts are no scores.
-        single: whether single answers were judged: nothing is said about their order.
-    """
-
-    span: float | None = None
-    single: bool = False
-
-    @property
-    def noun(self) -> str:
-        """What changes."""
-        return "verdicts" if self.span is None else "scores"
-
-    @property
-    def fine(self) -> float:
-        """The change up to which a judge is called fine without a gate."""
-        return FINE if self.span is None else FINE * self.span
-
-    @property
-    def pool(self) -> str:
-        """What to do with several calls."""
-        return "vote" if self.span is None else "average"
-
-    def amount(self, value: float) -> str:
-        """Write a change."""
-        return f"{_points(value)} of 100" if self.span is None else f"{in_points(value)} points"
-
-    def changing(self, value: float, when: str = "") -> str:
-        """Say how much changes."""
-        if self.span is None:
-            return f"{_points(value)} of 100 verdicts change{when}"
-        return f"scores differ by {in_points(value)} points on average{when}"
-
-
-_OF_VERDICTS: Final = Wording()
-
-
-def in_points(value: float) -> str:
-    """Write points of a score."""
-    known = max(0.0, value)
-    return f"{known:.1f}" if known >= 10 else f"{known:.2f}"  # noqa: PLR2004 - digits
 
 
 def wording_of(judge: JudgeAnalysis) -> Wording:
@@ -103,21 +59,47 @@ class FirstScreen:
     to_do: tuple[ToDo, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What else the first screen goes by.
+
+    Attributes:
+        invalid: share of calls without a verdict.
+        choice: the prompts to keep.
+        votes: whether to work out what asking more often gains.
+    """
+
+    invalid: float
+    choice: PromptChoice
+    votes: bool
+
+
 def first_screen(
-    tensor: VerdictTensor, known: Inference, estimand: Estimand, level: float, invalid: float
+    tensor: VerdictTensor, known: Inference, estimand: Estimand, how: Resampling, told: Told
 ) -> FirstScreen:
-    """Return what is read first; `invalid` is the share of calls without a verdict."""
+    """Return what is read first."""
     span = None if tensor.scale is None else tensor.scale.span
     said = Wording(span=span, single=tensor.single)
-    changes = change_rates(tensor, known, estimand, level)
+    changes = change_rates(tensor, known, estimand, how.level)
     claims = claims_of(known, "fixed") if known.refusal("total", "fixed") is None else None
+    gain = None
+    # The vote of scores is their mean, and no protocol of votes.
+    if told.votes and claims is not None and span is None and largest_change(changes) > said.fine:
+        by_order = (claims.largest or next(iter(claims.worth), None)) == "order"
+        gain = vote_gain(
+            tensor,
+            by_order=by_order,
+            design=estimand.design,
+            order_weights=estimand.order_weights,
+            seed=how.seed,
+        )
     orders = len(tensor.orders)
     return FirstScreen(
         short=of_orders(short_sentence(known, claims, changes, said), orders),
         changes=changes,
         to_do=tuple(
             ToDo(do=of_orders(x.do, orders), because=of_orders(x.because, orders))
-            for x in to_do(claims, changes, invalid, said)
+            for x in to_do(claims, changes, told.invalid, said, choice=told.choice, gain=gain)
         ),
     )
 
@@ -162,7 +144,7 @@ def short_sentence(
     known: Inference,
     claims: Claims | None,
     changes: Mapping[str, ChangeRate | None],
-    said: Wording = _OF_VERDICTS,
+    said: Wording = OF_VERDICTS,
 ) -> str:
     """Say in at most twenty words what the bounds for the items asked carry."""
     n = len(known.items.values)
@@ -170,7 +152,7 @@ def short_sentence(
     if claims is None:
         vary = "prompts" if said.single else "prompts and orders"
         return f"What moves the {said.noun} cannot be told {here}: vary {vary}."
-    most = _upper(changes)
+    most = largest_change(changes)
     if most <= said.fine:
         hardly = "Scores hardly change" if said.span else "Hardly any verdict changes"
         return f"{hardly} {here}: at most {said.amount(most)}, whatever was varied."
@@ -219,59 +201,6 @@ def _and_so(claims: Claims, said: Wording) -> str:
     return f"{vote}{';' if over else ','} rewording will not help"
 
 
-def to_do(
-    claims: Claims | None,
-    changes: Mapping[str, ChangeRate | None],
-    invalid: float,
-    said: Wording = _OF_VERDICTS,
-) -> tuple[ToDo, ...]:
-    """Return up to three things that are worth doing, each with its number.
-
-    What a protocol would gain is for `advise` to say; here stands what the parts alone carry.
-    """
-    return tuple(_to_do(claims, changes, invalid, said))[:_MOST_TO_DO]
-
-
-def _to_do(
-    claims: Claims | None,
-    changes: Mapping[str, ChangeRate | None],
-    invalid: float,
-    said: Wording,
-) -> Iterator[ToDo]:
-    if invalid >= MANY_INVALID:
-        yield ToDo(
-            do="Repair the prompt or the parser",
-            because=f"{_points(invalid)} of 100 replies gave no verdict",
-        )
-    if claims is None or _upper(changes) <= said.fine:
-        return
-    parts = [claims.largest, *claims.worth] if claims.largest else list(claims.worth)
-    for part in dict.fromkeys(parts):
-        if (found := _remedy(part, changes, said)) is not None:
-            yield found
-    if not parts:
-        because = f"these calls cannot tell what moves {said.noun}"
-        yield ToDo(do="Ask about more items", because=because)
-
-
-def _remedy(part: str, changes: Mapping[str, ChangeRate | None], said: Wording) -> ToDo | None:
-    several = "Ask each item several times and take the "
-    change, do = {
-        "call": ("ask_again", several + ("majority" if said.span is None else "mean score")),
-        "prompt": ("reword", "Settle on one prompt, or average over several"),
-        "order": ("swap", "Ask in both orders"),
-        "interaction": ("both", "Average over prompts and orders together"),
-    }[part]
-    rate, again = changes[change], changes["ask_again"]
-    if rate is None or again is None:
-        return None
-    because = said.changing(rate.estimate, f" {_WORDS[change]}")
-    if part != "call":
-        just = _points(again.estimate) if said.span is None else in_points(again.estimate)
-        because += f", {just} when you just ask again"
-    return ToDo(do=do, because=because)
-
-
 def with_trust(
     judge: JudgeAnalysis, findings: Sequence[Finding], gate: Gate | None
 ) -> JudgeAnalysis:
@@ -291,9 +220,9 @@ def _rules(judge: JudgeAnalysis, findings: Sequence[Finding], gate: Gate | None)
     invalid = judge.outcomes.get(INVALID, 0) / judge.calls
     yield Rule(
         word="not yet",
-        when=f"{_points(MANY_INVALID)} of 100 replies or more gave no verdict",
+        when=f"{points(MANY_INVALID)} of 100 replies or more gave no verdict",
         holds=invalid >= MANY_INVALID,
-        reason=f"{_points(invalid)} of 100 replies gave no verdict.",
+        reason=f"{points(invalid)} of 100 replies gave no verdict.",
     )
     mine = [f for f in findings if f.subject in _subjects(judge)]
     problems = [f for f in mine if f.verdict == "problem"]
@@ -331,9 +260,10 @@ def _limit(d: LimitDecision) -> str:
 
 
 def _by_default(judge: JudgeAnalysis) -> Iterator[Rule]:
-    worst, said = _worst(judge.changes), wording_of(judge)
-    high = _upper(judge.changes)
-    when = f"more than {_points(FINE)} of 100 verdicts may change between two calls"
+    said = wording_of(judge)
+    worst = _worst(judge.changes, said.fine)
+    high = largest_change(judge.changes)
+    when = f"more than {points(FINE)} of 100 verdicts may change between two calls"
     if said.span is not None:
         tenth = f"{in_points(said.fine)} points, a tenth of the scale"
         when = f"two calls may differ by more than {tenth}, on average"
@@ -352,40 +282,41 @@ def _fine(judge: JudgeAnalysis, gate: Gate | None) -> str:
     tried = {c: words for c, words in _FACETS.items() if not (judge.single and c == "swap")}
     left = [words for c, words in tried.items() if judge.changes[c] is None]
     unknown = f"; {' and '.join(left)} were not tried" if left else ""
-    most = _upper(judge.changes)
+    most = largest_change(judge.changes)
     if said.span is not None:
         return f"Two calls differ by at most {in_points(most)} points on average{unknown}."
-    return f"At most {_points(most)} of 100 verdicts change between two calls{unknown}."
+    return f"At most {points(most)} of 100 verdicts change between two calls{unknown}."
 
 
 def _changing(change: str, rate: ChangeRate, said: Wording) -> str:
-    text = said.changing(rate.estimate, f" {_WORDS[change]}")
+    text = said.changing(rate.estimate, f" {WHEN[change]}")
     text = text[0].upper() + text[1:]
     if rate.call_interval is not None and rate.estimate <= said.fine:
         most = rate.call_interval[1]
-        may_be = _points(most) if said.span is None else in_points(most)
+        may_be = points(most) if said.span is None else in_points(most)
         return f"{text}, and it may be {may_be}."
     return f"{text}."
 
 
-def _worst(changes: Mapping[str, ChangeRate | None]) -> tuple[str, ChangeRate] | None:
-    known = [(name, rate) for name, rate in changes.items() if rate is not None]
-    return max(known, key=lambda pair: pair[1].estimate) if known else None
+def _worst(changes: Mapping[str, ChangeRate | None], fine: float) -> tuple[str, ChangeRate] | None:
+    """Return the largest change of those that are shown to be more than asking again.
+
+    Where that one is fine, another is not: the one that may be largest.
+    """
+    known = {name: rate for name, rate in changes.items() if rate is not None}
+    more = {name for name, rate in known.items() if name == "ask_again" or _shown_more(rate)}
+    worst = max(more, key=lambda name: known[name].estimate, default=None)
+    if worst is None:
+        return None
+    if largest_change({worst: known[worst]}) <= fine:
+        worst = max(known, key=lambda name: largest_change({name: known[name]}))
+    return worst, known[worst]
 
 
-def _upper(changes: Mapping[str, ChangeRate | None]) -> float:
-    """Return the largest upper end over changes, on the items asked; inf where one has none."""
-    known = [rate for rate in changes.values() if rate is not None]
-    ends = [rate.call_interval[1] if rate.call_interval else float("inf") for rate in known]
-    return max(ends, default=float("inf"))
+def _shown_more(rate: ChangeRate) -> bool:
+    return rate.more_interval is not None and rate.more_interval[0] > 0
 
 
 def _subjects(judge: JudgeAnalysis) -> set[str]:
     """Return the names under which a finding may be about this judge; "" is about all."""
     return {"", judge.name, f"{judge.name} / {judge.layer}"}
-
-
-def _points(share: float) -> str:
-    """Write a share in points of 100, with a digit more where it is small."""
-    value = 100 * max(0.0, share)
-    return f"{value:.0f}" if value >= 10 or value == 0 else f"{value:.2g}"  # noqa: PLR2004 - digits

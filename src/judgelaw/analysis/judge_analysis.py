@@ -14,7 +14,7 @@ from judgelaw.analysis.facet_values import (
     PromptDistances,
     PromptLean,
 )
-from judgelaw.analysis.first_screen import first_screen
+from judgelaw.analysis.first_screen import Told, first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
     gold_match,
@@ -36,7 +36,7 @@ from judgelaw.analysis.soft_evidence import (
 )
 from judgelaw.analysis.values import JudgeAnalysis
 from judgelaw.arrays import Floats
-from judgelaw.decide import PromptRow, choose_prompts
+from judgelaw.decide import choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
 from judgelaw.steps import Advance, within
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -174,21 +174,23 @@ class Request:
     advance: Advance = lambda _: None
 
 
-def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
-    """Estimate everything that the calls of one judge in one layer say.
+def analyze_judge(
+    name: str, tensor: VerdictTensor, request: Request, *, votes: bool = True
+) -> JudgeAnalysis:
+    """Estimate all that the calls of one judge in one layer say; `votes`: what more calls gain.
 
     Raises:
         NotIdentifiedError: a cell holds a single call.
     """
+    estimand, how = request.estimand, request.how
     sampled = _sampled_estimates(tensor, request)
     found, soft = _chosen(tensor, sampled, request)
-    overall = found.overall
-    leans = prompt_leans(tensor, request.how.level)
+    overall, leans = found.overall, prompt_leans(tensor, how.level)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
-    invalid = seen.get(INVALID, 0) / calls
-    first = first_screen(tensor, overall.inference, request.estimand, request.how.level, invalid)
-    low, high = tensor.depth
-    n, k, o, _ = tensor.counts.shape
+    choice = choose_prompts(tensor, order_weights=estimand.order_weights, seed=how.seed)
+    told = Told(invalid=seen.get(INVALID, 0) / calls, choice=choice, votes=votes)
+    first = first_screen(tensor, overall.inference, estimand, how, told)
+    (low, high), (n, k, o, _) = tensor.depth, tensor.counts.shape
     return JudgeAnalysis(
         name=name,
         layer=tensor.layer,
@@ -200,10 +202,11 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         outcomes=seen,
         permutation=_permutations(tensor, request),
         prompt_leans=leans,
+        by_prompt=choice.rows,
         **_of_evidence(tensor, found, soft, request),
         **_described(tensor, sampled.full, request),
-        identity=_identities((*sampled.prefixes, sampled.full), request.estimand),
-        sentence=_sentence(tensor, overall, leans, invalid),
+        identity=_identities((*sampled.prefixes, sampled.full), estimand),
+        sentence=_sentence(tensor, overall, leans, told.invalid),
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
@@ -300,7 +303,6 @@ def _described(tensor: VerdictTensor, full: DepthEstimates, request: Request) ->
         "slots": slot_preferences(tensor, request.how.level),
         "factors": {} if parts is None else of_factors(parts, full, request.how),
         "factor_levels": {} if parts is None else parts.levels,
-        "by_prompt": _prompt_rows(tensor, request),
         "projection": _projection(tensor, request),
         "gold_match": gold_match(tensor),
         "other_metrics": other_metrics(tensor, full),
@@ -381,11 +383,6 @@ def _distances(tensor: VerdictTensor, estimand: Estimand) -> PromptDistances | N
     q = weights_of("order", estimand.order_weights, len(tensor.orders), tensor.orders)
     squared = prompt_distances(tensor, order_weights=q).mean(axis=0)
     return PromptDistances(prompts=tensor.prompts, squared=squared)
-
-
-def _prompt_rows(tensor: VerdictTensor, request: Request) -> tuple[PromptRow, ...]:
-    weights = request.estimand.order_weights
-    return choose_prompts(tensor, order_weights=weights, seed=request.how.seed).rows
 
 
 def _projection(tensor: VerdictTensor, request: Request) -> Interval | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli.options import examples, source_options
-from judgelaw.cli.terminal import echo, say, show_table, write_json
+from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.runs import Reading, read_source
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def command(
         gold=gold,
         price=price,
         seed=seed,
+        progress=progress,
     )
     if json_file is not None:
         write_json(advice.to_json(), json_file)
@@ -86,6 +87,8 @@ def show(advice: "Advice") -> None:
     """Print the advice on every judge: sentences, prompts, protocols, what to know."""
     for name, judge in advice.judges.items():
         say(f"{name}: {judge.sentence}" if len(advice.judges) > 1 else judge.sentence)
+        if judge.wrong is not None:
+            say(judge.wrong.in_words())
         echo()
         _show_prompts(judge)
         echo()

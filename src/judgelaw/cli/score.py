@@ -9,7 +9,7 @@ import click
 from judgelaw.cli.options import examples, source_options_at_full_depth
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.errors import InputError
-from judgelaw.runs import Reading, read_source
+from judgelaw.runs import Reading, Source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.decide import JudgeScore, Score
@@ -32,11 +32,17 @@ _SOURCES = {
     epilog=examples(
         "judgelaw score runs/my-study",
         "judgelaw score calls.csv --by system --json score.json",
+        "judgelaw score battles.csv --by model_a,model_b",
         "judgelaw score calls.csv.gz --prompts 1 --items 500 --draw item",
     )
 )
 @click.argument("source", metavar="RUN|TABLE")
-@click.option("--by", metavar="COLUMN", help="The column that names the systems judged.")
+@click.option(
+    "--by",
+    metavar="COLUMN[,COLUMN]",
+    help="The column that names the systems judged; two columns, for candidate 1 and 2, rank "
+    "systems that were compared two at a time.",
+)
 @click.option("--prompts", type=_COUNT, help="Look at a protocol that draws so many prompts.")
 @click.option("--orders", type=_COUNT, help="Look at a protocol that draws so many orders.")
 @click.option("--repeats", type=_COUNT, help="Look at a protocol with so many calls a cell.")
@@ -60,6 +66,12 @@ _SOURCES = {
     type=click.FloatRange(min=0, min_open=True),
     help="The difference of systems that is worth finding.  [default: 0.02]",
 )
+@click.option(
+    "--item-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="CALLS",
+    help="What a new item costs beside its calls, in calls: how often to ask each item then.",
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @source_options_at_full_depth
 def command(
@@ -73,6 +85,7 @@ def command(
     draw: str,
     values: tuple[str, ...],
     difference: float | None,
+    item_cost: float | None,
     json_file: str | None,
     reading: Reading,
 ) -> None:
@@ -81,7 +94,7 @@ def command(
     The score is the share of right verdicts where there is gold, else the win rate of candidate 1
     (a tie counts half), the mean of numeric verdicts, or the pass rate.
     """
-    from judgelaw.runs import apart_by, score_source, score_systems_of
+    from judgelaw.runs import apart_by, score_by, score_source, with_item_cost
 
     how: dict[str, Any] = {
         "protocol": {
@@ -99,8 +112,13 @@ def command(
     else:
         if reading.layer is not None:
             raise InputError(f"--layer and --by {by} cannot go together")
-        columns = {**reading.columns, **apart_by(by)}
-        found = score_systems_of(read_source(source, replace(reading, columns=columns)), **how)
+
+        def read(column: str | None) -> Source:
+            columns = {**reading.columns, **apart_by(column)}
+            return read_source(source, replace(reading, columns=columns))
+
+        found = score_by(by, read, **how)
+    found = with_item_cost(found, item_cost)
     if json_file is not None:
         write_json(found.to_json(), json_file)
     if json_file != "-":

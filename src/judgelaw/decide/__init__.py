@@ -7,10 +7,13 @@ from judgelaw.decide.advice import (
     JudgeAdvice as JudgeAdvice,
     ProtocolRow as ProtocolRow,
     Target as Target,
+    WrongVerdicts as WrongVerdicts,
     in_words as in_words,
 )
 from judgelaw.decide.advising import (
+    VoteGain as VoteGain,
     advise as advise,
+    vote_gain as vote_gain,
 )
 from judgelaw.decide.affordable import (
     REPEATS as REPEATS,
@@ -44,7 +47,9 @@ from judgelaw.decide.looks import (
     best_case as best_case,
     look as look,
 )
+from judgelaw.decide.pair_ranking import score_pairs as score_pairs
 from judgelaw.decide.prompt_choice import (
+    FEW_ITEMS as FEW_ITEMS,
     WORTH as WORTH,
     PromptChoice as PromptChoice,
     PromptRow as PromptRow,
@@ -52,6 +57,7 @@ from judgelaw.decide.prompt_choice import (
     choose_prompts as choose_prompts,
     not_shown_worse as not_shown_worse,
     shown_first as shown_first,
+    some_names as some_names,
 )
 from judgelaw.decide.protocols import (
     Protocol as Protocol,
@@ -70,6 +76,7 @@ from judgelaw.decide.scores import (
     Purchase as Purchase,
     Score as Score,
     ScoreDifference as ScoreDifference,
+    repeats_sentence as repeats_sentence,
 )
 from judgelaw.decide.scoring import (
     score_judge as score_judge,

@@ -11,6 +11,8 @@ from judgelaw.frames import Result
 from judgelaw.words import by_criterion
 
 LEVEL = 0.95
+_SHOWN = 0.5
+"""Points of 100 from which a part is named: less would be printed as none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +109,61 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WrongVerdicts:
+    """How many verdicts are wrong, and what makes them wrong; shares of all calls that add up.
+
+    Attributes:
+        share: of calls that do not give the gold verdict.
+        parts: how much of it is dice (`call`), `prompt`, `order`, their `interaction`, and
+            `systematic`: what stays wrong however often and in whatever way the judge is asked.
+        items: with a gold verdict.
+    """
+
+    share: Estimate
+    parts: Mapping[str, Estimate]
+    items: int
+
+    def in_words(self) -> str:
+        """Say what makes verdicts wrong, as far as the intervals tell."""
+        words = {
+            "call": "chance",
+            "prompt": "the prompt",
+            "order": "the order",
+            "interaction": "prompt and order together",
+            "systematic": "the judge itself, however it is asked",
+        }
+        wrong = f"{_points(self.share)} of 100 calls are wrong"
+        said = [
+            f"{_points(x)} because of {words[name]} ({_range(x)})"
+            for name, x in self.parts.items()
+            if x.low > 0 and 100 * x.estimate >= _SHOWN
+        ]
+        if not said:
+            return f"{wrong}."
+        vote = "; a vote can remove some of what is chance" if self.parts["call"].low > 0 else ""
+        return f"{wrong} ({_range(self.share)}): {', '.join(said)}{vote}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values, None for what is nan."""
+        return {
+            **self.share.to_json(),
+            "parts": {
+                name: None if isnan(x.estimate) else x.to_json() for name, x in self.parts.items()
+            },
+            "items": self.items,
+        }
+
+
+def _points(x: Estimate) -> str:
+    return f"{100 * x.estimate:.0f}"
+
+
+def _range(x: Estimate | ForecastRange) -> str:
+    """Write the ends of an interval of a share, never beyond none and all."""
+    return f"{100 * max(0.0, x.low):.0f} to {100 * min(1.0, x.high):.0f}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgeAdvice:
     """What to do about one judge.
 
@@ -116,6 +173,7 @@ class JudgeAdvice:
         protocols: what every protocol costs and comes to.
         target: the cheapest protocol that is shown to meet a target; None where none was asked.
         items: how many items this rests on.
+        wrong: how many verdicts are wrong, and why; None without gold.
         notes: what to know before acting on it.
     """
 
@@ -124,6 +182,7 @@ class JudgeAdvice:
     protocols: tuple[ProtocolRow, ...]
     target: Target | None
     items: int
+    wrong: WrongVerdicts | None = None
     notes: tuple[str, ...] = ()
 
     def worth_showing(self) -> list[tuple[int, ProtocolRow]]:
@@ -157,6 +216,7 @@ class JudgeAdvice:
             ),
             "protocols": [row.to_json() for row in self.protocols],
             "target": None if self.target is None else self.target.to_json(),
+            "wrong": None if self.wrong is None else self.wrong.to_json(),
             "items": self.items,
             "notes": list(self.notes),
         }
@@ -241,7 +301,7 @@ def _stability_sentence(rows: Sequence[ProtocolRow]) -> str:
 def _of_hundred(row: ProtocolRow) -> str:
     s = row.stability
     point = f"{100 * s.estimate:.0f} of 100 items" if isinstance(s, Estimate) else "some items"
-    return f"{point} ({100 * s.low:.0f} to {100 * s.high:.0f})"
+    return f"{point} ({_range(s)})"
 
 
 def _target_sentence(target: Target) -> str:
@@ -257,8 +317,7 @@ def _target_sentence(target: Target) -> str:
     right = target.row.accuracy
     if right is not None and target.quantity != "accuracy" and not isnan(right.low):
         said += (
-            f"; its verdict is right on {100 * right.estimate:.0f} of 100 items "
-            f"({100 * right.low:.0f} to {100 * right.high:.0f})"
+            f"; its verdict is right on {100 * right.estimate:.0f} of 100 items ({_range(right)})"
         )
     return f"{said}."
 

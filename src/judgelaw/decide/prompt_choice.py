@@ -20,7 +20,7 @@ from it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isnan, nan
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from judgelaw.arrays import Floats, is_exact
 from judgelaw.estimate import (
     Array,
     Weights,
+    decompose,
     dissimilarity_of,
     of_counts,
     quadratic,
@@ -186,9 +187,16 @@ def leans(tensor: VerdictTensor) -> Floats | None:
     shown = shown_first(tensor)
     if shown is None:
         return None
-    (ab, ba), (one, two) = shown
-    p = tensor.counts / tensor.repeats[..., None]
-    toward = p[..., one] - p[..., two]
+    return lean_of(tensor.counts, *shown)
+
+
+def lean_of(n: Array, orders: tuple[int, int], candidates: tuple[int, int]) -> Array:
+    """Return the lean of counts (items, prompts, orders, verdicts), given the places of AB and BA.
+
+    1/2 [(p_AB(c1) - p_AB(c2)) - (p_BA(c1) - p_BA(c2))] is linear in the laws, so unbiased.
+    """
+    (ab, ba), (one, two) = orders, candidates
+    toward = (n[..., one] - n[..., two]) / n.sum(axis=-1)
     return np.asarray((toward[:, :, ab] - toward[:, :, ba]) / 2)
 
 
@@ -217,6 +225,33 @@ def accuracies(tensor: VerdictTensor) -> Floats | None:
     """Return the share of right verdicts of every item with gold and prompt; None without gold."""
     p = (tensor.counts / tensor.repeats[..., None]).mean(axis=2)
     return right_of(p, gold_codes(tensor))
+
+
+SOURCES: Final = ("call", "prompt", "order", "interaction", "systematic")
+
+
+def wrong_by_source(n: Array, gold: NDArray[np.intp]) -> dict[str, Array]:
+    """Split the share of wrong verdicts of every item by what makes them wrong.
+
+    With e_g the law that is always right and Pbar the mean law of an item's cells,
+
+        2 (1 - accuracy) = call + prompt + order + interaction + |e_g - Pbar|^2
+
+    and the last is 1 - 2 accuracy + H_0, so that all parts are unbiased and add up in every sample.
+
+    Args:
+        n: counts (items, prompts, orders, verdicts), two calls or more in every cell.
+        gold: place of each item's right verdict; -1 where no verdict is right.
+
+    Returns:
+        `wrong`, and the half of each part: together they are `wrong`. A facet with one level is
+        nan: its part is among the systematic.
+    """
+    found = decompose(n)
+    p = (n / n.sum(axis=-1)[..., None]).sum(axis=(1, 2)) / (n.shape[1] * n.shape[2])
+    right = np.where(gold >= 0, p[np.arange(len(n)), np.maximum(gold, 0)], 0)
+    parts = {name: np.asarray(found[name] / 2) for name in SOURCES[:-1]}
+    return {"wrong": 1 - right, **parts, "systematic": (1 - right) - found["total"] / 2}
 
 
 def right_of(laws: Floats, gold: tuple[NDArray[np.intp], NDArray[np.intp]] | None) -> Floats | None:
@@ -308,7 +343,7 @@ def prompts_sentence(choice: PromptChoice) -> str:
     rest = f" The other {out} are shown to be worse." if out else ""
     if out == 1:
         rest = " The other one is shown to be worse."
-    return f"Prompts {_names(kept)} cannot be told apart {by}{_remedy(choice)}.{rest}"
+    return f"Prompts {some_names(kept)} cannot be told apart {by}{_remedy(choice)}.{rest}"
 
 
 def _figure(choice: PromptChoice) -> str:
@@ -330,8 +365,9 @@ def _remedy(choice: PromptChoice) -> str:
     return f"; to see a difference of {points}, ask about {choice.more_items:,.0f} more items"
 
 
-def _names(names: Sequence[str]) -> str:
+def some_names(names: Sequence[str]) -> str:
+    """List names, the first of many."""
     some = 6
     if len(names) > some:
         return f"{', '.join(names[:some])} and {len(names) - some} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

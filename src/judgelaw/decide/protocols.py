@@ -36,6 +36,7 @@ from judgelaw.decide.votes import (
 )
 from judgelaw.errors import InputError
 from judgelaw.estimate import Array, Design
+from judgelaw.steps import Advance, unheard, within
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import did_you_mean, listed
@@ -44,6 +45,8 @@ Orders = Literal["one", "both", "consistent"]
 
 DRAWS = 60
 """Random orders of the calls of a thousand items: an error of .0006 of the mean over items."""
+STEPS = 100
+"""Of a bar, for the votes of one judge."""
 _SIDE_BY_SIDE = 2_000
 _SOME = 3
 _PAIR = 2
@@ -214,8 +217,9 @@ def outcomes_of(
     *,
     design: Design = "census",
     seed: int = 0,
+    advance: Advance = unheard,
 ) -> list[Outcome]:
-    """Return what every protocol comes to, in the order given."""
+    """Return what every protocol comes to, in the order given; `advance` hears of STEPS steps."""
     found: dict[Protocol, Outcome] = {}
     one_prompt = [p for p in protocols if _by_prompt(p, tensor)]
     kind = sorted(one_prompt, key=_way)
@@ -225,7 +229,10 @@ def outcomes_of(
         for p in group:
             found[p] = _of_prompt(tensor, p, voted, design)
     pooled = [p for p in protocols if p not in found]
-    found.update(_pooled(tensor, pooled, design, seed))
+    if pooled:
+        found.update(_pooled(tensor, pooled, design, seed, advance))
+    else:
+        advance(STEPS)
     return [found[p] for p in protocols]
 
 
@@ -285,11 +292,13 @@ def redrawn(pi: Array, same: Array | None, design: Design = "census") -> Array |
 
 
 def _pooled(
-    tensor: VerdictTensor, protocols: Sequence[Protocol], design: Design, seed: int
+    tensor: VerdictTensor,
+    protocols: Sequence[Protocol],
+    design: Design,
+    seed: int,
+    advance: Advance,
 ) -> dict[Protocol, Outcome]:
     """Run protocols of several cells on calls in random order, many times."""
-    if not protocols:
-        return {}
     N, C = len(tensor.items), len(tensor.verdicts)
     asked = [p for p in protocols if p.repeats <= tensor.depth[0]]
     twice = {p for p in asked if reaches(p, tensor, design)}
@@ -299,7 +308,9 @@ def _pooled(
     copies = max(1, _SIDE_BY_SIDE // N)
     rounds = ceil(max(DRAWS, DRAWS * 1_000 / N) / copies) if N > 1 else 1
     shuffled = _Shuffled(tensor, copies, design, stream(seed, "protocols"))
+    told = within(advance, share=STEPS, of=rounds)
     for _ in range(rounds):
+        told(1)
         shuffled.again()
         for p in asked:
             x = shuffled.run(p, 0)

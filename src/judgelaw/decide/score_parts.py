@@ -167,6 +167,22 @@ class ScoreParts:
             return None
         return max(2, ceil((sum(one.values()) - shared) / room))
 
+    def best_repeats(self, item_cost: float, p: ScoreProtocol) -> float:
+        """Return the repeats of a cell that narrow a score most for the money; nan where unknown.
+
+        With A what one more item shrinks beside the dice (items, and prompts and orders as far as
+        each item has its own), and `item_cost` what an item costs beside its calls, in calls:
+
+            s b m = sqrt(call / A item_cost)      for s prompts and b orders an item
+
+        What all items share does not shrink with their number, and has no say.
+        """
+        one = self.parts(replace(p, items=1, new_items=True))
+        own = sum(x for name, x in one.items() if name != "call" and not name.endswith("_shared"))
+        if isnan(own) or own <= 0 or self.call <= 0:
+            return nan
+        return sqrt(self.call / own * item_cost) / (p.prompts * p.orders)
+
     def _factors(self, p: ScoreProtocol) -> dict[str, float]:
         _, K, O = self.shape
         of_prompts = K / (K - 1) / p.prompts if self.generator else _drawn(p.prompts, K)

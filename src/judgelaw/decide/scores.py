@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 from typing import Any
 
 from judgelaw.arrays import Floats
@@ -20,7 +20,7 @@ class Scale:
     """What verdicts are worth.
 
     Attributes:
-        metric: "win rate", "accuracy", "mean score" or "pass rate".
+        metric: "win rate", "accuracy", "mean score", "pass rate", or "margin" of ranked pairs.
         values: of the verdicts, (verdicts,), or of each item's own, (items, verdicts).
         low, high: the least and the largest value.
     """
@@ -85,6 +85,9 @@ class JudgeScore:
         differences: of systems, or of the two candidates.
         systems: score of every system, best first.
         groups: systems that are not separated, best first.
+        item_cost: what an item costs beside its calls, in calls; None where it was not given.
+        best_repeats: repeats of a cell that narrow the score most for the money, then; nan where
+            that is not known.
         notes: what to know.
     """
 
@@ -99,6 +102,8 @@ class JudgeScore:
     differences: tuple[ScoreDifference, ...] = ()
     systems: Mapping[str, Estimate]
     groups: tuple[tuple[str, ...], ...] = ()
+    item_cost: float | None = None
+    best_repeats: float = nan
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -123,6 +128,9 @@ class JudgeScore:
             ],
             "systems": {name: e.to_json() for name, e in self.systems.items()},
             "groups": [list(group) for group in self.groups],
+            "best_repeats": None
+            if self.item_cost is None
+            else _plain({"item_cost": self.item_cost, "repeats": self.best_repeats}),
             "notes": list(self.notes),
         }
 
@@ -229,6 +237,19 @@ def score_sentences(
             f"No number of items decides a difference of {differences[0].worth:g} under this "
             f"protocol; {remedy}."
         )
+
+
+def repeats_sentence(repeats: float, item_cost: float, p: ScoreProtocol, parts: ScoreParts) -> str:
+    """Say how often to ask a cell, given what an item costs."""
+    cost = f"Where an item costs as much as {item_cost:g} calls"
+    if isnan(repeats):
+        return f"{cost}, these calls do not tell how many repeats narrow the score most."
+    _, K, O = parts.shape
+    calls = max(1, round(repeats * p.prompts * p.orders))
+    said = f"{cost}, about {calls} calls of an item narrow the score most for the money"
+    if calls > 1 and (p.prompts < K or p.orders < O):
+        said += "; use other prompts and orders before you repeat one"
+    return f"{said}."
 
 
 def score_notes(tensor: VerdictTensor, design: Design) -> Iterator[str]:

@@ -103,13 +103,16 @@ def score_judge(
     cells = _scored(tensor, scale)
     differences: tuple[ScoreDifference, ...] = ()
     if scale.metric == "win rate":
-        # A win is +1 and a loss -1; ties and invalid outputs favour neither.
-        sign = {"candidate_1": 1.0, "candidate_2": -1.0}
-        signed = _scale("", [sign.get(v, 0.0) for v in tensor.verdicts])
-        asked = _asked(tensor, protocol)
-        apart = _Apart(design=design, worth=worth, protocol=asked, level=_LEVEL, reach=1.0)
-        differences = (apart.of("candidate_1", "candidate_2", _scored(tensor, signed)),)
+        asked = asked_protocol(tensor, protocol)
+        apart = Apart(design=design, worth=worth, protocol=asked, level=_LEVEL, reach=1.0)
+        differences = (apart.of("candidate_1", "candidate_2", signed_scores(tensor)),)
     return _judged(tensor, scale, cells, protocol=protocol, design=design, differences=differences)
+
+
+def signed_scores(tensor: VerdictTensor) -> CellScores:
+    """Score a win of candidate 1 as +1 and a loss as -1; ties and invalid outputs as 0."""
+    sign = {"candidate_1": 1.0, "candidate_2": -1.0}
+    return _scored(tensor, _scale("", [sign.get(v, 0.0) for v in tensor.verdicts]))
 
 
 def score_systems(
@@ -129,10 +132,10 @@ def score_systems(
     systems = {name: _interval(c, scale, design) for name, c in cells.items()}
     order = sorted(systems, key=lambda name: -systems[name].estimate)
     pairs = list(combinations(order, 2))
-    apart = _Apart(
+    apart = Apart(
         design=design,
         worth=worth,
-        protocol=_asked(first, protocol),
+        protocol=asked_protocol(first, protocol),
         level=1 - (1 - _LEVEL) / max(len(pairs), 1),
         reach=scale.high - scale.low,
     )
@@ -168,7 +171,7 @@ def _scored(tensor: VerdictTensor, scale: Scale) -> CellScores:
     return cell_scores(n, scale.values)
 
 
-def _asked(tensor: VerdictTensor, given: Mapping[str, Any] | None) -> ScoreProtocol:
+def asked_protocol(tensor: VerdictTensor, given: Mapping[str, Any] | None) -> ScoreProtocol:
     """Return the protocol of these calls, changed as asked."""
     N, K, O, _ = tensor.counts.shape
     protocol = ScoreProtocol(prompts=K, orders=O, repeats=tensor.depth[0], items=N)
@@ -185,7 +188,7 @@ def _judged(
     differences: tuple[ScoreDifference, ...],
 ) -> JudgeScore:
     parts = score_parts(cells, generator=design == "sampled" and len(tensor.prompts) > 1)
-    asked, looked_at = _asked(tensor, None), _asked(tensor, protocol)
+    asked, looked_at = asked_protocol(tensor, None), asked_protocol(tensor, protocol)
     score = _interval(cells, scale, design)
     se = parts.se(looked_at)
     return JudgeScore(
@@ -232,8 +235,16 @@ def _interval(cells: CellScores, scale: Scale, design: Design) -> Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Apart:
-    """How differences of systems are judged."""
+class Apart:
+    """How differences of systems are judged.
+
+    Attributes:
+        design: "sampled" where prompts were drawn.
+        worth: the difference that is worth finding.
+        protocol: the way to score that is looked at.
+        level: of each interval.
+        reach: the largest difference that an item can have.
+    """
 
     design: Design
     worth: float

@@ -84,11 +84,19 @@ def answer(judge: Judge, about: About, *, prefix: str = "") -> Section:
     ]
     if about.explain_negative:
         blocks.append(_negative(judge))
-    blocks += [_table(judge), _fixed(about, single=judge.value.single), _warnings(judge)]
+    blocks += [_fixed(about, single=judge.value.single), _warnings(judge)]
     whole = paragraph(judge.value.sentence)
-    more = [whole, _lead(judge), _drawn(judge, about.settings), _permutation(judge), *_split(judge)]
+    more = [
+        whole,
+        _table(judge),
+        _lead(judge),
+        _drawn(judge, about.settings),
+        _permutation(judge),
+        *_split(judge),
+    ]
     said = tuple(block for block in more if not _is_void(block))
-    blocks.append(Folded(summary="In full: what can be said, how sure it is, and why", blocks=said))
+    summary = "In full: all figures, what can be said, how sure it is, and why"
+    blocks.append(Folded(summary=summary, blocks=said))
     return Section(
         id=f"{prefix}components",
         title="What the disagreement is made of",

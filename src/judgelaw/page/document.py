@@ -147,6 +147,7 @@ class TableView:
         rows: cells; a heading cell is the first of a row.
         caption: one line above it, or empty.
         name: what the table is called in exports, or empty.
+        beside: whether it stands beside the figure of its section, where there is room.
     """
 
     kind: ClassVar[str] = "table"
@@ -154,6 +155,7 @@ class TableView:
     rows: tuple[tuple[Inline, ...], ...]
     caption: str = ""
     name: str = ""
+    beside: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,8 +265,6 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
     level: int = 2
-    nested: bool = False
-    """Whether it belongs to the titled part before it, and so stays out of the contents."""
     folded: bool = False
     """Whether it stays closed, below everything that is open."""
 

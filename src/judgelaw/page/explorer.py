@@ -61,15 +61,17 @@ BUDGET = 12_000_000
 LISTED = 500
 """Items in the plain list that a page without JavaScript shows."""
 _CHUNK = 24
+_QUICK = 1
+"""Level of gzip for replies: a tenth more to store, in half the time."""
 _CUTS = (COMPLETION_CUT, 500, 250, 120, 60)
 _CLEAR = 2.0
 """An estimate this many call errors above zero is taken as more than call noise."""
 
 
-def pack(value: Any) -> str:
+def pack(value: Any, *, level: int = 4) -> str:
     """Return a value as base64 of gzipped JSON; the same value gives the same text."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode(), compresslevel=4, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=level, mtime=0)).decode()
 
 
 def explorer(
@@ -241,7 +243,8 @@ def _packed(
 ) -> dict[str, tuple[str, ...]]:
     return {
         name: tuple(
-            pack(_chunk(tensor, found, start, cut)) for start in range(0, len(tensor.items), _CHUNK)
+            pack(_chunk(tensor, found, start, cut), level=_QUICK)
+            for start in range(0, len(tensor.items), _CHUNK)
         )
         for name, tensor in tensors.items()
         if (found := completions.get(name))

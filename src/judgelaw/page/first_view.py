@@ -1,6 +1,5 @@
 """The first screen: a word, four numbers of 100, one short sentence, what to do, accuracy."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -9,20 +8,14 @@ from judgelaw.analysis import (
     ChangeRate,
     JudgeAnalysis,
     ScoreAnswers,
-    ToDo,
     in_points,
 )
 from judgelaw.page.document import (
     ABSENT,
-    Block,
     Inline,
     Number,
     Part,
-    Prose,
-    Section,
     finite,
-    note,
-    paragraph,
 )
 from judgelaw.words import visible
 
@@ -265,10 +258,7 @@ def _at_most_all(number: Number) -> Number:
 
 
 def to_do(judge: Judge) -> tuple[ToDoView, ...]:
-    """Return what is worth doing, as the first screen and the section below show it.
-
-    The one place where lines of advice come in: whatever fills `JudgeAnalysis.to_do` is shown.
-    """
+    """Return what is worth doing, as the first screen and the section below show it."""
     return tuple(
         ToDoView(do=visible(x.value.do), because=visible(x.value.because))
         for x in judge.at(lambda j: j.to_do).entries()
@@ -337,29 +327,3 @@ def _checks(analysis: Analysis) -> str:
 
 def _checks_word(count: int) -> str:
     return f"{count} check{'s' if count > 1 else ''}"
-
-
-def to_do_section(judges: Mapping[str, Judge]) -> Section:
-    """Return what is worth doing, judge by judge, and where to find what it would gain."""
-    blocks: list[Block] = []
-    for name, judge in judges.items():
-        found = judge.value.to_do
-        who = f"{visible(name)}: " if len(judges) > 1 else ""
-        if not found:
-            blocks.append(paragraph(f"{who}nothing that these calls show to be worth doing."))
-        else:
-            blocks.append(Prose(paragraphs=tuple((f"{who}{_line(x)}",) for x in found)))
-    scored = all(judge.value.scores is not None for judge in judges.values())
-    numbers = "points between the scores of" if scored else "changes of 100 verdicts between"
-    blocks.append(
-        note(
-            f"Numbers are {numbers} two calls, on these items. A thing is "
-            "listed where its part of the disagreement is shown to be worth it, not where its "
-            "estimate happens to be large."
-        )
-    )
-    return Section(id="do", title="What to do", blocks=tuple(blocks))
-
-
-def _line(x: ToDo) -> str:
-    return f"{visible(x.do)}: {visible(x.because)}."

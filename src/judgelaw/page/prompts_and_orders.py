@@ -1,6 +1,6 @@
 """The order effect with its direction, and the map of prompts: sections and figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from judgelaw.analysis import (
     PromptLean,
     position_choices,
 )
+from judgelaw.decide import PromptRow
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import interval_text, short_label, unique_labels
 from judgelaw.page.document import (
@@ -92,7 +93,7 @@ def distance_map(distances: Sequence[Distance], *, width: int, pale: bool = Fals
     if lettered:
         text = {"x": x, "y": y, "text": n("text")}
         layers.append(drawing.marks("text", rows, text, fontSize=9 if small else 11))
-    height = plot * (0.75 if lettered else 1)
+    height = plot * (0.5 if lettered else 1)
     return drawing.chart(drawing.layer(layers, width=plot, height=height))
 
 
@@ -114,7 +115,7 @@ def _rows(distances: Sequence[Distance], strongest: float) -> list[Spec]:
 _BINS = 21
 _EDGE = 1.05
 """An odd number of bins has one centred on no lean."""
-_HEIGHT = 140
+_HEIGHT = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,6 +305,7 @@ def _prompt_leans(judge: Part[JudgeAnalysis]) -> tuple[Block, ...]:
             "hold for all prompts together"
         ),
         name="prompt_leans",
+        beside=len(found) <= _LISTED,
     )
     return _folded(table, f"The lean of each of {len(found)} prompts")
 
@@ -350,7 +352,7 @@ def prompts(
             *factor_blocks(judge),
             _not_told_apart(judge) if pale else _furthest(found),
             drawn,
-            *_wording(found.value.prompts, openings or {}),
+            *_each_prompt(judge, openings or {}),
         ),
     )
 
@@ -365,15 +367,52 @@ def _not_told_apart(judge: Part[JudgeAnalysis]) -> Prose:
     )
 
 
-def _wording(prompts: Sequence[str], openings: Mapping[str, str]) -> tuple[Block, ...]:
-    """Show how each prompt begins, where the study is known; many of them closed."""
+_FIGURES: tuple[tuple[str, Callable[[PromptRow], float], int], ...] = (
+    ("Noise", lambda row: row.call, 3),
+    ("Invalid", lambda row: row.invalid, 3),
+    ("Lean", lambda row: row.lean, 1),
+    ("Accuracy", lambda row: row.accuracy, 3),
+    ("Distance", lambda row: row.distance, 3),
+)
+
+
+def _each_prompt(judge: Part[JudgeAnalysis], openings: Mapping[str, str]) -> tuple[Block, ...]:
+    """Show what each prompt is like, how it begins, and whether to keep it; many of them closed."""
+    found = judge.at(lambda j: j.by_prompt).entries()
+    worded = any(row.value.prompt in openings for row in found)
+    figures = [
+        (heading, get, digits)
+        for heading, get, digits in _FIGURES
+        if any(finite(get(row.value)) is not None for row in found)
+    ]
     rows = tuple(
-        ((visible(name),), (visible(openings[name]),)) for name in prompts if name in openings
+        (
+            (visible(row.value.prompt),),
+            *(((visible(openings.get(row.value.prompt, "")),),) if worded else ()),
+            *((row.decimal(get, digits),) for _, get, digits in figures),
+            ("yes" if row.value.keep else "no",),
+        )
+        for row in found
     )
-    if not rows:
-        return ()
-    table = TableView(columns=("Prompt", "First words"), rows=rows, name="prompts")
-    return _folded(table, f"How {len(rows)} prompts begin")
+    table = TableView(
+        columns=(
+            "Prompt",
+            *(("First words",) if worded else ()),
+            *(heading for heading, _, _ in figures),
+            "Keep",
+        ),
+        rows=rows,
+        caption=_MEANING,
+        name="by_prompt",
+    )
+    return _folded(table, f"What each of {len(rows)} prompts is like")
+
+
+_MEANING = (
+    "Noise: how often two of its calls differ. Lean: to the answer shown first, points of 100. "
+    "Distance: from the mean of all prompts. Keep: no other is shown to be better, on items like "
+    "these"
+)
 
 
 def _furthest(found: Part[PromptDistances]) -> Prose:

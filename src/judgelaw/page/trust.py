@@ -155,7 +155,7 @@ def _alarm(first: Part[Finding], *, more: int) -> FindingView:
 def _listed(views: tuple[FindingView, ...]) -> list[Block]:
     """Show what needs reading; fold what found nothing or could not be tested."""
     blocks: list[Block] = []
-    loud = tuple(v for v in views if v.verdict in _SHOWN)
+    loud = _together([v for v in views if v.verdict in _SHOWN])
     if loud:
         blocks.append(Findings(findings=loud))
     for verdict, title in (("unknown", "Not testable with these calls"), ("ok", "Nothing found")):
@@ -164,6 +164,17 @@ def _listed(views: tuple[FindingView, ...]) -> list[Block]:
             summary = f"{title}: {len(quiet)}"
             blocks.append(Folded(summary=summary, blocks=(Findings(findings=quiet),)))
     return blocks
+
+
+def _together(views: Sequence[FindingView]) -> tuple[FindingView, ...]:
+    """Say once what was found in the same words and figures of several subjects."""
+    alike: dict[tuple[str, ...], list[FindingView]] = {}
+    for v in views:
+        figures = tuple(f"{name} {number.text}" for name, number in v.figures)
+        alike.setdefault((v.name, v.verdict, v.headline, v.advice, *figures), []).append(v)
+    return tuple(
+        replace(same[0], subject=", ".join(v.subject for v in same)) for same in alike.values()
+    )
 
 
 def _tally(views: tuple[FindingView, ...]) -> str:

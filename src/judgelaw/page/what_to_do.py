@@ -1,14 +1,16 @@
-"""What to do: which prompt to keep, and stability against calls, with the figure."""
+"""What to do: the lines of the first screen, and stability against calls, with the figure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
-from judgelaw.decide import Estimate, JudgeAdvice, PromptRow, ProtocolRow, in_words
+from judgelaw.decide import Advice, Estimate, JudgeAdvice, ProtocolRow, in_words
 from judgelaw.page import drawing
 from judgelaw.page.document import (
     Block,
+    Folded,
     Inline,
+    Prose,
     Section,
     TableView,
     count,
@@ -19,6 +21,7 @@ from judgelaw.page.document import (
     path,
 )
 from judgelaw.page.drawing import Spec, n, q
+from judgelaw.page.first_view import Judge, to_do
 from judgelaw.words import visible
 
 ADVICE = "advice"
@@ -106,68 +109,60 @@ def stability_figure(points: Sequence[StabilityPoint], *, width: int) -> Spec:
         drawing.band({**ends, "color": drawing.painted()}, rows, strokeWidth=4),
         drawing.marks("point", seen, dot, filled=True, size=42, opacity=1),
     ]
-    return drawing.chart(drawing.layer(layers, width=width - 60, height=220))
+    return drawing.chart(drawing.layer(layers, width=width - 60, height=180))
 
 
-def what_to_do(name: str, advice: JudgeAdvice, *, prefix: str = "") -> Section:
-    """Return the advice on one judge: sentences, figure, prompts, protocols, notes."""
-    where = (ADVICE, "judges", name)
-    points = stability_points(advice)
-    blocks: list[Block] = [paragraph(visible(advice.sentence))]
-    if points:
-        used = sorted({p.kind for p in points})
-        blocks.append(
-            figure(
-                "stability",
-                lambda width: stability_figure(points, width=width),
-                label="Stability of protocols against calls of an item",
-                caption=(
-                    "Stability: how often the same final verdict comes out when the whole protocol "
-                    "is run again, with 95% intervals for items like these. A band without a dot "
-                    "is a forecast."
-                ),
-                key=tuple((f"swatch r-{_KINDS[k][1].role}", _KINDS[k][0]) for k in used),
-            )
+def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Section:
+    """Return what is worth doing about every judge, and what each way to ask comes to."""
+    blocks: list[Block] = []
+    for name, judge in judges.items():
+        who = f"{visible(name)}: " if len(judges) > 1 else ""
+        lines = tuple((f"{who}{x.do}: {x.because}.",) for x in to_do(judge))
+        nothing = ((f"{who}nothing that these calls show to be worth doing.".capitalize(),),)
+        blocks.append(Prose(paragraphs=lines or nothing))
+        found = None if advice is None else advice.judges.get(name)
+        if found is None:
+            continue
+        wrong = "" if found.wrong is None else f" {found.wrong.in_words()}"
+        blocks.append(paragraph(f"{who}{visible(found.sentence)}{wrong}"))
+        ways = _ways_to_ask(name, found)
+        blocks += ways if not who else [Folded(summary=f"{who}ways to ask", blocks=tuple(ways))]
+    scored = all(judge.value.scores is not None for judge in judges.values())
+    numbers = "points between the scores of" if scored else "changes of 100 verdicts between"
+    blocks.append(
+        note(
+            f"Numbers are {numbers} two calls, or two votes. A thing is listed where it is shown "
+            "to be worth it, not where its estimate happens to be large."
         )
-    blocks += [
-        _prompt_table(advice, where),
-        _protocol_table(advice, where),
+    )
+    return Section(id="do", title="What to do", blocks=tuple(blocks))
+
+
+def _ways_to_ask(name: str, advice: JudgeAdvice) -> list[Block]:
+    """Return stability against calls: figure, table of protocols, what to know."""
+    points = stability_points(advice)
+    blocks: list[Block] = [] if not points else [_drawn(points)]
+    table = _protocol_table(advice, (ADVICE, "judges", name))
+    summary = f"All {len(table.rows)} ways to ask, with their figures"
+    return [
+        *blocks,
+        Folded(summary=summary, blocks=(table,)),
         *(note(visible(text)) for text in advice.notes),
     ]
-    return Section(id=f"{prefix}advice", title="What to do", blocks=tuple(blocks))
 
 
-_FIGURES = {
-    "call": "Noise",
-    "invalid": "Invalid",
-    "lean": "Lean, of 100",
-    "accuracy": "Accuracy",
-    "distance": "Distance",
-}
-
-
-def _prompt_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:
-    found = advice.choice.rows
-    # Where no prompt has a lean, nothing was shown in an order.
-    keys = [key for key in _FIGURES if key != "lean" or any(not isnan(row.lean) for row in found)]
-    rows = tuple(_prompt_row(row, (*where, "prompts", at), keys) for at, row in enumerate(found))
-    columns = ("Prompt", *(_FIGURES[key] for key in keys), "Keep")
-    return TableView(
-        columns=columns,
-        rows=rows,
-        caption="Keep: no other prompt is shown to be better, on items like these",
-        name="by_prompt",
+def _drawn(points: Sequence[StabilityPoint]) -> Block:
+    used = sorted({p.kind for p in points})
+    return figure(
+        "stability",
+        lambda width: stability_figure(points, width=width),
+        label="Stability of protocols against calls of an item",
+        caption=(
+            "Stability: how often the same final verdict comes out when the whole protocol is run "
+            "again, with 95% intervals for items like these. A band without a dot is a forecast."
+        ),
+        key=tuple((f"swatch r-{_KINDS[k][1].role}", _KINDS[k][0]) for k in used),
     )
-
-
-def _prompt_row(
-    row: PromptRow, where: tuple[str | int, ...], keys: Sequence[str]
-) -> tuple[Inline, ...]:
-    figures: list[Inline] = [
-        (decimal(getattr(row, key), 1 if key == "lean" else 4, where=path(*where, key)),)
-        for key in keys
-    ]
-    return ((visible(row.prompt),), *figures, ("yes" if row.keep else "no",))
 
 
 def _protocol_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:

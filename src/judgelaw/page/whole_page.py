@@ -29,12 +29,13 @@ from judgelaw.page.document import (
     Lede,
     Number,
     Part,
+    Prose,
     Section,
     plain,
 )
 from judgelaw.page.drawing import Spec, draw
 from judgelaw.page.explorer import Completions, Questions, items_section, openings, pack
-from judgelaw.page.first_view import first_views, to_do_section
+from judgelaw.page.first_view import first_views
 from judgelaw.page.laws import laws
 from judgelaw.page.layers import layers, metrics, repeats, strata
 from judgelaw.page.probed import probes
@@ -177,8 +178,8 @@ def compose(
     settings = source.at(lambda a: a.settings)
     parts: list[SectionMaker] = [
         *([partial(comparison, judges, settings)] if len(judges) > 1 else []),
-        *_of_judges(judges, main, settings, frozen, advice),
-        partial(to_do_section, judges),
+        *_of_judges(judges, main, settings, frozen),
+        partial(what_to_do, judges, advice),
         partial(diagnostics, source),
         partial(items_section, judges, main, completions, questions or {}),
     ]
@@ -220,7 +221,21 @@ def _made(parts: Sequence[SectionMaker], progress: Progress) -> Iterator[Section
             section = part()
             advance(1)
             if section is not None:
-                yield section
+                yield _with_one_note(section)
+
+
+def _with_one_note(section: Section) -> Section:
+    """Gather the notes of a section: they stand together in the margin, beside all the rest."""
+    said: list[Inline] = []
+    others: list[Block] = []
+    for block in section.blocks:
+        if isinstance(block, Prose) and block.note:
+            said += block.paragraphs
+        else:
+            others.append(block)
+    if said:
+        others.append(Prose(paragraphs=tuple(said), note=True))
+    return replace(section, blocks=tuple(others))
 
 
 def page(
@@ -300,7 +315,6 @@ def _of_judges(
     tensors: Mapping[str, VerdictTensor],
     settings: Part[Settings],
     frozen: Mapping[str, Any] | None,
-    advice: Advice | None,
 ) -> list[SectionMaker]:
     several = len(judges) > 1
     first_negative = next((name for name, judge in judges.items() if negative(judge.value)), None)
@@ -316,10 +330,9 @@ def _of_judges(
         own = _of_judge(judge, about, tensors[name], prefix)
         if several:
             own += _more_of_judge({name: judge}, tensors, prefix)
-            own += _advised(name, advice, prefix)
             parts += [partial(_nested, part, name) for part in own]
         else:
-            parts += [*own, *_advised(name, advice, prefix)]
+            parts += own
     return parts
 
 
@@ -330,12 +343,6 @@ def _nested(part: SectionMaker, name: str) -> Section | None:
         return None
     title = f"{visible(name)}: {section.title[:1].lower()}{section.title[1:]}"
     return replace(section, title=title, folded=True)
-
-
-def _advised(name: str, advice: Advice | None, prefix: str) -> list[SectionMaker]:
-    if advice is None or name not in advice.judges:
-        return []
-    return [partial(what_to_do, name, advice.judges[name], prefix=prefix)]
 
 
 def _folded(part: SectionMaker) -> SectionMaker:

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
         advise_source as advise_source,
         apart_by as apart_by,
         score as score,
+        score_by as score_by,
         score_source as score_source,
-        score_systems_of as score_systems_of,
         target_of as target_of,
+        with_item_cost as with_item_cost,
     )
     from judgelaw.runs.folder import RunFolder as RunFolder
     from judgelaw.runs.from_python import audit as audit, audit_async as audit_async

@@ -141,7 +141,7 @@ def report_page(
     from judgelaw.runs.stopping import look_sections
 
     found: dict[str, Any] = {
-        "advice": advise_source(calls),
+        "advice": advise_source(calls, seed=analysis.settings.seed, progress=progress),
         "more": label_sections(calls.main()),
     }
     if calls.folder is not None:

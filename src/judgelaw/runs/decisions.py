@@ -1,11 +1,13 @@
 """What to do about the judges of a run or a table: advice, scores, and a baseline to hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+from judgelaw.arrays import check_number
 from judgelaw.errors import InputError
 from judgelaw.runs.source import Source, Which, source_of
+from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.decide import Advice, Protocol, Score
@@ -65,6 +67,7 @@ def advise_source(
     gold: str | None = None,
     price: float | None = None,
     seed: int = 0,
+    progress: Progress = unseen,
 ) -> "Advice":
     """Advise on the judges of the main layer."""
     from judgelaw.decide import Protocol, advise as decided
@@ -85,6 +88,7 @@ def advise_source(
         order_weights=calls.order_weights,
         price=prices,
         seed=seed,
+        progress=progress,
     )
 
 
@@ -136,6 +140,7 @@ def score(
     protocol: Mapping[str, Any] | None = None,
     values: Mapping[str, float] | None = None,
     worth: float | None = None,
+    item_cost: float | None = None,
     **which: Unpack[Which],
 ) -> "Score":
     """Return the benchmark score, what moves it, and which systems it tells apart.
@@ -143,11 +148,15 @@ def score(
     Args:
         x: as for `analyze`.
         by: the column that names the systems judged; each is scored on the items that all have.
+            Two columns with a comma between name who is candidate 1 and who candidate 2: then
+            several systems are ranked from comparisons of two.
         protocol: another way to score, as far as it differs from these calls: `{"prompts": 1,
             "orders": 1, "repeats": 1, "items": 500, "draw": "item"}`.
         values: what verdicts are worth; by default right verdicts where there is gold, else wins
             of candidate 1 (a tie counts half), numbers, or passes.
         worth: the difference that is worth finding, 0.02 by default.
+        item_cost: what a new item costs beside its calls, in calls: then the repeats that narrow
+            the score most for the money are given.
         which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
@@ -157,11 +166,35 @@ def score(
     """
     how: dict[str, Any] = {"protocol": protocol, "values": values, "worth": worth}
     if by is None:
-        return score_source(source_of(x, **which), **how)
+        return with_item_cost(score_source(source_of(x, **which), **how), item_cost)
     if which.get("layer") is not None:
         raise InputError(f"layer and by={by!r} cannot go together: write the layer's own table")
-    which["columns"] = {**(which.get("columns") or {}), **apart_by(by)}
-    return score_systems_of(source_of(x, **which), **how)
+    mapped = which.get("columns") or {}
+
+    def read(column: str | None) -> Source:
+        which["columns"] = {**mapped, **apart_by(column)}
+        return source_of(x, **which)
+
+    return with_item_cost(score_by(by, read, **how), item_cost)
+
+
+def with_item_cost(found: "Score", item_cost: float | None) -> "Score":
+    """Add how often to ask a cell, given what an item costs; nothing where that is not given."""
+    if item_cost is None:
+        return found
+    from judgelaw.decide import repeats_sentence
+
+    cost = check_number("item_cost", item_cost)
+    if cost <= 0:
+        raise InputError(f"item_cost = {cost:g}: an item costs more than nothing, in calls")
+    judges = {}
+    for name, judge in found.judges.items():
+        best = judge.parts.best_repeats(cost, judge.protocol)
+        said = repeats_sentence(best, cost, judge.protocol, judge.parts)
+        judges[name] = replace(
+            judge, item_cost=cost, best_repeats=best, sentence=f"{judge.sentence} {said}"
+        )
+    return replace(found, judges=judges)
 
 
 def score_source(
@@ -188,9 +221,60 @@ def score_source(
     )
 
 
-def apart_by(column: str) -> dict[str, str | None]:
+def apart_by(column: str | None) -> dict[str, str | None]:
     """Name the column that parts the calls: it takes the place of the layer, which does so too."""
     return {"layer": column}
+
+
+def score_by(by: str, read: Callable[[str | None], Source], **how: Any) -> "Score":
+    """Score systems named by a column, or rank those named by two; `read` parts calls by one."""
+    columns = [column.strip() for column in by.split(",")]
+    if len(columns) == 1:
+        return score_systems_of(read(by), **how)
+    if len(columns) != 2 or not all(columns):  # noqa: PLR2004 - candidate 1 and candidate 2
+        raise InputError(
+            f"by = {by!r}: name one column of systems, or two with a comma between, for candidate "
+            "1 and candidate 2"
+        )
+    first, second = (_named_by(read(column)) for column in columns)
+    return score_pairs_of(read(None), first, second, **how)
+
+
+def _named_by(calls: Source) -> dict[tuple[str, str], str]:
+    """Return the system of every judge and item, from calls that were read apart by system."""
+    return {
+        (judge, item): str(system)
+        for (system, judge), tensor in calls.tensors.items()
+        for item in tensor.items
+    }
+
+
+def score_pairs_of(
+    calls: Source,
+    first: Mapping[tuple[str, str], str],
+    second: Mapping[tuple[str, str], str],
+    *,
+    protocol: Mapping[str, Any] | None = None,
+    values: Mapping[str, float] | None = None,
+    worth: float | None = None,
+) -> "Score":
+    """Rank systems that every judge compared two at a time."""
+    from judgelaw.decide import WORTH, Score, score_pairs
+
+    if values is not None:
+        raise InputError("values are for scores of single answers; a ranking of pairs counts wins")
+    return Score(
+        judges={
+            judge: score_pairs(
+                tensor,
+                {item: (first[judge, item], second[judge, item]) for item in tensor.items},
+                protocol=protocol,
+                design=calls.design,
+                worth=WORTH if worth is None else worth,
+            )
+            for judge, tensor in calls.main().items()
+        }
+    )
 
 
 def score_systems_of(

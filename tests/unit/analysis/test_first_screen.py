@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from judgelaw.analysis import analyze
-from judgelaw.analysis.first_screen import FINE, MOST_WORDS, with_trust
+from judgelaw.analysis.first_screen import MOST_WORDS, with_trust
+from judgelaw.analysis.things_to_do import FINE
+from judgelaw.decide import advise
 from judgelaw.diagnose import Finding
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import check_limits, limits_of
@@ -127,6 +129,13 @@ def test_a_steady_judge_is_fine_and_an_open_one_is_not():
     assert "of 100 verdicts change when you" in care.trust.reason
 
 
+def test_the_reason_names_the_prompt_or_the_order_only_where_they_add_something():
+    """The largest number may be the one of rewording by chance alone."""
+    for order, when in ((0.0, "when you ask again"), (0.25, "when you swap the answers")):
+        judge = judge_of(drawn(open_laws(items=100, order=order), repeats=8))
+        assert judge.trust.reason.endswith(f" of 100 verdicts change {when}.")
+
+
 def test_few_calls_that_all_agree_are_not_called_fine():
     """Six items that never wavered do not show that a judge never wavers."""
     judge = judge_of(unanimous())
@@ -134,6 +143,61 @@ def test_few_calls_that_all_agree_are_not_called_fine():
     assert rate.estimate == pytest.approx(0)
     assert rate.call_interval[1] > 0
     assert (judge.trust.word == "fine") == (rate.call_interval[1] <= FINE)
+
+
+def test_asking_more_often_is_worth_it_where_the_vote_is_shown_to_be_steadier():
+    """Three calls of a judge that leans one way: the number beside it is that of `advise`."""
+    laws = np.broadcast_to((0.7, 0.2, 0.1, 0), (100, 2, 2, 4))
+    calls = drawn(laws, repeats=6)
+    judge = judge_of(calls)
+    (line,) = judge.to_do
+    assert line.do == "Ask three times in both orders and take the majority"
+    votes = [
+        row.stability.estimate
+        for row in advise({"j": calls}).judges["j"].protocols
+        if (row.protocol.orders, row.protocol.repeats) == ("both", 3) and row.protocol.fixed
+    ]
+    before, after = (100 * x for x in (judge.changes["ask_again"].estimate, 1 - np.mean(votes)))
+    assert after < before - 10
+    fall = f"changes fall from {before:.0f} to {after:.0f} of 100"
+    assert line.because == f"{fall}, with 6 calls an item"
+
+
+def test_a_vote_that_is_not_shown_to_be_steadier_is_not_promised():
+    """With three verdicts alike a vote is as random as a call: no number falls."""
+    laws = np.broadcast_to((1 / 3, 1 / 3, 1 / 3, 0), (60, 2, 2, 4))
+    (line,) = judge_of(drawn(laws, repeats=6)).to_do
+    assert line.do == "Ask each item several times and take the majority"
+    assert "fall" not in line.because
+
+
+def test_a_judge_that_follows_the_order_is_asked_in_both_and_rules_ties():
+    laws = np.repeat(np.eye(4)[[0, 1]][None, None], 60, axis=0).repeat(4, axis=1)
+    (line,) = judge_of(drawn(laws)).to_do
+    assert line.do == "Ask in both orders, and rule a tie where they disagree"
+    assert line.because == (
+        "changes fall from 100 to 0 of 100, with 2 calls an item; 100 of 100 verdicts become ties"
+    )
+
+
+def test_prompts_that_are_right_less_often_are_named_once_items_are_enough():
+    laws = open_laws(items=120, prompt=0.25)
+    for items, named in ((120, True), (90, False)):
+        calls = replace(drawn(laws[:items], repeats=8), gold=("candidate_1",) * items)
+        said = [x.do for x in judge_of(calls).to_do]
+        assert ("Keep prompt p4" in said) == named
+        assert not named or said[0] == "Keep prompt p4"
+
+
+def test_other_layers_are_not_advised_on():
+    """Votes are worked out for the layer that is read first, where they cost time but once."""
+    calls = drawn(np.broadcast_to((0.7, 0.2, 0.1, 0), (100, 2, 2, 4)), repeats=6)
+    layers = analyze(
+        {("audit", "j"): calls, ("control", "j"): calls}, draws=50, permutations=0
+    ).layers
+    said = {name: [x.do for x in found["j"].to_do] for name, found in layers.items()}
+    assert said["audit"] == ["Ask three times in both orders and take the majority"]
+    assert said["control"] == ["Ask each item several times and take the majority"]
 
 
 def test_replies_that_cannot_be_read_come_first():

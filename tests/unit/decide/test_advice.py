@@ -1,5 +1,6 @@
 """Advice: the JSON shape, the walk to a target, the prompts to keep, odd input."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 from math import isnan
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import judgelaw as jl
-from judgelaw.decide import Estimate, ForecastRange, Protocol, choose_prompts
+from judgelaw.decide import Estimate, ForecastRange, Protocol, advise, choose_prompts
 from judgelaw.decide.prompt_choice import not_shown_worse
 from judgelaw.decide.protocols import outcomes_of, reaches
 from judgelaw.decide.vote_forecast import mixing_laws
@@ -269,6 +270,47 @@ def test_a_large_table_is_advised_on_in_seconds():
     start = process_time()
     jl.advise(large, 0.9)
     assert process_time() - start < 3
+
+
+@pytest.mark.parametrize("protocols", [None, [Protocol(prompts="drawn:1")]])
+def test_a_bar_hears_of_all_the_work(protocols):
+    """Long tables take seconds: what is announced is done in the end, in many small steps."""
+    told = []
+
+    @contextmanager
+    def progress(what, total):
+        told.append((what, total))
+        yield told.append
+
+    advise({"j": drawn(items=40), "k": drawn(items=40)}, protocols=protocols, progress=progress)
+    (what, total), *steps = told
+    assert what == "advising"
+    assert sum(steps) == total
+    assert protocols is not None or max(steps) < total / 10
+
+
+def test_what_makes_verdicts_wrong_adds_up_and_has_intervals():
+    judge = advise({"j": replace(drawn(items=40), gold=("candidate_1",) * 40)}).judges["j"]
+    wrong = judge.to_json()["wrong"]
+    parts = wrong["parts"]
+    assert list(parts) == ["call", "prompt", "order", "interaction", "systematic"]
+    assert sum(x["estimate"] for x in parts.values() if x) == pytest.approx(wrong["estimate"])
+    assert wrong["estimate"] == pytest.approx(1 - np.mean([r.accuracy for r in judge.choice.rows]))
+    for x in (wrong, *filter(None, parts.values())):
+        assert x["low"] < x["estimate"] < x["high"]
+    assert judge.wrong.in_words().startswith(
+        f"{100 * wrong['estimate']:.0f} of 100 calls are wrong"
+    )
+    assert advise({"j": replace(drawn(items=40), gold=None)}).judges["j"].to_json()["wrong"] is None
+
+
+def test_a_part_that_is_not_shown_is_not_named():
+    """A judge whose verdict never moves is wrong by itself, and by nothing else."""
+    sure = VerdictTensor.from_counts(np.tile([0, 4, 0, 0], (20, 2, 2, 1)), orders=("AB", "BA"))
+    sure = replace(sure, gold=("candidate_1",) * 20)
+    said = advise({"j": sure}).judges["j"].wrong.in_words()
+    assert "chance" not in said
+    assert "order" not in said
 
 
 def test_a_fixed_prompt_in_several_orders_votes_with_its_own_calls_alone():

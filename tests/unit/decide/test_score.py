@@ -14,6 +14,7 @@ from judgelaw.decide.scoring import groups_of, scale_of
 from judgelaw.errors import InputError, NotIdentifiedError, TableError
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
+from judgelaw.uncertainty import signed_interval
 from support import judges
 
 PARTS = {
@@ -234,3 +235,142 @@ def test_counts_alone_are_enough():
     counts = np.full((4, 1, 1, 2), 2)
     plain = VerdictTensor.from_counts(counts, verdicts=["yes", "no"])
     assert one(jl.score(plain)).score.estimate == 0.5
+
+
+def battles(strengths, *, items=60, seed=1, skip=()):
+    """Every pair of systems on items of its own, sides as they fall: rows of a calls table."""
+    rng = stream(seed, "battles")
+    rows = []
+    names = list(strengths)
+    for a in names:
+        for b in names:
+            if a >= b or (a, b) in skip:
+                continue
+            for i in range(items):
+                one, two = (a, b) if rng.random() < 0.5 else (b, a)
+                wins = 0.5 + (strengths[one] - strengths[two]) / 2
+                rows += [
+                    {
+                        "judge": "j",
+                        "item": f"{a}{b}{i}",
+                        "prompt": prompt,
+                        "repeat": repeat,
+                        "verdict": "candidate_1" if rng.random() < wins else "candidate_2",
+                        "model_a": one,
+                        "model_b": two,
+                    }
+                    for prompt in ("p", "q")
+                    for repeat in range(2)
+                ]
+    return rows
+
+
+def test_systems_compared_two_at_a_time_are_ranked_with_those_not_separated():
+    rows = battles({"ada": 0.3, "bob": -0.1, "cid": -0.1, "dee": -0.1})
+    judge = jl.score(rows, by="model_a,model_b").judges["j"]
+    assert (judge.metric, next(iter(judge.systems))) == ("margin", "ada")
+    assert [set(group) for group in judge.groups] == [{"ada"}, {"bob", "cid", "dee"}]
+    assert judge.sentence.startswith("Ranking, with those in one bracket not told apart: ada > (")
+    assert sum(e.estimate for e in judge.systems.values()) == pytest.approx(0)
+    lead = next(d for d in judge.differences if {d.a, d.b} == {"ada", "bob"})
+    assert lead.low < 0.4 < lead.high
+    assert lead.separated
+    assert judge.to_json()["groups"] == [list(group) for group in judge.groups]
+
+
+def test_pairs_that_are_missing_are_bridged_by_the_others():
+    strengths = {"ada": 0.4, "bob": 0.0, "cid": -0.4}
+    rows = battles(strengths, items=200, skip=[("ada", "cid")])
+    judge = jl.score(rows, by="model_a,model_b").judges["j"]
+    found = next(d for d in judge.differences if {d.a, d.b} == {"ada", "cid"})
+    assert found.low < 0.8 < found.high
+    assert found.estimate == pytest.approx(0.8, abs=0.1)
+
+
+def test_the_interval_of_a_margin_between_two_systems_is_that_of_their_items():
+    """With one pair nothing is bridged: the difference is twice a strength, sides put right."""
+    rows = battles({"ada": 0.2, "bob": -0.2}, items=80)
+    judge = jl.score(rows, by="model_a,model_b").judges["j"]
+    (difference,) = judge.differences
+    wins = {}
+    for row in rows:
+        sign = 1 if row["verdict"] == "candidate_1" else -1
+        wins.setdefault(row["item"], []).append(sign if row["model_a"] == "ada" else -sign)
+    y = np.array([np.mean(x) for x in wins.values()])
+    assert difference.estimate == pytest.approx(y.mean())
+    alone = signed_interval(y)
+    assert (difference.low, difference.high) == pytest.approx((alone.low, alone.high), abs=0.003)
+    assert judge.systems["ada"].estimate == pytest.approx(y.mean() / 2)
+
+
+def test_intervals_of_a_ranking_hold_together():
+    """In 60 studies with no difference at all, hardly any tells two of four systems apart."""
+    found = [
+        jl.score(battles(dict.fromkeys("abcd", 0.0), items=20, seed=seed), by="model_a,model_b")
+        for seed in range(60)
+    ]
+    told = sum(any(d.separated for d in score.judges["j"].differences) for score in found)
+    assert told <= 8  # .05 of 60 is 3; more than 8 has a chance of .003
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"model_b": "ada"}, "compares 'ada' with itself"),
+        ({"model_b": "zoe"}, "'ada' and 'zoe' were compared on one item"),
+    ],
+)
+def test_a_pair_that_cannot_be_ranked_is_named(change, said):
+    rows = battles({"ada": 0.2, "bob": -0.2}, items=10)
+    item = rows[0]["item"]
+    rows = [{**r, "model_a": "ada", **change} if r["item"] == item else r for r in rows]
+    with pytest.raises(InputError, match=said):
+        jl.score(rows, by="model_a,model_b")
+
+
+def test_systems_that_are_never_linked_are_not_ranked():
+    rows = battles({"ada": 0.2, "bob": -0.2}, items=10)
+    rows += [
+        {
+            **r,
+            "item": f"other-{r['item']}",
+            "model_a": f"{r['model_a']}2",
+            "model_b": f"{r['model_b']}2",
+        }
+        for r in rows
+    ]
+    with pytest.raises(InputError, match="no chain of comparisons links 'ada' and 'ada2'"):
+        jl.score(rows, by="model_a,model_b")
+
+
+def test_a_ranking_of_pairs_says_what_it_needs():
+    rows = battles({"ada": 0.2, "bob": -0.2}, items=10)
+    with pytest.raises(InputError, match="name one column of systems, or two"):
+        jl.score(rows, by="model_a,model_b,judge")
+    with pytest.raises(InputError, match="a ranking of pairs counts wins"):
+        jl.score(rows, by="model_a,model_b", values={"candidate_1": 1, "candidate_2": 0})
+    passes = [{**r, "verdict": {"candidate_1": "pass"}.get(r["verdict"], "fail")} for r in rows]
+    with pytest.raises(InputError, match="needs candidate_1 and candidate_2"):
+        jl.score(passes, by="model_a,model_b")
+
+
+@pytest.mark.parametrize("draw", ["once", "item"])
+def test_the_calls_that_an_item_is_worth_narrow_the_score_most_for_the_money(moved, draw):
+    """Of all calls of an item, the best in the table of costs is the one that the formula gives."""
+    found = one(jl.score(moved, protocol={"prompts": 1, "repeats": 1, "draw": draw}, item_cost=20))
+    parts, asked, best = found.parts, found.protocol, found.best_repeats
+    money = 1e6
+
+    def variance(m):
+        p = replace(asked, repeats=m, items=int(money / (20 + m)))
+        return parts.variance(p)
+
+    cheapest = min(range(1, 60), key=variance)
+    assert best == pytest.approx(cheapest, abs=1)
+    assert found.to_json()["best_repeats"] == {"item_cost": 20, "repeats": best}
+    assert one(jl.score(moved)).to_json()["best_repeats"] is None
+
+
+def test_repeats_are_worth_nothing_where_calls_do_not_vary():
+    steady = VerdictTensor.from_counts(np.tile([4, 0], (10, 2, 1, 1)), verdicts=("pass", "fail"))
+    assert isnan(one(jl.score(steady, item_cost=5)).best_repeats)

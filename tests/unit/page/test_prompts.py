@@ -36,6 +36,7 @@ def judge(p, names=("a", "b", "c")):
             found,
             prompt_distances=PromptDistances(prompts=tuple(names), squared=squared),
             permutation={**found.permutation, "prompt": test},
+            by_prompt=tuple(replace(found.by_prompt[0], prompt=name) for name in names),
         )
     )
 
@@ -102,14 +103,38 @@ def test_first_words_stand_beside_the_ids_that_are_known():
     section = shown(judge(0.5), {"a": "Decide which", "c": "You are\u202e", "z": "unused"})
     table = section.blocks[-1]
     assert isinstance(table, TableView)
-    assert table.rows == ((("a",), ("Decide which",)), (("c",), ("You are⟨U+202E⟩",)))
+    assert table.columns[:2] == ("Prompt", "First words")
+    assert [row[:2] for row in table.rows] == [
+        (("a",), ("Decide which",)),
+        (("b",), ("",)),
+        (("c",), ("You are⟨U+202E⟩",)),
+    ]
 
 
-def test_without_texts_there_is_no_table_and_with_many_it_is_closed():
-    assert [b.kind for b in shown(judge(0.5)).blocks] == ["prose", "figure"]
+def test_every_prompt_has_its_row_and_each_figure_its_path():
+    found = analysed_judge()
+    table = shown(Part(found)).blocks[-1]
+    assert table.columns == ("Prompt", "Noise", "Invalid", "Lean", "Accuracy", "Distance", "Keep")
+    for k, (row, own) in enumerate(zip(table.rows, found.by_prompt, strict=True)):
+        assert plain(row[0]) == own.prompt
+        keys = ("call", "invalid", "lean", "accuracy", "distance")
+        for (number,), key in zip(row[1:6], keys, strict=True):
+            assert (number.value, number.path) == (getattr(own, key), f"by_prompt[{k}].{key}")
+        assert plain(row[6]) == ("yes" if own.keep else "no")
+
+
+def test_what_is_not_known_of_any_prompt_has_no_column():
+    calls = replace(tensor(), gold=None)
+    bare = replace(calls.select(orders=calls.orders[:1]), gold=None)
+    table = shown(Part(analysed({(None, "j"): bare}).judges["j"])).blocks[-1]
+    assert table.columns == ("Prompt", "Noise", "Invalid", "Distance", "Keep")
+
+
+def test_a_table_of_many_prompts_is_closed():
+    assert [b.kind for b in shown(judge(0.5)).blocks] == ["prose", "figure", "table"]
     names = [f"p{k}" for k in range(20)]
     section = shown(judge(0.5, names), dict.fromkeys(names, "text"))
-    assert section.blocks[-1].summary == "How 20 prompts begin"
+    assert section.blocks[-1].summary == "What each of 20 prompts is like"
 
 
 def test_an_opening_is_one_line_of_whole_words():

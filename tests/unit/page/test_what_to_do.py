@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 import judgelaw as jl
-from judgelaw.page.document import Number, resolve
+from judgelaw.analysis import analyze
+from judgelaw.page.document import Folded, Number, Part, TableView, resolve
 from judgelaw.page.what_to_do import (
     ADVICE,
     stability_figure,
@@ -17,34 +18,79 @@ from support import judges
 
 
 @pytest.fixture(scope="module")
-def advice():
+def tensor():
     laws = judges.pool("heavy tails", 4, 2, seed=1, size=40).laws
-    tensor = judges.tensor(laws, 4, stream(1, "page"))
-    tensor = replace(tensor, orders=("AB", "BA"), judge="j", gold=("candidate_1",) * 40)
+    found = judges.tensor(laws, 4, stream(1, "page"))
+    return replace(found, orders=("AB", "BA"), judge="j", gold=("candidate_1",) * 40)
+
+
+@pytest.fixture(scope="module")
+def advice(tensor):
     return jl.advise(tensor)
 
 
+@pytest.fixture(scope="module")
+def parts(tensor):
+    analysis = analyze({(None, "j"): tensor}, draws=50, permutations=0)
+    return dict(Part(analysis).at(lambda a: a.judges).items())
+
+
+def tables(blocks):
+    for block in blocks:
+        if isinstance(block, Folded):
+            yield from tables(block.blocks)
+        elif isinstance(block, TableView):
+            yield block
+
+
 def numbers(section):
-    for block in section.blocks:
-        for row in getattr(block, "rows", ()):
+    for table in tables(section.blocks):
+        for row in table.rows:
             for cell in row:
                 yield from (part for part in cell if isinstance(part, Number))
 
 
-def test_every_figure_can_be_followed_back_to_the_advice(advice):
+def test_every_figure_can_be_followed_back_to_the_advice(advice, parts):
     document = {ADVICE: advice.to_json()}
-    shown = list(numbers(what_to_do("j", advice.judges["j"])))
+    shown = list(numbers(what_to_do(parts, advice)))
     assert len(shown) > 60
     for number in shown:
         assert number.path is not None
         assert resolve(document, number.path) == number.value, number
 
 
-def test_the_section_opens_with_the_sentence_and_draws_every_protocol(advice):
+def test_the_section_opens_with_the_lines_of_the_first_screen(advice, parts):
+    """One section says what to do: the lines, then the advice, then every way to ask."""
+    judge = parts["j"].value
+    section = what_to_do(parts, advice)
+    assert (section.id, section.title) == ("do", "What to do")
+    assert judge.to_do
+    lines = tuple((f"{x.do}: {x.because}.",) for x in judge.to_do)
+    assert section.blocks[0].paragraphs == lines
+    found = advice.judges["j"]
+    assert section.blocks[1].paragraphs == ((f"{found.sentence} {found.wrong.in_words()}",),)
+    assert [type(block).__name__ for block in section.blocks[2:4]] == ["FigureView", "Folded"]
+
+
+def test_a_judge_that_needs_nothing_says_so(parts):
+    quiet = {"j": Part(replace(parts["j"].value, to_do=()), parts["j"].where)}
+    (said,) = what_to_do(quiet).blocks[0].paragraphs
+    assert said == ("Nothing that these calls show to be worth doing.",)
+
+
+def test_each_of_several_judges_has_its_lines_and_its_ways_to_ask_closed(advice, parts):
+    two = {"j": parts["j"], "k": parts["j"]}
+    both = replace(advice, judges={"j": advice.judges["j"], "k": advice.judges["j"]})
+    section = what_to_do(two, both)
+    assert [b.summary for b in section.blocks if isinstance(b, Folded)] == [
+        "j: ways to ask",
+        "k: ways to ask",
+    ]
+    assert section.blocks[0].paragraphs[0][0].startswith("j: ")
+
+
+def test_every_protocol_is_drawn(advice):
     judge = advice.judges["j"]
-    section = what_to_do("j", judge)
-    assert section.title == "What to do"
-    assert section.blocks[0].paragraphs == ((judge.sentence,),)
     points = stability_points(judge)
     assert {p.kind for p in points} == {0, 1, 2, 3}
     assert any(p.estimate is None for p in points), "a forecast is drawn without a point"
@@ -78,5 +124,5 @@ def test_the_report_of_a_table_says_what_to_do(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     calls = read_source(str(path))
     html = report_page(analyze_source(calls, draws=50, permutations=0), calls)
-    assert "What to do" in html
+    assert html.count("<h2><bdi>What to do</bdi></h2>") == 1
     assert 'data-path="advice.judges.j.protocols[0].stability.estimate"' in html
