@@ -299,3 +299,22 @@ def _as_floats(laws: ArrayLike, what: str) -> NDArray[np.float64]:
 
 def _row(where: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, where))}]" if where else ""
+
+
+def recoded(
+    counts: NDArray[np.int64],
+    ranked: NDArray[np.int16] | None,
+    places: Sequence[int],
+    verdicts: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int16] | None]:
+    """Return counts and codes with every verdict at its new place; several may share one.
+
+    There are as many places as the last one says, or `verdicts` of them.
+    """
+    found = np.zeros((*counts.shape[:-1], verdicts or max(places) + 1), dtype=np.int64)
+    for old, new in enumerate(places):
+        found[..., new] += counts[..., old]
+    if ranked is None:
+        return found, None
+    code = np.array(places, dtype=np.int16)
+    return found, np.where(ranked == ABSENT, ABSENT, code[ranked]).astype(np.int16)

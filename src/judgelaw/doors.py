@@ -24,7 +24,7 @@ def lazy(room: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
         door = sys.modules[room]
         # A loader reads folders and archives alike.
-        source = door.__loader__.get_data(door.__file__)  # type: ignore[union-attr]
+        source = door.__loader__.get_data(door.__file__)  # type: ignore[union-attr] # it was loaded
         return {
             alias.name: str(node.module)
             for block in ast.parse(source).body

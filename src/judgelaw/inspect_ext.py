@@ -12,7 +12,6 @@ Every prompt x order of an item is a sample, every repeat an epoch; the cache is
 finds the task through its entry point; nothing here needs it before a task is made.
 """
 
-import tempfile
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -111,14 +110,13 @@ def crossed(
 def audit(log: Any) -> "Analysis":
     """Analyse the log of the task: an Inspect log, or the path of its file."""
     from judgelaw.analysis import analyze  # noqa: PLC0415 - inspect loads this module at start
-    from judgelaw.tables import read_tensors, write_calls  # noqa: PLC0415 - same
+    from judgelaw.tables import read_tensors  # noqa: PLC0415 - same
 
     place = getattr(log, "location", log)
     imported = import_log("inspect", [place], rules=Rules(fields={"verdict": VERDICT}))
-    with tempfile.TemporaryDirectory(prefix="judgelaw-") as folder:
-        table = Path(folder) / "calls.parquet"
-        write_calls(table, imported.columns)
-        tensors = read_tensors(table)
+    names, columns = imported.columns.keys(), imported.columns.values()
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    tensors = read_tensors(rows)
     return analyze({(layer, str(judge)): tensor for (layer, judge), tensor in tensors.items()})
 
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 OnInconclusive = Literal["xfail", "fail", "pass"]
-_NONE: Mapping[str, float] = {}
-_SAME: Mapping[str, str] = {}
+_NONE: Mapping[str, Any] = {}
 _MARKER = (
     "judgelaw(source, max={}, min={}, baseline=None, margin=0.01, match={}, new_items=False, "
     "strict=False, level=0.95, "
@@ -57,7 +56,7 @@ class Audit:
         min: Mapping[str, float] = _NONE,  # noqa: A002 - same
         baseline: str | Path | None = None,
         margin: Mapping[str, float] | float | None = None,
-        match: Mapping[str, str] = _SAME,
+        match: Mapping[str, str] = _NONE,
         new_items: bool = False,
         strict: bool = False,
         level: float = 0.95,
@@ -83,9 +82,8 @@ class Audit:
         with _our_errors():
             if on_inconclusive not in (choices := get_args(OnInconclusive)):
                 raise InputError(f"on_inconclusive={on_inconclusive!r}: say {', '.join(choices)}")
-            before = None
-            if baseline is not None:
-                before = baseline_of(self.read(baseline), margin, match)
+            there = None if baseline is None else self.read(baseline)
+            before = None if there is None else baseline_of(there, margin, match)
             report = check_source(
                 self.source,
                 self._limits(max, min),
@@ -120,8 +118,9 @@ class Audit:
 
         if not largest and not least:
             largest = self.source.gate
+        unit = self.source.unit
         return [
-            *(Limit(quantity=name, side="max", value=x) for name, x in largest.items()),
+            *(Limit(quantity=name, side="max", value=x, unit=unit) for name, x in largest.items()),
             *(Limit(quantity=name, side="min", value=x) for name, x in least.items()),
         ]
 

@@ -66,6 +66,11 @@ class ScoreScale:
         return self.values[-1] - self.values[0]
 
     @property
+    def unit(self) -> float:
+        """The dissimilarity of the two ends, which no other exceeds."""
+        return self.span**2 / 2 if self.dissimilarity == "numeric" else 1.0
+
+    @property
     def even(self) -> bool:
         """Whether all steps are of the same size, so that steps are points."""
         steps = np.diff(self.values)

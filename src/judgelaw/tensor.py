@@ -24,6 +24,7 @@ from judgelaw.arrays import (
     numbered,
     per_item,
     positions,
+    recoded,
     some,
 )
 from judgelaw.errors import IncompleteDesignError, InputError, NotIdentifiedError
@@ -299,8 +300,7 @@ class VerdictTensor:
             )
         renamed = [mapping.get(name, name) for name in self.verdicts]
         names = tuple(dict.fromkeys(renamed))
-        code = np.array([names.index(name) for name in renamed], dtype=np.int16)
-        counts, ranked = self._coded(code, len(names))
+        counts, ranked = recoded(self.counts, self.ranked, [*map(names.index, renamed)])
         gold = self.gold and tuple(None if g is None else mapping.get(g, g) for g in self.gold)
         scale = self.scale if self.scale and self.scale.holds(names, (INVALID,)) else None
         return replace(self, counts=counts, ranked=ranked, verdicts=names, gold=gold, scale=scale)
@@ -321,21 +321,9 @@ class VerdictTensor:
         names = (*given, INVALID)
         if unknown := [name for name in self.verdicts if name not in names]:
             raise InputError(f"verdict {unknown[0]!r} is not among {', '.join(names)}")
-        code = np.array([names.index(name) for name in self.verdicts], dtype=np.int16)
-        counts, ranked = self._coded(code, len(names))
+        places = [*map(names.index, self.verdicts)]
+        counts, ranked = recoded(self.counts, self.ranked, places, len(names))
         return replace(self, counts=counts, ranked=ranked, verdicts=names)
-
-    def _coded(
-        self, code: NDArray[np.int16], verdicts: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int16] | None]:
-        """Return the calls with every verdict at its new place; several may share one."""
-        counts = np.zeros((*self.counts.shape[:-1], verdicts), dtype=np.int64)
-        for old, new in enumerate(code):
-            counts[..., new] += self.counts[..., old]
-        if self.ranked is None:
-            return counts, None
-        ranked = np.where(self.ranked == ABSENT, ABSENT, code[self.ranked])
-        return counts, ranked.astype(np.int16)
 
     def coarsen_prompts(self, groups: Mapping[str, Iterable[str]]) -> Self:
         """Pool prompts into declared groups, `{"plain": ["p1", "p2"], "xml": ["p5"]}`.

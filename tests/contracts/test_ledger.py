@@ -11,45 +11,14 @@ import pytest
 from judgelaw.errors import IntegrityError, RunLockedError
 from judgelaw.ledger import Unsent
 from judgelaw.wire import Verdict
-from servers.endings import PARSER, completed, failed, read
-from servers.study import chat_judge, frozen_study
+from servers.endings import PARSER, completed, failed, read, record, states
 
 one_holder = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 """Any number of sessions share a PostgreSQL ledger."""
 
 
-@pytest.fixture
-def frozen(tmp_path):
-    return frozen_study(tmp_path, [chat_judge("http://127.0.0.1:9/v1")])
-
-
-@pytest.fixture
-def opened(kind, frozen):
-    """Open the ledger with the manifest loaded; each call is another session."""
-
-    def open_ledger():
-        ledger = kind(frozen.path)
-        ledger.load(frozen.judges, frozen.iter_calls(), manifest="m1")
-        return ledger
-
-    return open_ledger
-
-
 def reserve(ledger, limit=100, after=-1):
     return asyncio.run(ledger.reserve("chat", after=after, limit=limit))
-
-
-def record(ledger, *endings):
-    async def all_of_them():
-        for ending in endings:
-            ledger.record(ending)
-        await ledger.flush()
-
-    asyncio.run(all_of_them())
-
-
-def states(ledger):
-    return [a.state for a in ledger.attempts()]
 
 
 def test_the_manifest_comes_back_as_it_went_in(opened, frozen):

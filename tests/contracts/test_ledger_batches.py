@@ -6,23 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from judgelaw.errors import IntegrityError
-from servers.endings import completed, failed
-from servers.study import chat_judge, frozen_study
-
-
-@pytest.fixture
-def frozen(tmp_path):
-    return frozen_study(tmp_path, [chat_judge("http://127.0.0.1:9/v1")])
-
-
-@pytest.fixture
-def opened(kind, frozen):
-    def open_ledger():
-        ledger = kind(frozen.path)
-        ledger.load(frozen.judges, frozen.iter_calls(), manifest="m1")
-        return ledger
-
-    return open_ledger
+from servers.endings import completed, failed, record, states
 
 
 def run(work):
@@ -36,19 +20,6 @@ def prepare(ledger, uid="u1", calls=3):
 
 def note(ledger, batch, state, **fields):
     run(ledger.note_batch(batch, state, **fields))
-
-
-def record(ledger, *endings):
-    async def go():
-        for ending in endings:
-            ledger.record(ending)
-        await ledger.flush()
-
-    run(go())
-
-
-def states(ledger):
-    return [a.state for a in ledger.attempts()]
 
 
 def test_a_batch_that_was_only_prepared_has_asked_for_nothing(opened):

@@ -82,6 +82,24 @@ def quickstart(folder: Path) -> Iterator[After]:
 
 
 @contextmanager
+def single_answers(folder: Path) -> Iterator[After]:
+    """The two examples, cut to two items, so that the real model is done in seconds."""
+    from judgelaw.judges.embedded import check_runtime, locate_model
+
+    try:
+        check_runtime()
+        locate_model()
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+    for name in ("scores", "pass-fail"):
+        there = folder / "examples" / name
+        shutil.copytree(ROOT / "examples" / name, there, ignore=shutil.ignore_patterns("runs"))
+        rows = (there / "items.jsonl").read_text().splitlines(keepends=True)
+        (there / "items.jsonl").write_text("".join(rows[:2]))
+    yield nothing
+
+
+@contextmanager
 def endpoint(folder: Path) -> Iterator[After]:
     """A server in the place of the one that `init` supposes."""
     with Provider(say("A", model="Qwen/Qwen3-8B")) as provider:
@@ -288,6 +306,7 @@ def bare(_folder: Path) -> Iterator[After]:
 # README and tutorial tell one story, so they share a folder: the second audit has nothing to ask.
 STORIES = {
     "quickstart": (quickstart, ("README.md", "docs/tutorial/quickstart.md")),
+    "scores": (single_answers, ("docs/howto/scores.md",)),
     "endpoint": (endpoint, ("docs/howto/endpoint.md",)),
     "budget": (pilot, ("docs/howto/budget.md",)),
     "fewer calls": (fewer, ("docs/howto/fewer_calls.md",)),

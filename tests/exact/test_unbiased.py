@@ -22,6 +22,7 @@ from judgelaw.estimate import (
     uncrossed,
     variance_correction,
 )
+from judgelaw.scale import ScoreScale
 from support.enumeration import expectation, fractions, outcomes
 
 F = Fraction
@@ -68,6 +69,28 @@ def test_other_dissimilarities_are_unbiased(r):
     counts, chances = outcomes(THREE_VERDICTS, 2)
     truth = population(THREE_VERDICTS, dissimilarity=r)
     assert_expects(decompose(counts, dissimilarity=r), truth, chances)
+
+
+SCORED = fractions(
+    [[["1/2", "1/4", "1/8", "1/8"]], [["0", "1/3", "1/2", "1/6"]], [["1/5", "1/5", "2/5", "1/5"]]]
+)
+"""Three prompts in no order; scores 1, 2 and 4, and replies without one."""
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "numeric"])
+@pytest.mark.parametrize("repeats", [2, [[3], [2], [2]]])
+def test_scores_are_unbiased(kind, repeats):
+    """The distances of a scale are exact in floats here, so they are so in fractions."""
+    scale = ScoreScale(values=(1.0, 2.0, 4.0), dissimilarity=kind)
+    r = fractions(scale.distances(("1", "2", "4", "invalid")).tolist())
+    counts, chances = outcomes(SCORED, repeats)
+    truth = population(SCORED, dissimilarity=r)
+    found = decompose(counts, dissimilarity=r)
+    for name in ("call", "prompt", "total"):
+        assert expectation(found[name], chances) == truth[name], name
+        assert truth[name] > 0
+    D = prompt_distances(counts, dissimilarity=r)
+    assert expectation(D.sum(axis=(-1, -2)) / 18, chances) == truth["prompt"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from judgelaw.errors import InputError, LeaseLostError, RunError, StudyChangedError
 from judgelaw.ledger import PostgresLedger, PostgresView, Terms, Unsent, list_runs, read_address
 from judgelaw.ledger.postgres_session import Session
-from servers.endings import completed, failed
+from servers.endings import completed, failed, record, states
 from servers.study import chat_judge, frozen_study
 from support.postgres import PASSWORD, Line, admin, server
 
@@ -46,15 +46,6 @@ def reserve(ledger, limit=100, after=-1):
     return run(ledger.reserve("chat", after=after, limit=limit))
 
 
-def record(ledger, *endings):
-    async def go():
-        for ending in endings:
-            ledger.record(ending)
-        await ledger.flush()
-
-    run(go())
-
-
 def lose(ledger, by):
     """Let another session find this one silent."""
     admin_in(ledger, "UPDATE sessions SET heartbeat_at = heartbeat_at - interval '1 day'")
@@ -66,10 +57,6 @@ def admin_in(ledger, sql):
         connection.execute(f'SET search_path TO "judgelaw:{ledger.run}"')
         cursor = connection.execute(sql)
         return cursor.fetchall() if cursor.description else cursor.rowcount
-
-
-def states(ledger):
-    return [a.state for a in ledger.attempts()]
 
 
 def test_two_sessions_never_hold_the_same_call(opened, frozen):

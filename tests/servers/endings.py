@@ -1,4 +1,6 @@
-"""Endings of attempts, made up."""
+"""Endings of attempts, made up; how a ledger records them, and the states it shows then."""
+
+import asyncio
 
 from judgelaw.ledger import Completed, Failed, Read, Receipt, Reservation
 from judgelaw.wire import Completion, Verdict
@@ -30,3 +32,18 @@ def failed(reservation: Reservation, kind="reset", **fields) -> Failed:
     return Failed(
         reservation=reservation, sent_at=10.0, ended_at=12.0, kind=kind, detail="words", **fields
     )
+
+
+def record(ledger, *endings) -> None:
+    """Record endings, and wait until they are durable."""
+
+    async def all_of_them():
+        for ending in endings:
+            ledger.record(ending)
+        await ledger.flush()
+
+    asyncio.run(all_of_them())
+
+
+def states(ledger) -> list[str]:
+    return [a.state for a in ledger.attempts()]

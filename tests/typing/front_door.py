@@ -112,8 +112,8 @@ def failures() -> int:
 
 
 def wrong_use() -> None:
-    jl.gate("calls.csv", {"prompt": "low"})  # type: ignore[dict-item]
-    jl.analyze("calls.csv", design="survey")  # type: ignore[arg-type]
-    jl.analyze("calls.csv", jugde="a")  # type: ignore[call-arg]
-    text: str = jl.decompose([[[[2, 0]]]]).macro().prompt  # type: ignore[assignment]
-    jl.nothing(text)  # type: ignore[attr-defined]
+    jl.gate("calls.csv", {"prompt": "low"})  # type: ignore[dict-item] # a limit is a number
+    jl.analyze("calls.csv", design="survey")  # type: ignore[arg-type] # no such design
+    jl.analyze("calls.csv", jugde="a")  # type: ignore[call-arg] # misspelt
+    text: str = jl.decompose([[[[2, 0]]]]).macro().prompt  # type: ignore[assignment] # a number
+    jl.nothing(text)  # type: ignore[attr-defined] # no such name

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from judgelaw.acquire.budget import NOTHING, Cost, Meter, RunBudget, exhausted
 from judgelaw.acquire.lane import Effects
@@ -9,8 +10,6 @@ from judgelaw.acquire.retry import Halt
 from judgelaw.ledger import Ending, Ledger, Receipt, Reservation, Unsent
 from judgelaw.study import FrozenRun, Requests
 from judgelaw.wire import Entry, JudgeSpec
-
-_NEVER = float("inf")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +57,7 @@ class BatchCalls:
     @property
     def next_at(self) -> float:
         """The time at which the next call may be tried again; infinite if no call waits."""
-        return min((at for at, _ in self._later), default=_NEVER)
+        return min((at for at, _ in self._later), default=inf)
 
     async def gather(self, chunk: int) -> list[CallUnderWay]:
         """Reserve the calls of one batch, as far as size and budget reach."""

@@ -100,10 +100,7 @@ class BatchLane:
 
     async def run(self) -> None:
         """Ask every open call of the judge, or as many as may be asked."""
-        try:
-            await self._run()
-        except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
-            self.run_halt.fail(error)
+        await self.run_halt.guard(self._run)
 
     def give_back(self) -> None:
         """Do nothing: what is not submitted was given back, and what is stays at the provider."""
@@ -202,19 +199,13 @@ class BatchLane:
         made = await self._persist(
             lambda: self.client.create(uid, upload, entries), _perhaps_created
         )
-        provider_id = await self._created(left, asked, made)
-        return None if provider_id is None else _waiting(left, provider_id, asked)
-
-    async def _created(
-        self, left: OpenBatch, asked: Sequence[CallUnderWay], made: str | Failure | None
-    ) -> str | None:
+        if made is None:
+            await self._withdraw(batch, asked, self.halt.words or self.run_halt.words)
+            return None
         if isinstance(made, str):
-            await self.ledger.note_batch(left.batch, "submitted", provider_id=made)
-            return made
-        if made is not None:
-            return await self._find(left, asked)
-        await self._withdraw(left.batch, asked, self.halt.words or self.run_halt.words)
-        return None
+            await self.ledger.note_batch(batch, "submitted", provider_id=made)
+        provider_id = made if isinstance(made, str) else await self._find(left, asked)
+        return None if provider_id is None else _waiting(left, provider_id, asked)
 
     async def _collect(self, waiting: Waiting) -> bool:
         """Look at a batch; return whether it is over and everything in it has ended."""

@@ -220,18 +220,14 @@ class Engine:
         )
 
     def _lane(self, spec: JudgeSpec, judge: Judge, run_budget: RunBudget) -> Lane:
-        transport = self._frozen.study.transport
-        concurrency = self._width(spec)
+        transport, concurrency = self._frozen.study.transport, self._width(spec)
+        timeout_s = transport.timeout_s
         return Lane(
             frozen=self._frozen,
             spec=spec,
             judge=judge,
             ledger=self._ledger,
-            rules=Rules(
-                concurrency=concurrency,
-                timeout_s=transport.timeout_s,
-                retry=self._retry(),
-            ),
+            rules=Rules(concurrency=concurrency, timeout_s=timeout_s, retry=self._retry()),
             limiter=Limiter(
                 concurrency=concurrency,
                 requests_per_minute=transport.requests_per_minute,

@@ -7,10 +7,9 @@ that commit off the critical path. Memory holds a few of them, however many call
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from judgelaw.acquire.budget import NOTHING, Cost, Meter, RunBudget, exhausted
 from judgelaw.acquire.limits import Backlog, Deadlines, Limiter
@@ -154,20 +153,13 @@ class Lane:
 
     async def run(self) -> None:
         """Send every open call of the judge, or as many as may be sent."""
-        workers = [self._guarded(self._work) for _ in range(self.rules.concurrency)]
-        await asyncio.gather(self._guarded(self._feed.fill), *workers)
+        works = [self._feed.fill, *[self._work] * self.rules.concurrency]
+        await asyncio.gather(*map(self.run_halt.guard, works))
 
     def give_back(self) -> None:
         """Record what was reserved and never sent."""
         for reservation in self._feed.rest():
             self._unsent(reservation)
-
-    async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Stop the run for an error, but let the replies under way arrive first."""
-        try:
-            await work()
-        except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
-            self.run_halt.fail(error)
 
     async def _work(self) -> None:
         while (reservation := await self._feed.take()) is not None:
@@ -284,7 +276,8 @@ class Lane:
                 return delay
             case LeaveOpen():
                 self._hopeless += 1
-                most = self._failures_allowed(failure.kind)
+                ever = self._answers or self._answered_before
+                most = failures_allowed(failure.kind, answered=self._answers, ever=ever)
                 if self._hopeless >= most:
                     words = f"{self._hopeless} calls in a row used up their attempts; last, {said}"
                     self.halt.stop(Reason.POSTPONED, words)
@@ -295,10 +288,6 @@ class Lane:
     def _record_failure(self, failure: Failure, sent: Sent) -> None:
         _LOG.info("%s: an attempt failed, %s: %s", self.spec.name, failure.kind, failure.detail)
         self._record(failed(failure, sent.reservation, sent.at, self.effects.clock()))
-
-    def _failures_allowed(self, kind: FailureKind) -> int:
-        ever = self._answers or self._answered_before
-        return failures_allowed(kind, answered=self._answers, ever=ever)
 
     @cached_property
     def _answered_before(self) -> bool:

@@ -123,6 +123,13 @@ class Halt:
         for listener in self._listeners:
             listener()
 
+    async def guard(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Stop for an error of some work, but let the replies under way arrive first."""
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - raised by the engine once replies are safe
+            self.fail(error)
+
     async def unless_stopped(self, waiting: Awaitable[Any]) -> bool:
         """Wait for something, or for a call to stop; return whether to go on."""
         task = asyncio.ensure_future(waiting)

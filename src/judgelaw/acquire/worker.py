@@ -28,7 +28,6 @@ from judgelaw.ledger import (
     Address,
     PostgresLedger,
     PostgresView,
-    RemainingCalls,
     RunLock,
     SqliteView,
     Terms,
@@ -235,7 +234,8 @@ async def _wait(ledger: PostgresLedger, effects: Effects, say: Say) -> tuple[Sto
     with signals(lambda: halt.stop(Reason.INTERRUPTED, "interrupted while others were at work")):
         others = await ledger.others()
         while others.held and not others.free:
-            if (words := _waiting(others)) != told:
+            words = f"no call is free; waiting for {others.held} that are with {others.holders}"
+            if words != told:
                 say(words)
                 told = words
             if not await halt.unless_stopped(effects.sleep(_LOOK_S)):
@@ -248,7 +248,3 @@ async def _beat(ledger: PostgresLedger, effects: Effects) -> None:
     while True:
         await effects.sleep(ledger.lease_s / _BEATS)
         await ledger.beat()
-
-
-def _waiting(others: RemainingCalls) -> str:
-    return f"no call is free; waiting for {others.held} that are with {others.holders}"

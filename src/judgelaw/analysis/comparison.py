@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from judgelaw.analysis.components import inferences
-from judgelaw.analysis.facet_values import Pair
-from judgelaw.analysis.values import pair_of
+from judgelaw.analysis.facet_values import Pair, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.decide import accuracies, not_shown_worse
 from judgelaw.diagnose import Matched, RankStability, match, rank_stability

@@ -118,7 +118,15 @@ def make_tables(context: Context) -> tuple[dict[str, Table], dict[str, str]]:
     )
 
 
-_OF_ORDER = ("order", "orders", "interaction", "order_share", "interaction_share", "lean", "as_tie")
+_OF_ORDER = (
+    "order",
+    "orders",
+    "interaction",
+    "order_share",
+    "interaction_share",
+    "lean",
+    "invalid_to_tie",
+)
 """Columns, and names of components, that single answers have no part in."""
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from judgelaw.analysis.facet_values import Pair
-from judgelaw.analysis.values import Component, LargestComponent, pair_of
+from judgelaw.analysis.facet_values import Pair, pair_of
+from judgelaw.analysis.values import Component, LargestComponent
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty import (

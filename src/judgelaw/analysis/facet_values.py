@@ -8,8 +8,14 @@ import numpy as np
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS
 from judgelaw.frames import Result
+from judgelaw.uncertainty import Interval
 
 Pair = tuple[float, float]
+
+
+def pair_of(found: Interval) -> Pair | None:
+    """Return the two ends of an interval, None if it has no ends."""
+    return None if np.isnan(found.low) else (found.low, found.high)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from math import isnan
 from typing import Final, Literal
 
+from judgelaw.analysis.facet_values import pair_of
 from judgelaw.analysis.sentence import MANY_INVALID, Claims, claims_of
-from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Rule, ToDo, Trust, pair_of
+from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Rule, ToDo, Trust
 from judgelaw.diagnose import Finding
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (

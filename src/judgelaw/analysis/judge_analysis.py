@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
-from judgelaw.analysis.facet_values import Identity, ItemValues, PromptDistances
+from judgelaw.analysis.facet_values import Identity, ItemValues, PromptDistances, PromptLean
 from judgelaw.analysis.first_screen import first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
@@ -185,37 +185,38 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         components=components,
         depths=depths,
         outcomes=seen,
-        gold_match=gold_match(tensor),
         permutation=_permutations(tensor, request),
         split=_splits(full),
         lead=overall.lead,
         strata=_strata(full, request.how.level),
         item_values=_item_values(full),
         prompt_leans=leans,
-        **_of_facets(tensor, full, request),
-        other_metrics=other_metrics(tensor, full),
+        **_described(tensor, full, request),
         identity=_identities((*prefixes, full), request.estimand),
-        unanimous_cells=unanimous_cells(tensor),
-        sentence=sentence(
-            components,
-            overall.inference,
-            overall.lead,
-            leans=leans,
-            invalid=invalid,
-            single=tensor.single,
-            scored=tensor.scale,
-        ),
+        sentence=_sentence(tensor, overall, leans, invalid),
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
         warnings=warnings(tensor, full, prefixes, overall, request.estimand),
-        single=tensor.single,
-        scores=score_answers(tensor, request.how.level),
     )
 
 
-def _of_facets(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
-    """Return what is said of single prompts, factors of prompts and displayed positions."""
+def _sentence(
+    tensor: VerdictTensor, overall: ComponentsByDepth, leans: Sequence[PromptLean], invalid: float
+) -> str:
+    return sentence(
+        overall.depths[-1],
+        overall.inference,
+        overall.lead,
+        leans=leans,
+        invalid=invalid,
+        single=tensor.single,
+        scored=tensor.scale,
+    )
+
+
+def _described(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
+    """Return what is said beside components: of prompts, their factors, positions and scores."""
     parts = factor_parts(tensor, request.estimand)
     return {
         "prompt_distances": _distances(tensor, request.estimand),
@@ -225,6 +226,11 @@ def _of_facets(tensor: VerdictTensor, full: DepthEstimates, request: Request) ->
         "factor_levels": {} if parts is None else parts.levels,
         "by_prompt": _prompt_rows(tensor, request),
         "projection": _projection(tensor, request),
+        "gold_match": gold_match(tensor),
+        "other_metrics": other_metrics(tensor, full),
+        "unanimous_cells": unanimous_cells(tensor),
+        "single": tensor.single,
+        "scores": score_answers(tensor, request.how.level),
     }
 
 

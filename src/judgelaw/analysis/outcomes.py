@@ -12,8 +12,14 @@ from math import nan
 
 import numpy as np
 
-from judgelaw.analysis.facet_values import Identity, OrderDirection, PromptLean, SlotPreference
-from judgelaw.analysis.values import OtherMetric, pair_of
+from judgelaw.analysis.facet_values import (
+    Identity,
+    OrderDirection,
+    PromptLean,
+    SlotPreference,
+    pair_of,
+)
+from judgelaw.analysis.values import OtherMetric
 from judgelaw.arrays import Floats
 from judgelaw.decide import shown_first
 from judgelaw.tensor import INVALID, VerdictTensor

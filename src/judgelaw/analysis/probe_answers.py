@@ -88,7 +88,8 @@ def _scores(verdicts: Sequence[str], side: str) -> Floats:
     scale = [x for x in numbers.values() if x is not None]
     if len(scale) == len(numbers) and len(set(scale)) > 1:
         low, high = min(scale), max(scale)
-        return np.array([(numbers.get(v) or low) - low for v in verdicts]) / (high - low)
+        placed = {v: x for v, x in numbers.items() if x is not None}
+        return np.array([placed.get(v, low) - low for v in verdicts]) / (high - low)
     return np.array([float(v.lower() in _FAVOURABLE) for v in verdicts])
 
 

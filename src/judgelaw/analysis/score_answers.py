@@ -10,8 +10,7 @@ from math import isnan
 
 import numpy as np
 
-from judgelaw.analysis.facet_values import Pair
-from judgelaw.analysis.values import pair_of
+from judgelaw.analysis.facet_values import Pair, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.labels import Estimate, correlation, mean_interval
 from judgelaw.tensor import INVALID, VerdictTensor

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from math import nan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,15 +17,13 @@ from judgelaw.analysis.facet_values import (
     PromptLean,
     SlotPreference,
 )
+from judgelaw.analysis.score_answers import ScoreAnswers
 from judgelaw.decide import PromptRow
 from judgelaw.diagnose import Cell, Finding, ProbeEffect
 from judgelaw.estimate import Design
 from judgelaw.frames import Result, bars_svg
 from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
 from judgelaw.words import visible
-
-if TYPE_CHECKING:
-    from judgelaw.analysis.score_answers import ScoreAnswers
 
 _SAID = 3
 """Judges whose sentence an analysis says of itself."""
@@ -277,7 +275,7 @@ class JudgeAnalysis(Result):
     trust: Trust | None = None
     probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
     single: bool = False
-    scores: "ScoreAnswers | None" = None
+    scores: ScoreAnswers | None = None
 
     schema = "judgelaw.judge/1"
     brief = ("component", *_BRIEF)
@@ -436,8 +434,3 @@ def _flat(c: Component) -> dict[str, Any]:
         low, high = getattr(c, name) or (nan, nan)
         flat |= {f"{name}_low": low, f"{name}_high": high}
     return flat | {"call_se": nan if c.call_se is None else c.call_se, "share": c.share}
-
-
-def pair_of(found: Interval) -> Pair | None:
-    """Return the two ends of an interval, None if it has no ends."""
-    return None if np.isnan(found.low) else (found.low, found.high)

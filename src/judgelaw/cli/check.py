@@ -89,7 +89,7 @@ async def _one(
             said=answer.completion.text or answer.completion.refusal or "",
             model=answer.model,
             seconds=seconds,
-            why=_why(spec, verdict),
+            why=_why(spec, verdict, call.order),
         )
     retried = answer.kind.consequence is Consequence.RETRY
     return Probe(
@@ -103,7 +103,7 @@ async def _one(
     )
 
 
-def _why(spec: "JudgeSpec", verdict: "Verdict") -> str | None:
+def _why(spec: "JudgeSpec", verdict: "Verdict", order: str) -> str | None:
     """Say why a reply counts as invalid, in the words of whoever would correct it."""
     from judgelaw.tensor import INVALID
     from judgelaw.wire import wanted
@@ -113,7 +113,7 @@ def _why(spec: "JudgeSpec", verdict: "Verdict") -> str | None:
     if verdict.reason not in _UNREAD:
         return f"it counts as invalid ({verdict.reason})"
     return (
-        f"it counts as invalid ({verdict.reason}): {wanted(spec)}; see parser of judge "
+        f"it counts as invalid ({verdict.reason}): {wanted(spec, order)}; see parser of judge "
         f"{spec.name} in the study"
     )
 

@@ -139,11 +139,12 @@ def limits_of(calls: Source, maxima: Sequence[str], minima: Sequence[str]) -> "l
 
     asked = [("max", text) for text in maxima] + [("min", text) for text in minima]
     if asked:
-        return [_limit(side, text) for side, text in asked]  # type: ignore[arg-type]  # literals
-    return [Limit(quantity=name, side="max", value=x) for name, x in calls.gate.items()]
+        return [_limit(side, text, calls.unit) for side, text in asked]  # type: ignore[arg-type]  # literals
+    given = calls.gate.items()
+    return [Limit(quantity=name, side="max", value=x, unit=calls.unit) for name, x in given]
 
 
-def _limit(side: Literal["max", "min"], text: str) -> "Limit":
+def _limit(side: Literal["max", "min"], text: str, unit: float) -> "Limit":
     from judgelaw.uncertainty import Limit
 
     name, equals, number = text.partition("=")
@@ -153,7 +154,7 @@ def _limit(side: Literal["max", "min"], text: str) -> "Limit":
         equals = ""
     if not equals:
         raise click.BadParameter(f"{text!r}: write NAME=NUMBER, such as prompt=0.02")
-    return Limit(quantity=name.strip(), side=side, value=value)
+    return Limit(quantity=name.strip(), side=side, value=value, unit=unit)
 
 
 def _baseline(

@@ -111,6 +111,11 @@ TASKS = {
     ),
     "pointwise": Task(said=("1", "2", "3", "4", "5")),
     "labels": Task(said=("pass", "fail")),
+    "choose": Task(
+        parser="first-line # the first non-empty line must be a letter that was shown",
+        said=("A", "B", "C", "D"),
+        gate="prompt: 0.02, order: 0.05, invalid: 0.01",
+    ),
 }
 """What a study may ask, by the word after --task."""
 

@@ -147,9 +147,10 @@ def _show_parts(judge: "JudgeScore") -> None:
         if variance != 0
     ]
     rows.append(["all", f"{sum(parts.values()):.3g}", _se(judge.se)])
+    orders = "" if p.orders == 1 else f"{p.orders} orders x "
     title = (
-        f"Standard error by source: {p.items:,} items x {p.prompts} prompts x {p.orders} orders x "
-        f"{p.repeats} repeats, {p.calls:,} calls"
+        f"Standard error by source: {p.items:,} items x {p.prompts} prompts x "
+        f"{orders}{p.repeats} repeats, {p.calls:,} calls"
     )
     show_table(["source", "variance", "standard error"], rows, title=title)
     if any(variance < 0 for variance in parts.values()):

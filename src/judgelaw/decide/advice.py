@@ -277,9 +277,19 @@ def in_words(row: ProtocolRow) -> str:
 
 
 def advice_notes(
-    choice: PromptChoice, rows: Sequence[ProtocolRow], *, repeats: int, sampled: bool
+    choice: PromptChoice,
+    rows: Sequence[ProtocolRow],
+    *,
+    repeats: int,
+    sampled: bool,
+    scored: bool = False,
 ) -> Iterator[str]:
     """Say what to know before acting on the advice."""
+    if scored:
+        yield (
+            "A vote takes the most frequent score. `judgelaw score` says how sure the mean of "
+            "several calls is."
+        )
     if choice.items == 1:
         yield "One item says nothing about other items: there are no intervals."
     elif choice.items < FEW_ITEMS and len(choice.rows) > 1:

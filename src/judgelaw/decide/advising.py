@@ -121,7 +121,13 @@ def _judge(
         target=target,
         items=len(tensor.items),
         notes=tuple(
-            advice_notes(choice, rows, repeats=tensor.depth[0], sampled=design == "sampled")
+            advice_notes(
+                choice,
+                rows,
+                repeats=tensor.depth[0],
+                sampled=design == "sampled",
+                scored=tensor.scale is not None,
+            )
         ),
     )
 

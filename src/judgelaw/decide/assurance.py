@@ -102,12 +102,14 @@ class Outlook:
         assurance: chance with which a width is promised.
         studies: how many are simulated for each answer.
         seed: of the named streams.
+        dissimilarity: as for `decompose`.
     """
 
     laws: Laws
     source: str
     design: Design = "census"
     order_weights: Weights = None
+    dissimilarity: ArrayLike | str | None = None
     assurance: float = ASSURANCE
     studies: int = STUDIES
     seed: int = 0
@@ -263,6 +265,7 @@ class Outlook:
             rng.multinomial(repeats, laws),
             design=self.design,
             order_weights=self.order_weights,
+            dissimilarity=self.dissimilarity,
             draws=_DRAWS,
             seed=self.seed,
         )
@@ -307,6 +310,7 @@ def outlook_from_pilot(
         source="pilot",
         design=design,
         order_weights=known.estimand.order_weights,
+        dissimilarity=known.estimand.dissimilarity,
         assurance=assurance,
         studies=studies,
         seed=seed,

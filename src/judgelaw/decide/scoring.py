@@ -58,6 +58,8 @@ def scale_of(tensor: VerdictTensor, values: Mapping[str, float] | None = None) -
         if missing := [v for v in tensor.verdicts if v not in values]:
             raise InputError(f"no value for verdict {missing[0]!r}: give one for each")
         return _scale("mean score", [float(values[v]) for v in tensor.verdicts])
+    if tensor.scale is not None:
+        return _scale("mean score", _numbers(tensor.verdicts) or [])
     gold = gold_codes(tensor)
     if gold is not None and len(gold[0]) == len(tensor.items):
         right = gold[1][:, None] == np.arange(len(tensor.verdicts))

@@ -38,8 +38,6 @@ _OTHER_MODEL = ("model", "fingerprint")
 _NAMED = 4
 _P = 1e-6
 _ZERO = 1e-9
-
-
 _CALLS_AT_MOST = 1 << 17
 """Of larger streams an even sample of the cells is shuffled: that is exact too, and enough."""
 _CODES_AT_ONCE = 1 << 22

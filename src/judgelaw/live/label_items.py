@@ -169,7 +169,7 @@ def _of_run(run: Path, asked: tuple[str, ...]) -> Labelling:
             f"{run}: no run was frozen here; name a run folder, a table or an item file"
         )
     frozen = open_run(run)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "id": item.id,
             "instruction": item.instruction,
@@ -178,14 +178,18 @@ def _of_run(run: Path, asked: tuple[str, ...]) -> Labelling:
         }
         for item in frozen.items.values()
     ]
-    single = all(row["candidate_2"] is None for row in rows)
+    if any(item.more for item in frozen.items.values()):
+        rows = [
+            {"id": i.id, "instruction": i.instruction, _CANDIDATES: list(i.candidates)}
+            for i in frozen.items.values()
+        ]
+    single = all("candidate_2" in row and row["candidate_2"] is None for row in rows)
     if single:
         rows = [
             {"id": r["id"], "instruction": r["instruction"], "answer": r["candidate_1"]}
             for r in rows
         ]
-    declared = getattr(frozen.study, "labels", None) or getattr(frozen.study, "scale", None) or ()
-    found = _of_rows(run, rows, asked or tuple(map(str, declared)), ())
+    found = _of_rows(run, rows, asked or frozen.study.verdicts or (), ())
     if not (run / CALLS).is_file():
         return found
     return replace(found, calls=[row for _, row in records("parquet", run / CALLS)])

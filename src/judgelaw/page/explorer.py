@@ -32,7 +32,7 @@ from judgelaw.page.document import (
     paragraph,
     path,
 )
-from judgelaw.page.laws import corners_of
+from judgelaw.page.laws import MOST_CORNERS, corners_of, given_verdicts
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import ELLIPSIS, visible
 
@@ -94,7 +94,7 @@ def explorer(
         judges=tuple(visible(name) for name in judges),
         components=tuple((name, LABELS[name]) for name in present(judges[first].value.components)),
         verdicts=tuple(visible(v) for v in tensor.verdicts),
-        orders=tuple(visible(o) for o in tensor.orders),
+        orders=_orders(tensor),
         items=tuple(items),
         total=len(tensor.items),
         cut=cut if texts else None,
@@ -128,7 +128,7 @@ def _grid(
         "shown": visible(name),
         "path": judge.at(lambda j: j.item_values.estimates).path,
         "prompts": [visible(p) for p in tensor.prompts],
-        "orders": [visible(o) for o in tensor.orders],
+        "orders": [*_orders(tensor)],
         "verdicts": [visible(v) for v in tensor.verdicts],
         "roles": drawing.verdict_roles(tensor.verdicts),
         "corners": _corners(tensor),
@@ -142,9 +142,29 @@ def _grid(
     }
 
 
-def _corners(tensor: VerdictTensor) -> dict[str, Any]:
-    """Return which verdicts stand at which corner of the simplex, by position."""
+def _orders(tensor: VerdictTensor) -> tuple[str, ...]:
+    """Return the headings of the columns of an item; single answers have no order."""
+    return ("calls",) if tensor.single else tuple(visible(o) for o in tensor.orders)
+
+
+def _corners(tensor: VerdictTensor) -> dict[str, Any] | None:
+    """Return which verdicts stand at which corner of the simplex, by position.
+
+    Scores stand on a line from low to high, `at` says where. None for more labels than corners.
+    """
     verdicts = tensor.verdicts
+    if (scale := tensor.scale) is not None:
+        at = (scale.scores(verdicts) - scale.values[0]) / scale.span
+        ends = (verdicts.index(scale.names[0]), verdicts.index(scale.names[-1]))
+        places = [None if np.isnan(x) else round(float(x), 4) for x in at]
+        return {"left": ends[0], "right": ends[1], "top": [], "at": places}
+    if tensor.single:
+        given = given_verdicts(tensor)
+        if len(given) > MOST_CORNERS:
+            return None
+        if len(given) > 1:
+            left, right, *top = (verdicts.index(v) for v in given)
+            return {"left": left, "right": right, "top": top}
     found = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
     return {
         "left": verdicts.index(found.left),

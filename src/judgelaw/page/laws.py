@@ -163,8 +163,8 @@ def gallery(pictures: Sequence[Spec], *, columns: int) -> Spec:
 
 
 _SHOWN = 6
+MOST_CORNERS = 3
 _BARS = 24
-_CORNERS = 3
 _PICTURE = {3: 190, 2: 148}
 """Width of a small picture: three beside each other on a wide page, two on a phone."""
 _GRID = 40
@@ -180,10 +180,8 @@ def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "")
     """
     if is_of_several(tensor):
         return _of_several(judge, tensor, prefix=prefix)
-    given = tuple(
-        v for v, n in zip(tensor.verdicts, tensor.counts.sum((0, 1, 2)), strict=True) if n
-    )
-    if tensor.scale is not None or (tensor.single and len(given) > _CORNERS):
+    given = given_verdicts(tensor)
+    if tensor.scale is not None or (tensor.single and len(given) > MOST_CORNERS):
         return None
     if tensor.single and len(given) > 1:
         tensor = _only(tensor, given)
@@ -218,6 +216,12 @@ def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "")
         title="Where the verdict laws sit",
         blocks=(said, every, few, _caution()),
     )
+
+
+def given_verdicts(tensor: VerdictTensor) -> tuple[str, ...]:
+    """Return the verdicts that some call gave, in the order of the alphabet."""
+    totals = tensor.counts.sum(axis=(0, 1, 2)).tolist()
+    return tuple(v for v, n in zip(tensor.verdicts, totals, strict=True) if n)
 
 
 def is_of_several(tensor: VerdictTensor) -> bool:

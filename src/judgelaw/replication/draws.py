@@ -30,6 +30,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
+from judgelaw.arrays import check_at_least
 from judgelaw.errors import InputError
 from judgelaw.worlds import World
 
@@ -165,10 +166,7 @@ class Design:
                 f"packed counting: at most {most} prompts at this number of orders, and {FIELDS} "
                 "verdicts; `judgelaw simulate custom` takes any design"
             )
-        if prompts < 2:  # noqa: PLR2004 - a facet varies over two levels or more
-            raise InputError(
-                f"prompts = {prompts}: one prompt cannot differ from itself; use 2 or more"
-            )
+        check_at_least("prompts", prompts, 2, "one prompt cannot differ from itself")
         return cls(laws=world.laws(items=1, prompts=prompts, orders=orders)[0])
 
     @property

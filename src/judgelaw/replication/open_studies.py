@@ -113,10 +113,8 @@ def _check(
 
 def _check_repeats(given: int | list[int], fewest: int) -> None:
     if fewest < PAIR:
-        raise NotIdentifiedError(
-            f"repeats = {given}: one call a cell cannot tell its dice from the prompt; use 2 or "
-            "more"
-        )
+        why = "one call a cell cannot tell its dice from the prompt; use 2 or more"
+        raise NotIdentifiedError(f"repeats = {given}: {why}")
 
 
 def _estimates(

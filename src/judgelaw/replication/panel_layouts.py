@@ -12,7 +12,7 @@ from judgelaw.replication.paper_parts import PaperData, stream_name
 _NO_PANEL = "there are no two judges on the same cells"
 
 
-def cross_model_summary(of: PaperData) -> LayoutOrReason:
+def cross_model_summary(of: PaperData) -> Layout:
     """Return plug-in and corrected prompt means of the panel, and the scaled excess."""
     depths = of.depths
     rows: list[tuple[Entry, ...]] = []
@@ -22,8 +22,6 @@ def cross_model_summary(of: PaperData) -> LayoutOrReason:
         scaled = [_short(R * c.excess) for R, c in zip(depths, cells, strict=True)]
         largest = f.lead.largest.capitalize() if f.lead else None
         rows.append((judge, *pairs, *scaled, largest))
-    if not rows:
-        return _NO_PANEL
     groups = (("", 1), *((f"R={R}", 2) for R in depths), ("R(plug.−corr.)", len(depths)))
     columns = ("Configuration", *("Plug-in", "Corrected") * len(depths))
     return Layout(
@@ -36,14 +34,12 @@ def cross_model_summary(of: PaperData) -> LayoutOrReason:
     )
 
 
-def cross_model_components(of: PaperData) -> LayoutOrReason:
+def cross_model_components(of: PaperData) -> Layout:
     """Return the components of the panel."""
     rows: tuple[tuple[Entry, ...], ...] = tuple(
         (judge, *(_short(f.components[c].estimate) for c in COMPONENTS))
         for judge, f in of.found.panel.items()
     )
-    if not rows:
-        return _NO_PANEL
     return Layout(
         label="tab:cross-model-components",
         caption=f"Raw complete-pair decomposition at R = {of.depths[-1]} of {_matched(of)}.",
@@ -52,14 +48,12 @@ def cross_model_components(of: PaperData) -> LayoutOrReason:
     )
 
 
-def cross_prompt(of: PaperData) -> LayoutOrReason:
+def cross_prompt(of: PaperData) -> Layout:
     """Return plug-in, corrected and excess of the panel at every depth."""
     rows: list[tuple[Entry, ...]] = []
     for judge, f in of.found.panel.items():
         cells = [f.depths[R]["prompt"] for R in of.depths]
         rows.append((judge, *(_short(x) for c in cells for x in (c.plugin, c.estimate, c.excess))))
-    if not rows:
-        return _NO_PANEL
     return Layout(
         label="tab:s-cross-prompt",
         caption=f"Prompt-instability results of {_matched(of)}. Excess is plug-in less corrected.",
@@ -69,7 +63,7 @@ def cross_prompt(of: PaperData) -> LayoutOrReason:
     )
 
 
-def cross_model_outcomes(of: PaperData) -> LayoutOrReason:
+def cross_model_outcomes(of: PaperData) -> Layout:
     """Return the outcomes of the panel, and how often they match gold."""
     rows: tuple[tuple[Entry, ...], ...] = tuple(
         (
@@ -79,8 +73,6 @@ def cross_model_outcomes(of: PaperData) -> LayoutOrReason:
         )
         for judge, f in of.found.panel.items()
     )
-    if not rows:
-        return _NO_PANEL
     return Layout(
         label="tab:cross-model-outcomes",
         caption=f"Outcomes at R = {of.depths[-1]} of {_matched(of)}. Tie and ⊥ match no gold.",
@@ -89,7 +81,7 @@ def cross_model_outcomes(of: PaperData) -> LayoutOrReason:
     )
 
 
-def cross_bot(of: PaperData) -> LayoutOrReason:
+def cross_bot(of: PaperData) -> Layout:
     """Return the prompt component of the panel before and after merging invalid into tie."""
     found = {(r["configuration"], r["R"]): r for r in of.found.rows("invalid_sensitivity")}
     rows: list[tuple[Entry, ...]] = []
@@ -97,8 +89,6 @@ def cross_bot(of: PaperData) -> LayoutOrReason:
         cells = [found.get((judge, R)) for R in of.depths]
         names = ("as_outcome", "invalid_to_tie")
         rows.append((judge, *(_short(c[name] if c else None) for c in cells for name in names)))
-    if not rows:
-        return _NO_PANEL
     return Layout(
         label="tab:s-cross-bot",
         caption=f"Corrected prompt means of {_matched(of)}, and after merging ⊥ into TIE.",
@@ -151,6 +141,13 @@ def integrity(of: PaperData) -> LayoutOrReason:
     )
 
 
+_OF_PANEL = (
+    cross_model_summary,
+    cross_model_components,
+    cross_prompt,
+    cross_model_outcomes,
+    cross_bot,
+)
 LAYOUTS: tuple[Callable[[PaperData], LayoutOrReason], ...] = (
     deep.study_design,
     deep.matched_reference,
@@ -174,7 +171,8 @@ LAYOUTS: tuple[Callable[[PaperData], LayoutOrReason], ...] = (
 
 def make_layouts(of: PaperData) -> tuple[dict[str, Layout], dict[str, str]]:
     """Make every table that these calls give, and say why the others are left out."""
-    made = {make.__name__: make(of) for make in LAYOUTS}
+    left = () if of.found.panel else _OF_PANEL
+    made = {make.__name__: _NO_PANEL if make in left else make(of) for make in LAYOUTS}
     found = {table.name: table for table in made.values() if isinstance(table, Layout)}
     return found, {name: reason for name, reason in made.items() if isinstance(reason, str)}
 

@@ -286,7 +286,6 @@ DATASETS = 40_000
 DATASET_ITEMS = 50
 TAU = 0.02
 
-
 _POOL = 4096  # items simulated at a time, cut to whole data sets
 
 

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from judgelaw.errors import InputError
 
-Cell = str | list[str]
 Row = Mapping[str, Any]
 
 

@@ -56,7 +56,7 @@ def _declared_gate(calls: Source) -> "Gate | None":
         return None
     from judgelaw.uncertainty import limits_of
 
-    return check_source(calls, limits_of(calls.gate), scope="fixed", level=0.95)
+    return check_source(calls, limits_of(calls.gate, calls.unit), scope="fixed", level=0.95)
 
 
 def _of_run(calls: Source) -> dict[str, Any]:

@@ -247,8 +247,9 @@ class RunFolder:
             elsewhere.add("orders")  # single answers have none, whatever the field's default
         study = {k: v for k, v in record.study.items() if k not in elsewhere}
         parts: dict[str, Any] = {
-            "Study": {"source_sha256": record.source_sha256, **study},
-            "Fixed before the first request": record.beforehand or "nothing beyond the study",
+            "Study": {"source_sha256": record.source_sha256, **_only_limits(study)},
+            "Fixed before the first request": _only_limits(record.beforehand)
+            or "nothing beyond the study",
         }
         for name, judge in self.frozen.judges.items():
             values = judge.model_dump(mode="json", exclude_none=True, exclude=set(_SECRET))
@@ -273,6 +274,14 @@ class RunFolder:
         inside = [path for path in map(Path.resolve, written) if path.is_relative_to(root)]
         if inside:
             write_sums(self.path, [str(path.relative_to(root)) for path in inside])
+
+
+def _only_limits(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the limits that a gate does not declare."""
+    gate = declared.get("gate")
+    if not isinstance(gate, dict):
+        return dict(declared)
+    return {**declared, "gate": {name: limit for name, limit in gate.items() if limit is not None}}
 
 
 def _seconds(

@@ -18,7 +18,8 @@ from judgelaw.runs.answers import (
     check_source,
     write_report,
 )
-from judgelaw.runs.source import Source, Which, compared, source_of
+from judgelaw.runs.several_sources import compared
+from judgelaw.runs.source import Source, Which, source_of
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def gate(
     from judgelaw.uncertainty import limits_of
 
     calls = source_of(x, **which)
-    asked = limits_of(limits or calls.gate)
+    asked = limits_of(limits or calls.gate, calls.unit)
     before = None
     if baseline is not None:
         # Every judge of the baseline: each is found by its name, or is the only one.

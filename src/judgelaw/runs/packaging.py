@@ -127,11 +127,9 @@ def _items(frozen: "FrozenRun", *, texts: bool) -> Iterator[str]:
     """Yield the items a line each; without texts their place is empty, and the hash stands."""
     from judgelaw.wire import canonical_json
 
-    blank = {"instruction": "", "candidate_1": "", "candidate_2": None}
     for item in frozen.items.values():
-        values = asdict(item)
-        kept = values if texts else {**values, **blank}
-        yield canonical_json(kept) + "\n"
+        blank = replace(item, instruction="", candidate_1="", candidate_2=None, more=())
+        yield canonical_json((item if texts else blank).as_dict()) + "\n"
 
 
 def _write_study(frozen: "FrozenRun", folder: Path) -> None:

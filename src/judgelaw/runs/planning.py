@@ -259,7 +259,10 @@ def _planned(
     block = seen.planned[0]
     items = max(len(block.items) for block in seen.planned)
     depth = max(seen.run.study.streams[0].repeats or 0, min(_DEPTHS))
-    promises, wanted = _promised(outlook, items, depth, asked=asked, progress=progress)
+    single = seen.run.study.task == "pointwise"
+    promises, wanted = _promised(
+        outlook, items, depth, single=single, asked=asked, progress=progress
+    )
     return Plan(
         study=seen.run.study.name,
         calls=seen.run.count,
@@ -361,6 +364,7 @@ def _promised(
     items: int,
     depth: int,
     *,
+    single: bool,
     asked: "tuple[str, float, Scope] | None",
     progress: Progress,
 ) -> tuple[tuple[Promise, ...], Sizes | None]:
@@ -378,7 +382,11 @@ def _promised(
                 component, half_width, items=items, repeats=depth, scope=scope, advance=advance
             )
         promises = outlook.promises(
-            COMPONENTS, scopes, items=items, repeats=depths, advance=advance
+            ("call", "prompt", "total") if single else COMPONENTS,
+            scopes,
+            items=items,
+            repeats=depths,
+            advance=advance,
         )
         return tuple(promises), wanted
 

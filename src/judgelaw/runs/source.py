@@ -1,7 +1,6 @@
 """The calls of a run or of a table, as they were asked for."""
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from judgelaw.study import Gate, Study
     from judgelaw.tables import Engine
     from judgelaw.tensor import VerdictTensor
-    from judgelaw.uncertainty import Estimand
 
 
 _ROUNDING = 1e-9
@@ -120,6 +118,12 @@ class Source:
     def run(self) -> Path | None:
         """Where the run folder is, None for a table."""
         return None if self.folder is None else self.folder.path
+
+    @property
+    def unit(self) -> float:
+        """The largest that a component can be: 1 but for numeric scores."""
+        scales = [tensor.scale for tensor in self.tensors.values()]
+        return max((scale.unit for scale in scales if scale is not None), default=1.0)
 
     @property
     def main_layer(self) -> str | None:
@@ -380,62 +384,3 @@ def _with_reused(
 def _cut(tensor: "VerdictTensor", depth: int) -> "VerdictTensor":
     """Keep the ranks below the depth that a study analyses, where there are more."""
     return tensor.prefix(depth) if depth < tensor.depth[1] else tensor
-
-
-@dataclass(frozen=True, kw_only=True)
-class Compared:
-    """Judges of several sources under names that tell them apart, and what is estimated."""
-
-    tensors: "Mapping[str, VerdictTensor]"
-    estimand: "Estimand"
-
-
-def compared(
-    names: Sequence[str],
-    read: Sequence[Source],
-    *,
-    judges: Sequence[str] = (),
-    prompts: Iterable[str] | None = None,
-) -> Compared:
-    """Bring the judges of several sources together; `names` are what the sources are called."""
-    tensors = _told_apart(names, read, judges)
-    if prompts is not None:
-        prompts = tuple(prompts)
-        tensors = {name: t.select(prompts=prompts) for name, t in tensors.items()}
-    return Compared(tensors=tensors, estimand=_one_estimand(names, read))
-
-
-def _one_estimand(names: Sequence[str], read: Sequence[Source]) -> "Estimand":
-    from judgelaw.uncertainty import Estimand
-
-    first = read[0]
-    for name, calls in zip(names, read, strict=True):
-        if (calls.design, calls.order_weights) != (first.design, first.order_weights):
-            raise InputError(
-                f"{name} declares design {calls.design!r} with order weights "
-                f"{calls.order_weights}, {names[0]} {first.design!r} with {first.order_weights}: "
-                "a difference needs one estimand; pass --design, or run one study twice"
-            )
-    return Estimand(design=first.design, order_weights=first.order_weights)
-
-
-def _told_apart(
-    names: Sequence[str], read: Sequence[Source], judges: Sequence[str]
-) -> "dict[str, VerdictTensor]":
-    """Name every judge, with its source where a name comes twice."""
-    found = [
-        (name, judge, tensor)
-        for name, calls in zip(names, read, strict=True)
-        for judge, tensor in calls.main().items()
-    ]
-    known = Counter(judge for _, judge, _ in found)
-    if unknown := [judge for judge in judges if judge not in known]:
-        raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(known)}")
-    if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise InputError(f"{twice} is named twice: nothing differs from itself")
-    return {
-        judge if known[judge] == 1 else f"{name}: {judge}": tensor
-        for name, judge, tensor in found
-        if not judges or judge in judges
-    }

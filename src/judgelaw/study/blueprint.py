@@ -7,8 +7,9 @@ from functools import cached_property
 from judgelaw.errors import InputError
 from judgelaw.study.items import SAMPLE, Item, read_items, select
 from judgelaw.study.loading import LoadedStudy
-from judgelaw.study.models import Generator, Layer, Selection, Study
+from judgelaw.study.models import Layer, Selection, Study
 from judgelaw.study.orders import with_orders
+from judgelaw.study.prompt_models import Generator
 from judgelaw.study.prompts import Template, templates_of
 from judgelaw.wire import JudgeSpec
 from judgelaw.words import LETTERS, candidate_number, probed_by

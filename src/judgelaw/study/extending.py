@@ -8,7 +8,8 @@ from judgelaw.errors import InputError
 from judgelaw.steps import Progress, unseen
 from judgelaw.study.blueprint import Block, Blueprint, blocks
 from judgelaw.study.manifest import FrozenRun, open_run
-from judgelaw.study.models import Generator, Study
+from judgelaw.study.models import Study
+from judgelaw.study.prompt_models import Generator
 from judgelaw.study.prompts import default_block, fields_of, generate
 from judgelaw.study.record import RECORD, LookRecord, RunRecord, Session, depth
 from judgelaw.study.run_files import exclusive, recover, scratch, staged

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Discriminator, Field, Tag
+from pydantic import AliasChoices, Field
 
 from judgelaw.study.depths import Depth, Repeats, Stop
 from judgelaw.study.presets import DERIVED, PRESETS
+from judgelaw.study.prompt_models import Generator, Orders, Prompts
 from judgelaw.study.transforms import ProbeEntry
 from judgelaw.tensor import SINGLE
 from judgelaw.wire import (
@@ -23,8 +24,6 @@ from judgelaw.words import plain_number, probe_layer, probed_by, sides
 Role = Literal["audit", "evaluation", "reference", "control", "probe"]
 Task = Literal["pairwise", "pointwise", "choose"]
 Dissimilarity = Literal["ordinal", "numeric", "nominal"]
-Values = Annotated[tuple[int | float, ...], Field(min_length=2, max_length=101)]
-Labels = Annotated[tuple[Name, ...], Field(min_length=2, max_length=101)]
 
 PAPER_SIX = "paper-six"
 ORDERS = ("AB", "BA")
@@ -49,101 +48,6 @@ class Items(Model):
     strata: Literal["subset", "split"] = "subset"
     sample: Selection | None = None
     selections: dict[str, Selection] = Field(default_factory=dict)
-
-
-class TemplateSpec(Model):
-    """One template: text before and after the item block, or a free text with placeholders."""
-
-    id: Name
-    prefix: str | None = None
-    suffix: str | None = None
-    text: str | None = None
-
-
-class Census(Model):
-    """All the prompts that the estimate is about."""
-
-    policy: Literal["census"]
-    templates: tuple[TemplateSpec, ...] = ()
-    path: str | None = None
-    block: str | None = None
-
-
-class Grammar(Model):
-    """The choices from which a generator draws wrappers around one criterion."""
-
-    headings: tuple[str, ...] | None = None
-    cases: tuple[Literal["upper", "title", "sentence", "lower"], ...] | None = None
-    styles: (
-        tuple[Literal["none", "plain", "colon", "brackets", "xml", "markdown", "bold", "rule"], ...]
-        | None
-    ) = None
-    separators: tuple[str, ...] | None = None
-
-
-class Generator(Model):
-    """Prompts sampled by seed from a grammar: the estimate is about the grammar."""
-
-    policy: Literal["generator"]
-    count: PositiveInt
-    grammar: Literal["wrappers"] | Grammar = "wrappers"
-    criterion: str | None = None
-    output: str | None = None
-    block: str | None = None
-
-
-class Factors(Model):
-    """The full crossing of named levels, each a text that fills its place in one template.
-
-    Attributes:
-        factors: levels by factor: a list of short texts, which are their own names, or texts by
-            name. A text may hold the place of a factor that is declared after it.
-        template: the file with a place `{factor}` for every factor, and for the item.
-    """
-
-    policy: Literal["factors"] = "factors"
-    factors: dict[Name, tuple[str, ...] | dict[Name, str]]
-    template: str = Field(min_length=1)
-
-
-def _policy(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "name"
-    if isinstance(value, Factors) or (isinstance(value, dict) and "factors" in value):
-        return "factors"
-    policy = value.get("policy") if isinstance(value, dict) else getattr(value, "policy", None)
-    return policy if policy in ("census", "generator") else None
-
-
-Prompts = Annotated[
-    Annotated[Literal["paper-six"], Tag("name")]
-    | Annotated[Census, Tag("census")]
-    | Annotated[Generator, Tag("generator")]
-    | Annotated[Factors, Tag("factors")],
-    Discriminator(_policy),
-]
-
-
-class SampledOrders(Model):
-    """Orders of several candidates drawn by seed, so that all stand equally often in every slot."""
-
-    sample: PositiveInt
-
-
-def _orders_form(value: Any) -> str:
-    if isinstance(value, str):
-        return "name"
-    drawn = isinstance(value, SampledOrders) or (isinstance(value, dict) and "sample" in value)
-    return "sample" if drawn else "weights"
-
-
-Orders = Annotated[
-    Annotated[Literal["cyclic", "all"], Tag("name")]
-    | Annotated[SampledOrders, Tag("sample")]
-    | Annotated[dict[str, PositiveFloat], Tag("weights")],
-    Discriminator(_orders_form),
-]
-"""Weights by order; or for several candidates a rule, which the items turn into weights."""
 
 
 class Reuse(Model):
@@ -244,8 +148,10 @@ class Study(Model):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
     seed: Annotated[int, Field(ge=0)]
     task: Task = "pairwise"
-    scale: Values | None = Field(default=None, description="pointwise: every score, rising")
-    labels: Labels | None = Field(default=None, description="pointwise: every label")
+    scale: tuple[float, ...] | None = Field(
+        default=None, description="pointwise: every score, rising"
+    )
+    labels: tuple[Name, ...] | None = Field(default=None, description="pointwise: every label")
     dissimilarity: Dissimilarity | None = Field(
         default=None, description="how far two scores are apart; ordinal unless it says otherwise"
     )

@@ -11,7 +11,8 @@ from math import factorial
 
 from judgelaw.errors import InputError
 from judgelaw.streams import stream
-from judgelaw.study.models import CYCLIC, SampledOrders, Study
+from judgelaw.study.models import CYCLIC, Study
+from judgelaw.study.prompt_models import SampledOrders
 from judgelaw.words import LETTERS, counted
 
 MOST_ALL = 4

@@ -10,8 +10,9 @@ from pathlib import Path
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.streams import stream
 from judgelaw.study.loading import LoadedStudy
-from judgelaw.study.models import Census, Factors, Generator, Grammar, Study
+from judgelaw.study.models import Study
 from judgelaw.study.problems import Path as Keys
+from judgelaw.study.prompt_models import Census, Factors, Generator, Grammar
 from judgelaw.wire import canonical_json, sha256_hex
 from judgelaw.words import LETTERS, LEVEL_MARKS, factor_prompt
 

@@ -19,7 +19,8 @@ from typing import Any
 
 from judgelaw.errors import IntegrityError
 from judgelaw.study.blueprint import Blueprint
-from judgelaw.study.models import Generator, Study
+from judgelaw.study.models import Study
+from judgelaw.study.prompt_models import Generator
 from judgelaw.wire import AMENDABLE
 
 FREE = ("name", "transport", "budget", "gate", "analysis", "env_file")

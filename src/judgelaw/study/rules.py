@@ -9,17 +9,9 @@ from typing import Any
 
 from judgelaw.study.items import FIELDS, SAMPLE
 from judgelaw.study.judge_rules import is_local, judge_problems
-from judgelaw.study.models import (
-    MAIN,
-    ORDERS,
-    Census,
-    Factors,
-    Generator,
-    Layer,
-    Selection,
-    Study,
-)
+from judgelaw.study.models import MAIN, ORDERS, Layer, Selection, Study
 from judgelaw.study.problems import Path, Problem, unknown_key
+from judgelaw.study.prompt_models import Census, Factors, Generator
 from judgelaw.study.single_answers import (
     COMPONENTS,
     answer_problems,

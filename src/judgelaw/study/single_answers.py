@@ -6,12 +6,14 @@ from typing import Any
 from judgelaw.study.models import Study
 from judgelaw.study.problems import Problem
 from judgelaw.wire import JudgeSpec, ScoreParser
-from judgelaw.words import plain_number
+from judgelaw.words import counted, plain_number
 
 FIRST_LINE = r"\s*([^\n]*)"
 """The first line that is not empty; an answer is read if that is a verdict, and nothing else."""
 _ROUNDING = 1e-9
 _LISTED = 8
+_FEWEST, _MOST = 2, 101
+"""Verdicts of a scale or of labels: a slider from 0 to 100 fits."""
 COMPONENTS = ("call", "prompt", "order", "interaction", "total")
 
 
@@ -89,18 +91,26 @@ def answer_problems(study: Study) -> Iterator[Problem]:
 
 
 def _repeated(study: Study) -> Iterator[Problem]:
-    for key, values in (("scale", study.scale or ()), ("labels", study.labels or ())):
+    declared: Mapping[str, tuple[Any, ...] | None] = {"scale": study.scale, "labels": study.labels}
+    for key, values in declared.items():
+        if values is None:
+            continue
+        if not _FEWEST <= len(values) <= _MOST:
+            text = f"{counted(len(values), 'verdict')}, must be {_FEWEST} to {_MOST}; list them all"
+            yield Problem(path=(key,), text=text)
         seen: set[Any] = set()
         for place, value in enumerate(values):
             same = value.casefold() if isinstance(value, str) else value
+            shown = repr(value) if isinstance(value, str) else plain_number(value)
             if same in seen:
-                text = f"{value!r}, is there already; name every verdict once"
+                text = f"{shown}, is there already; name every verdict once"
                 yield Problem(path=(key, place), text=text)
             elif same == "invalid":
                 text = "'invalid', is what a reply without a verdict becomes; choose another word"
                 yield Problem(path=(key, place), text=text)
             elif key == "scale" and seen and value < max(seen):
-                text = f"{value!r}, comes after {max(seen)!r}; write the scores from low to high"
+                above = plain_number(max(seen))
+                text = f"{shown}, comes after {above}; write the scores from low to high"
                 yield Problem(path=(key, place), text=text)
             seen.add(same)
 
@@ -115,7 +125,7 @@ def _no_order(study: Study) -> Iterator[Problem]:
 def gate_problems(study: Study) -> Iterator[Problem]:
     """Yield limits of a gate that no component of this study's verdicts can reach."""
     largest, remedy = 1.0, "write a smaller number"
-    if study.scale is not None:
+    if study.scale:
         span = study.scale[-1] - study.scale[0]
         if study.dissimilarity == "numeric":
             largest = span**2 / 2

@@ -62,9 +62,9 @@ def call_covariance(n: Array, c: Array, M: Array | None = None) -> Array:
     def of(part: Array) -> Array:
         counts = _numbers(part)
         R = counts.sum(axis=-1)
-        return _total(_estimated(counts, c, M, x=1 / R, y=1 / (R * (R - 1))))
+        return np.asarray(sum(_estimated(counts, c, M, x=1 / R, y=1 / (R * (R - 1)))))
 
-    return np.concatenate([of(part) for part in _chunks(n, c)])
+    return np.concatenate([of(part) for part in _split(n, n, c)])
 
 
 def variance_parts(n: Array, c: Array, M: Array | None = None) -> VarianceParts:
@@ -86,8 +86,8 @@ def true_call_covariance(P: Array, R: Array, c: Array, M: Array | None = None) -
     """
     calls = np.broadcast_to(R, P.shape[:-1])
     x, y = 1 / calls, 1 / (calls * (calls - 1))
-    pieces = zip(_chunks(P, c), _split(x, P, c), _split(y, P, c), strict=True)
-    return np.concatenate([_total(_known(p, c, M, x=xs, y=ys)) for p, xs, ys in pieces])
+    pieces = zip(_split(P, P, c), _split(x, P, c), _split(y, P, c), strict=True)
+    return np.concatenate([sum(_known(p, c, M, x=xs, y=ys)) for p, xs, ys in pieces])
 
 
 def true_variance_parts(P: Array, c: Array, M: Array | None = None) -> VarianceParts:
@@ -166,11 +166,6 @@ def _known(P: Array, c: Array, M: Array | None, *, x: Array, y: Array) -> Triple
     return 4 * linear, 2 * cross, 2 * pair
 
 
-def _total(parts: Triple) -> Array:
-    linear, cross, pair = parts
-    return linear + cross + pair
-
-
 def _others(p: Array, c: Array, M: Array | None) -> tuple[Array, Array]:
     """Return g = M sum_{v != u} c_uv p_v, (items, forms, cells, verdicts), and c_uu."""
     forms, cells, _ = c.shape
@@ -243,13 +238,9 @@ def _numbers(n: Array) -> Array:
 
 
 def _parts(n: Array, c: Array, of: Callable[[Array, Array], Triple]) -> VarianceParts:
-    triples = [of(part, np.ones(part.shape[:-1], dtype=c.dtype)) for part in _chunks(n, c)]
+    triples = [of(part, np.ones(part.shape[:-1], dtype=c.dtype)) for part in _split(n, n, c)]
     linear, cross, pair = (np.concatenate(part) for part in zip(*triples, strict=True))
     return VarianceParts(linear=linear, cross=cross, pair=pair)
-
-
-def _chunks(n: Array, c: Array) -> list[Array]:
-    return _split(n, n, c)
 
 
 def _split(x: Array, n: Array, c: Array) -> list[Array]:

@@ -243,9 +243,7 @@ def component_map(prompts: int, orders: int, design: Design = "census") -> Array
 
 def contrast_vector(contrast: Contrast) -> NDArray[np.float64]:
     """Return the coefficients of a contrast over COMPONENTS."""
-    if isinstance(contrast, str):
-        return _single(contrast)
-    return _coefficients(contrast)
+    return _single(contrast) if isinstance(contrast, str) else _coefficients(contrast)
 
 
 @lru_cache

@@ -45,11 +45,15 @@ _SHALLOW_NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """One limit: the most of a component or of invalid outputs, the least coverage or gold."""
+    """One limit: the most of a component or of invalid outputs, the least coverage or gold.
+
+    A component of numeric scores may be as large as `unit`; anything else is a share.
+    """
 
     quantity: str
     side: Side
     value: float
+    unit: float = 1.0
 
     def __post_init__(self) -> None:
         allowed = MAXIMA if self.side == "max" else MINIMA
@@ -59,9 +63,10 @@ class Limit:
             raise InputError(
                 f"no limit --{self.side} {self.quantity}: it takes {', '.join(allowed)}{hint}"
             )
-        if not 0 <= self.value <= 1:
+        most = self.unit if self.quantity in COMPONENTS else 1.0
+        if not 0 <= self.value <= most:
             raise InputError(
-                f"--{self.side} {self.quantity}={self.value:g}: a limit lies between 0 and 1"
+                f"--{self.side} {self.quantity}={self.value:g}: a limit lies between 0 and {most:g}"
             )
 
     @property
@@ -179,10 +184,10 @@ class _Asked:
         return replace(self, level=passing, fail_level=failing)
 
 
-def limits_of(asked: Mapping[str, float]) -> list[Limit]:
+def limits_of(asked: Mapping[str, float], unit: float = 1.0) -> list[Limit]:
     """Return limits by name: `coverage` and `gold` are the least, everything else the most."""
     return [
-        Limit(quantity=name, side="min" if name in MINIMA else "max", value=float(value))
+        Limit(quantity=name, side="min" if name in MINIMA else "max", value=float(value), unit=unit)
         for name, value in asked.items()
     ]
 
@@ -209,6 +214,7 @@ def check_limits(
     check_level(level)
     if not tensors:
         raise InputError("no judge: a gate needs the calls of one judge or more")
+    _refuse_order(tensors, limits)
     versions = () if baseline is None else baseline.beside(tensors)
     margins = sum(len(version.margins) for version in versions)
     asked = _Asked.for_limits(len(tensors) * len(limits) + margins, scope=scope, level=level)
@@ -229,6 +235,14 @@ def check_limits(
         level=level,
         fail_level=asked.fail_level,
     )
+
+
+def _refuse_order(tensors: Mapping[str, VerdictTensor], limits: Sequence[Limit]) -> None:
+    """Refuse limits of an order that single answers do not have."""
+    for limit in limits:
+        if limit.quantity in ("order", "interaction") and any(t.single for t in tensors.values()):
+            asked = f"--{limit.side} {limit.quantity}={limit.value:g}"
+            raise InputError(f"{asked}: single answers have no order; leave it out")
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:

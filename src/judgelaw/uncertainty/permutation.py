@@ -260,7 +260,7 @@ def permutation_test(
         facet=facet,
         within=scheme,
         studentised=studentised,
-        hypothesis=_hypothesis(facet, scheme),
+        hypothesis=_hypothesis(facet, scheme, crossed=min(known.n.shape[1:3]) > 1),
         reason=reason,
     )
 
@@ -389,13 +389,11 @@ def _levels(known: KnownCounts, facet: Facet) -> int:
     return int(known.n.shape[1 if facet == "prompt" else 2])
 
 
-def _hypothesis(facet: Facet, within: Within) -> str:
+def _hypothesis(facet: Facet, within: Within, *, crossed: bool) -> str:
     other = "order" if facet == "prompt" else "prompt"
+    block = f"item-{other} block" if crossed else "item"
     how = "within repeat ranks" if within == "rank" else "within whole blocks"
-    return (
-        f"every {facet} has the same law in every item-{other} block; calls exchanged across "
-        f"{facet}s {how}"
-    )
+    return f"every {facet} has the same law in every {block}; calls exchanged across {facet}s {how}"
 
 
 def _check_request(facet: str, within: str | None, draws: int) -> None:

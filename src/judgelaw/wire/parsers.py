@@ -106,8 +106,8 @@ def kind(judge: JudgeSpec) -> str:
     return f"{name}/{VERSIONS[name]}"
 
 
-def wanted(judge: JudgeSpec) -> str:
-    """Say in words what the parser of a judge looks for."""
+def wanted(judge: JudgeSpec, order: str) -> str:
+    """Say in words what the parser of a judge looks for, in a call that shows this order."""
     spec = judge.parser
     if isinstance(spec, RegexParser):
         return f"regex wants a match of {spec.regex}{_among(spec.labels)}"
@@ -117,7 +117,8 @@ def wanted(judge: JudgeSpec) -> str:
         s = spec.score
         return f"score wants a number from {s.min:g} to {s.max:g} in steps of {s.step:g}"
     if spec == "first-line":
-        return "first-line wants exactly A, B or TIE in the first line, or another letter shown"
+        *letters, tie = DISPLAYED if order == _SINGLE else restored_labels(order)
+        return f"first-line wants exactly {', '.join(letters)} or {tie} in the first line"
     return f"{spec} found no label in it"
 
 

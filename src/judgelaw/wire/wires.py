@@ -21,9 +21,8 @@ class ChatRenderer:
 
     def __init__(self, template: ChatTemplate, system: str | None, judge: str) -> None:
         """Compile the template; the judge's name is for messages."""
-        # Imported here, since an analysis loads this module and renders nothing.
-        from jinja2 import TemplateError  # noqa: PLC0415
-        from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415
+        from jinja2 import TemplateError  # noqa: PLC0415 - an analysis renders nothing
+        from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415 - same
 
         self._template = template
         self._judge = judge

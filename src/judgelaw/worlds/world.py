@@ -84,15 +84,8 @@ def draw_ranked(
 W = TypeVar("W", bound="World")
 
 _EFFECT_KEYS = (
-    "base",
-    "prompt",
-    "order",
-    "interaction",
-    "item_spread",
-    "seed",
-    "prompt_direction",
-    "order_direction",
-    "interaction_direction",
+    *("base", "prompt", "order", "interaction", "item_spread", "seed"),
+    *("prompt_direction", "order_direction", "interaction_direction"),
 )
 SPEC_KEYS = (*_EFFECT_KEYS, "laws", "item_names", "deterministic", "verdicts", "invalid", "copying")
 

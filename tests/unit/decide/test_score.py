@@ -172,7 +172,7 @@ def test_systems_are_ranked_and_grouped(tmp_path):
 
 
 def test_a_frame_and_the_command_line_give_the_same_systems(tmp_path, capsys):
-    pl = pytest.importorskip("polars")
+    pl = pytest.importorskip("polars", reason="scores a frame of polars")
     path = table_of(tmp_path, {"a": 0.3, "b": 0.6}, items=20)
     from_frame = jl.score(pl.read_csv(path), by="system").to_json()
     with pytest.raises(SystemExit) as stop:

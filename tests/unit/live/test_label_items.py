@@ -9,6 +9,8 @@ import pytest
 import judgelaw as jl
 from judgelaw.errors import InputError
 from judgelaw.live import LabelBook, joined, read_labelling, write_table
+from judgelaw.study import freeze, load_study
+from servers.several import choosing_study
 from servers.study import frozen_study, simulated_judge
 
 
@@ -173,3 +175,11 @@ def test_validate_reads_what_labelling_leaves_behind(tmp_path):
     assert answer["labelled"] == 19
     agree = sum((n % 3 > 0) == (n % 2 > 0) for n in range(19)) / 19
     assert answer["agreement"]["estimate"] == pytest.approx(agree)
+
+
+def test_a_run_of_several_candidates_is_a_choice_of_one(tmp_path):
+    run = freeze(load_study(choosing_study(tmp_path, candidates=3)), tmp_path / "run").path
+    found = read_labelling(run)
+    assert found.labels == ("candidate_1", "candidate_2", "candidate_3")
+    shown = {f"candidate_{n}": f"text {n} of 0" for n in (1, 2, 3)}
+    assert dict(found.items["i0"].candidates) == shown

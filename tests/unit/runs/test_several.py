@@ -1,12 +1,15 @@
 """Choosing one of several, and crossed prompts, from study to page: a known law comes back."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
+import judgelaw as jl
 from judgelaw.cli import program
 from judgelaw.estimate import decompose_facets, population
+from judgelaw.runs.packaging import Contents, release
 from servers.several import CROSSED, choosing_study, crossed_study
 from servers.study import simulated_judge
 
@@ -131,3 +134,40 @@ def test_the_factors_of_a_known_law_are_recovered_within_four_call_errors(tmp_pa
     page = (tmp_path / "run" / "report.html").read_text()
     assert "part of the prompt component" in page
     assert "wrapper x rubric" in page
+
+
+def test_a_release_without_texts_holds_no_candidate(chosen, tmp_path):
+    release(chosen, tmp_path / "p", Contents(texts=False))
+    items = (tmp_path / "p" / "inputs" / "items.jsonl").read_text()
+    assert "i1" in items
+    assert not re.search(r"text \d of", items)
+
+
+def test_a_table_of_several_candidates_is_read_without_its_study(chosen):
+    found = jl.analyze(chosen / "calls.parquet", permutations=0, draws=50)
+    (judge,) = found.judges.values()
+    assert list(judge.outcomes) == FOUR
+    assert [slot.slot for slot in judge.slots] == list("ABCD")
+
+
+def test_a_function_is_shown_a_changed_answer_in_its_item_too(tmp_path):
+    """It once got the answer as it was, while its messages held the change."""
+    seen = []
+
+    def judge(call):
+        seen.append(call)
+        return "A"
+
+    study = choosing_study(
+        tmp_path,
+        [{"name": "fn", "provider": "python"}],
+        items=2,
+        candidates=3,
+        probes=[{"name": "shout", "append": "!!!"}],
+    )
+    jl.audit(study, judge=judge, out=tmp_path / "run")
+    shouted = [call for call in seen if "!!!" in call.text]
+    assert len(shouted) == 2 * 2 * 3 * 2 * 3
+    for call in shouted:
+        texts = [call.item[f"candidate_{letter}"] for letter in "abc"]
+        assert sum(text.endswith("!!!") for text in texts) == 1

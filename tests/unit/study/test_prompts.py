@@ -3,7 +3,7 @@ from hypothesis import given, strategies as st
 
 from judgelaw.errors import InputError, StudyError
 from judgelaw.study import load_study
-from judgelaw.study.models import Generator, Grammar
+from judgelaw.study.prompt_models import Generator, Grammar
 from judgelaw.study.prompts import (
     CRITERION,
     PAIR_BLOCK,

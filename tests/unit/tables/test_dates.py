@@ -34,7 +34,7 @@ def test_the_same_call_on_two_dates_is_two_calls(tmp_path):
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_too(tmp_path, library):
-    frames = pytest.importorskip(library)
+    frames = pytest.importorskip(library, reason="reads a frame of this library")
     path = written(tmp_path / "t.csv", lines("2026-05-03", "2026-05-10"))
     frame = frames.read_csv(path)
     assert read_tensor(frame).counts.sum() == 4

@@ -13,6 +13,7 @@ from judgelaw.wire import (
     parser_name,
     parsers as parsers_module,
     restore,
+    wanted,
 )
 from judgelaw.wire.parsers import first_line, json_field
 
@@ -250,3 +251,39 @@ def test_the_papers_rule_stays_strict():
     assert first_line("a") is None
     assert first_line("[[A]]") is None
     assert first_line("A") == "A"
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "expected"),
+    [
+        ("C", "ABCD", ("candidate_3", "parsed")),
+        ("C\nbecause", "DABC", ("candidate_2", "parsed")),
+        ("A", "CAB", ("candidate_3", "parsed")),
+        ("TIE", "CAB", ("tie", "parsed")),
+        ("D", "CAB", ("invalid", "no label")),
+        ("c", "ABCD", ("invalid", "no label")),
+        ("C", "AB", ("invalid", "no label")),
+        ("AB", "ABCD", ("invalid", "no label")),
+    ],
+)
+def test_the_first_line_names_a_letter_that_was_shown(text, order, expected):
+    assert read(judge(), text, order) == expected
+
+
+def test_other_parsers_read_letters_without_regard_to_case_unless_strict():
+    spoken = judge(parser={"json": "best", "strict": False})
+    assert read(spoken, '{"best": "(d)"}', "BCDA") == ("candidate_1", "parsed")
+    assert read(spoken, '{"best": "e"}', "BCDA") == ("invalid", "unknown label")
+    strict = judge(parser={"json": "best", "strict": True})
+    assert read(strict, '{"best": "d"}', "BCDA") == ("invalid", "unknown label")
+    assert read(strict, '{"best": "D"}', "BCDA") == ("candidate_1", "parsed")
+
+
+@given(st.permutations("ABCDE"), st.sampled_from(["A", "C", "E", "TIE"]))
+def test_restoration_of_several_candidates_is_undone_by_display(order, label):
+    assert display(restore(label, "".join(order)), "".join(order)) == label
+
+
+def test_what_is_wanted_names_the_letters_that_were_shown():
+    assert wanted(judge(), "BA") == "first-line wants exactly A, B or TIE in the first line"
+    assert "exactly A, B, C or TIE" in wanted(judge(), "CAB")

@@ -95,7 +95,8 @@ def check_controls(frozen: FrozenRun) -> Iterator[Check]:
         width = widths[key[1]]
         seeds = 1 if frozen.judges[key[0]].seed == "none" else width
         problems.extend(_wrong(key, block, width=width, seeds=seeds))
-        coincidences[width].append(_coincidences(block))
+        own_slot = sum(label == f"h{slot}" for slot, label in block.labels.items())
+        coincidences[width].append(own_slot)
     moved = total = 0
     for width, counts in coincidences.items():
         total += width * len(counts)
@@ -163,10 +164,6 @@ def _wrong(key: BlockKey, block: _Block, *, width: int, seeds: int) -> list[str]
     if set(block.labels.values()) != expected or len(block.labels) != width:
         wrong.append(f"{name}: the labels are not one each of {', '.join(sorted(expected))}")
     return wrong
-
-
-def _coincidences(block: _Block) -> int:
-    return sum(label == f"h{slot}" for slot, label in block.labels.items())
 
 
 _APART = ("evaluation", "reference")

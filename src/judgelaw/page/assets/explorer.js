@@ -99,18 +99,26 @@
     return svg;
   };
   // Verdict shares of one item: a point for each prompt and order, a line from each to their mean.
+  // Scores lie on a line, at their mean; what is no score lies nowhere.
   const law = (i) => {
-    const { left, right, top } = grid.corners, O = grid.orders.length, H = 87;
+    if (!grid.corners) return "";
+    const { left, right, top, at } = grid.corners, O = grid.orders.length, H = 87;
     const place = (p) => {
+      if (at) {
+        const sum = (of) => at.reduce((all, x, c) => (x === null ? all : all + of(x) * p[c]), 0);
+        const whole = sum(() => 1);
+        return whole ? [100 * sum((x) => x) / whole, H] : null;
+      }
       const up = top.reduce((sum, c) => sum + p[c], 0);
       return [100 * (p[right] + up / 2), H * (1 - up)];
     };
     const points = Array.from({ length: grid.prompts.length * O }, (_, cell) => {
       const n = counts(i, cell), total = n.reduce((a, b) => a + b, 0) || 1;
       return place(n.map((count) => count / total));
-    });
+    }).filter(Boolean);
+    if (!points.length) return "";
     const [x, y] = [0, 1].map((axis) => points.reduce((sum, p) => sum + p[axis], 0) / points.length);
-    const svg = draw("svg", { class: "law", viewBox: "-8 -8 116 110", role: "img", "aria-label": "Verdicts of every prompt and order around their mean" });
+    const svg = draw("svg", { class: "law", viewBox: "-8 -8 116 110", role: "img", "aria-label": `Verdicts of every prompt${O > 1 ? " and order" : ""} around their mean` });
     svg.append(draw("path", { d: top.length ? `M0,${H}H100L50,0Z` : `M0,${H}H100` }));
     for (const [px, py] of points) svg.append(draw("line", { class: "spoke", x1: x, y1: y, x2: px, y2: py }));
     points.forEach(([cx, cy], cell) => svg.append(draw("circle", { class: `o${cell % O % 3}`, cx, cy, r: 3.2 })));

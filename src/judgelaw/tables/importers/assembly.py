@@ -9,6 +9,7 @@ from judgelaw.errors import DuplicateCallsError, TableError
 from judgelaw.tables.importers.copies import Copies, find_copies
 from judgelaw.tables.importers.entries import ORDERS, Advice, ImportedCall
 from judgelaw.wire import DISPLAYED, restore
+from judgelaw.words import counted
 
 ENOUGH = 2
 """Calls that a cell needs: agreement of distinct calls takes two."""
@@ -51,12 +52,12 @@ class JudgeSurvey:
         """Say what was found."""
         low, high = self.repeats
         depth = f"{high}" if low == high else f"{low} to {high}"
-        prompts = _counted(len(self.prompts), "prompt")
+        prompts = counted(len(self.prompts), "prompt")
         name = self.judge if self.layer is None else f"{self.judge} ({self.layer})"
         return (
-            f"{name}: {_counted(self.items, 'item')} x {prompts} x "
-            f"{_counted(max(len(self.orders), 1), 'order')}, {depth} "
-            f"repeat{'' if high == 1 else 's'} in each cell, {_counted(self.calls, 'call')}."
+            f"{name}: {counted(self.items, 'item')} x {prompts} x "
+            f"{counted(max(len(self.orders), 1), 'order')}, {depth} "
+            f"repeat{'' if high == 1 else 's'} in each cell, {counted(self.calls, 'call')}."
         )
 
 
@@ -89,12 +90,12 @@ class Survey:
         if self.left_out:
             rest = len(self.left_out) - _NAMED
             more = f", and {rest} more" if rest > 0 else ""
-            lines.append(
-                f"left out: {_counted(len(self.left_out), 'entry', 'entries')} without a "
-                f"completion ({'; '.join(self.left_out[:_NAMED])}{more})"
-            )
+            entries = "1 entry" if rest + _NAMED == 1 else f"{rest + _NAMED} entries"
+            named = "; ".join(self.left_out[:_NAMED])
+            lines.append(f"left out: {entries} without a completion ({named}{more})")
         if self.copies:
-            lines.append(f"left out: {_counted(self.copies, 'copy', 'copies')} of other responses")
+            copies = "copy" if self.copies == 1 else "copies"
+            lines.append(f"left out: {self.copies} {copies} of other responses")
         return lines + [f"note: {note}" for note in self.notes]
 
 
@@ -148,8 +149,8 @@ def _missing(
         )
     elif empty or single:
         said.append(
-            f"calls: {_counted(empty, 'cell')} of {len(counts)} without a call, {single} with one; "
-            f"{complete} of {_counted(len(cells), 'item')} complete, which "
+            f"calls: {counted(empty, 'cell')} of {len(counts)} without a call, {single} with one; "
+            f"{complete} of {counted(len(cells), 'item')} complete, which "
             "`judgelaw analyze --incomplete drop` keeps"
         )
     elif min(counts) < _EXACT:
@@ -160,10 +161,6 @@ def _missing(
     if not crossed["prompt"]:
         said.append("the prompt facet (one prompt): prompt and interaction cannot be estimated")
     return said
-
-
-def _counted(n: int, noun: str, plural: str | None = None) -> str:
-    return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
 _INVALID = "invalid"

@@ -92,8 +92,7 @@ OFFERED = (
         place=20,
         read=read,
         advice=Advice(
-            fresh="run promptfoo eval with --no-cache",
-            repeat="promptfoo eval --repeat 4",
+            fresh="run promptfoo eval with --no-cache", repeat="promptfoo eval --repeat 4"
         ),
     ),
 )

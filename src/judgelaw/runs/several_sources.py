@@ -1,0 +1,84 @@
+"""Judges of several sources brought together, for a comparison."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from judgelaw.errors import InputError
+from judgelaw.runs.source import Source
+
+if TYPE_CHECKING:
+    from judgelaw.tensor import VerdictTensor
+    from judgelaw.uncertainty import Estimand
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """Judges of several sources under names that tell them apart, and what is estimated."""
+
+    tensors: "Mapping[str, VerdictTensor]"
+    estimand: "Estimand"
+
+
+def compared(
+    names: Sequence[str],
+    read: Sequence[Source],
+    *,
+    judges: Sequence[str] = (),
+    prompts: Iterable[str] | None = None,
+) -> Compared:
+    """Bring the judges of several sources together; `names` are what the sources are called."""
+    tensors = _told_apart(names, read, judges)
+    if prompts is not None:
+        prompts = tuple(prompts)
+        tensors = {name: t.select(prompts=prompts) for name, t in tensors.items()}
+    return Compared(tensors=tensors, estimand=_one_estimand(names, read))
+
+
+def _one_estimand(names: Sequence[str], read: Sequence[Source]) -> "Estimand":
+    from judgelaw.uncertainty import Estimand
+
+    first = read[0]
+    for name, calls in zip(names, read, strict=True):
+        if (calls.design, calls.order_weights) != (first.design, first.order_weights):
+            raise InputError(
+                f"{name} declares design {calls.design!r} with order weights "
+                f"{calls.order_weights}, {names[0]} {first.design!r} with {first.order_weights}: "
+                "a difference needs one estimand; pass --design, or run one study twice"
+            )
+    _one_scale(names, read)
+    return Estimand(design=first.design, order_weights=first.order_weights)
+
+
+def _one_scale(names: Sequence[str], read: Sequence[Source]) -> None:
+    """Refuse to compare scores of different scales, or in different units."""
+    told = [{tensor.scale for tensor in calls.main().values()} for calls in read]
+    for name, scales in zip(names, told, strict=True):
+        if scales != told[0]:
+            raise InputError(
+                f"{name} and {names[0]} have different scales, or measure them by different "
+                "dissimilarities: a difference needs one; run one study twice"
+            )
+
+
+def _told_apart(
+    names: Sequence[str], read: Sequence[Source], judges: Sequence[str]
+) -> "dict[str, VerdictTensor]":
+    """Name every judge, with its source where a name comes twice."""
+    found = [
+        (name, judge, tensor)
+        for name, calls in zip(names, read, strict=True)
+        for judge, tensor in calls.main().items()
+    ]
+    known = Counter(judge for _, judge, _ in found)
+    if unknown := [judge for judge in judges if judge not in known]:
+        raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(known)}")
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise InputError(f"{twice} is named twice: nothing differs from itself")
+    return {
+        judge if known[judge] == 1 else f"{name}: {judge}": tensor
+        for name, judge, tensor in found
+        if not judges or judge in judges
+    }

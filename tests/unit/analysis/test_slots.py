@@ -1,0 +1,71 @@
+"""A preference for a displayed slot, apart from a preference for a candidate."""
+
+import numpy as np
+import pytest
+
+from judgelaw.analysis.outcomes import slot_choices, slot_preferences
+from judgelaw.analysis.sentence import slot_sentence
+from judgelaw.tensor import VerdictTensor
+from judgelaw.words import candidate_names
+
+CYCLIC = ("ABC", "BCA", "CAB")
+VERDICTS = (*candidate_names(3), "tie", "invalid")
+
+
+def tensor_of(laws, orders=CYCLIC, *, items=6, repeats=8, seed=1):
+    """Calls from laws by order, (orders, verdicts), the same on every item and two prompts."""
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(repeats, np.asarray(laws)[None, None], size=(items, 2, len(orders)))
+    return VerdictTensor.from_counts(counts, orders=orders, verdicts=VERDICTS)
+
+
+def always(slot, orders=CYCLIC):
+    """A judge that takes whatever stands in one slot."""
+    laws = np.zeros((len(orders), len(VERDICTS)))
+    for o, order in enumerate(orders):
+        laws[o, "ABC".index(order[slot])] = 1
+    return laws
+
+
+def test_a_judge_of_one_slot_is_found_out():
+    found = slot_preferences(tensor_of(always(2)), 0.95)
+    assert [x.slot for x in found] == ["A", "B", "C"]
+    assert [x.share for x in found] == pytest.approx([0, 0, 1])
+    assert [x.lean for x in found] == pytest.approx([-1 / 3, -1 / 3, 2 / 3])
+    assert [x.shown for x in found] == [True, True, True]
+    assert slot_sentence(found, 6).startswith("On these 6 items, slot C is chosen in 100 of 100")
+
+
+def test_a_judge_of_one_candidate_favours_no_slot():
+    laws = np.tile([0, 1, 0, 0, 0], (3, 1))
+    found = slot_preferences(tensor_of(laws), 0.95)
+    assert [x.share for x in found] == pytest.approx([1 / 3] * 3)
+    assert not any(x.shown for x in found)
+    assert all(x.call_interval[1] > 0 for x in found)  # settled calls prove nothing
+    assert slot_sentence(found, 6).startswith("No slot is shown to be favoured on these 6 items")
+
+
+def test_ties_and_invalid_outputs_favour_no_slot():
+    laws = np.tile([0.2, 0.2, 0.2, 0.3, 0.1], (3, 1))
+    found = slot_choices(tensor_of(laws, repeats=2_000))
+    assert found.mean(axis=0) == pytest.approx([0.2] * 3, abs=0.01)
+
+
+def test_only_whole_circles_of_orders_count():
+    """A part of a circle shows one candidate more often in a slot than the others."""
+    orders = (*CYCLIC, "ACB")
+    laws = np.tile([1, 0, 0, 0, 0], (4, 1))
+    assert slot_choices(tensor_of(laws, orders)).mean(axis=0) == pytest.approx([1 / 3] * 3)
+    assert slot_preferences(tensor_of(laws[:2], ("ABC", "BAC")), 0.95) == ()
+
+
+@pytest.mark.parametrize("orders", [("only", "other", "third"), ("AB", "BA", "ABC")])
+def test_orders_that_are_no_permutations_have_no_slots(orders):
+    assert slot_preferences(tensor_of(always(0), orders), 0.95) == ()
+
+
+def test_a_pair_has_two_slots():
+    counts = np.zeros((3, 1, 2, 4), dtype=int)
+    counts[:, :, 0, 0] = counts[:, :, 1, 1] = 4  # always the one shown first
+    tensor = VerdictTensor.from_counts(counts, orders=("AB", "BA"))
+    assert [x.share for x in slot_preferences(tensor, 0.95)] == pytest.approx([1, 0])

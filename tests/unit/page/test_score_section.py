@@ -1,0 +1,100 @@
+"""The page of single answers: figures that fit scores and labels, and no order anywhere."""
+
+import re
+
+import numpy as np
+import pytest
+
+from judgelaw.analysis import analyze
+from judgelaw.page import drawing
+from judgelaw.page.document import plain
+from judgelaw.page.explorer import _corners
+from judgelaw.page.laws import laws
+from judgelaw.page.score_section import score_section
+from judgelaw.page.whole_page import build, compose
+from judgelaw.tensor import VerdictTensor
+from support.reports import judge_part
+
+SCORES = ("1", "2", "3", "4", "5", "invalid")
+
+
+def scored(kind="ordinal", *, items=15, gold=True):
+    p = np.random.default_rng(2).dirichlet([1, 1, 2, 3, 1, 0.2], size=(items, 3, 1))
+    labels = {"gold": ["4"] * items} if gold else {}
+    calls = VerdictTensor.from_laws(
+        p, repeats=4, seed=1, verdicts=SCORES, orders=["single"], prompts=["a", "b", "c"], **labels
+    )
+    return calls.on_scale([1, 2, 3, 4, 5], kind)
+
+
+def labelled(names, *, given=None):
+    law = np.zeros(len(names) + 1)
+    law[: given or len(names)] = 1 / (given or len(names))
+    p = np.broadcast_to(law, (8, 2, 1, len(law)))
+    return VerdictTensor.from_laws(
+        p, repeats=4, seed=1, verdicts=[*names, "invalid"], orders=["single"]
+    )
+
+
+def analysed(calls):
+    return analyze({(None, "j"): calls}, permutations=99, draws=200)
+
+
+def document(calls):
+    return compose(analysed(calls), title="page", tensors={(None, "j"): calls})
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "numeric", "nominal"])
+def test_scores_have_their_own_section_and_no_triangle(kind):
+    found = document(scored(kind))
+    ids = [section.id for section in found.sections]
+    assert "scores" in ids
+    assert "laws" not in ids
+    assert "order" not in ids
+    (tiles,) = (view.tiles for view in found.first)
+    assert [tile.label for tile in tiles] == ["Ask again", "Reword"]
+    assert {tile.unit for tile in tiles} == {"points between two scores"}
+    assert " order" not in plain(found.facts)
+
+
+@pytest.mark.parametrize("calls", [scored(), labelled(["pass", "fail"])], ids=["scores", "labels"])
+def test_no_word_of_the_page_is_about_an_order(calls):
+    page = build(analysed(calls), title="page", tensors={(None, "j"): calls})
+    text = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    words = re.sub(r"<[^>]+>", " ", text)
+    found = re.findall(
+        r"[^.]{0,60}\b(?:[Oo]rders?|[Ii]nteraction|[Ss]wap|ties?)\b[^.]{0,40}", words
+    )
+    assert found == []
+
+
+def test_the_section_says_mean_prompts_and_gold():
+    calls = scored()
+    section = score_section(judge_part(analysed(calls)), calls)
+    names = {getattr(b, "name", None) for b in section.blocks}
+    assert {"score-shares", "score-means", "score-items", "scores_against_gold"} <= names
+    assert plain(section.blocks[0].paragraphs[0]).startswith("The mean score is ")
+    bare = scored(gold=False)
+    without = score_section(judge_part(analysed(bare)), bare)
+    assert "scores_against_gold" not in {getattr(b, "name", None) for b in without.blocks}
+    pairs = labelled(["pass", "fail"])
+    assert score_section(judge_part(analysed(pairs)), pairs) is None
+
+
+def test_labels_lie_on_a_line_or_in_a_triangle_or_nowhere():
+    two = labelled(["pass", "fail"])
+    assert laws(judge_part(analysed(two)), two) is not None
+    assert _corners(two) == {"left": 0, "right": 1, "top": []}
+    three = labelled(["good", "fair", "bad"])
+    assert _corners(three) == {"left": 0, "right": 1, "top": [2]}
+    four = labelled(["a", "b", "c", "d"])
+    assert _corners(four) is None
+    assert laws(judge_part(analysed(four)), four) is None
+    ends = _corners(scored())
+    assert ends == {"left": 0, "right": 4, "top": [], "at": [0.0, 0.25, 0.5, 0.75, 1.0, None]}
+
+
+def test_scores_are_coloured_from_low_to_high():
+    roles = drawing.verdict_roles(("1", "10", "2", "invalid"))
+    assert roles == ["score-1", "score-7", "score-4", "invalid"]
+    assert drawing.verdict_roles(("pass", "fail")) == ["first", "second"]
