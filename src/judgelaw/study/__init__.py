@@ -8,6 +8,7 @@ from judgelaw.study.blueprint import (
     survey as survey,
 )
 from judgelaw.study.criteria import gold_of as gold_of
+from judgelaw.study.depths import RepeatsFrom as RepeatsFrom, Stop as Stop
 from judgelaw.study.extending import extend as extend, record_looks as record_looks
 from judgelaw.study.freezing import Choose as Choose, adopt as adopt, freeze as freeze
 from judgelaw.study.item_files import records as records
@@ -32,8 +33,6 @@ from judgelaw.study.models import (
     Budget as Budget,
     Gate as Gate,
     Layer as Layer,
-    RepeatsFrom as RepeatsFrom,
-    Stop as Stop,
     Study as Study,
     Transport as Transport,
     study_schema as study_schema,

@@ -3,8 +3,9 @@
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Discriminator, Field, Tag
+from pydantic import AliasChoices, Field
 
+from judgelaw.study.depths import Depth, Repeats, Stop
 from judgelaw.study.presets import DERIVED, PRESETS
 from judgelaw.study.prompt_models import Generator, Orders, Prompts
 from judgelaw.study.transforms import ProbeEntry
@@ -24,8 +25,6 @@ from judgelaw.words import plain_number, probe_layer, probed_by, sides
 Role = Literal["audit", "evaluation", "reference", "control", "probe"]
 Task = Literal["pairwise", "pointwise", "choose"]
 Dissimilarity = Literal["ordinal", "numeric", "nominal"]
-Depth = Annotated[int, Field(ge=1, le=2**31 - 1)]
-"""Repeats of a cell: no more than there are distinct seeds."""
 
 PAPER_SIX = "paper-six"
 ORDERS = ("AB", "BA")
@@ -173,57 +172,6 @@ class Gate(Limits):
             for quantity, limit in own.model_dump(exclude_none=True).items()
         }
         return {**limits, **probes, **criteria}
-
-
-Component = Literal["call", "prompt", "order", "interaction", "total"]
-
-
-class Stop(Model):
-    """When enough is known: every judge is asked depth by depth, and stops for itself.
-
-    Attributes:
-        component: what is looked at.
-        limit: stop once the component is shown to be below it, or above it.
-        half_width: stop once the interval of the component is as narrow as this.
-        looks: repeats of a cell at each look, growing, four or more; the last is the most.
-    """
-
-    component: Component
-    limit: Share | None = None
-    half_width: PositiveFloat | None = None
-    looks: Annotated[tuple[Depth, ...], Field(min_length=1)]
-
-
-class RepeatsFrom(Model):
-    """Repeats by item, from how noisy each item was in an earlier run.
-
-    Attributes:
-        run: the folder of that run, `from` in the study; its calls are no part of this run.
-        least, most: repeats of a cell, `min` and `max` in the study.
-        mean: repeats of a cell on average; absent, between the two.
-        component: whose error is to be small.
-    """
-
-    run: str = Field(alias="from", min_length=1)
-    least: Depth = Field(default=4, alias="min")
-    most: Depth = Field(default=16, alias="max")
-    mean: Depth | None = None
-    component: Component = "prompt"
-
-    @property
-    def average(self) -> int:
-        """Repeats of a cell on average."""
-        return self.mean or round((self.least * self.most) ** 0.5)
-
-
-def _repeats_form(value: Any) -> str:
-    return "by-item" if isinstance(value, dict | RepeatsFrom) else "equal"
-
-
-Repeats = Annotated[
-    Annotated[Depth, Tag("equal")] | Annotated[RepeatsFrom, Tag("by-item")],
-    Discriminator(_repeats_form),
-]
 
 
 class Analysis(Model):
