@@ -88,7 +88,7 @@ def cross_bot(of: PaperData) -> Layout:
     for judge in of.found.panel:
         cells = [found.get((judge, R)) for R in of.depths]
         names = ("as_outcome", "invalid_to_tie")
-        rows.append((judge, *(_short(c[name] if c else None) for c in cells for name in names)))
+        rows.append((judge, *(_short(c.get(name) if c else None) for c in cells for name in names)))
     return Layout(
         label="tab:s-cross-bot",
         caption=f"Corrected prompt means of {_matched(of)}, and after merging ⊥ into TIE.",

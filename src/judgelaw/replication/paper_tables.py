@@ -165,7 +165,7 @@ def _invalid_as_tie(of: Analysed, row: Row) -> Values:
     for r in of.rows("invalid_sensitivity"):
         if r["configuration"] == row["judge"] and not r["layer"]:
             values[f"four_category_{r['R']}"] = r["as_outcome"]
-            values[f"merged_{r['R']}"] = r["invalid_to_tie"]
+            values[f"merged_{r['R']}"] = r.get("invalid_to_tie")
     return values
 
 

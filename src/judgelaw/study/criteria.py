@@ -93,6 +93,7 @@ def criteria_problems(
     yield from _rules(study, origins)
     yield from _parsers_beside(study, raw)
     yield from _limits(study)
+    yield from _depths(study)
     gate = study.gate.criteria if study.gate else {}
     yield from _unknown(study, gate, ("gate", "criteria"))
     for place, entry in enumerate(raw.get("judges") or ()):
@@ -139,6 +140,20 @@ def _limits(study: Study) -> Iterator[Problem]:
     for name, limits in (study.gate.criteria if study.gate else {}).items():
         for found in gate_problems(study.model_copy(update={"gate": limits})):
             yield replace(found, path=("gate", "criteria", name, *found.path[1:]))
+
+
+def _depths(study: Study) -> Iterator[Problem]:
+    """Refuse a depth that hangs on one verdict where a reply holds several."""
+    if not study.criteria or study.asked:
+        return
+    by_item = not isinstance(study.repeats, int)
+    for key, there in (("stop", study.stop is not None), ("repeats", by_item)):
+        if there:
+            text = (
+                "looks at one verdict of a reply, and this reply holds several; give equal "
+                "repeats, or calls of its own to each criterion with ask:"
+            )
+            yield Problem(path=(key,), text=text)
 
 
 def _parsers_beside(study: Study, raw: Mapping[str, Any]) -> Iterator[Problem]:

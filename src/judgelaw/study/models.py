@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Discriminator, Field, Tag
 
 from judgelaw.study.depths import Depth, Repeats, Stop
 from judgelaw.study.presets import DERIVED, PRESETS

@@ -119,6 +119,11 @@ def test_a_criterion_with_its_own_calls_fills_its_place_in_the_prompt(study):
             "",
             "judges[0].logprobs: with criteria the token that decides is not looked for; leave one",
         ),
+        (
+            (),
+            "stop: {component: prompt, limit: 0.02, looks: [4, 8]}\n",
+            "study.yaml:17: stop: looks at one verdict of a reply, and this reply holds several",
+        ),
     ],
 )
 def test_bad_criteria_are_refused_with_line_value_rule_and_remedy(study, changes, add, said):
