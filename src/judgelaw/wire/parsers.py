@@ -5,16 +5,15 @@ Parsers: from the text of a completion to the label as displayed. Frozen, versio
 A parser never changes once released: a better rule gets the next version and `reparse`.
 """
 
-import json
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any
 
 from judgelaw.errors import InputError
 from judgelaw.tensor import INVALID
+from judgelaw.wire.json_in_text import first_object
 from judgelaw.wire.judge_spec import (
     DISPLAYED,
     PARSERS_GROUP,
@@ -41,28 +40,6 @@ READ_AT_MOST = 100_000
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
 _TOLERANCE = 1e-9
 _MOST_SCORES = 1000
-
-_DECODER = json.JSONDecoder()
-_DEEPEST = 400
-"""Levels of JSON that are decoded: fewer than any stack of Python allows."""
-_STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
-_VALUE = (
-    rf"(?P<object>\{{)|(?P<array>\[)|(?P<scalar>{_STRING}|true|false|null|NaN|-?Infinity|"
-    r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
-)
-_KEY = rf"(?P<key>{_STRING}[ \t\n\r]*:)"
-_TOKENS = {
-    expected: re.compile(rf"[ \t\n\r]*(?:{choice})")
-    for expected, choice in {
-        "value": _VALUE,
-        "first value": rf"(?P<end>\])|{_VALUE}",
-        "key": _KEY,
-        "first key": rf"(?P<end>\}})|{_KEY}",
-        "rest of object": r"(?P<comma>,)|(?P<end>\})",
-        "rest of array": r"(?P<comma>,)|(?P<end>\])",
-    }.items()
-}
-"""What JSON may hold next, by what came before; as Python's decoder has it."""
 
 
 def build(judge: JudgeSpec, find: Parser | None = None) -> Parser:
@@ -172,7 +149,7 @@ def json_field(spec: JsonParser) -> Parser:
     steps = spec.field.split(".")
 
     def read(text: str) -> str | None:
-        value: Any = _first_object(text[:READ_AT_MOST])
+        value: Any = first_object(text[:READ_AT_MOST])
         for step in steps:
             value = value.get(step) if isinstance(value, dict) else None
         if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -215,78 +192,6 @@ def label_fold(spec: RegexParser | JsonParser) -> Callable[[str], str]:
     if not spec.strict:
         return bare
     return (lambda text: text.strip().casefold()) if spec.ignore_case else str.strip
-
-
-def _first_object(text: str) -> Any:
-    """Decode the first JSON object in a text that may have words or a fence around it.
-
-    One that is nested too deeply is passed over, as one that is no JSON is.
-    """
-    for start in _object_starts(text):
-        try:
-            return _DECODER.raw_decode(text, start)[0]
-        except (ValueError, RecursionError):
-            continue
-    return None
-
-
-def _object_starts(text: str) -> Iterator[int]:
-    """Yield where a whole object starts: the first brace on trust, then those that were read.
-
-    Decoding from every brace would take quadratic time. One pass from a brace tells of all the
-    braces that it meets whether their objects are whole: those still open where it fails are not.
-    Only braces inside its strings need a pass of their own, so that no character is seen by more
-    than two.
-    """
-    start = text.find("{")
-    if start == -1:
-        return
-    yield start
-    known: dict[int, bool] = {}
-    while start != -1:
-        if start not in known:
-            _survey(text, start, known)
-        if known[start]:
-            yield start
-        start = text.find("{", start + 1)
-
-
-def _survey(text: str, start: int, known: dict[int, bool]) -> None:
-    """Read JSON from a brace on; note for each brace met whether a whole object starts there."""
-    opened: list[tuple[int, int]] = []
-    """Where each container that is still open starts, and how deep it is so far."""
-    place, expected = start, "value"
-    while True:
-        token = _TOKENS[expected].match(text, place)
-        if token is None:
-            break
-        place, what = token.end(), token.lastgroup or ""
-        if what in {"object", "array"}:
-            opened.append((token.end() - 1, 1))
-        elif what == "end":
-            where, depth = opened.pop()
-            known[where] = depth <= _DEEPEST
-            if not opened:
-                return
-            above, so_far = opened[-1]
-            opened[-1] = (above, max(so_far, depth + 1))
-        inside = opened[-1][0]
-        expected = _after(what, in_object=text[inside] == "{")
-    known.update((where, False) for where, _ in opened)
-    known.setdefault(start, False)
-
-
-def _after(what: str, *, in_object: bool) -> str:
-    """Say what may follow a token of JSON."""
-    if what == "object":
-        return "first key"
-    if what == "array":
-        return "first value"
-    if what == "key":
-        return "value"
-    if what == "comma":
-        return "key" if in_object else "value"
-    return "rest of object" if in_object else "rest of array"
 
 
 def _foreign(name: str) -> Parser:
