@@ -220,7 +220,7 @@ def test_the_command_shows_sources_and_purchases(tmp_path, capsys):
     assert not stop.value.code
     shown = capsys.readouterr().out
     assert shown.startswith("The pass rate is")
-    assert "500 items x 1 prompts x 1 orders x 1 repeats" in shown
+    assert "500 items x 1 prompts x 1 repeats" in shown
     assert "b - a" in shown
 
 
