@@ -16,7 +16,7 @@ import pytest
 from judgelaw.errors import InputError, RunError
 from judgelaw.wire import Completion, JudgeSpec, Reader, parse, try_pattern
 from judgelaw.wire.bounded import BoundedParser, ParserTimeoutError
-from judgelaw.wire.parsers import _first_object
+from judgelaw.wire.json_in_text import first_object
 
 BACKTRACKS = r"^(A|B|A+)+$"
 HOSTILE = "A" * 60 + "!"
@@ -217,7 +217,7 @@ def test_the_first_json_object_is_the_one_that_decodes_first():
     for _ in range(60_000):
         text = "".join(chance.choice(PIECES) for _ in range(chance.randint(1, 24)))
         expected = slow_first_object(text)
-        assert repr(_first_object(text)) == repr(expected), text
+        assert repr(first_object(text)) == repr(expected), text
         found += expected is not None
     assert found > 1_000
 
@@ -228,14 +228,14 @@ def test_the_first_json_object_is_the_one_that_decodes_first():
 def test_braces_that_begin_nothing_are_read_in_linear_time(piece):
     """Three times what a reply shows; decoding from every brace on takes a quarter of a minute."""
     started = time.process_time()
-    assert _first_object(piece * (300_000 // len(piece))) is None
+    assert first_object(piece * (300_000 // len(piece))) is None
     assert time.process_time() - started < 3
 
 
 def test_json_that_is_nested_for_ever_costs_nothing():
     deep = '{"a":' * 16_000 + "1" + "}" * 16_000
     started = time.process_time()
-    assert isinstance(_first_object(deep), dict)
+    assert isinstance(first_object(deep), dict)
     assert time.process_time() - started < 5
 
 
