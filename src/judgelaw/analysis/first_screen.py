@@ -284,8 +284,10 @@ def _fine(judge: JudgeAnalysis, gate: Gate | None) -> str:
     unknown = f"; {' and '.join(left)} were not tried" if left else ""
     most = largest_change(judge.changes)
     if said.span is not None:
-        return f"Two calls differ by at most {in_points(most)} points on average{unknown}."
-    return f"At most {points(most)} of 100 verdicts change between two calls{unknown}."
+        differ = f"two calls differ by at most {in_points(most)} points on average"
+    else:
+        differ = f"at most {points(most)} of 100 verdicts change between two calls"
+    return f"It is stable: {differ} on these items{unknown}."
 
 
 def _changing(change: str, rate: ChangeRate, said: Wording) -> str:
