@@ -367,7 +367,7 @@ def test_payloads_unpack_outside_a_browser(study):
     """What the page carries is plain gzip: anybody can read it without us."""
     found = re.search(r'id="grid-0">([^<]+)<', study[0].read_text(encoding="utf-8"))
     grid = json.loads(gzip.decompress(base64.b64decode(found[1])))
-    assert grid["judge"] == "one"
+    assert grid["shown"] == "one"
 
 
 def test_an_item_shows_its_question_answers_and_gold(asked, open_page):

@@ -192,7 +192,7 @@ def nightly(folder: Path) -> Iterator[After]:
 
 @contextmanager
 def systems(folder: Path) -> Iterator[After]:
-    """The example table, and one with two systems."""
+    """The example table, one with two systems, and one of systems compared two at a time."""
     (folder / "examples").mkdir()
     shutil.copy(ROOT / "examples" / "calls.csv.gz", folder / "examples")
     rows = [
@@ -203,6 +203,14 @@ def systems(folder: Path) -> Iterator[After]:
     ]
     header = "judge,item,prompt,repeat,system,verdict"
     (folder / "systems.csv").write_text("\n".join([header, *rows]) + "\n")
+    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    rows = [
+        f"j,q{i},plain,{r},{','.join(pairs[i % 3])},candidate_{1 if (i + r) % 4 else 2}"
+        for i in range(60)
+        for r in range(3)
+    ]
+    header = "judge,item,prompt,repeat,model_a,model_b,verdict"
+    (folder / "battles.csv").write_text("\n".join([header, *rows]) + "\n")
     yield nothing
 
 

@@ -58,4 +58,5 @@ def test_slots_and_factors_stand_beside_the_orders_and_the_prompts():
     crossed = replace(crossed, prompts=tuple(prompts))
     section = prompts_section(judge_part(analysed({(None, "j"): crossed})))
     assert [b.name for b in section.blocks if b.kind == "figure"] == ["factors", "prompts"]
-    assert "p, r" in section.blocks[-1].wide.markup
+    (*_, distances) = [b for b in section.blocks if b.kind == "figure"]
+    assert "p, r" in distances.wide.markup

@@ -44,7 +44,7 @@ def test_bars_calls_and_words_reach_who_is_handed_in(study, tmp_path):
 
     shown = Shown(bar=bar, observer=lambda: nullcontext(Seen()), say=words.append)
     audit_study(study, tmp_path / "run", shown=shown)
-    assert list(bars) == ["freezing calls", "analysing", "drawing"]
+    assert list(bars) == ["freezing calls", "analysing", "advising", "drawing"]
     assert all(done == total for total, done in bars.values()), bars
     assert seen
     assert len(words) == 1
