@@ -10,11 +10,11 @@ import sys
 
 import numpy as np
 
-from judgelaw.labels.alarm import look, step, threshold
+from judgelaw.labels.alarm import PERMUTATIONS, look, step, threshold
 from judgelaw.streams import stream
 
 ITEMS, REPEATS, LOOKS, BEFORE, WITHIN = 40, 3, 52, 12, 4
-DRAWS = 199
+DRAWS = PERMUTATIONS
 SCORE = np.array([0.0, 1.0])
 
 
