@@ -20,6 +20,8 @@ BASELINE = 5
 
 _PAIR = 2
 _NAMED = 5
+_ENOUGH = 25
+"""Degrees of freedom from which the variance of a shift stands on its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,15 +250,37 @@ def _change(first: Ints, now: Ints) -> Estimate:
 
 
 def _shift(first: Ints, now: Ints, score: Floats) -> Estimate:
-    """Return the mean shift of the score; its variance sums s^2 / R over cells and both dates."""
-    from scipy.special import ndtri  # noqa: PLC0415 - loads when an interval is asked for
+    """Return the mean shift of the score; its variance V sums s^2 / R over cells and both dates.
+
+    Where few cells vary, nu = 2 (sum V)^2 / sum V^2 < 25, cells that were unanimous by chance hide
+    what they can still do: V is then the larger of this sum and the same at smoothed laws, with a
+    t quantile of the smaller nu.
+    """
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - loads when an interval is asked for
+
+    from judgelaw.uncertainty import smoothed_laws  # noqa: PLC0415 - same
 
     if reason := _too_few(first, now):
         return unknown(reason)
     (mean0, noise0), (mean1, noise1) = _moments(first, score), _moments(now, score)
     value = float((mean1 - mean0).mean())
-    half = float(ndtri(1 - TAIL)) * float((noise0 + noise1).sum()) ** 0.5 / len(first)
+    V, nu = _freedom(np.concatenate([noise0, noise1]))
+    quantile = float(ndtri(1 - TAIL))
+    if nu < _ENOUGH:
+        both = np.stack([first, now], axis=1)
+        laws = smoothed_laws(both)
+        smooth = (laws @ score**2 - (laws @ score) ** 2) / both.sum(axis=-1)
+        guarded, freedom = _freedom(smooth.ravel())
+        quantile = float(stdtrit(max(1.0, min(nu, freedom) if V > 0 else freedom), 1 - TAIL))
+        V = max(V, guarded)
+    half = quantile * V**0.5 / len(first)
     return Estimate(estimate=value, low=value - half, high=value + half)
+
+
+def _freedom(noise: Floats) -> tuple[float, float]:
+    """Return the sum of variances, and the degrees of freedom that it is worth."""
+    V = float(noise.sum())
+    return V, 2 * V**2 / float((noise**2).sum()) if V > 0 else 0.0
 
 
 def _moments(counts: Ints, score: Floats) -> tuple[Floats, Floats]:
@@ -371,6 +395,11 @@ def _sentence(
         )
     last = seen[-1]
     shifted = "" if isnan(last.shift.estimate) else f", its {waves.scored} by {_signed(last.shift)}"
+    alone = (
+        ", which one date alone may show by chance: the next looks tell"
+        if last.shift.low > 0 or last.shift.high < 0
+        else ""
+    )
     if alarm is not None:
         far = "" if isnan(last.change.estimate) else f" {_range(last.change)}"
         where = f", mostly on {listed([one.item for one in moved])}" if moved else ""
@@ -384,7 +413,7 @@ def _sentence(
     )
     return (
         f"No move of the judge is shown since {first}, in look {len(seen)} of {looks}{most}"
-        f"{shifted}."
+        f"{shifted}{alone}."
     )
 
 

@@ -8,6 +8,8 @@ import pytest
 import judgelaw as jl
 from judgelaw.errors import InputError, TableError
 from judgelaw.labels.alarm import look, step, threshold
+from judgelaw.labels.watching import watch_waves
+from judgelaw.labels.waves import Waves
 
 
 def dated(laws, *, repeats=3, seed=1, first=dt.date(2026, 5, 3), header=True):
@@ -178,3 +180,40 @@ def test_charts_and_their_limits():
     assert [threshold(n) for n in (1, 12, 13, 52, 104)] == [3.92, 3.92, 4.84, 5.64, 6.41]
     with pytest.raises(InputError, match="1 to 104 looks"):
         threshold(105)
+
+
+def flipping(rng, repeats=3):
+    """Return two dates of forty settled cells, three of which turn round in between."""
+    law = np.full((2, 40), 0.01)
+    law[1, :3] = 0.99
+    yes = rng.binomial(repeats, law)
+    counts = np.stack([repeats - yes, yes], axis=-1)
+    return law, Waves(
+        dates=("2026-05-03", "2026-05-10"),
+        cells=tuple((f"i{i:02}", None, None) for i in range(40)),
+        verdicts=("fail", "pass"),
+        human={},
+        counts=counts,
+        score=np.array([0.0, 1.0]),
+        scored="share of 'pass'",
+    )
+
+
+def test_the_shift_of_settled_cells_is_covered():
+    """By the calls that vary alone it would be covered in .90, with no width in .08."""
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(120):
+        law, waves = flipping(rng)
+        shift = watch_waves(waves, permutations=99).dates[0].shift
+        assert shift.high - shift.low > 0.01
+        held += shift.low <= (law[1] - law[0]).mean() <= shift.high
+    assert held >= 0.96 * 120
+
+
+def test_a_shift_that_is_no_alarm_yet_is_said_to_be_none(tmp_path):
+    after = np.minimum(LAW + 0.35, 1)
+    found = jl.watch(written(tmp_path / "t.csv", dated([LAW, LAW, after])))
+    assert found.verdict == "quiet"
+    assert found.dates[-1].shift.low > 0
+    assert "the next looks tell" in found.sentence
