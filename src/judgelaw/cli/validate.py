@@ -36,7 +36,8 @@ _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
 @click.option(
     "--positive",
     metavar="LABEL",
-    help="The class that TPR and the corrected rate speak of. [default: the last of two]",
+    help="The class that TPR speaks of, and the corrected rate where none is called pass. "
+    "[default: the last of two]",
 )
 @click.option(
     "--labels",
@@ -138,14 +139,18 @@ def show(v: "Validation") -> None:
     say(v.sentence)
     echo()
     calls = int(v.confusion.sum())
-    show_table(
-        ["people say", *(f"judge: {name}" for name in v.opinions.verdicts), "found, 95%"],
-        [
-            [label, *(f"{n:,}" for n in row), _share(v.recall.get(label))]
-            for label, row in zip(v.classes, v.confusion.tolist(), strict=True)
-        ],
-        title=f"{v.labelled:,} labelled items, {calls:,} calls, held against {v.human!r}",
-    )
+    title = f"{v.labelled:,} labelled items, {calls:,} calls, held against {v.human!r}"
+    if v.recall:
+        show_table(
+            ["people say", *(f"judge: {name}" for name in v.opinions.verdicts), "found, 95%"],
+            [
+                [label, *(f"{n:,}" for n in row), _share(v.recall.get(label))]
+                for label, row in zip(v.classes, v.confusion.tolist(), strict=True)
+            ],
+            title=title,
+        )
+    else:
+        say(f"{title}; {len(v.classes)} different scores, too many for a table of each")
     echo()
     for line in _figures(v):
         say(line)
@@ -218,8 +223,8 @@ def _show_limits(v: "Validation") -> None:
     rows = [
         [
             f"{m.quantity} at least {m.value:g}",
-            f"{m.estimate:.3f}",
-            f"[{m.low:.3f}, {m.high:.3f}]",
+            "unknown" if isnan(m.estimate) else f"{m.estimate:.3f}",
+            "-" if isnan(m.low) else f"[{m.low:.3f}, {m.high:.3f}]",
             m.verdict,
         ]
         for m in v.limits

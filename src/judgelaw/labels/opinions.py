@@ -336,7 +336,7 @@ def _assembled(judged: Mapping[str, _Found], notes: list[str]) -> Opinions:
         counts=counts,
         values=_values(verdicts) if scores else None,
         human_scores=_mean_scores(votes, _values(ordered)) if scores else None,
-        notes=(*notes, *_never_said(ordered, labels, said)),
+        notes=(*notes, *_never_said(ordered, labels, said), *_unscored(labels, said)),
     )
 
 
@@ -369,10 +369,19 @@ def _mean_scores(votes: Ints, values: Floats) -> Floats:
         return np.asarray((votes * values).sum(axis=1) / votes.sum(axis=1))
 
 
+def _unscored(labels: set[str], said: set[str]) -> list[str]:
+    """Say why numbers were read as classes: some verdicts are no numbers."""
+    odd = sorted(word for word in said - {INVALID} if not _is_number(word))
+    if len(labels) <= _TWO or not odd or not all(map(_is_number, labels)):
+        return []
+    note = f"{listed(odd)}: no number, so all were read as classes, not as scores"
+    return [f"{note}: write {INVALID!r} where the judge gave no score"]
+
+
 def _never_said(classes: Sequence[str], labels: set[str], said: set[str]) -> list[str]:
     notes = []
     if silent := [c for c in classes if c in labels and c not in said]:
-        near = did_you_mean(silent[0], said)
+        near = "" if _is_number(silent[0]) else did_you_mean(silent[0], said)
         notes.append(f"the judge never says {listed(silent)}{near}, which people do")
     if len(labels) == 1:
         only = next(iter(labels))

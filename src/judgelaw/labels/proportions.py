@@ -121,6 +121,8 @@ def kappa(
 
     Shares of the classes are Dirichlet(items + 1/C); the verdicts of a class are Dirichlet(m row)
     plus .5 on the right verdict and .5 spread over the wrong ones, m the class's effective size.
+    No draw is as far out as a judge that is always right, or always wrong: the interval reaches to
+    the estimate.
 
     Args:
         rows: verdict shares of each class, (C, verdicts); the first C verdicts are the classes.
@@ -141,16 +143,21 @@ def kappa(
     )
     drawn = kappa_of(prevalence[..., None] * laws, distance)
     low, high = np.nanquantile(drawn, [KAPPA_TAIL, 1 - KAPPA_TAIL])
-    return Estimate(estimate=estimate, low=float(low), high=float(high))
+    return Estimate(
+        estimate=estimate, low=min(float(low), estimate), high=max(float(high), estimate)
+    )
 
 
 def mean_interval(x: Floats) -> Estimate:
-    """Return the mean of item values with the t interval over items."""
+    """Return the mean of item values with the t interval over items; none where all are alike."""
     from scipy.special import stdtrit  # noqa: PLC0415 - loads when an interval is asked for
 
     mean = float(x.mean()) if len(x) else nan
     if len(x) < 2:  # noqa: PLR2004 - no degree of freedom
         return Estimate(estimate=mean, low=nan, high=nan, reason="fewer than two labelled items")
+    if not np.ptp(x):
+        reason = "all labelled items differ alike: how far others would is not seen"
+        return Estimate(estimate=mean, low=nan, high=nan, reason=reason)
     half = float(stdtrit(len(x) - 1, 1 - TAIL) * x.std(ddof=1) / np.sqrt(len(x)))
     return Estimate(estimate=mean, low=mean - half, high=mean + half)
 

@@ -16,6 +16,8 @@ _TWO = 2
 
 def percent(e: Estimate) -> str:
     """Write a share in whole percent with its interval, as far as it lies between 0 and 100."""
+    if isnan(e.low):
+        return "a share not known"
     low, high = 100 * max(e.low, 0.0), 100 * min(e.high, 1.0)
     point = "no point" if isnan(e.estimate) else f"{100 * e.estimate:.0f}%"
     return f"{point} ({low:.0f} to {high:.0f})"
@@ -30,10 +32,10 @@ def sentence_of(
 ) -> str:
     """Return the answer in words."""
     if found.kind == "scores":
-        return _of_scores(overall)
+        return _of_scores(overall, by_majority=people.several > 0)
     two = len(found.classes) == _TWO and positive is not None
     opening = _of_two(found, str(positive), overall) if two else _of_several(overall, people)
-    parts = [opening + "; " + _of_errors(overall.errors) + "."]
+    parts = [opening + "; " + _of_errors(overall.errors, by_majority=people.several > 0) + "."]
     if (where := _of_strata(strata)) is not None:
         parts.append(where)
     if people.several:
@@ -44,6 +46,8 @@ def sentence_of(
 def _of_two(found: Opinions, positive: str, overall: Against) -> str:
     other = next(c for c in found.classes if c != positive)
     yes, no = overall.recall[positive], overall.recall[other]
+    if isnan(yes.estimate) and isnan(no.estimate):
+        return f"Agrees with people in {percent(overall.agreement)} of their votes"
     if isnan(yes.estimate) or isnan(no.estimate):
         known, e = (positive, yes) if isnan(no.estimate) else (other, no)
         rest = other if known == positive else positive
@@ -70,18 +74,24 @@ def _of_several(overall: Against, people: People) -> str:
     )
 
 
-def _of_errors(e: Errors | None) -> str:
+def _of_errors(e: Errors | None, *, by_majority: bool = False) -> str:
     if e is None:
         return "no item has a label that most people share"
+    held = ", held against the majority," if by_majority else ""
     if isnan(e.dice.estimate):
         return (
-            f"of 100 verdicts {100 * e.rate.estimate:.0f} are wrong, and one call an item does not "
-            "tell chance from habit"
+            f"of 100 verdicts{held} {_wrong(e.rate)}, and one call an item does not tell chance "
+            "from habit"
         )
     return (
-        f"of 100 verdicts {100 * e.dice.estimate:.0f} are wrong by chance, "
-        f"{100 * e.repeatable.estimate:.0f} wrong every time"
+        f"of 100 verdicts{held} {_wrong(e.dice)} by chance, {100 * e.repeatable.estimate:.0f} "
+        "wrong every time"
     )
+
+
+def _wrong(e: Estimate) -> str:
+    of_hundred = f"{100 * e.estimate:.0f}"
+    return f"{of_hundred} {'is' if of_hundred == '1' else 'are'} wrong"
 
 
 def _of_strata(strata: Mapping[str, Against]) -> str | None:
@@ -102,9 +112,21 @@ def _of_people(p: People) -> str:
     )
 
 
-def _of_scores(overall: Against) -> str:
+def _of_scores(overall: Against, *, by_majority: bool) -> str:
     mae, bias = overall.scores["mae"], overall.scores["bias"]
     r = overall.scores["correlation"]
+    if isnan(r.estimate):
+        related = ""
+    elif isnan(r.low):
+        related = f"; correlation {r.estimate:.2f}"
+    else:
+        related = f"; correlation {r.estimate:.2f} ({r.low:.2f} to {r.high:.2f})"
+    errors = _of_errors(overall.errors, by_majority=by_majority)
+    if isnan(mae.low) or isnan(bias.low):
+        return (
+            f"Scores differ from people's by {mae.estimate:.2f}, alike on all labelled items, "
+            f"which does not tell how far they would on others{related}; {errors}."
+        )
     side = "above" if bias.estimate >= 0 else "below"
     low, high = sorted((abs(bias.low), abs(bias.high)))
     known = bias.low > 0 or bias.high < 0
@@ -113,10 +135,7 @@ def _of_scores(overall: Against) -> str:
         if known
         else f"not shown to lean (bias {bias.estimate:+.2f}, {bias.low:+.2f} to {bias.high:+.2f})"
     )
-    related = (
-        "" if isnan(r.estimate) else f"; correlation {r.estimate:.2f} ({r.low:.2f} to {r.high:.2f})"
-    )
     return (
         f"Scores differ from people's by {mae.estimate:.2f} ({mae.low:.2f} to {mae.high:.2f}) and "
-        f"are {lean}{related}; {_of_errors(overall.errors)}."
+        f"are {lean}{related}; {errors}."
     )

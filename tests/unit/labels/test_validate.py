@@ -307,3 +307,35 @@ def test_items_to_look_at_first():
         ("sure", "confident and wrong"),
         ("split", "label noise"),
     ]
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_kappa_lies_in_its_own_interval(tmp_path, right):
+    rows = [(i, "ab"[i % 2 == right], "ab"[i % 2]) for i in range(60)]
+    found = jl.validate(table(tmp_path / "t.csv", rows)).kappa
+    assert abs(found.estimate) == pytest.approx(1)
+    assert found.low <= found.estimate <= found.high
+    assert found.high - found.low > 0.1
+
+
+def test_scores_that_differ_alike_have_no_width(tmp_path):
+    """No spread was seen: an interval of no width would claim that there is none."""
+    found = jl.validate(table(tmp_path / "t.csv", [(i, i % 5, i % 5) for i in range(40)]))
+    mae = found.to_json()["scores"]["mae"]
+    assert (mae["estimate"], mae["low"], mae["high"]) == (0, None, None)
+    assert "alike on all labelled items" in found.sentence
+    assert "nan" not in found.sentence
+
+
+def test_a_word_among_scores_makes_them_classes_and_says_so(tmp_path):
+    rows = [(i, "n/a" if i == 3 else i % 5, i % 5) for i in range(40)]
+    found = jl.validate(table(tmp_path / "t.csv", rows))
+    assert any("'n/a': no number" in note for note in found.notes)
+
+
+def test_raters_who_are_split_over_every_item(tmp_path):
+    rows = [(i, "yes", "yes", "x") for i in range(9)] + [(i, "yes", "no", "y") for i in range(9)]
+    found = jl.validate(table(tmp_path / "t.csv", rows, header="item,verdict,human,rater"))
+    assert found.agreement.estimate == 0.5
+    assert "no item has a label that most people share" in found.sentence
+    assert "nan" not in found.sentence
