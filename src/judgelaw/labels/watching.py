@@ -20,6 +20,9 @@ BASELINE = 5
 
 _PAIR = 2
 _NAMED = 5
+_STRIKING = 0.001
+"""The p value of a look that is no alarm by itself, and that nobody should take for quiet."""
+
 _ENOUGH = 25
 """Degrees of freedom from which the variance of a shift stands on its own."""
 
@@ -342,9 +345,14 @@ def _verdict(
 ) -> Literal["alarm", "quiet", "cannot tell"]:
     if alarm is not None:
         return "alarm"
-    if not seen or seen[-1].p is None or len(seen) > looks:
+    if not seen or seen[-1].p is None or len(seen) > looks or _strikes(seen[-1]):
         return "cannot tell"
     return "quiet"
+
+
+def _strikes(last: Look) -> bool:
+    """Say whether a look alone speaks so loudly that only the next one can tell."""
+    return last.p is not None and min(last.p) <= _STRIKING
 
 
 def _tested(baseline: Baseline | None) -> str:
@@ -394,16 +402,22 @@ def _sentence(
             "later date."
         )
     last = seen[-1]
-    shifted = "" if isnan(last.shift.estimate) else f", its {waves.scored} by {_signed(last.shift)}"
+    shifted = _shifted(waves.scored, last.shift)
     alone = (
         ", which one date alone may show by chance: the next looks tell"
-        if last.shift.low > 0 or last.shift.high < 0
+        if last.shift.low > 0 or last.shift.high < 0 or last.change.low > 0
         else ""
     )
+    far = "" if isnan(last.change.estimate) else f" {_range(last.change)}"
     if alarm is not None:
-        far = "" if isnan(last.change.estimate) else f" {_range(last.change)}"
         where = f", mostly on {listed([one.item for one in moved])}" if moved else ""
         return f"The judge moved{far} since {first}, first seen {in_words(alarm)}{where}{shifted}."
+    if _strikes(last) and len(seen) <= looks:
+        return (
+            f"The judge may have moved{far} since {first}, seen on {in_words(last.date)} alone, "
+            f"look {len(seen)} of {looks}{shifted}: no alarm yet; ask again, and the next look "
+            "tells."
+        )
     if verdict == "cannot tell":
         return f"Whether the judge moved since {first} cannot be told from these calls."
     most = (
@@ -415,6 +429,12 @@ def _sentence(
         f"No move of the judge is shown since {first}, in look {len(seen)} of {looks}{most}"
         f"{shifted}{alone}."
     )
+
+
+def _shifted(scored: str, shift: Estimate) -> str:
+    if isnan(shift.estimate):
+        return ""
+    return f", its {scored}{',' if ',' in scored else ''} by {_signed(shift)}"
 
 
 def _range(e: Estimate) -> str:

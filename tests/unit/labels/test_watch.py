@@ -212,8 +212,19 @@ def test_the_shift_of_settled_cells_is_covered():
 
 
 def test_a_shift_that_is_no_alarm_yet_is_said_to_be_none(tmp_path):
-    after = np.minimum(LAW + 0.35, 1)
-    found = jl.watch(written(tmp_path / "t.csv", dated([LAW, LAW, after])))
+    after = np.minimum(LAW + 0.1, 1)
+    found = jl.watch(written(tmp_path / "t.csv", dated([LAW, LAW, after], seed=3)))
     assert found.verdict == "quiet"
     assert found.dates[-1].shift.low > 0
     assert "the next looks tell" in found.sentence
+
+
+def test_one_look_that_strikes_is_neither_an_alarm_nor_quiet(tmp_path):
+    """A judge turned round on the last date: one look cannot alarm, and must not say quiet."""
+    turned = dated([LAW, LAW, 1 - LAW])
+    found = jl.watch(written(tmp_path / "t.csv", turned))
+    assert (found.verdict, found.alarm) == ("cannot tell", None)
+    assert "may have moved" in found.sentence
+    assert "seen on 17 May 2026 alone" in found.sentence
+    again = jl.watch(written(tmp_path / "b.csv", dated([LAW, LAW, 1 - LAW, 1 - LAW])))
+    assert again.verdict == "alarm"
