@@ -22,15 +22,17 @@ from dataclasses import dataclass, replace
 from math import ceil, isnan, nan, sqrt
 from typing import Any, Final, Literal
 
+import numpy as np
+
 from judgelaw.arrays import as_whole
 from judgelaw.errors import InputError
 from judgelaw.estimate import Array
-from judgelaw.uncertainty import t_quantile
+from judgelaw.uncertainty import carried_bound, t_quantile
 
 Draw = Literal["once", "item"]
 
 FACETS: Final = ("prompt", "order", "interaction")
-_POWER = 2.8
+POWER = 2.8
 """1.96 + 0.84: a two-sided test at 5% that finds a difference in 80 of 100 studies."""
 
 
@@ -154,15 +156,16 @@ class ScoreParts:
         variance = self.variance(p)
         return sqrt(variance) if variance > 0 else nan
 
-    def items_for(self, difference: float, p: ScoreProtocol) -> int | None:
+    def items_for(self, difference: float, p: ScoreProtocol, power: float = POWER) -> int | None:
         """Return the items that find a difference in 80 of 100 studies; None where none do.
 
-        What prompts and orders add that all items share does not shrink with their number.
+        What prompts and orders add that all items share does not shrink with their number. `power`
+        is how many standard errors a difference must have.
         """
         one = self.parts(replace(p, items=1, new_items=True))
         shared = sum(x for name, x in one.items() if name.endswith("_shared"))
         # An estimate below zero is noise: no effect of prompts makes a difference easier to find.
-        room = (difference / _POWER) ** 2 - max(0.0, shared)
+        room = (difference / power) ** 2 - max(0.0, shared)
         if room <= 0:
             return None
         return max(2, ceil((sum(one.values()) - shared) / room))
@@ -252,21 +255,34 @@ def _effects(y: Array, v: Array) -> dict[str, Array]:
     }
 
 
-def drawn_half_width(y: Array, p: float) -> float:
-    """Return half the interval of the mean of y (items, prompts), items and prompts both sampled.
+def drawn_bounds(
+    y: Array, p: float, *, above: Array, below: Array, top: float
+) -> tuple[float, float]:
+    """Return the bounds of the mean of y (items, prompts), items and prompts both sampled.
 
-    With v_i = var(item means)/N, v_p = var(prompt means)/s and e = MS_res/(N s), the variance is
-    estimated by v_i + v_p - e. Its parts have N - 1 and s - 1 degrees of freedom, so that each gets
-    a quantile of its own, at level p:
+    With v_p = var(prompt means)/s, e = MS_res/(N s) and h the distance of an item bound from the
+    mean, each part gets a quantile of its own, since they have N - 1 and s - 1 degrees of freedom:
 
-        half^2 = t_{N-1}^2 v_i + t_{s-1}^2 max(0, v_p - e)
+        distance^2 = h^2 + t_{s-1}^2 max(0, v_p - e)
 
     One t quantile with Satterthwaite's degrees of freedom covers .90 to .97 with three prompts:
     where their means happen to lie close, it takes the error of drawing them for known.
+
+    Args:
+        y: mean scores.
+        p: level of each bound.
+        above: how far each item is above the least it can be; for differences, these themselves.
+        below: how far each item is below the most it can be; for differences, their negative.
+        top: the most that these can be.
     """
     N, s = y.shape
-    items, prompts = y.mean(axis=1), y.mean(axis=0)
+    items, prompts, mean = y.mean(axis=1), y.mean(axis=0), float(y.mean())
     residual = y - items[:, None] - prompts + y.mean()
-    v_i, v_p = float(items.var(ddof=1)) / N, float(prompts.var(ddof=1)) / s
+    v_p = float(prompts.var(ddof=1)) / s
     e = float((residual**2).sum()) / ((N - 1) * (s - 1)) / (N * s)
-    return sqrt(t_quantile(p, N - 1) ** 2 * v_i + t_quantile(p, s - 1) ** 2 * max(0.0, v_p - e))
+    drawing = t_quantile(p, s - 1) ** 2 * max(0.0, v_p - e)
+    down, up = (
+        sqrt((carried_bound(x, p, top=top) - float(x.mean())) ** 2 + drawing)
+        for x in (np.asarray(below, dtype=float), np.asarray(above, dtype=float))
+    )
+    return mean - down, mean + up

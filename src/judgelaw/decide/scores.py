@@ -211,10 +211,15 @@ def score_sentences(
     differences: Sequence[ScoreDifference],
 ) -> Iterator[str]:
     """Say what the score is, how sure it is, and what would move it."""
-    interval = "" if isnan(score.low) else f" ({score.low:.3f} to {score.high:.3f})"
+    N, K, _ = parts.shape
     of = " of candidate_1" if scale.metric == "win rate" else ""
-    yield f"The {scale.metric}{of} is {score.estimate:.3f}{interval} on items like these."
-    _, K, _ = parts.shape
+    said = f"The {scale.metric}{of} is {score.estimate:.3f}"
+    if isnan(score.low):
+        yield f"{said} on {'this item' if N == 1 else 'these items'}."
+    else:
+        # An end beyond the scale is no news in words; the figures keep it.
+        low, high = max(scale.low, score.low), min(scale.high, score.high)
+        yield f"{said} ({low:.3f} to {high:.3f}) on items like these."
     se = parts.se(p)
     if isnan(se):
         return

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import nan
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ from judgelaw.arrays import PAIR, Floats
 from judgelaw.decide.advice import Estimate
 from judgelaw.decide.prompt_choice import WORTH, gold_codes
 from judgelaw.decide.score_parts import (
+    POWER,
     CellScores,
     ScoreParts,
     ScoreProtocol,
     cell_scores,
-    drawn_half_width,
+    drawn_bounds,
     score_parts,
 )
 from judgelaw.decide.scores import (
@@ -36,14 +37,13 @@ from judgelaw.uncertainty import (
     Draws,
     draws_for,
     signed_interval,
+    t_quantile,
     upper_bound,
     weigh,
 )
 from judgelaw.words import listed, of_orders
 
 _LEVEL = 0.95
-_POWER = 2.8
-"""1.96 + 0.84: a two-sided test at 5% that finds a difference in 80 of 100 studies."""
 _PAIRWISE = {"candidate_1": 1.0, "candidate_2": 0.0, "tie": 0.5, INVALID: 0.0}
 _PASSES = ("pass", "passed", "yes", "true", "correct", "good", "safe", "win")
 
@@ -219,14 +219,14 @@ def _interval(cells: CellScores, scale: Scale, design: Design) -> Estimate:
     estimate = float(x.mean())
     if N < PAIR or (design == "sampled" and K < MIN_PROMPTS):
         return Estimate(estimate=estimate, low=nan, high=nan)
-    p = (1 + _LEVEL) / 2
+    p, top = (1 + _LEVEL) / 2, scale.high - scale.low
     if design == "sampled":
-        half = drawn_half_width(np.asarray(cells.y.mean(axis=2), dtype=float), p)
-        return Estimate(estimate=estimate, low=estimate - half, high=estimate + half)
+        by_prompt = np.asarray(cells.y.mean(axis=2), dtype=float)
+        low, high = drawn_bounds(by_prompt, p, above=x - scale.low, below=scale.high - x, top=top)
+        return Estimate(estimate=estimate, low=low, high=high)
     drawn = weigh(x[:, None], draws=draws_for(N))
     up = Draws(sums=drawn.sums[0] - scale.low * (1 - drawn.last), last=drawn.last)
     down = Draws(sums=scale.high * (1 - drawn.last) - drawn.sums[0], last=drawn.last)
-    top = scale.high - scale.low
     return Estimate(
         estimate=estimate,
         low=scale.high - upper_bound(scale.high - x, down, p, top=top, careful=True),
@@ -258,14 +258,16 @@ class Apart:
         parts = score_parts(cells, generator=self.design == "sampled" and cells.y.shape[1] > 1)
         low, high = self._bounds(cells, y)
         se = parts.se(self.protocol)
+        # Where several differences are looked at together, each has to be larger to be found.
+        power = POWER + t_quantile((1 + self.level) / 2, inf) - t_quantile(0.975, inf)
         return ScoreDifference(
             a=a,
             b=b,
             estimate=float(y.mean()),
             low=low,
             high=high,
-            smallest=_POWER * se,
-            items_needed=parts.items_for(self.worth, self.protocol) if len(y) > 1 else None,
+            smallest=power * se,
+            items_needed=parts.items_for(self.worth, self.protocol, power) if len(y) > 1 else None,
             worth=self.worth,
         )
 
@@ -276,8 +278,7 @@ class Apart:
         if len(y) < PAIR or cells.y.shape[1] < MIN_PROMPTS:
             return nan, nan
         by_prompt = np.asarray(cells.y.mean(axis=2), dtype=float)
-        half = drawn_half_width(by_prompt, (1 + self.level) / 2)
-        return float(y.mean()) - half, float(y.mean()) + half
+        return drawn_bounds(by_prompt, (1 + self.level) / 2, above=y, below=-y, top=self.reach)
 
 
 def _matched(

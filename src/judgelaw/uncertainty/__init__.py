@@ -76,6 +76,7 @@ from judgelaw.uncertainty.intervals import (
 from judgelaw.uncertainty.item_bounds import (
     FEW as FEW,
     Draws as Draws,
+    carried_bound as carried_bound,
     effective_items as effective_items,
     lower_bound as lower_bound,
     unseen_value as unseen_value,
@@ -99,6 +100,7 @@ from judgelaw.uncertainty.new_items import (
     item_difference as item_difference,
     new_item_bounds as new_item_bounds,
     signed_interval as signed_interval,
+    signed_intervals as signed_intervals,
 )
 from judgelaw.uncertainty.permutation import (
     PERMUTATIONS as PERMUTATIONS,

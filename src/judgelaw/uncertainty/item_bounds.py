@@ -96,6 +96,19 @@ def upper_bound(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool)
     return max(t, gaffke) if careful else max(t, gaffke, _hall(x, m, se, p))
 
 
+def carried_bound(x: Floats, p: float, *, top: float) -> float:
+    """Return the upper bound of a mean at level p, by how many items carry it.
+
+    max(t, Hall) where eight items or more do; else max(t, Gaffke), with an unseen item at `top`.
+    """
+    m, se = float(x.mean()), _standard_error(x)
+    t = m + t_quantile(p, len(x) - 1) * se
+    if effective_items(x) >= FEW:
+        return max(t, _hall(x, m, se, p))
+    drawn = weigh_one(x, draws=min(DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // len(x))))
+    return max(t, drawn.quantile(p, unseen_value(x, top, careful=True)))
+
+
 def may_be_positive(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> bool:
     """Whether the upper bound of a mean reaches zero: many times faster than the bound itself."""
     m, se = float(x.mean()), _standard_error(x)

@@ -231,14 +231,25 @@ def item_difference(
 
 def signed_interval(y: Floats, *, top: float = 1.0, level: float = 0.95) -> Interval:
     """Return the mean of signed item values in [-top, top], with its interval for new items."""
+    return signed_intervals(y[:, None], top=top, level=level)[0]
+
+
+def signed_intervals(values: Floats, *, top: float = 1.0, level: float = 0.95) -> list[Interval]:
+    """Return what `signed_interval` does for quantities (items, quantities), from one weighting."""
     check_level(level)
-    if len(y) == 1:
-        return no_interval(estimate=float(y[0]), level=level, covers=COVERS, reason=ONE_ITEM)
-    drawn = weigh(y[:, None], draws=draws_for(len(y)))
-    one = Draws(sums=drawn.sums[0], last=drawn.last)
-    careful = effective_items(y) < FEW
-    low, high = _both_sides(y, one, (1 + level) / 2, top=top, careful=careful)
-    return _interval(y, low, high, level)
+    if len(values) == 1:
+        return [
+            no_interval(estimate=float(x), level=level, covers=COVERS, reason=ONE_ITEM)
+            for x in values[0]
+        ]
+    drawn = weigh(values, draws=draws_for(len(values)))
+    found = []
+    for y, sums in zip(values.T, drawn.sums, strict=True):
+        one = Draws(sums=sums, last=drawn.last)
+        careful = effective_items(y) < FEW
+        low, high = _both_sides(y, one, (1 + level) / 2, top=top, careful=careful)
+        found.append(_interval(y, low, high, level))
+    return found
 
 
 def largest_allowed(allowed: Callable[[float], bool]) -> float:

@@ -136,6 +136,21 @@ def test_absent_facets_are_null_and_one_item_has_no_interval(tensor):
         jl.score(tensor.prefix(1))
 
 
+def test_a_judge_that_is_always_right_under_drawn_prompts_may_still_err():
+    counts = np.tile([2, 0], (50, 4, 1, 1))
+    right = VerdictTensor.from_counts(counts, verdicts=["a", "b"], gold=["a"] * 50)
+    found = one(jl.score(right, design="sampled")).score
+    assert found.high == 1
+    assert 0.9 < found.low < 0.95
+
+
+def test_a_sentence_stays_within_the_scale_and_the_items_asked(tensor):
+    few = VerdictTensor.from_counts([[[[2, 0, 0, 0]]], [[[0, 2, 0, 0]]]])
+    assert one(jl.score(few)).score.low < 0
+    assert "(0.000 to 1.000) on items like these" in one(jl.score(few)).sentence
+    assert "on this item." in one(jl.score(tensor.select(items=["i1"]))).sentence
+
+
 def test_sampled_prompts_widen_the_interval(tensor, moved):
     census, sampled = (one(jl.score(moved, design=d)).score for d in ("census", "sampled"))
     assert sampled.estimate == census.estimate
@@ -170,6 +185,16 @@ def test_systems_are_ranked_and_grouped(tmp_path):
     assert "not told apart" in found.sentence
     mean = sum(e.estimate for e in found.systems.values()) / 3
     assert found.score.estimate == pytest.approx(mean)
+
+
+def test_of_several_systems_a_difference_must_be_larger_to_be_found(tmp_path):
+    """Intervals of three differences hold together, so each needs 2.39 + 0.84 standard errors."""
+    pair = one(jl.score(table_of(tmp_path, {"a": 0.3, "b": 0.6}), by="system")).differences[0]
+    three = one(jl.score(table_of(tmp_path, {"a": 0.3, "b": 0.6, "c": 0.5}), by="system"))
+    same = next(d for d in three.differences if {d.a, d.b} == {"a", "b"})
+    assert same.estimate == pair.estimate
+    assert same.smallest / pair.smallest == pytest.approx((2.394 + 0.84) / 2.8, abs=1e-3)
+    assert same.items_needed > 1.3 * pair.items_needed
 
 
 def test_a_frame_and_the_command_line_give_the_same_systems(tmp_path, capsys):
