@@ -60,6 +60,22 @@ def null_set_holds(*, items, studies, seed=0):
     return kept
 
 
+def little_or_rare(*, items, studies, repeats=8, seed=0):
+    """Return how many studies keep a prompt that errs a little, where others fail on few items.
+
+    The first is wrong in 3 of 100 calls on every item; three others are always wrong on 3.5 of 100
+    items, so that a study of 50 items has often seen none of them.
+    """
+    kept = 0
+    for study in range(studies):
+        rng = stream(seed, "little or rare", items, study)
+        right = np.concatenate(
+            [np.full((items, 1), 0.97), (rng.random((items, 3)) >= 0.035) * 1.0], axis=1
+        )
+        kept += bool(not_shown_worse(rng.binomial(repeats, right) / repeats, seed=study)[0][0])
+    return kept
+
+
 def true_stability(laws, m):
     """Return the mean chance over items that two votes of m calls are the same, ties drawn."""
     x = compositions(m, laws.shape[-1])
@@ -94,12 +110,17 @@ def false_claims(*, world, items, studies, repeats=8, seed=0):
     return wrong
 
 
-def drawn_scores_covered(*, items, prompts, spread, studies, repeats=2, seed=0):
-    """Return how many intervals of new items with drawn prompts hold the mean of the world."""
+def drawn_scores_covered(*, items, prompts, spread, studies, settled=0.0, repeats=2, seed=0):
+    """Return how many intervals of new items with drawn prompts hold the mean of the world.
+
+    A share of the items may be `settled`: always right, but for one in twenty that is always wrong.
+    """
     rng = stream(seed, "generator", str(spread))
     base = rng.normal(1.0, 1.5, size=(POOL, 1))
     effect = rng.normal(0, spread, size=(1, 500))
     right = 1 / (1 + np.exp(-(base + effect + rng.normal(0, 0.5, size=(POOL, 500)))))
+    fast = rng.random(POOL) < settled
+    right[fast] = (rng.random((fast.sum(), 1)) < 0.95) * 1.0
     truth = right.mean()
     held = 0
     for study in range(studies):

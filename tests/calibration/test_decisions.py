@@ -12,6 +12,7 @@ from calibration.decision_rates import (
     drawn_scores_covered,
     false_claims,
     fixed_prompt_scores_covered,
+    little_or_rare,
     null_set_holds,
     worse_judges_passed,
 )
@@ -68,6 +69,13 @@ def test_of_six_prompts_alike_each_is_kept(items):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("items", [20, 50, 100, 200])
+def test_a_prompt_that_errs_a_little_is_kept_where_others_fail_on_few_items(items):
+    at_least(0.93, little_or_rare(items=items, studies=600, seed=SEED), 600)
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("items", [20, 50, 200])
 @pytest.mark.parametrize("world", ["heavy tails", "95% settled", "rare noise", "open, effects"])
@@ -85,6 +93,16 @@ def test_scores_with_drawn_prompts_are_covered(spread, prompts, items):
         items=items, prompts=prompts, spread=spread, studies=2_000, seed=SEED
     )
     assert plausible(held, 2_000, 0.92, 0.98), held
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("items", [50, 200])
+@pytest.mark.parametrize("prompts", [3, 8])
+def test_scores_of_settled_items_with_drawn_prompts_are_covered(prompts, items):
+    """Nine items of ten settled: the bounds allow for items that nobody saw, and may hold more."""
+    how = {"items": items, "prompts": prompts, "spread": 0.5, "settled": 0.9}
+    at_least(0.92, drawn_scores_covered(**how, studies=600, seed=SEED), 600)
 
 
 @pytest.mark.slow

@@ -138,10 +138,13 @@ class WrongVerdicts:
             for name, x in self.parts.items()
             if x.low > 0 and 100 * x.estimate >= _SHOWN
         ]
+        if isnan(self.share.low):
+            return f"On this item, {wrong}."
+        wrong += f" ({_range(self.share)})"
         if not said:
             return f"{wrong}."
         vote = "; a vote can remove some of what is chance" if self.parts["call"].low > 0 else ""
-        return f"{wrong} ({_range(self.share)}): {', '.join(said)}{vote}."
+        return f"{wrong}: {', '.join(said)}{vote}."
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, None for what is nan."""
@@ -283,7 +286,9 @@ def advice_sentences(
 ) -> Iterator[str]:
     """Say what to do, first things first; nothing that an interval does not carry."""
     yield prompts_sentence(choice)
-    known = [row for row in rows if isinstance(row.stability, Estimate) and row.stability.low > 0]
+    known = [
+        row for row in rows if isinstance(row.stability, Estimate) and not isnan(row.stability.low)
+    ]
     if known:
         yield _stability_sentence(known)
     if target is not None:
@@ -291,9 +296,14 @@ def advice_sentences(
 
 
 def _stability_sentence(rows: Sequence[ProtocolRow]) -> str:
-    """Set the plainest protocol beside the dearest; neither is chosen by how well it did."""
+    """Set the plainest protocol beside the dearest; neither is chosen by how well it did.
+
+    Where fewer repeats of the dearest come to the very same, these are named.
+    """
     first = next((r for r in rows if r.protocol.drawn == 1), rows[0])
     last = max(rows, key=lambda r: (r.calls, r.protocol.orders != "one"))
+    same = (r for r in rows if r.protocol.ladder == last.protocol.ladder)
+    last = min((r for r in same if r.stability == last.stability), key=lambda r: r.calls)
     said = f"Run again, {in_words(first)} gives the same verdict on {_of_hundred(first)}"
     return said + ("." if last is first else f"; {in_words(last)} on {_of_hundred(last)}.")
 

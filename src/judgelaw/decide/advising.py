@@ -49,6 +49,7 @@ from judgelaw.uncertainty import (
     draws_for,
     lower_bound,
     signed_interval,
+    signed_intervals,
     upper_bound,
     weigh,
 )
@@ -151,7 +152,7 @@ def _judge(
         protocols=rows,
         target=target,
         items=len(tensor.items),
-        wrong=wrong_verdicts(tensor),
+        wrong=wrong_verdicts(tensor, order_weights),
         notes=tuple(
             advice_notes(
                 choice,
@@ -164,17 +165,19 @@ def _judge(
     )
 
 
-def wrong_verdicts(tensor: VerdictTensor) -> WrongVerdicts | None:
+def wrong_verdicts(tensor: VerdictTensor, order_weights: Weights = None) -> WrongVerdicts | None:
     """Return how many verdicts are wrong and why, with intervals for items like these."""
     gold = gold_codes(tensor)
     if gold is None:
         return None
     rows, codes = gold
-    found = wrong_by_source(tensor.counts[rows], codes)
-    parts = {}
-    for name, x in found.items():
-        i = signed_interval(np.asarray(x, dtype=float))
-        parts[name] = Estimate(estimate=i.estimate, low=i.low, high=i.high)
+    q = weights_of("order", order_weights, len(tensor.orders), tensor.orders)
+    found = wrong_by_source(tensor.counts[rows], codes, q)
+    values = np.stack([np.asarray(x, dtype=float) for x in found.values()], axis=1)
+    parts = {
+        name: Estimate(estimate=i.estimate, low=i.low, high=i.high)
+        for name, i in zip(found, signed_intervals(values), strict=True)
+    }
     return WrongVerdicts(
         share=parts["wrong"], parts={name: parts[name] for name in SOURCES}, items=len(rows)
     )
