@@ -228,7 +228,9 @@ def _kept(
     whole = [x.mean(axis=1) for x in right if x is not None and len(x) == len(matched.items)]
     by_gold = len(whole) == len(found)
     t = np.stack(whole if by_gold else [-s.found.total for s in found.values()], axis=1)
-    keep, _ = not_shown_worse(np.asarray(t, dtype=float), seed=seed)
+    scales = [t.scale.unit for t in matched.tensors.values() if t.scale is not None]
+    top = 1.0 if by_gold else max(scales, default=1.0)
+    keep, _ = not_shown_worse(np.asarray(t, dtype=float), top=top, seed=seed)
     names = tuple(name for name, kept in zip(found, keep, strict=True) if kept)
     return names, "accuracy" if by_gold else "total"
 
@@ -254,7 +256,9 @@ def _differences(
     bands = item_bands(
         values, strata=matched.strata, draws=how.draws, seed=how.seed, level=how.level
     )
-    shared = 1 - (1 - how.level) / 2 / len(asked)
+    # With one prompt and one order the total is the call component: a single question.
+    once = len(asked) // 2 if list(present) == ["call", "total"] else len(asked)
+    shared = 1 - (1 - how.level) / 2 / once
     bounds = {name: inferences([s])[0] for name, s in found.items()}
     differences = []
     for at, (a, b, c) in enumerate(asked):
@@ -299,7 +303,8 @@ def _sentences(c: Comparison) -> Iterator[str]:
     if here:
         yield f"Differences on these items, which other items may undo: {_named_pairs(here)}."
     if not settled and not here:
-        yield "No difference is settled: taken together, all intervals hold 0."
+        alone = "" if len(c.keep) == len(c.judges) else "; which to keep is a question of its own"
+        yield f"No difference is settled: taken together, all intervals hold 0{alone}."
     for name, ranking in c.rankings.items():
         turned = [d for d in c.differences if d.component == name and _turned(d)]
         if turned:
