@@ -56,10 +56,11 @@ bench: $(READY)
 audit: $(CAN_RUN)
 	$(BIN)/judgelaw audit examples/quickstart/study.yaml
 
-# What a release uploads: a wheel and an archive of the source, built from what is committed.
+# What a release uploads: a wheel and an archive of the source, built from what is committed. The
+# project's URLs start from REPOSITORY=https://..., the address of the repository.
 dist: $(READY)
 	rm -rf dist
-	$(BIN)/python -m build --no-isolation -o dist .
+	REPOSITORY="$(REPOSITORY)" $(BIN)/python -m build --no-isolation -o dist .
 
 docs: $(READY)
 	$(BIN)/sphinx-build -W -q docs docs/_build/html

@@ -1,6 +1,9 @@
 """What releases are made of is pinned twice, by version and by hash, and watched for advisories."""
 
 import re
+import runpy
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -50,6 +53,53 @@ def test_every_version_has_its_hashes_and_nothing_else(plain, hashed):
 def test_no_constraints_file_names_a_host():
     for name in ("constraints.txt", "constraints-hashed.txt"):
         assert "://" not in (ROOT / name).read_text()
+
+
+PACKAGE_INDEX = re.compile(
+    r"\b(pypi|pythonhosted|npmjs|anaconda|rubygems|packagist|yarnpkg)\.(org|com)\b|\bcrates\.io\b"
+    r"|\b(deb|ftp)\.debian\.org\b|\bproxy\.golang\.org\b|--(extra-)?index-url\b",
+    re.IGNORECASE,
+)
+
+
+def test_no_file_names_the_host_of_a_package_index():
+    """Where packages come from is the user's setting, and a mirror is as good."""
+    git = [shutil.which("git"), "-C", ROOT, "ls-files", "-z"]
+    tracked = subprocess.run(git, capture_output=True, text=True, check=True).stdout.split("\0")
+    found = {
+        name: match[0]
+        for name in filter(None, tracked)
+        if (ROOT / name).is_file()
+        and (match := PACKAGE_INDEX.search((ROOT / name).read_text(errors="replace")))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize("host", ["pypi", "files.pythonhosted", "registry.npmjs"])
+def test_a_host_of_a_package_index_is_found(host):
+    assert PACKAGE_INDEX.search(f"see https://{host}.org/project/judgelaw/")
+
+
+def test_project_urls_start_from_the_repository_that_a_release_names(monkeypatch):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "urls" in project["project"]["dynamic"]
+    path = ROOT / project["tool"]["hatch"]["metadata"]["hooks"]["custom"]["path"]
+    hook = runpy.run_path(str(path))["ProjectUrls"](str(ROOT), {})
+
+    def written(repository):
+        monkeypatch.setenv("REPOSITORY", repository)
+        metadata = {}
+        hook.update(metadata)
+        return metadata["urls"]
+
+    urls = written("https://git.example/team/judgelaw.git")
+    assert urls["Repository"] == "https://git.example/team/judgelaw"
+    assert set(urls) == {"Repository", "Issues", "Changelog", "Documentation"}
+    assert all(url.startswith(urls["Repository"]) for url in urls.values())
+    assert written("") == {}
+    for wrong in ("git@git.example:team/judgelaw", "https://me:key@git.example/x", "here"):
+        with pytest.raises(ValueError, match="the address that people open"):
+            written(wrong)
 
 
 def test_everything_that_the_project_asks_for_is_pinned(plain):
