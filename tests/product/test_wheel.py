@@ -23,12 +23,18 @@ main({arguments!r})
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", folder, ROOT]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stdout + built.stderr
-    (path,) = folder.glob("*.whl")
+def built(tmp_path_factory) -> Path:
+    """Build as a release does: the source archive from this tree, the wheel from the archive."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "-o", folder, ROOT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built) -> Path:
+    (path,) = built.glob("*.whl")
     return path
 
 
@@ -110,11 +116,8 @@ def test_the_demo_runs_from_it(unpacked, tmp_path):
     assert report.stat().st_size > 100_000
 
 
-def test_the_source_archive_holds_the_examples_and_no_leftovers(tmp_path):
-    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", tmp_path, ROOT]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stdout + built.stderr
-    (path,) = tmp_path.glob("*.tar.gz")
+def test_the_source_archive_holds_the_examples_and_no_leftovers(built):
+    (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     git = [shutil.which("git"), "-C", ROOT, "ls-files", "examples"]
