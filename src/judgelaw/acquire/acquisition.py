@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from judgelaw.acquire.engine import GRACE_S, Stop, drive
@@ -32,6 +33,7 @@ from judgelaw.ledger import (
 )
 from judgelaw.study import MANIFEST, FrozenRun, durable, file_sha256, write_sums
 from judgelaw.wire import parser_name
+from judgelaw.words import counted, words
 
 NOTE = "ledger.json"
 SCHEMA = "judgelaw.ledger/1"
@@ -135,12 +137,12 @@ class Acquisition:
         if self.unread:
             done += f", {self.unread} of their replies not read yet"
         worst = self.stops[0]
-        words = "; ".join(dict.fromkeys(stop.words for stop in self.stops))
+        why = "; ".join(dict.fromkeys(stop.words for stop in self.stops))
         if worst.reason is Reason.UNREADABLE:
-            raise InputError(f"{words}. {done}: {_ANOTHER_PARSER}")
+            raise InputError(f"{why}. {done}: {_ANOTHER_PARSER}")
         remedy = worst.remedy or _REMEDIES.get(worst.reason)
         then = f"{remedy}, then the same command goes on" if remedy else "the same command resumes"
-        message = f"{words}. {done}: {then}"
+        message = f"{why}. {done}: {then}"
         if worst.reason is Reason.INTERRUPTED:
             raise KeyboardInterrupt(message)
         raise _ERRORS[worst.reason](message)
@@ -186,7 +188,7 @@ def acquire(
         )
         stops = asyncio.run(asking)
         totals, left = ledger.totals(), unread(frozen, ledger)
-    stops = stops or unexplained(frozen, totals, left)
+        stops = stops or unexplained(frozen, ledger, left)
     return Acquisition(path=frozen.path, totals=totals, unread=left, stops=stops)
 
 
@@ -204,13 +206,14 @@ def unread(frozen: FrozenRun, view: LedgerView) -> int:
     )
 
 
-def unexplained(frozen: FrozenRun, totals: Totals, unread: int) -> tuple[Stop, ...]:
+def unexplained(frozen: FrozenRun, view: LedgerView, unread: int) -> tuple[Stop, ...]:
     """Say why calls are open, or replies unread, where nothing stopped the run."""
-    if totals.open:
-        attempts = frozen.study.transport.attempts
-        words = f"{totals.open} calls failed {attempts} times each; `judgelaw status` says how"
-        return (Stop(reason=Reason.ATTEMPTS, words=words),)
+    if left := view.totals().open:
+        said = f"{counted(left, 'call')} failed {frozen.study.transport.attempts} times each"
+        for judge, why, _ in islice(view.failure_words(), 1):
+            said += f", most often: judge {judge}: {words(why)}; `judgelaw status` lists the rest"
+        return (Stop(reason=Reason.ATTEMPTS, words=said),)
     if unread:
-        words = f"{unread} replies could not be read in time"
-        return (Stop(reason=Reason.UNREADABLE, words=words),)
+        said = f"{unread} replies could not be read in time"
+        return (Stop(reason=Reason.UNREADABLE, words=said),)
     return ()

@@ -233,7 +233,7 @@ class Lane:
             call = sent.reservation.call
             reply = await self._deadlines.keep(self.judge.ask(call, sent.body))
         except TimeoutError:
-            late = f"no reply in {self.rules.timeout_s:g} s"
+            late = f"no reply in {self.rules.timeout_s:g} s (transport: timeout_s)"
             reply = Failure(kind=FailureKind.TIMEOUT, detail=late)
         except asyncio.CancelledError:
             # Nobody waits any more, but the provider may have answered: say so.

@@ -96,8 +96,8 @@ def acquire_shared(
                 stops = _ask(frozen, place, observer or Silent(), asking, say)
         with place.view() as view:
             totals, left = view.totals(), unread(frozen, view)
-    if ask:
-        stops = stops or unexplained(frozen, totals, left)
+            if ask:
+                stops = stops or unexplained(frozen, view, left)
     return Acquisition(path=frozen.path, totals=totals, unread=left, stops=stops)
 
 
@@ -124,8 +124,8 @@ def work_on(
                 break
     with place.view() as view:
         totals = view.totals()
-    # Replies that other workers are still reading are left to them.
-    stops = stops or unexplained(frozen, totals, 0)
+        # Replies that other workers are still reading are left to them.
+        stops = stops or unexplained(frozen, view, 0)
     return Acquisition(path=Path(run), totals=totals, unread=0, stops=stops)
 
 

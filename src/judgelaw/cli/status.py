@@ -1,5 +1,6 @@
 """`judgelaw status`: how far a run is, counted from its rows."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,6 +10,7 @@ import click
 
 from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import echo, show_table, write_json
+from judgelaw.words import counted, words
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -78,7 +80,10 @@ def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
         counts = {name: getattr(totals, name, 0) for name in counts}
         counts |= {"flagged": view.flagged(), "unread": unread(frozen, view)}
         forms = _unreadable(frozen, view)
-        judges = {s.judge: _judge(s, frozen, forms[s.judge]) for s in view.summaries()}
+        said = _failure_words(view)
+        judges = {
+            s.judge: _judge(s, frozen, forms[s.judge], said[s.judge]) for s in view.summaries()
+        }
         batches = [{name: getattr(b, name) for name in BATCH} for b in view.batches()]
     # Planned is what was frozen: calls that `extend` added are in the ledger once it runs again.
     open_calls = frozen.count - counts["completed"]
@@ -112,8 +117,20 @@ def _unreadable(frozen: "FrozenRun", view: "LedgerView") -> dict[str, dict[str, 
     return found
 
 
+def _failure_words(view: "LedgerView") -> dict[str, list[dict[str, Any]]]:
+    """Return what the failed attempts of each judge said, the most frequent words first."""
+    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for judge, said, count in view.failure_words():
+        if len(found[judge]) < _FORMS:
+            found[judge].append({"words": words(said), "count": count})
+    return found
+
+
 def _judge(
-    summary: "JudgeSummary", frozen: "FrozenRun", unreadable: dict[str, Any]
+    summary: "JudgeSummary",
+    frozen: "FrozenRun",
+    unreadable: dict[str, Any],
+    failure_words: list[dict[str, Any]],
 ) -> dict[str, Any]:
     spec = frozen.judges[summary.judge]
     truncated = sum(summary.finish_reasons.get(reason, 0) for reason in spec.truncated_on)
@@ -124,6 +141,7 @@ def _judge(
         "truncated": truncated,
         "finish_reasons": dict(summary.finish_reasons),
         "failures": dict(summary.failures),
+        "failure_words": failure_words,
         "flags": dict(summary.flags),
         "models": dict(summary.models),
         "fingerprints": dict(summary.fingerprints),
@@ -182,6 +200,8 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
     if found["unsent"]:
         yield f"{found['unsent']} more were reserved and never sent, which is no attempt"
     for name, judge in found["judges"].items():
+        for failure in judge["failure_words"]:
+            yield f"judge {name}: {counted(failure['count'], 'attempt')} failed: {failure['words']}"
         if forms := judge["unreadable"]["forms"]:
             shown = ", ".join(f"{form['form']!r} ({form['count']})" for form in forms)
             yield (

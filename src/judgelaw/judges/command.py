@@ -31,6 +31,8 @@ _TAIL = 2_000
 """Bytes of what a command says on stderr that are kept for a message."""
 _LEAVING_S = 2.0
 """How long a process may take to end once its input is closed."""
+_LAST_WORDS_S = 0.5
+"""How long the rest of stderr is waited for once a process has ended; somebody may hold it open."""
 _INTERPRETERS = ("python", "python3")
 
 
@@ -69,12 +71,13 @@ class CommandJudge:
         keep = False
         try:
             if self._spec.mode == "once":
-                return await self._once(process, asked)
+                reply = await self._once(process, asked)
+                process.answered = isinstance(reply, Reply)
+                return reply
             reply = await self._line(process, asked)
             keep = isinstance(reply, Reply) or reply.kind not in _BROKEN
             return reply
         finally:
-            # Also where the time is over: the whole process group goes with the call.
             if keep:
                 self._idle.append(process)
             else:
@@ -92,7 +95,9 @@ class CommandJudge:
         return await _Process.start(self._program, self._folder, environment)
 
     def _end(self, process: "_Process") -> None:
-        process.kill()
+        # Where it failed, or its time is over, all that it started goes with it.
+        if not process.answered:
+            process.kill()
         task = asyncio.ensure_future(process.reap())
         self._ended.add(task)
         task.add_done_callback(self._ended.discard)
@@ -165,14 +170,32 @@ _BROKEN = frozenset({FailureKind.CRASHED, FailureKind.UNUSABLE, FailureKind.TOO_
 """After these nobody knows what the next line of a process would answer."""
 
 
+class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
+    """Tells when a process itself has ended.
+
+    `Process.wait` of some Python versions also waits for the ends of its pipes, which a child may
+    hold open, and which nobody sees who does not read on.
+    """
+
+    def __init__(self, *, limit: int, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit=limit, loop=loop)
+        self.ended = asyncio.Event()
+
+    def process_exited(self) -> None:
+        """Note the end."""
+        super().process_exited()
+        self.ended.set()
+
+
 class _Process:
     """A process in a group of its own, and what it says on stderr."""
 
-    def __init__(self, child: asyncio.subprocess.Process) -> None:
+    def __init__(self, child: asyncio.subprocess.Process, ended: asyncio.Event) -> None:
         self._child = child
+        self._ended = ended
         self._said = b""
-        self._rest = b""
-        self._over = False
+        self._rest = bytearray()
+        self.answered = False
         self._listening = asyncio.ensure_future(self._listen())
 
     @classmethod
@@ -180,16 +203,15 @@ class _Process:
         cls, program: list[str], folder: Path, environment: Mapping[str, str]
     ) -> "_Process":
         """Start a program; nothing of the terminal reaches it."""
-        child = await asyncio.create_subprocess_exec(
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.subprocess_exec(
+            lambda: _Protocol(limit=_CHUNK, loop=loop),
             *program,
             cwd=folder,
             env=environment,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-        return cls(child)
+        return cls(asyncio.subprocess.Process(transport, protocol, loop), protocol.ended)
 
     async def write(self, line: bytes) -> None:
         """Write to its input."""
@@ -204,19 +226,25 @@ class _Process:
             ValueError: the line is too long.
         """
         assert self._child.stdout is not None  # noqa: S101 - opened above
+        seen = 0
         while True:
-            line, end, rest = self._rest.partition(b"\n")
-            if end:
-                self._rest = rest
+            end = self._rest.find(b"\n", seen)
+            if end >= 0:
+                line = bytes(self._rest[:end])
+                del self._rest[: end + 1]
+                seen = 0
                 if line.strip():
                     return line
                 continue
             if len(self._rest) > LARGEST_ANSWER:
                 raise ValueError(len(self._rest))
+            # What has no end of a line is not looked at again: a long line stays cheap.
+            seen = len(self._rest)
             chunk = await self._child.stdout.read(_CHUNK)
             if not chunk:
                 # A last line may lack its end.
-                self._rest = b""
+                line = bytes(self._rest)
+                self._rest.clear()
                 return line if line.strip() else b""
             self._rest += chunk
 
@@ -251,10 +279,12 @@ class _Process:
 
     async def code(self) -> int:
         """Return how the process ended."""
-        code = await self._child.wait()
-        await asyncio.wait({self._listening}, timeout=_LEAVING_S)
-        self._over = True
-        return code
+        await self._ended.wait()
+        code = self._child.returncode
+        if code != 0:
+            self.kill()  # what it left behind would keep its last words from ending
+        await asyncio.wait({self._listening}, timeout=_LAST_WORDS_S)
+        return code or 0
 
     def last_words(self) -> str:
         """Return the end of what it said on stderr."""
@@ -268,16 +298,14 @@ class _Process:
 
     def kill(self) -> None:
         """End the process, and whatever it started, at once."""
-        if self._over:
-            return
         try:
             os.killpg(self._child.pid, signal.SIGKILL)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):
             return  # it has ended, and so has everything in its group
 
     async def reap(self) -> None:
         """Wait for the end, so that nothing of it is left."""
-        await self._child.wait()
+        await self._ended.wait()
         self._listening.cancel()
         # The pipes stay open as long as somebody else holds their other ends.
         self._child._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - there is no other way
@@ -287,7 +315,7 @@ class _Process:
         assert self._child.stdin is not None  # noqa: S101 - opened above
         self._child.stdin.close()
         try:
-            await asyncio.wait_for(self._child.wait(), _LEAVING_S)
+            await asyncio.wait_for(self._ended.wait(), _LEAVING_S)
         except TimeoutError:
             self.kill()
         await self.reap()

@@ -92,6 +92,10 @@ class LedgerView(ABC):
             for judge, parser, verdict, reason, count in self._rows("verdict_counts")
         )
 
+    def failure_words(self) -> Iterator[tuple[str, str, int]]:
+        """Yield `(judge, words, count)` of the attempts that failed, most first."""
+        yield from self._rows("failure_words")
+
     def unreadable(self) -> Iterator[tuple[str, str | None, str, str, int]]:
         """Yield replies without a label, most first.
 

@@ -255,6 +255,25 @@ def test_a_command_is_declared_in_full(tmp_path, fields, word):
     assert f"{tmp_path}/study.yaml:" in str(error.value)
 
 
+def test_a_flood_that_nobody_reads_ends_with_its_call(tmp_path):
+    """A process whose output is full of nothing times out, and does not hold up the run's end."""
+    transport = {**FAST, "attempts": 1, "timeout_s": 0.5, "concurrency": 4}
+    frozen = frozen_study(tmp_path, [command_judge("yes", "")], items=1, transport=transport)
+    started, busy = time.monotonic(), time.process_time()
+    with pytest.raises(IncompleteRunError, match=r"judge script: no reply in 0\.5 s"):
+        acquire(frozen).raise_if_open()
+    assert time.monotonic() - started < 30
+    assert time.process_time() - busy < 10
+
+
+def test_what_a_crashed_process_started_goes_with_it(tmp_path):
+    start = "import subprocess; child = subprocess.Popen(['sleep', '60'], stdout=2)\n"
+    script(tmp_path, start + "open('pids', 'a').write(f'{child.pid}\\n')\nos._exit(3)")
+    _, _, attempts, _ = asked(tmp_path)
+    assert {a.kind for a in attempts if a.kind} == {"crashed"}
+    assert not any(alive(int(pid)) for pid in (tmp_path / "pids").read_text().split())
+
+
 def test_no_process_is_left_when_a_run_ends(tmp_path):
     script(tmp_path, f"open('pids', 'a').write(str(os.getpid()) + '\\n')\n{ANSWER}")
     asked(tmp_path)

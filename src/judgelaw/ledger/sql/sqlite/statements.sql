@@ -179,6 +179,14 @@ JOIN calls AS c ON c.id = a.call
 WHERE a.state IN ('failed', 'refused', 'orphaned')
 GROUP BY 1, 2
 
+-- name: failure_words
+SELECT c.judge, a.detail, count(*)
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+WHERE a.state IN ('failed', 'refused') AND a.detail <> ''
+GROUP BY 1, 2
+ORDER BY 3 DESC, max(a.id) DESC
+
 -- name: unreadable
 SELECT c.judge, k.criterion, v.parser, substr(trim(r.text), 1, 120), count(*)
 FROM verdicts AS v
