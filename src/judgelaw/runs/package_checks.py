@@ -82,12 +82,12 @@ def _check_items(frozen: "FrozenRun", *, texts: bool) -> Check:
     from judgelaw.runs.packaging import ITEM_HASHES
 
     problems = Problems()
-    lines = (frozen.path / ITEM_HASHES).read_text(encoding="utf-8").splitlines()[1:]
-    listed = dict(line.rsplit(",", 1) for line in lines)
-    if list(listed) != [f'"{item}"' for item in frozen.items]:
+    with (frozen.path / ITEM_HASHES).open(encoding="utf-8", newline="") as file:
+        listed = {row["item"]: row["sha256"] for row in csv.DictReader(file)}
+    if list(listed) != list(frozen.items):
         problems.add(f"{ITEM_HASHES} does not list the items of the package")
     for name, item in frozen.items.items():
-        if texts and listed.get(f'"{name}"') != item.sha256:
+        if texts and listed.get(name) != item.sha256:
             problems.add(f"item {name} is not what its hash says")
     what = "match their hashes" if texts else "are listed with their hashes, without texts"
     return problems.check("items", f"{len(listed)} items {what}")

@@ -4,10 +4,10 @@ The package is a run folder without a ledger: study, frozen calls, verdicts, and
 made of them, made from the package itself. Whoever has it can make every table again.
 """
 
+import csv
 import gzip
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,23 @@ from judgelaw.steps import Progress, unseen
 if TYPE_CHECKING:
     from judgelaw.acquire.verify import Verification
     from judgelaw.runs.folder import RunFolder
-    from judgelaw.study import FrozenRun, Study
+    from judgelaw.study import FrozenRun, Item, Prompts, Study
+    from judgelaw.wire import JudgeSpec
 
 PACKAGE = "package.json"
 SCHEMA = "judgelaw.package/1"
 ANALYSIS, TABLES, PAPER = "results/analysis.json", "tables", "paper"
 COMPLETIONS = "completions.jsonl.gz"
 ITEM_HASHES = "items.csv"
-_PRIVATE: dict[str, Any] = {"base_url": None, "api_key": None, "headers": {}}
+_PRIVATE: dict[str, Any] = {
+    "base_url": None,
+    "api_key": None,
+    "auth": None,
+    "headers": {},
+    "query": {},
+    "proxy": None,
+    "folder": None,
+}
 _ENVIRONMENT = ("judgelaw", "numpy", "scipy", "duckdb", "pydantic", "jinja2", "vl-convert-python")
 
 
@@ -83,7 +92,7 @@ def release(
     verified = verify(run, progress=progress)
     _check(opened, verified)
     with writing(folder):
-        _copy(opened, folder, chosen)
+        copy_run(opened, folder, chosen)
     write_results(folder, progress=progress)
     with writing(folder):
         _describe(frozen, folder, chosen, verified)
@@ -103,10 +112,11 @@ def _check(opened: "RunFolder", verified: "Verification") -> None:
         )
 
 
-def _copy(opened: "RunFolder", folder: Path, chosen: Contents) -> None:
+def copy_run(opened: "RunFolder", folder: Path, chosen: Contents) -> None:
     """Copy what was frozen and found, without private parts."""
     from judgelaw.runs.folder import TIMING
-    from judgelaw.study import ITEMS, LABELS, MANIFEST, PROMPTS
+    from judgelaw.study import CHANGED, ITEMS, LABELS, MANIFEST, PROMPTS, changed_jsonl
+    from judgelaw.wire import canonical_json
 
     run, frozen = opened.path, opened.frozen
     names = [MANIFEST, PROMPTS, "calls.parquet"]
@@ -115,21 +125,32 @@ def _copy(opened: "RunFolder", folder: Path, chosen: Contents) -> None:
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(run / name, folder / name)
-    _write(folder / ITEMS, "".join(_items(frozen, texts=chosen.texts)))
-    rows = (f'"{item.id}",{item.sha256}\n' for item in frozen.items.values())
-    _write(folder / ITEM_HASHES, "item,sha256\n" + "".join(rows))
+    shown = _as_it_is if chosen.texts else _without_texts
+    lines = (canonical_json(shown(item).as_dict()) + "\n" for item in frozen.items.values())
+    _write(folder / ITEMS, "".join(lines))
+    if frozen.changed:
+        changed = {key: shown(item) for key, item in frozen.changed.items()}
+        _write(folder / CHANGED, changed_jsonl(changed))
+    _write_item_hashes(frozen, folder / ITEM_HASHES)
     _write_study(frozen, folder)
     if chosen.completions:
         _write_completions(opened, folder / COMPLETIONS)
 
 
-def _items(frozen: "FrozenRun", *, texts: bool) -> Iterator[str]:
-    """Yield the items a line each; without texts their place is empty, and the hash stands."""
-    from judgelaw.wire import canonical_json
+def _write_item_hashes(frozen: "FrozenRun", path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("item", "sha256"))
+        writer.writerows((item.id, item.sha256) for item in frozen.items.values())
 
-    for item in frozen.items.values():
-        blank = replace(item, instruction="", candidate_1="", candidate_2=None, more=())
-        yield canonical_json((item if texts else blank).as_dict()) + "\n"
+
+def _as_it_is(item: "Item") -> "Item":
+    return item
+
+
+def _without_texts(item: "Item") -> "Item":
+    """Return an item whose texts are empty; its hash stands elsewhere."""
+    return replace(item, instruction="", candidate_1="", candidate_2=None, more=())
 
 
 def _write_study(frozen: "FrozenRun", folder: Path) -> None:
@@ -138,15 +159,12 @@ def _write_study(frozen: "FrozenRun", folder: Path) -> None:
 
     from ruamel.yaml import YAML
 
-    from judgelaw.study import ITEMS, RECORD, STUDY
+    from judgelaw.study import RECORD, STUDY
     from judgelaw.wire import sha256_hex
 
-    study = public_study(frozen.study)
+    study = public_study(frozen)
     plain = study.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     plain = {"version": 1, **plain}
-    plain["items"] = {**plain["items"], "source": "jsonl", "path": ITEMS}
-    for name in ("fields", "strata"):
-        plain["items"].pop(name, None)
     out = io.StringIO()
     yaml = YAML(typ="safe")
     yaml.default_flow_style = False
@@ -162,18 +180,44 @@ def _write_study(frozen: "FrozenRun", folder: Path) -> None:
     (folder / RECORD).write_bytes(record.to_json())
 
 
-def public_study(study: "Study") -> "Study":
-    """Return a study without what is private: addresses, keys, headers, folders of models."""
-    judges = tuple(
-        judge.model_copy(
-            update={
-                **_PRIVATE,
-                "model_path": judge.model_path and PurePath(judge.model_path).name,
-            }
-        )
-        for judge in study.judges
+def public_study(frozen: "FrozenRun") -> "Study":
+    """Return a study without what is private: addresses, keys, headers, folders of this machine."""
+    from judgelaw.study import ITEMS
+
+    study = frozen.study
+    items = {"source": "jsonl", "path": ITEMS, "fields": {}, "strata": "subset"}
+    return study.model_copy(
+        update={
+            "judges": tuple(map(_public_judge, study.judges)),
+            "items": study.items.model_copy(update=items),
+            "prompts": _public_prompts(frozen),
+        }
     )
-    return study.model_copy(update={"judges": judges})
+
+
+def _public_judge(judge: "JudgeSpec") -> "JudgeSpec":
+    update: dict[str, Any] = {**_PRIVATE, "model_path": _file_name(judge.model_path)}
+    if judge.template is not None:
+        path = _file_name(judge.template.path)
+        update["template"] = judge.template.model_copy(update={"path": path})
+    return judge.model_copy(update=update)
+
+
+def _public_prompts(frozen: "FrozenRun") -> "Prompts":
+    """Return the prompts as they were declared, the texts of files in the place of their paths."""
+    from judgelaw.study import Census, Factors, TemplateSpec
+
+    prompts = frozen.study.prompts
+    if isinstance(prompts, Census) and prompts.path is not None:
+        texts = tuple(TemplateSpec(id=t.id, text=t.text) for t in frozen.templates.values())
+        return prompts.model_copy(update={"path": None, "templates": texts})
+    if isinstance(prompts, Factors):
+        return prompts.model_copy(update={"template": PurePath(prompts.template).name})
+    return prompts
+
+
+def _file_name(path: str | None) -> str | None:
+    return None if path is None else PurePath(path).name
 
 
 def _write_completions(opened: "RunFolder", path: Path) -> None:

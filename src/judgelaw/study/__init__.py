@@ -19,6 +19,7 @@ from judgelaw.study.loading import (
     load_study as load_study,
 )
 from judgelaw.study.manifest import (
+    CHANGED as CHANGED,
     ITEMS as ITEMS,
     LABELS as LABELS,
     MANIFEST as MANIFEST,
@@ -26,6 +27,7 @@ from judgelaw.study.manifest import (
     STUDY as STUDY,
     FrozenRun as FrozenRun,
     PlannedCall as PlannedCall,
+    changed_jsonl as changed_jsonl,
     open_run as open_run,
     reading as reading,
 )
@@ -38,6 +40,12 @@ from judgelaw.study.models import (
     study_schema as study_schema,
 )
 from judgelaw.study.previewing import Preview as Preview, preview as preview
+from judgelaw.study.prompt_models import (
+    Census as Census,
+    Factors as Factors,
+    Prompts as Prompts,
+    TemplateSpec as TemplateSpec,
+)
 from judgelaw.study.prompts import Template as Template, instruction_blocks as instruction_blocks
 from judgelaw.study.record import RECORD as RECORD, LookRecord as LookRecord
 from judgelaw.study.requests import (

@@ -1,5 +1,6 @@
 """A run released, checked by somebody else, and damaged in every way that a copy can be."""
 
+import csv
 import gzip
 import hashlib
 import json
@@ -19,10 +20,13 @@ from judgelaw.runs import (
     verify_foreign,
     verify_package,
 )
-from judgelaw.study import SUMS, freeze, load_study, write_sums
+from judgelaw.runs.folder import RunFolder
+from judgelaw.runs.packaging import copy_run, public_study
+from judgelaw.study import SUMS, freeze, load_study, open_run, write_sums
 from support.studies import write_items
 
 SECRET_ADDRESS = "10.11.12.13"
+ODD_ID = 'i1, the "first"'
 STUDY = f"""\
 version: 1
 name: trial
@@ -34,6 +38,7 @@ judges:
     provider: simulated
     model: m
     headers: {{X-Place: "literal:{SECRET_ADDRESS}"}}
+    query: {{place: "{SECRET_ADDRESS}"}}
     law: {{world: {{base: [0.6, 0.3, 0.05, 0.05]}}}}
   - {{name: two, provider: simulated, model: m, law: {{verdicts: {{candidate_1: 1}}}}}}
 layers:
@@ -48,7 +53,9 @@ analysis: {{draws: 200, permutations: 99}}
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
     write_items(folder, 6)
-    (folder / "study.yaml").write_text(STUDY)
+    items = folder / "items.jsonl"
+    items.write_text(items.read_text().replace('"i1"', json.dumps(ODD_ID)))
+    (folder / "study.yaml").write_text(STUDY.replace("path: items.jsonl", f"path: {items}"))
     return audit_study(folder / "study.yaml", folder / "run", tables=True).run
 
 
@@ -88,7 +95,27 @@ def test_a_package_holds_nothing_private(package, run):
     for name in names:
         content = (package / name).read_bytes()
         assert SECRET_ADDRESS.encode() not in content
-        assert str(run).encode() not in content
+        assert str(run.parent).encode() not in content
+
+
+def test_item_hashes_are_a_table_whatever_the_items_are_called(package):
+    with (package / "items.csv").open(encoding="utf-8", newline="") as file:
+        listed = [row["item"] for row in csv.DictReader(file)]
+    assert ODD_ID in listed
+    assert len(listed) == 6
+
+
+def test_prompts_of_files_stand_in_the_study_without_their_paths(tmp_path):
+    write_items(tmp_path)
+    text = "{instruction} {candidate_a} {candidate_b} {as: JSON}"
+    for name in ("p1", "p2"):
+        (tmp_path / f"{name}.txt").write_text(f"{name} {text}")
+    policy = f"prompts: {{policy: census, path: '{tmp_path}/*.txt'}}"
+    (tmp_path / "study.yaml").write_text(STUDY.replace("prompts: paper-six", policy))
+    frozen = freeze(load_study(tmp_path / "study.yaml"), tmp_path / "run")
+    public = public_study(frozen).model_dump_json()
+    assert str(tmp_path) not in public
+    assert text in public
 
 
 def test_the_study_of_a_package_can_be_run_again(copy, tmp_path):
@@ -248,3 +275,21 @@ def test_a_foreign_list_of_sums_is_read_too(foreign, capsys):
     (foreign / SUMS).unlink()
     with pytest.raises(InputError, match="no list of hashes"):
         verify_foreign(foreign)
+
+
+def test_the_changed_answers_of_probes_go_with_a_package_and_their_texts_stay_behind(tmp_path):
+    write_items(tmp_path, 2)
+    probed = STUDY.partition("layers:")[0].replace(
+        "judges:", "repeats: 2\nprobes: [longer]\njudges:"
+    )
+    (tmp_path / "study.yaml").write_text(probed)
+    with pytest.raises(SystemExit) as stop:
+        main(["run", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "run")])
+    assert stop.value.code in (0, None)
+    opened = RunFolder(tmp_path / "run")
+    for texts in (True, False):
+        copied = tmp_path / f"texts-{texts}"
+        copy_run(opened, copied, Contents(texts=texts))
+        changed = open_run(copied).changed
+        assert list(changed) == list(opened.frozen.changed)
+        assert texts == any("first" in item.candidate_1 for item in changed.values())
