@@ -13,7 +13,13 @@ from judgelaw.diagnose import check_vectors
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import DepthEstimates, Estimand, SoftErrors, moving_cells
+from judgelaw.uncertainty import (
+    DepthEstimates,
+    Estimand,
+    SoftErrors,
+    calls_without_vector,
+    moving_cells,
+)
 
 SoftMode = Literal["auto", "never", "only"]
 SOFT_MODES: tuple[SoftMode, ...] = ("auto", "never", "only")
@@ -123,7 +129,7 @@ def soft_evidence(
     missing = full.errors.missing
     components = depths[full.depth]
     p = check_vectors(tensor, seed=seed)
-    reason = _reason(float(missing.mean()), p)
+    reason = _reason(tensor, float(missing.mean()), p)
     if reason is not None and soft == "only":
         raise InputError(f"{tensor.judge or 'the judge'}: {reason}; use --soft never")
     return SoftEvidence(
@@ -141,7 +147,14 @@ def soft_evidence(
     )
 
 
-def _reason(missing: float, p: float) -> str | None:
+def _reason(tensor: VerdictTensor, missing: float, p: float) -> str | None:
+    without, calls = calls_without_vector(tensor)
+    if without > MOST_MISSING * calls:
+        return (
+            f"{without:,} of {calls:,} calls have no vector that can be used: none came back, or "
+            "it sums to more than 1, or it gives the sampled verdict no chance (`judgelaw check "
+            "--probe` says which)"
+        )
     if missing > MOST_MISSING:
         return (
             f"the vectors lack {100 * missing:.1f}% of their mass, more than "

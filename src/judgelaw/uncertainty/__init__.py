@@ -122,6 +122,7 @@ from judgelaw.uncertainty.sampled_prompts import (
 )
 from judgelaw.uncertainty.soft_errors import (
     SoftErrors as SoftErrors,
+    calls_without_vector as calls_without_vector,
     moving_cells as moving_cells,
     reconcile as reconcile,
     soft_at_depth as soft_at_depth,

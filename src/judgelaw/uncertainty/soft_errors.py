@@ -243,6 +243,13 @@ def _shown(y: Floats, w: Array, q: Array) -> Shown:
     )
 
 
+def calls_without_vector(tensor: VerdictTensor) -> tuple[int, int]:
+    """Count the calls whose vector lacks all its mass, and all calls."""
+    assert tensor.soft is not None  # noqa: S101 - asked of soft calls only
+    mass = tensor.soft.sum(axis=-1)
+    return int((mass < _NOTHING).sum()), int((~np.isnan(mass)).sum())
+
+
 def moving_cells(tensor: VerdictTensor) -> float:
     """Return the share of cells whose vectors move between repeats."""
     assert tensor.soft is not None  # noqa: S101 - asked of soft calls only

@@ -89,6 +89,16 @@ def test_missing_mass_turns_them_off_and_widens_intervals_before():
     assert "lack 10.0% of their mass" in much.soft.reason
 
 
+def test_calls_that_brought_no_vector_are_counted_as_such():
+    tensor = calls()
+    vectors = tensor.soft.copy()
+    vectors[:2] = 0
+    judge = analyzed(replace(tensor, soft=vectors)).judges["judge"]
+    assert judge.evidence == "sampled"
+    lost, every = vectors[:2, ..., 0].size, vectors[..., 0].size
+    assert judge.soft.reason.startswith(f"{lost} of {every} calls have no vector")
+
+
 def test_only_refuses_calls_without():
     with pytest.raises(jl.InputError, match="no token probabilities"):
         analyzed(replace(calls(), soft=None), soft="only")
