@@ -16,6 +16,7 @@ from judgelaw.analysis.things_to_do import (
     OF_VERDICTS,
     WHEN,
     Wording,
+    accuracy_of,
     in_points,
     largest_change,
     points,
@@ -66,11 +67,13 @@ class Told:
     Attributes:
         invalid: share of calls without a verdict.
         choice: the prompts to keep.
+        right: share of calls that give the gold verdict, None where there is none.
         votes: whether to work out what asking more often gains.
     """
 
     invalid: float
     choice: PromptChoice
+    right: float | None
     votes: bool
 
 
@@ -94,12 +97,21 @@ def first_screen(
             seed=how.seed,
         )
     orders = len(tensor.orders)
+    in_vain = gain is not None and not gain.shown
+    found = to_do(
+        claims,
+        changes,
+        told.invalid,
+        said,
+        choice=told.choice,
+        gain=gain,
+        accuracy=None if span else accuracy_of(tensor.verdicts, told.right),
+    )
     return FirstScreen(
-        short=of_orders(short_sentence(known, claims, changes, said), orders),
+        short=of_orders(short_sentence(known, claims, changes, said, in_vain=in_vain), orders),
         changes=changes,
         to_do=tuple(
-            ToDo(do=of_orders(x.do, orders), because=of_orders(x.because, orders))
-            for x in to_do(claims, changes, told.invalid, said, choice=told.choice, gain=gain)
+            ToDo(do=of_orders(x.do, orders), because=of_orders(x.because, orders)) for x in found
         ),
     )
 
@@ -145,8 +157,13 @@ def short_sentence(
     claims: Claims | None,
     changes: Mapping[str, ChangeRate | None],
     said: Wording = OF_VERDICTS,
+    *,
+    in_vain: bool = False,
 ) -> str:
-    """Say in at most twenty words what the bounds for the items asked carry."""
+    """Say in at most twenty words what the bounds for the items asked carry.
+
+    `in_vain` says that a vote was looked at and is not shown to be steadier than a call.
+    """
     n = len(known.items.values)
     here = "on this item" if n == 1 else f"on these {n:,} items"
     if claims is None:
@@ -161,7 +178,7 @@ def short_sentence(
     if len(claims.shares) == 1:
         fixed = "the prompt was" if said.single else "prompt and order were"
         return f"{said.noun.capitalize()} change by chance {here}; {fixed} not varied."
-    return f"{_moved_by(claims, said)} {here}{_and_so(claims, said)}."
+    return f"{_moved_by(claims, said)} {here}{_and_so(claims, said, in_vain=in_vain)}."
 
 
 def _moved_by(claims: Claims, said: Wording) -> str:
@@ -188,14 +205,19 @@ _REMEDIES: Final = {
 _OVER: Final = {"prompt": "over several prompts", "order": "in both orders"}
 
 
-def _and_so(claims: Claims, said: Wording) -> str:
+def _and_so(claims: Claims, said: Wording, *, in_vain: bool) -> str:
     part = claims.largest or next(iter(claims.worth), None)
     if part is None:
         return ": ask about more items"
     if part != "call":
         return f": {_REMEDIES[part]}"
     over = " and ".join(_OVER[c] for c in claims.worth if c in _OVER)
+    if in_vain and not over:
+        rewording = "; rewording will not help, voting is not shown to"
+        return rewording if claims.no_rewording else "; voting is not shown to help"
     vote = f": repeat and {said.pool}{', ' if over else ''}{over}"
+    if in_vain:
+        vote = f": ask {over}"
     if not claims.no_rewording:
         return vote
     return f"{vote}{';' if over else ','} rewording will not help"
@@ -273,6 +295,15 @@ def _by_default(judge: JudgeAnalysis) -> Iterator[Rule]:
         holds=not high <= said.fine,
         reason="" if worst is None else _changing(*worst, said),
     )
+    accuracy = None if judge.scores else accuracy_of(judge.outcomes, judge.gold_match)
+    if accuracy is not None:
+        yield Rule(
+            word="with care",
+            when=f"no more than {points(accuracy.guess)} of 100 calls give the gold verdict, as "
+            "guessing would",
+            holds=accuracy.poor,
+            reason=f"{accuracy.words}.",
+        )
 
 
 def _fine(judge: JudgeAnalysis, gate: Gate | None) -> str:
@@ -293,21 +324,25 @@ def _fine(judge: JudgeAnalysis, gate: Gate | None) -> str:
 def _changing(change: str, rate: ChangeRate, said: Wording) -> str:
     text = said.changing(rate.estimate, f" {WHEN[change]}")
     text = text[0].upper() + text[1:]
+    written = points if said.span is None else in_points
     if rate.call_interval is not None and rate.estimate <= said.fine:
-        most = rate.call_interval[1]
-        may_be = points(most) if said.span is None else in_points(most)
-        return f"{text}, and it may be {may_be}."
+        return f"{text}, and it may be {written(rate.call_interval[1])}."
+    if rate.more is not None and _shown_more(rate):
+        return f"{text}, {written(rate.estimate - rate.more)} when you just ask again."
     return f"{text}."
 
 
 def _worst(changes: Mapping[str, ChangeRate | None], fine: float) -> tuple[str, ChangeRate] | None:
     """Return the largest change of those that are shown to be more than asking again.
 
-    Where that one is fine, another is not: the one that may be largest.
+    Both at once is named only where neither alone is shown to be more. Where the one found is fine,
+    another is not: the one that may be largest.
     """
     known = {name: rate for name, rate in changes.items() if rate is not None}
-    more = {name for name, rate in known.items() if name == "ask_again" or _shown_more(rate)}
-    worst = max(more, key=lambda name: known[name].estimate, default=None)
+    more = [name for name, rate in known.items() if _shown_more(rate)]
+    alone = [name for name in more if name != "both"] or more
+    again = [name for name in known if name == "ask_again"]
+    worst = max(alone or again, key=lambda name: known[name].estimate, default=None)
     if worst is None:
         return None
     if largest_change({worst: known[worst]}) <= fine:

@@ -188,7 +188,12 @@ def analyze_judge(
     overall, leans = found.overall, prompt_leans(tensor, how.level)
     seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     choice = choose_prompts(tensor, order_weights=estimand.order_weights, seed=how.seed)
-    told = Told(invalid=seen.get(INVALID, 0) / calls, choice=choice, votes=votes)
+    told = Told(
+        invalid=seen.get(INVALID, 0) / calls,
+        choice=choice,
+        right=gold_match(tensor),
+        votes=votes,
+    )
     first = first_screen(tensor, overall.inference, estimand, how, told)
     (low, high), (n, k, o, _) = tensor.depth, tensor.counts.shape
     return JudgeAnalysis(

@@ -1,12 +1,13 @@
 """What is worth doing about a judge, in a line each, and the words in which changes are told."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from judgelaw.analysis.sentence import MANY_INVALID, Claims
 from judgelaw.analysis.values import ChangeRate, ToDo
-from judgelaw.decide import FEW_ITEMS, PromptChoice, VoteGain, some_names
+from judgelaw.decide import FEW_ITEMS, TIE, PromptChoice, VoteGain, some_names
+from judgelaw.tensor import INVALID
 
 FINE: Final = 0.10
 """Changes of 100 verdicts, as a share, up to which a judge is called fine without a gate."""
@@ -60,6 +61,33 @@ class Wording:
 OF_VERDICTS: Final = Wording()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """How often calls give the gold verdict, and how often guessing among the answers would."""
+
+    right: float
+    guess: float
+
+    @property
+    def poor(self) -> bool:
+        """Whether these calls were right no more often than guessing is."""
+        return self.right <= self.guess
+
+    @property
+    def words(self) -> str:
+        """Say both."""
+        gives = f"{points(self.right)} of 100 calls give the gold verdict"
+        return f"{gives}, guessing would give {points(self.guess)}"
+
+
+def accuracy_of(verdicts: Iterable[str], right: float | None) -> Accuracy | None:
+    """Return the accuracy of verdicts; None without gold, or where there is nothing to guess."""
+    answers = [v for v in verdicts if v not in (TIE, INVALID)]
+    if right is None or len(answers) <= 1:
+        return None
+    return Accuracy(right=right, guess=1 / len(answers))
+
+
 def in_points(value: float) -> str:
     """Write points of a score."""
     known = max(0.0, value)
@@ -87,35 +115,47 @@ def to_do(
     *,
     choice: PromptChoice | None = None,
     gain: VoteGain | None = None,
+    accuracy: Accuracy | None = None,
 ) -> tuple[ToDo, ...]:
     """Return up to three things that are worth doing, each with its number."""
-    return tuple(_to_do(claims, changes, invalid, said, choice=choice, gain=gain))[:_MOST_TO_DO]
+    first = _first(invalid, accuracy)
+    then = _to_do(claims, changes, said, choice=choice, gain=gain)
+    return (*first, *then)[:_MOST_TO_DO]
 
 
-def _to_do(
-    claims: Claims | None,
-    changes: Mapping[str, ChangeRate | None],
-    invalid: float,
-    said: Wording,
-    *,
-    choice: PromptChoice | None,
-    gain: VoteGain | None,
-) -> Iterator[ToDo]:
+def _first(invalid: float, accuracy: Accuracy | None) -> Iterator[ToDo]:
+    """Yield what comes before changes: replies that say nothing, verdicts that are not right."""
     if invalid >= MANY_INVALID:
         yield ToDo(
             do="Repair the prompt or the parser",
             because=f"{points(invalid)} of 100 replies gave no verdict",
         )
+    if accuracy is not None and accuracy.poor:
+        yield ToDo(do="Find out why it is not right", because=accuracy.words)
+
+
+def _to_do(
+    claims: Claims | None,
+    changes: Mapping[str, ChangeRate | None],
+    said: Wording,
+    *,
+    choice: PromptChoice | None,
+    gain: VoteGain | None,
+) -> Iterator[ToDo]:
     if claims is None or largest_change(changes) <= said.fine:
         return
     keep = None if choice is None else _keep(choice, claims)
-    vote = None if gain is None else _vote(gain)
+    vote = _vote(gain) if gain is not None and gain.shown else None
     by_accuracy = choice is not None and choice.merit == "accuracy"
     yield from filter(None, (keep, vote) if by_accuracy else (vote, keep))
     parts = [claims.largest, *claims.worth] if claims.largest else list(claims.worth)
-    seen_to = _seen_to(keep, gain)
+    seen_to = _seen_to(keep, gain if vote is not None else None)
     for part in dict.fromkeys(parts):
-        if part not in seen_to and (found := _remedy(part, changes, said)) is not None:
+        if part in seen_to:
+            continue
+        looked = gain if part == "call" else None
+        found = _remedy(part, changes, said) if looked is None else _no_vote(looked)
+        if found is not None:
             yield found
     if not parts and not seen_to:
         because = f"these calls cannot tell what moves {said.noun}"
@@ -156,6 +196,15 @@ def _vote(gain: VoteGain) -> ToDo:
         ties = ""
     fall = f"changes fall from {points(gain.before)} to {points(gain.after)} of 100"
     return ToDo(do=do, because=f"{fall}, with {gain.calls} calls an item{ties}")
+
+
+def _no_vote(gain: VoteGain) -> ToDo:
+    """Say what to do about chance where a vote was looked at and is not shown to be steadier."""
+    votes, one = points(gain.after), points(gain.before)
+    tried = f"a majority of {gain.calls} calls changes on {votes} of 100 items, one call on {one}"
+    if gain.worth:
+        return ToDo(do="Ask about more items", because=f"{tried}: that is not shown to be less")
+    return ToDo(do="Sharpen the question, or try another judge", because=tried)
 
 
 def _seen_to(keep: ToDo | None, gain: VoteGain | None) -> set[str]:

@@ -82,3 +82,4 @@ from judgelaw.decide.scoring import (
     score_judge as score_judge,
     score_systems as score_systems,
 )
+from judgelaw.decide.votes import TIE as TIE

@@ -316,7 +316,7 @@ class VoteGain:
         calls: of one item.
         before: how often two single calls differ; where the order is swapped, if that is the point.
         after: how often the vote comes out differently when it is taken again.
-        low: lower end of the 95% interval of the fall, for items like these: above 0.
+        low: lower end of the 95% interval of the fall, for items like these.
         ties: share of final verdicts that are ties because the orders disagree; 0 where none is.
     """
 
@@ -327,6 +327,16 @@ class VoteGain:
     low: float
     ties: float
 
+    @property
+    def worth(self) -> bool:
+        """Whether the fall is large enough to pay for."""
+        return self.before - self.after >= WORTH
+
+    @property
+    def shown(self) -> bool:
+        """Whether verdicts are shown to change less, by enough to pay for."""
+        return self.low > 0 and self.worth
+
 
 def vote_gain(
     tensor: VerdictTensor,
@@ -336,9 +346,10 @@ def vote_gain(
     order_weights: Weights = None,
     seed: int = 0,
 ) -> VoteGain | None:
-    """Return a way to ask more often that is shown to make verdicts change less; None if none is.
+    """Return a way to ask more often that is shown to make verdicts change less.
 
-    Two ways are looked at, the cheaper first, each by the 97.5% lower bound of what it gains.
+    Two ways are looked at, the cheaper first, each by the 97.5% lower bound of what it gains. Where
+    neither is shown to help, the last one is returned; None where these calls reach no vote.
 
     Args:
         tensor: the calls of one judge.
@@ -349,23 +360,24 @@ def vote_gain(
     """
     if len(tensor.items) < PAIR or tensor.depth[0] < PAIR:
         return None
+    gain = None
     by_order = by_order and len(tensor.orders) == PAIR
     before = _swapped(tensor) if by_order else _asked_again(tensor, order_weights)
     for ways in _ways_to_vote(tensor, design, by_order=by_order):
         found = outcomes_of(tensor, ways, seed=seed)
         same = np.mean([o.same for o in found if o.same is not None], axis=0)
         fall = np.asarray(before - (1 - same), dtype=float)
-        low = signed_interval(fall).low
-        if low > 0 and fall.mean() >= WORTH:
-            return VoteGain(
-                protocol=ways[0],
-                calls=ways[0].calls(len(tensor.prompts), len(tensor.orders)),
-                before=float(before.mean()),
-                after=float(1 - same.mean()),
-                low=low,
-                ties=_ties(tensor, found),
-            )
-    return None
+        gain = VoteGain(
+            protocol=ways[0],
+            calls=ways[0].calls(len(tensor.prompts), len(tensor.orders)),
+            before=float(before.mean()),
+            after=float(1 - same.mean()),
+            low=signed_interval(fall).low,
+            ties=_ties(tensor, found),
+        )
+        if gain.shown:
+            break
+    return gain
 
 
 def _ways_to_vote(

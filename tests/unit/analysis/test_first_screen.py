@@ -131,9 +131,14 @@ def test_a_steady_judge_is_fine_and_an_open_one_is_not():
 
 def test_the_reason_names_the_prompt_or_the_order_only_where_they_add_something():
     """The largest number may be the one of rewording by chance alone."""
-    for order, when in ((0.0, "when you ask again"), (0.25, "when you swap the answers")):
-        judge = judge_of(drawn(open_laws(items=100, order=order), repeats=8))
-        assert judge.trust.reason.endswith(f" of 100 verdicts change {when}.")
+    asked, swapped = (
+        judge_of(drawn(open_laws(items=100, order=order), repeats=8)) for order in (0.0, 0.25)
+    )
+    assert asked.trust.reason.endswith(" of 100 verdicts change when you ask again.")
+    swap, again = (f"{100 * swapped.changes[name].estimate:.0f}" for name in ("swap", "ask_again"))
+    assert swapped.trust.reason == (
+        f"{swap} of 100 verdicts change when you swap the answers, {again} when you just ask again."
+    )
 
 
 def test_few_calls_that_all_agree_are_not_called_fine():
@@ -164,11 +169,36 @@ def test_asking_more_often_is_worth_it_where_the_vote_is_shown_to_be_steadier():
 
 
 def test_a_vote_that_is_not_shown_to_be_steadier_is_not_promised():
-    """With three verdicts alike a vote is as random as a call: no number falls."""
+    """With three verdicts alike a vote is as random as a call: that is said, with its number."""
     laws = np.broadcast_to((1 / 3, 1 / 3, 1 / 3, 0), (60, 2, 2, 4))
-    (line,) = judge_of(drawn(laws, repeats=6)).to_do
-    assert line.do == "Ask each item several times and take the majority"
-    assert "fall" not in line.because
+    judge = judge_of(drawn(laws, repeats=6))
+    (line,) = judge.to_do
+    assert line.do == "Sharpen the question, or try another judge"
+    assert line.because.startswith("a majority of 6 calls changes on 6")
+    assert "repeat and vote" not in judge.short
+    assert judge.short.endswith("voting is not shown to.")
+
+
+def test_a_vote_that_too_few_items_show_asks_for_more_of_them():
+    """A fall that these items do not carry is no reason to leave the judge."""
+    laws = np.broadcast_to((0.7, 0.3, 0, 0), (4, 2, 2, 4))
+    judge = judge_of(drawn(laws, repeats=6, seed=3))
+    (line,) = judge.to_do
+    assert line.do == "Ask about more items"
+    assert line.because.endswith("that is not shown to be less")
+
+
+@pytest.mark.parametrize(("right", "word"), [(1, "fine"), (0, "with care")])
+def test_a_steady_judge_that_is_no_better_than_guessing_is_not_called_fine(right, word):
+    """One that always says the same is as steady as can be, right or wrong."""
+    laws = np.broadcast_to(np.eye(4)[0], (60, 4, 2, 4))
+    calls = replace(drawn(laws), gold=("candidate_1" if right else "candidate_2",) * 60)
+    judge = judge_of(calls)
+    assert judge.trust.word == word
+    if not right:
+        said = "0 of 100 calls give the gold verdict, guessing would give 50"
+        assert judge.trust.reason == f"{said}."
+        assert [(x.do, x.because) for x in judge.to_do] == [("Find out why it is not right", said)]
 
 
 def test_a_judge_that_follows_the_order_is_asked_in_both_and_rules_ties():
