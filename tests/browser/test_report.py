@@ -5,10 +5,12 @@ import gzip
 import json
 import re
 
+import numpy as np
 import pytest
 
 from judgelaw.page import Question, build
 from judgelaw.page.document import resolve
+from judgelaw.tensor import VerdictTensor
 from judgelaw.words import stream_name
 from support.reports import HOSTILE, analysed, completions, hostile, tensor
 
@@ -52,6 +54,17 @@ def asked(tmp_path_factory):
     )
     path.write_text(html, encoding="utf-8")
     return path, calls
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory):
+    """A judge of whose replies a third cannot be read."""
+    laws = np.broadcast_to((0.4, 0.2, 0.1, 0.3), (ITEMS, 4, 2, 4))
+    tensors = {(None, "one"): VerdictTensor.from_laws(laws, repeats=4, seed=1, orders=("AB", "BA"))}
+    path = tmp_path_factory.mktemp("page") / "troubled.html"
+    html = build(analysed(tensors), title="Trouble", tensors=tensors)
+    path.write_text(html, encoding="utf-8")
+    return path, tensors
 
 
 @pytest.fixture(scope="module")
@@ -445,6 +458,35 @@ def test_a_number_says_on_focus_how_it_comes_about(asked, open_page):
     assert tile.locator(".how").is_visible()
 
 
+@pytest.mark.parametrize("kind", ["study", "troubled"])
+def test_other_pages_are_at_most_six_screens_too(kind, open_page, request):
+    """Several judges, and a judge with a problem."""
+    page = open_page(request.getfixturevalue(kind)[0]).ready()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert page.evaluate("document.documentElement.scrollHeight") <= 6 * 800
+
+
+def test_a_problem_is_told_in_letters_that_can_be_read(troubled, open_page):
+    """axe-core finds no violation in the page of a judge with a problem."""
+    page = open_page(troubled[0], bypass_csp=True).ready()
+    assert page.locator(".word").inner_text() == "Not yet"
+    assert page.locator(".alarms").count() == 1
+    assert violations(page) == {}
+
+
+def test_several_judges_stand_one_below_the_other_on_a_phone(study, open_page):
+    page = open_page(study[0]).ready()
+    page.set_viewport_size({"width": 390, "height": 844})
+    short = page.locator(".firsts [data-text]").first
+    assert short.bounding_box()["x"] < 40
+    assert (
+        page.locator(".firsts td.n").first.evaluate(
+            "(cell) => getComputedStyle(cell, '::before').content"
+        )
+        == '"Ask again"'
+    )
+
+
 def test_the_open_page_is_at_most_six_screens(asked, open_page):
     page = open_page(asked[0]).ready()
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -467,12 +509,16 @@ def test_the_open_page_is_at_most_six_screens(asked, open_page):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nobody_is_kept_out(asked, open_page, width, scheme):
     """axe-core finds no violation, with an item and every closed part open."""
-    from axe_playwright_python.sync_playwright import Axe
-
     page = open_page(asked[0], color_scheme=scheme, bypass_csp=True).ready()
     page.set_viewport_size({"width": width, "height": 844})
     page.click("#explorer .open >> nth=0")
+    assert violations(page) == {}
+
+
+def violations(page) -> dict[str, list[str]]:
+    """Open every part of a page, and return what axe-core finds."""
+    from axe_playwright_python.sync_playwright import Axe
+
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     found = Axe().run(page).response["violations"]
-    told = {v["id"]: [n["html"][:120] for n in v["nodes"]][:3] for v in found}
-    assert told == {}
+    return {v["id"]: [n["html"][:120] for n in v["nodes"]][:3] for v in found}

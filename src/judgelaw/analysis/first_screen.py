@@ -213,8 +213,8 @@ def _and_so(claims: Claims, said: Wording, *, in_vain: bool) -> str:
         return f": {_REMEDIES[part]}"
     over = " and ".join(_OVER[c] for c in claims.worth if c in _OVER)
     if in_vain and not over:
-        rewording = "; rewording will not help, voting is not shown to"
-        return rewording if claims.no_rewording else "; voting is not shown to help"
+        rewording = "rewording will not help, " if claims.no_rewording else ""
+        return f"; {rewording}voting is not shown to help"
     vote = f": repeat and {said.pool}{', ' if over else ''}{over}"
     if in_vain:
         vote = f": ask {over}"

@@ -130,7 +130,7 @@ def _first(invalid: float, accuracy: Accuracy | None) -> Iterator[ToDo]:
             do="Repair the prompt or the parser",
             because=f"{points(invalid)} of 100 replies gave no verdict",
         )
-    if accuracy is not None and accuracy.poor:
+    elif accuracy is not None and accuracy.poor:
         yield ToDo(do="Find out why it is not right", because=accuracy.words)
 
 

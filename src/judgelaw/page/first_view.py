@@ -95,6 +95,7 @@ class FirstView:
         tiles: how often verdicts change.
         to_do: up to three things that are worth doing.
         total, gold: disagreement of any two calls, and accuracy, each in a line.
+        any_two: the disagreement of any two calls alone; None for scores.
         checks: what the checks found, in a line.
         title: what the tiles show.
     """
@@ -108,6 +109,7 @@ class FirstView:
     tiles: tuple[ChangeTile, ...]
     to_do: tuple[ToDoView, ...]
     total: Inline
+    any_two: Number | None
     gold: Inline
     checks: str
     title: str
@@ -129,7 +131,7 @@ def first_views(analysis: Part[Analysis]) -> tuple[FirstView, ...]:
 
 
 def _first(judge: Judge, who: str, checks: str, level: float) -> FirstView:
-    trust = judge.value.trust
+    trust, any_two = judge.value.trust, _any_two(judge)
     return FirstView(
         who=who,
         word=trust.word if trust else "",
@@ -144,7 +146,8 @@ def _first(judge: Judge, who: str, checks: str, level: float) -> FirstView:
         ),
         title=_POINTS_TITLE if judge.value.scores else _VERDICTS_TITLE,
         to_do=to_do(judge),
-        total=_total(judge),
+        total=_total(judge, any_two),
+        any_two=any_two,
         gold=_gold(judge),
         checks=checks,
     )
@@ -228,27 +231,31 @@ def _more(rate: Part[ChangeRate], way: _Way) -> Inline:
     return (Number(value=most.value, text=most.text), f" {sign} than when you just ask again")
 
 
-def of_100(value: float | None, *, where: str | None = None) -> Number:
-    """Show a chance as points of 100, with one digit more where it is small."""
+def of_100(value: float | None, *, where: str | None = None, fine: bool = False) -> Number:
+    """Show a chance as points of 100, with one digit more where it is small, or to be `fine`."""
     known = finite(value)
     if known is None:
         return Number(value=None, text=ABSENT, path=where)
     points = 100 * max(known, 0.0)
-    digits = 0 if points >= _WHOLE else 1
+    digits = 0 if points >= _WHOLE and not fine else 1
     text = f"{points:.{digits}f}"
     return Number(value=known, text="0" if float(text) == 0 else text, path=where, of_100=True)
 
 
 def _range(found: Part[tuple[float, float]] | None) -> Inline:
-    """Write the ends of an interval; a chance is never shown below none or above all."""
+    """Write the ends of an interval; a chance is never shown below none or above all.
+
+    Ends that would read alike have a digit more: no interval is shown without width.
+    """
     if found is None:
         return ()
     low, high = found.entries()
-    return (
-        of_100(low.value, where=low.path),
-        " to ",
-        _at_most_all(of_100(high.value, where=high.path)),
-    )
+    for fine in (False, True):
+        least = of_100(low.value, where=low.path, fine=fine)
+        most = _at_most_all(of_100(high.value, where=high.path, fine=fine))
+        if least.text != most.text:
+            break
+    return (least, " to ", most)
 
 
 def _at_most_all(number: Number) -> Number:
@@ -265,18 +272,18 @@ def to_do(judge: Judge) -> tuple[ToDoView, ...]:
     )
 
 
-def _total(judge: Judge) -> Inline:
+def _any_two(judge: Judge) -> Number | None:
     found = judge.at(lambda j: j.components["total"])
-    if found.value.absent:
-        return ()
-    if judge.value.scores is not None:
+    if found.value.absent or judge.value.scores is not None:
+        return None
+    return of_100(found.value.estimate, where=found.at(lambda c: c.estimate).path)
+
+
+def _total(judge: Judge, any_two: Number | None) -> Inline:
+    if any_two is None:
         return ()
     anew = "prompt" if judge.value.single else "prompt and order"
-    return (
-        f"Any two calls, {anew} drawn anew: ",
-        of_100(found.value.estimate, where=found.at(lambda c: c.estimate).path),
-        " of 100 disagree (the total).",
-    )
+    return (f"Any two calls, {anew} drawn anew: ", any_two, " of 100 disagree (the total).")
 
 
 def _gold(judge: Judge) -> Inline:

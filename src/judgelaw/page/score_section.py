@@ -10,6 +10,7 @@ from judgelaw.page import drawing
 from judgelaw.page.component_figure import short_label, unique_labels
 from judgelaw.page.document import (
     Block,
+    Folded,
     Inline,
     Number,
     Part,
@@ -143,17 +144,17 @@ def _items(judge: JudgeAnalysis, tensor: VerdictTensor) -> Block:
     listed = ", ".join(short_label(tensor.items[i]) for i in chosen)
     prompts = unique_labels(tensor.prompts)
     colours = drawing.series(len(prompts))
-    return figure(
+    drawn = figure(
         "score-items",
         lambda width: item_scores(tensor, chosen, width=width),
         label=f"Mean score under each prompt of the items that move most: {listed}",
-        title="The items that move most",
         caption=(
             "One dot a prompt: its mean score for the item. Chosen by the largest corrected prompt "
             "component, after seeing the data, so expect them to look worse than they are."
         ),
         key=tuple((f"swatch r-{c.role}", p) for c, p in zip(colours, prompts, strict=True)),
     )
+    return Folded(summary="The items that move most", blocks=(drawn,))
 
 
 def item_scores(tensor: VerdictTensor, chosen: Sequence[int], *, width: int) -> Spec:

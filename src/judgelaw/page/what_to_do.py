@@ -124,9 +124,12 @@ def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Sec
         if found is None:
             continue
         wrong = "" if found.wrong is None else f" {found.wrong.in_words()}"
-        blocks.append(paragraph(f"{who}{visible(found.sentence)}{wrong}"))
-        ways = _ways_to_ask(name, found)
-        blocks += ways if not who else [Folded(summary=f"{who}ways to ask", blocks=tuple(ways))]
+        said = paragraph(f"{visible(found.sentence)}{wrong}")
+        blocks += (
+            [Folded(summary=f"{who}ways to ask", blocks=(said, *_ways_to_ask(name, found)))]
+            if who
+            else [said, *_ways_to_ask(name, found)]
+        )
     scored = all(judge.value.scores is not None for judge in judges.values())
     numbers = "points between the scores of" if scored else "changes of 100 verdicts between"
     blocks.append(
@@ -141,12 +144,11 @@ def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Sec
 def _ways_to_ask(name: str, advice: JudgeAdvice) -> list[Block]:
     """Return stability against calls: figure, table of protocols, what to know."""
     points = stability_points(advice)
-    blocks: list[Block] = [] if not points else [_drawn(points)]
+    drawn = () if not points else (_drawn(points),)
     table = _protocol_table(advice, (ADVICE, "judges", name))
-    summary = f"All {len(table.rows)} ways to ask, with their figures"
+    summary = f"All {len(table.rows)} ways to ask: how steady each is, and what it costs"
     return [
-        *blocks,
-        Folded(summary=summary, blocks=(table,)),
+        Folded(summary=summary, blocks=(*drawn, table)),
         *(note(visible(text)) for text in advice.notes),
     ]
 

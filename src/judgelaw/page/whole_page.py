@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 import judgelaw
-from judgelaw.analysis import Analysis, Key, Settings, Table
+from judgelaw.analysis import Analysis, JudgeAnalysis, Key, Settings, Table
 from judgelaw.decide import Advice
 from judgelaw.errors import InputError
 from judgelaw.page import drawing
@@ -27,7 +27,6 @@ from judgelaw.page.document import (
     FigureView,
     Inline,
     Lede,
-    Number,
     Part,
     Prose,
     Section,
@@ -383,34 +382,50 @@ def _more_of_judge(
 
 def _size(judges: Mapping[str, Judge]) -> Inline:
     """Say how large the study is; one judge by name, several by their number."""
-    first = next(iter(judges.values()))
+    found = list(judges.values())
+    prompts = max(judge.value.prompts for judge in found)
     return (
         f"{who_judged(list(judges))}: ",
-        first.count(lambda j: j.items),
+        *_across(found, lambda j: j.items),
         " items × ",
-        first.count(lambda j: j.prompts),
-        _plural(" prompt", first.value.prompts),
-        *_orders(first),
+        *_across(found, lambda j: j.prompts),
+        _plural(" prompt", prompts),
+        *_orders(found),
         " × ",
-        *repeats(first),
+        *_repeats(found),
         " repeats, ",
-        *_calls(judges, first.count(lambda j: j.calls)),
+        *_calls(judges, _across(found, lambda j: j.calls)),
     )
 
 
-def _calls(judges: Mapping[str, Judge], number: Number) -> Inline:
+def _across(judges: Sequence[Judge], get: Callable[[JudgeAnalysis], int]) -> Inline:
+    """Write a number that judges share, or from the smallest to the largest of theirs."""
+    numbers = sorted((judge.count(get) for judge in judges), key=lambda x: x.value or 0)
+    low, high = numbers[0], numbers[-1]
+    return (low,) if low.value == high.value else (low, " to ", high)
+
+
+def _repeats(judges: Sequence[Judge]) -> Inline:
+    seen = [judge.value.repeats for judge in judges]
+    if len(set(seen)) == 1:
+        return repeats(judges[0])
+    ends = [end for r in seen for end in ((r, r) if isinstance(r, int) else r)]
+    return (f"{min(ends)} to {max(ends)}",)
+
+
+def _calls(judges: Mapping[str, Judge], number: Inline) -> Inline:
     """Say how many calls there are, or verdicts where one call may give several."""
     if any(isinstance(name, StreamName) for name in judges):
-        return (number, " verdicts each")
-    return ("each " if len(judges) > 1 else "", number, " calls")
+        return (*number, " verdicts each")
+    return ("each " if len(judges) > 1 else "", *number, " calls")
 
 
-def _orders(judge: Judge) -> Inline:
+def _orders(judges: Sequence[Judge]) -> Inline:
     """Say how many orders there are; single answers have none."""
-    if judge.value.single:
+    if judges[0].value.single:
         return ()
-    orders = judge.count(lambda j: j.orders)
-    return (" × ", orders, _plural(" order", judge.value.orders))
+    most = max(judge.value.orders for judge in judges)
+    return (" × ", *_across(judges, lambda j: j.orders), _plural(" order", most))
 
 
 def _plural(word: str, number: int) -> str:

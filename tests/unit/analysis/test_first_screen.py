@@ -176,7 +176,7 @@ def test_a_vote_that_is_not_shown_to_be_steadier_is_not_promised():
     assert line.do == "Sharpen the question, or try another judge"
     assert line.because.startswith("a majority of 6 calls changes on 6")
     assert "repeat and vote" not in judge.short
-    assert judge.short.endswith("voting is not shown to.")
+    assert judge.short.endswith("voting is not shown to help.")
 
 
 def test_a_vote_that_too_few_items_show_asks_for_more_of_them():

@@ -7,7 +7,7 @@ import pytest
 
 from judgelaw.analysis import analyze
 from judgelaw.page import drawing
-from judgelaw.page.document import plain
+from judgelaw.page.document import Folded, plain
 from judgelaw.page.explorer import _corners
 from judgelaw.page.laws import laws
 from judgelaw.page.score_section import score_section
@@ -72,7 +72,9 @@ def test_the_section_says_mean_prompts_and_gold():
     calls = scored()
     section = score_section(judge_part(analysed(calls)), calls)
     names = {getattr(b, "name", None) for b in section.blocks}
-    assert {"score-shares", "score-means", "score-items", "scores_against_gold"} <= names
+    assert {"score-shares", "score-means", "scores_against_gold"} <= names
+    (folded,) = [b for b in section.blocks if isinstance(b, Folded)]
+    assert [b.name for b in folded.blocks] == ["score-items"]
     assert plain(section.blocks[0].paragraphs[0]).startswith("The mean score is ")
     bare = scored(gold=False)
     without = score_section(judge_part(analysed(bare)), bare)

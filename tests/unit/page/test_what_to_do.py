@@ -69,7 +69,8 @@ def test_the_section_opens_with_the_lines_of_the_first_screen(advice, parts):
     assert section.blocks[0].paragraphs == lines
     found = advice.judges["j"]
     assert section.blocks[1].paragraphs == ((f"{found.sentence} {found.wrong.in_words()}",),)
-    assert [type(block).__name__ for block in section.blocks[2:4]] == ["FigureView", "Folded"]
+    folded = section.blocks[2]
+    assert [type(block).__name__ for block in folded.blocks] == ["FigureView", "TableView"]
 
 
 def test_a_judge_that_needs_nothing_says_so(parts):

@@ -15,8 +15,9 @@ import pytest
 from judgelaw.analysis import Table, analyze
 from judgelaw.errors import InputError
 from judgelaw.page import build, page
-from judgelaw.page.document import resolve
-from judgelaw.page.whole_page import asset
+from judgelaw.page.document import Part, plain, resolve
+from judgelaw.page.first_view import _range
+from judgelaw.page.whole_page import asset, compose
 from support.reports import HOSTILE, analysed, completions, hostile, tensor, unanimous
 
 WORLDS = {
@@ -142,6 +143,22 @@ def test_what_is_read_first_is_what_the_analysis_says(world):
             assert f"{x.do}." in text
         for rule in only.trust.rules:
             assert rule.when in text
+
+
+def test_judges_of_unequal_size_are_told_from_the_smallest_to_the_largest():
+    """One judge was asked under two prompts, the other under four."""
+    tensors = {(None, "few"): tensor(prompts=2), (None, "many"): tensor(prompts=4, items=14)}
+    document = compose(analysed(tensors), title="t", tensors=tensors)
+    assert plain(document.facts) == (
+        "2 judges: 12 to 14 items × 2 to 4 prompts × 2 orders × 4 repeats, each 192 to 448 calls"
+    )
+    totals = [analysed(tensors).judges[f.who].components["total"].estimate for f in document.first]
+    assert [f.any_two.value for f in document.first] == totals
+
+
+def test_no_range_is_shown_without_width():
+    found = _range(Part((0.1481, 0.1519), ("here",)))
+    assert plain(found) == "14.8 to 15.2"
 
 
 def test_every_estimate_of_the_json_is_in_the_page(world):
