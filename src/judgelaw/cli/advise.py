@@ -114,7 +114,7 @@ def _show_prompts(judge: "JudgeAdvice") -> None:
     ]
     columns = ["prompt", "call noise", "invalid", *shown, "keep"]
     lean = "; lean is to the answer shown first, in points of 100" if "lean" in shown else ""
-    show_table(columns, body, title=f"Prompts, {judge.items:,} items{lean}")
+    show_table(columns, body, title=f"Prompts, {judge.items:,} item{'s' * (judge.items > 1)}{lean}")
 
 
 def _share(x: float) -> str:

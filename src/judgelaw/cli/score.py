@@ -10,9 +10,10 @@ from judgelaw.cli.options import examples, source_options_at_full_depth
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.errors import InputError
 from judgelaw.runs import Reading, Source, read_source
+from judgelaw.words import counted
 
 if TYPE_CHECKING:
-    from judgelaw.decide import JudgeScore, Score
+    from judgelaw.decide import JudgeScore, Score, ScoreDifference
 
 
 _COUNT = click.IntRange(min=1)
@@ -162,13 +163,15 @@ def _show_parts(judge: "JudgeScore") -> None:
     rows = [
         [_SOURCES[name], f"{variance:.3g}", "-" if variance < 0 else f"{sqrt(variance):.4f}"]
         for name, variance in parts.items()
-        if variance != 0
+        if variance != 0 and not isnan(variance)
     ]
-    rows.append(["all", f"{sum(parts.values()):.3g}", _se(judge.se)])
+    whole = sum(parts.values())
+    rows.append(["all", "-" if isnan(whole) else f"{whole:.3g}", _se(judge.se)])
     orders = "" if p.orders == 1 else f"{p.orders} orders x "
     title = (
-        f"Standard error by source: {p.items:,} items x {p.prompts} prompts x "
-        f"{orders}{p.repeats} repeats, {p.calls:,} calls"
+        f"Standard error by source: {p.items:,} item{'s' * (p.items > 1)} x "
+        f"{counted(p.prompts, 'prompt')} x {orders}{counted(p.repeats, 'repeat')}, "
+        f"{p.calls:,} calls"
     )
     show_table(["source", "variance", "standard error"], rows, title=title)
     if any(variance < 0 for variance in parts.values()):
@@ -180,7 +183,10 @@ def _se(x: float) -> str:
 
 
 def _show_purchases(judge: "JudgeScore") -> None:
-    rows = [[p.buy, f"+{p.calls:,}", _se(p.se), f"{1e6 * p.per_call:.3g}"] for p in judge.purchases]
+    rows = [
+        [p.buy, f"+{p.calls:,}", _se(p.se), "-" if isnan(p.per_call) else f"{1e6 * p.per_call:.3g}"]
+        for p in judge.purchases
+    ]
     columns = ["buy", "calls", "standard error then", "variance less, per million calls"]
     show_table(columns, rows, title="What narrows it, the most per call first")
 
@@ -193,6 +199,12 @@ def _show_systems(judge: "JudgeScore") -> None:
     show_table(["system", judge.metric, "95%, items like these"], rows, title="Systems, best first")
 
 
+def _items(d: "ScoreDifference") -> str:
+    if d.items_needed is not None:
+        return f"{d.items_needed:,}"
+    return "-" if isnan(d.smallest) else "no number"
+
+
 def _show_differences(judge: "JudgeScore") -> None:
     rows = [
         [
@@ -200,7 +212,7 @@ def _show_differences(judge: "JudgeScore") -> None:
             f"{d.estimate:+.4f}",
             "-" if isnan(d.low) else f"[{d.low:+.4f}, {d.high:+.4f}]",
             _se(d.smallest),
-            "no number" if d.items_needed is None else f"{d.items_needed:,}",
+            _items(d),
         ]
         for d in judge.differences
     ]

@@ -138,14 +138,14 @@ def _judge(
     if protocols is None:
         protocols = default_protocols(tensor, design=design)
     check_protocols(protocols, tensor, design)
+    if wanted is not None and wanted[0] == "accuracy" and tensor.gold is None:
+        raise InputError("target accuracy: there are no gold verdicts; ask for stability")
     choice = choose_prompts(tensor, order_weights=order_weights, seed=seed)
     found = outcomes_of(tensor, protocols, design=design, seed=seed, advance=advance)
     bounds = _Bounds(tensor, found, design, seed)
     told = within(advance, share=STEPS, of=len(found))
     rows = tuple(bounds.row(at, price, told) for at in range(len(found)))
     target = None if wanted is None else _walk(rows, bounds, *wanted)
-    if target is not None and target.quantity == "accuracy" and tensor.gold is None:
-        raise InputError("target accuracy: there are no gold verdicts; ask for stability")
     return JudgeAdvice(
         sentence=of_orders(" ".join(advice_sentences(choice, rows, target)), len(tensor.orders)),
         choice=choice,

@@ -191,7 +191,7 @@ def check_protocols(protocols: Sequence[Protocol], tensor: VerdictTensor, design
             raise InputError(f"orders = 'consistent' needs two orders, there are {O}")
         if (p.orders == "consistent" or p.rule == TIE) and TIE not in tensor.verdicts:
             raise InputError(
-                f"{p.orders} orders with rule {p.rule!r} may rule a tie, and the verdicts are "
+                f"orders {p.orders!r} with rule {p.rule!r} may rule a tie, and the verdicts are "
                 f"{listed(tensor.verdicts)}: there is no 'tie'"
             )
 

@@ -207,18 +207,20 @@ def score_source(
     """Score the judges of the main layer."""
     from judgelaw.decide import WORTH, Score, score_judge
 
-    return Score(
-        judges={
-            name: score_judge(
-                tensor,
-                protocol=protocol,
-                values=values,
-                design=calls.design,
-                worth=WORTH if worth is None else worth,
-            )
-            for name, tensor in calls.main().items()
-        }
-    )
+    judges = {
+        name: score_judge(
+            tensor,
+            protocol=protocol,
+            values=values,
+            design=calls.design,
+            worth=WORTH if worth is None else worth,
+        )
+        for name, tensor in calls.main().items()
+    }
+    if calls.order_weights is not None:
+        alike = "In a score all orders count alike, whatever their weights."
+        judges = {name: replace(j, notes=(*j.notes, alike)) for name, j in judges.items()}
+    return Score(judges=judges)
 
 
 def apart_by(column: str | None) -> dict[str, str | None]:

@@ -131,6 +131,9 @@ class Versions:
             )
             decided = _decided(self.judge, limit, bounds, asked)
             quantity = _WORSE.get(name, f"{name} above baseline")
+            if self.lost:
+                known = [] if decided.reason is None else [decided.reason]
+                decided = replace(decided, reason="; ".join([*known, f"decided on {_kept(self)}"]))
             decisions.append(replace(decided, quantity=quantity))
         return decisions
 
@@ -225,8 +228,8 @@ def _rate(name: str, version: Versions, asked: _Asked) -> _Bounded:
 
 
 def _kept(version: Versions) -> str:
-    lost = f" ({version.lost} that one of the two lacks left out)" if version.lost else ""
-    return f"{len(version.now.items)} matched items{lost}"
+    lost = f" ({version.lost:,} that one of the two lacks left out)" if version.lost else ""
+    return f"{len(version.now.items):,} matched items{lost}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

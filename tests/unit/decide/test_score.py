@@ -144,6 +144,13 @@ def test_a_judge_that_is_always_right_under_drawn_prompts_may_still_err():
     assert 0.9 < found.low < 0.95
 
 
+def test_weights_of_orders_are_said_to_have_no_say_in_a_score(tensor):
+    named = replace(tensor, orders=("AB", "BA"))
+    found = one(jl.score(named, order_weights={"AB": 0.9, "BA": 0.1}))
+    assert found.score == one(jl.score(named)).score
+    assert "all orders count alike" in found.notes[-1]
+
+
 def test_a_sentence_stays_within_the_scale_and_the_items_asked(tensor):
     few = VerdictTensor.from_counts([[[[2, 0, 0, 0]]], [[[0, 2, 0, 0]]]])
     assert one(jl.score(few)).score.low < 0
@@ -245,8 +252,20 @@ def test_the_command_shows_sources_and_purchases(tmp_path, capsys):
     assert not stop.value.code
     shown = capsys.readouterr().out
     assert shown.startswith("The pass rate is")
-    assert "500 items x 1 prompts x 1 repeats" in shown
+    assert "500 items x 1 prompt x 1 repeat" in shown
     assert "b - a" in shown
+
+
+def test_the_command_shows_nothing_that_one_item_does_not_tell(tmp_path, capsys):
+    path = tmp_path / "calls.csv"
+    lines = ["judge,item,prompt,repeat,verdict", "j,q,p,0,candidate_1", "j,q,p,1,candidate_2"]
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(SystemExit):
+        main(["score", str(path)])
+    out = capsys.readouterr().out
+    assert "nan" not in out
+    assert "no number" not in out
+    assert "1 item x 1 prompt x 2 repeats" in out
 
 
 def test_a_frame_of_scores_has_a_row_for_each_system(tmp_path):

@@ -68,6 +68,7 @@ def test_the_estimate_is_the_paired_difference_on_matched_items():
         float(jl.decompose(here).macro().total - jl.decompose(some).macro().total)
     )
     assert "90 matched items (10 that one of the two lacks left out)" in found.covers
+    assert "decided on 90 matched items (10 that" in found.reason
 
 
 def test_prompts_of_other_names_are_matched_or_refused():
