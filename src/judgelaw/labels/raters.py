@@ -1,7 +1,6 @@
 """How far people agree with each other, and the items to look at first."""
 
 from dataclasses import dataclass
-from math import nan
 
 import numpy as np
 
@@ -44,7 +43,7 @@ class People:
         several: items with two votes or more.
         tied: items without a majority.
         agreement: two votes on one item are the same.
-        ceiling: the most that any judge could agree with a single vote, on those items.
+        ceiling: the most that any judge could agree with one more vote, on those items.
         judge: how often the judge agrees with a vote on those items.
     """
 
@@ -52,7 +51,7 @@ class People:
     several: int
     tied: int
     agreement: Estimate
-    ceiling: float
+    ceiling: Estimate
     judge: Estimate
 
 
@@ -61,7 +60,8 @@ def people(found: Opinions) -> People:
 
     A judge that always said what most people would say of an item would agree with a vote in
     mean max_c P(c); with H the agreement of two votes that is at most
-    (1 + sqrt((C - 1) (C H - 1))) / C.
+    (1 + sqrt((C - 1) (C H - 1))) / C. It speaks of another vote, not of these: what most of a few
+    people said agrees with themselves more often.
     """
     votes = found.votes[found.voted]
     n = votes.sum(axis=1)
@@ -70,18 +70,26 @@ def people(found: Opinions) -> People:
     if not several.any():
         nothing = unknown("no item has two votes")
         return People(
-            votes=int(n.sum()), several=0, tied=tied, agreement=nothing, ceiling=nan, judge=nothing
+            votes=int(n.sum()),
+            several=0,
+            tied=tied,
+            agreement=nothing,
+            ceiling=nothing,
+            judge=nothing,
         )
     v, m = votes[several], n[several]
     pairs = (v * (v - 1)).sum(axis=1) / (m * (m - 1))
-    C, H = max(len(found.classes), _TWO), float(pairs.mean())
+    agreement = share(pairs, int(several.sum()))
+    H = np.array([agreement.estimate, agreement.low, agreement.high])
+    C = max(len(found.classes), _TWO)
+    most, least, highest = (1 + np.sqrt(np.maximum(0.0, (C - 1) * (C * H - 1)))) / C
     here = found.only_items(found.voted)
     return People(
         votes=int(n.sum()),
         several=int(several.sum()),
         tied=tied,
-        agreement=share(pairs, int(several.sum())),
-        ceiling=(1 + max(0.0, (C - 1) * (C * H - 1)) ** 0.5) / C,
+        agreement=agreement,
+        ceiling=Estimate(estimate=float(most), low=float(least), high=float(highest)),
         judge=agreement_of(here.only_items(several), TAIL),
     )
 

@@ -298,7 +298,7 @@ def to_json(v: Validation) -> dict[str, Any]:
             "several": v.people.several,
             "tied": v.people.tied,
             "agreement": v.people.agreement.to_json(),
-            "ceiling": _number(v.people.ceiling),
+            "ceiling": v.people.ceiling.to_json(),
             "judge": v.people.judge.to_json(),
         },
         "confusion": {

@@ -107,8 +107,8 @@ def _of_strata(strata: Mapping[str, Against]) -> str | None:
 def _of_people(p: People) -> str:
     return (
         f"Where several people voted, two of them agree in {percent(p.agreement)}, the judge with "
-        f"one of them in {percent(p.judge)}; no judge could agree with more than "
-        f"{100 * p.ceiling:.0f}% of those votes."
+        f"one of them in {percent(p.judge)}; with one more vote like these no judge could agree in "
+        f"more than {percent(p.ceiling)}."
     )
 
 
