@@ -5,7 +5,6 @@ A batch is a file of requests up, a batch object, and files of results and error
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from judgelaw.wire.form import (
@@ -110,9 +109,9 @@ def chat(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
         return failed
     if choice is None or not isinstance(message, dict):
         return without(reply, FailureKind.NO_COMPLETION, "no choices[0].message")
-    refusal = storable(message.get("refusal"))
-    answer = _openai_answer(reply, body, choice, content_of(message.get("content")), refusal)
-    return replace(answer, tokens=chat_tokens(object_of(choice.get("logprobs")).get("content")))
+    completion = _completion(choice, content_of(message.get("content")), message.get("refusal"))
+    tokens = chat_tokens(object_of(choice.get("logprobs")).get("content"))
+    return _openai_answer(reply, body, choice, completion, tokens)
 
 
 def completions(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
@@ -122,27 +121,34 @@ def completions(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
         return failed
     if choice is None or "text" not in choice:
         return without(reply, FailureKind.NO_COMPLETION, "no choices[0].text")
-    answer = _openai_answer(reply, body, choice, storable(choice["text"]), None)
-    return replace(answer, tokens=completion_tokens(choice.get("logprobs")))
+    completion = _completion(choice, storable(choice["text"]), None)
+    return _openai_answer(
+        reply, body, choice, completion, completion_tokens(choice.get("logprobs"))
+    )
+
+
+def _completion(choice: dict[str, Any], text: str | None, refusal: Any) -> Completion:
+    reason = storable(choice.get("finish_reason"))
+    return Completion(
+        text=text,
+        finish_reason=reason,
+        refusal=storable(refusal),
+        content_filtered=reason == "content_filter",
+    )
 
 
 def _openai_answer(
     reply: Reply,
     body: dict[str, Any],
     choice: dict[str, Any],
-    text: str | None,
-    refusal: str | None,
+    completion: Completion,
+    tokens: str | None,
 ) -> Answer:
     usage = object_of(body.get("usage"))
     details = usage.get("prompt_tokens_details")
-    reason = storable(choice.get("finish_reason"))
     return Answer(
-        completion=Completion(
-            text=text,
-            finish_reason=reason,
-            refusal=refusal,
-            content_filtered=reason == "content_filter",
-        ),
+        completion=completion,
+        tokens=tokens,
         input_tokens=count(usage.get("prompt_tokens")),
         output_tokens=count(usage.get("completion_tokens")),
         cached_tokens=count(object_of(details).get("cached_tokens")) if details else None,
