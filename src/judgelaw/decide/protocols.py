@@ -353,6 +353,7 @@ class _Shuffled:
         self._tie = tensor.verdicts.index(TIE) if TIE in tensor.verdicts else None
         self._calls = self._codes
         self._counted: dict[tuple[int, int], Floats] = {}
+        self._voted: dict[tuple[str, int, int], Floats] = {}
         self._places: tuple[Array, Array] = (np.empty(0), np.empty(0))
 
     def again(self) -> None:
@@ -360,13 +361,16 @@ class _Shuffled:
         keys = self._rng.random(self._codes.shape, dtype=np.float32)
         keys[self._absent] = 2.0
         self._calls = np.take_along_axis(self._codes, keys.argsort(axis=-1), axis=-1)
-        self._counted = {}
+        self._counted, self._voted = {}, {}
         places = self._rng.random((2, *self._shape[:2])).argsort(axis=-1).argsort(axis=-1)
         self._places = (places[0], places[1])
 
     def run(self, p: Protocol, which: int) -> Floats:
         """Return the law of the final verdict of one of two runs, (items, verdicts)."""
-        x = self._votes(p, which)
+        asked = (p.prompts, p.repeats, which)
+        if asked not in self._voted:
+            self._voted[asked] = self._votes(p, which)
+        x = self._voted[asked]
         if p.orders != "consistent":
             together = x[:, 0] if p.orders == "one" else x.sum(axis=1)
             return np.asarray(final_verdict(together, p.rule, self._tie))

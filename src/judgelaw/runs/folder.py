@@ -120,11 +120,16 @@ class RunFolder:
         """Return what the ledger knows of the replies of each stream."""
         streams = {key: _Stream() for key in tensors}
         kept = self._replies[main] = []
+        homes: dict[tuple[str, str], list[_Stream]] = {}
+        flags = self.flags
         for reply in self._of_wave():
-            for name in self.frozen.judges[reply.judge].streams:
-                if stream := streams.get((reply.layer, name)):
-                    stream.add(reply, self.flags.get(reply.call_id, ()))
-            if reply.layer == main:
+            layer, judge = reply.layer, reply.judge
+            if (layer, judge) not in homes:
+                keys = [(layer, name) for name in self.frozen.judges[judge].streams]
+                homes[layer, judge] = [streams[key] for key in keys if key in streams]
+            for stream in homes[layer, judge]:
+                stream.add(reply, flags.get(reply.call_id, ()))
+            if layer == main:
                 kept.append(reply)
         models = self.ledger.returned_models() if self.ledger else {}
         asked = {name: judge.model or None for name, judge in self.frozen.judges.items()}
@@ -351,11 +356,11 @@ class _Stream:
 
     def add(self, reply: StoredReply, flags: Iterable[str]) -> None:
         """Take in one reply."""
-        cell = self.cells.setdefault((reply.item, reply.prompt, reply.order), len(self.cells))
-        text = reply.text
+        _, _, _, item, prompt, order, repeat, seed, response_id, text, _, _, _ = reply
+        cell = self.cells.setdefault((item, prompt, order), len(self.cells))
         if text is not None and len(text) >= _SHORT:
             text = sha256(text.encode()).hexdigest()
-        self.rows.append((cell, reply.repeat, reply.response_id, text, reply.seed))
+        self.rows.append((cell, repeat, response_id, text, seed))
         for kind in flags:
             self.flags[kind] += 1
 

@@ -59,6 +59,7 @@ from judgelaw.uncertainty.intervals import (
     check_level,
     is_constant,
     no_interval,
+    remembered,
     shifted_upper,
     spread_of,
     t_quantile,
@@ -180,6 +181,7 @@ class CallErrors:
             inverted=True,
         )
 
+    @remembered
     def spread(self, component: str) -> tuple[Spread, float]:
         """Return the variance that bounds of one component use, and kappa."""
         B, S = (self._spread(V) for V in self._both(component))

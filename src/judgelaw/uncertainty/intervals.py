@@ -1,9 +1,10 @@
 """What an uncertainty calculation hands on, and the interval of the two-repeat panel."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, wraps
 from math import inf, isfinite, nan, sqrt
-from typing import Self
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,24 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.forms import Contrast, absent_reason, contrast_vector
 
 _ROUNDING = 1e-12
+S = TypeVar("S")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def remembered(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Let a frozen value keep what its method returned, by arguments: many ask the same again."""
+    place = f"_{method.__qualname__}"
+
+    @wraps(method)
+    def found(value: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        kept: dict[Hashable, T] = vars(value).setdefault(place, {})
+        asked = (args, *kwargs.items())
+        if asked not in kept:
+            kept[asked] = method(value, *args, **kwargs)
+        return kept[asked]
+
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

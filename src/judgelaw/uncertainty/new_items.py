@@ -33,7 +33,7 @@ from judgelaw.arrays import Floats
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty.forms import Contrast, absent_reason, contrast_vector
-from judgelaw.uncertainty.intervals import Interval, check_level, no_interval
+from judgelaw.uncertainty.intervals import Interval, check_level, no_interval, remembered
 from judgelaw.uncertainty.item_bounds import (
     _LEAST_DRAWS,
     _MOST_NUMBERS,
@@ -93,6 +93,7 @@ class NewItems:
             return absent_reason(absent[0])
         return ONE_ITEM if len(self.values) == 1 else None
 
+    @remembered
     def bounds(self, component: str, p: float) -> tuple[float, float]:
         """Return lower and upper bounds of a component, each at level p; nan where there are none.
 
