@@ -3,21 +3,36 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import judgelaw
 from judgelaw.analysis import call_tables, component_tables, reference_tables
 from judgelaw.analysis.component_tables import Context, TableOrReason
 from judgelaw.analysis.first_screen import with_trust
-from judgelaw.analysis.judge_analysis import STEPS, Request, analyze_judge, tests_of
+from judgelaw.analysis.judge_analysis import (
+    STEPS,
+    Request,
+    analyze_judge,
+    permutation_tests,
+    tests_of,
+)
 from judgelaw.analysis.probe_answers import find_effects, without_probes
 from judgelaw.analysis.soft_evidence import SoftMode, check_soft_mode
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
 from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_span
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
-from judgelaw.steps import Progress, unseen
+from judgelaw.processes import begin, shared
+from judgelaw.steps import Progress, unheard, unseen
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import BAND_DRAWS, PERMUTATIONS, Estimand, Gate, Resampling
+from judgelaw.uncertainty import (
+    BAND_DRAWS,
+    PERMUTATIONS,
+    Estimand,
+    Gate,
+    PermutationTest,
+    Resampling,
+)
 
 _PICKS = 100_000_000
 _LEAST_DRAWS = 1_000
@@ -225,8 +240,12 @@ def _with_probes(analysis: Analysis, tensors: Mapping[Key, VerdictTensor], seed:
 
 def _steps(tensors: Mapping[Key, VerdictTensor], shuffles: int) -> int:
     """Count the steps of a bar: streams, their permutation tests, diagnostics and tables."""
-    tests = sum(len(tests_of(tensor, shuffles)) for tensor in tensors.values())
-    return STEPS * (len(tensors) + tests + 2)
+    return STEPS * (len(tensors) + _tests(tensors, shuffles) + 2)
+
+
+def _tests(tensors: Mapping[Key, VerdictTensor], shuffles: int) -> int:
+    """Count the permutation tests."""
+    return sum(len(tests_of(tensor, shuffles)) for tensor in tensors.values())
 
 
 @dataclass(frozen=True)
@@ -247,12 +266,8 @@ def _complete(
     known: _Known,
 ) -> Analysis:
     """Analyse every judge, then diagnose them together, then make the tables."""
-    found = {}
     main, known_roles = _main_of(tensors, roles)
-    for key, tensor in tensors.items():
-        request.advance(0)
-        found[key] = analyze_judge(key[1], tensor, request, votes=key[0] == main)
-        request.advance(STEPS)
+    found = _of_streams(tensors, main, request)
     layered = _by_layer(found, main, known_roles)
     diagnosis = _diagnose(tensors, layered, request, known.evidence, known.threshold)
     request.advance(STEPS)
@@ -290,6 +305,35 @@ def _complete(
         left_out=left_out,
         warnings=_which_layer(layered),
     )
+
+
+def _of_streams(
+    tensors: Mapping[Key, VerdictTensor], main: str | None, request: Request
+) -> dict[Key, JudgeAnalysis]:
+    """Analyse the calls of every judge in every layer."""
+    tested = _begin_tests(tensors, request)
+    found = {}
+    for key, tensor in tensors.items():
+        request.advance(0)
+        found[key] = analyze_judge(key[1], tensor, request, votes=key[0] == main)
+        request.advance(STEPS)
+    return {key: replace(found[key], permutation=tests) for key, tests in tested().items()}
+
+
+def _begin_tests(
+    tensors: Mapping[Key, VerdictTensor], request: Request
+) -> Callable[[], Mapping[Key, Mapping[str, PermutationTest | None]]]:
+    """Begin the permutation tests beside the rest where processes wait; return how to get them."""
+    if not shared():
+        return partial(permutation_tests, tensors, request)
+    outcome = begin(permutation_tests, tensors, replace(request, advance=unheard))
+
+    def found() -> Mapping[Key, Mapping[str, PermutationTest | None]]:
+        tests = outcome()
+        request.advance(STEPS * _tests(tensors, request.permutations))
+        return tests
+
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

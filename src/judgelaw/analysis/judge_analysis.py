@@ -34,7 +34,7 @@ from judgelaw.analysis.soft_evidence import (
     may_estimate,
     soft_evidence,
 )
-from judgelaw.analysis.values import JudgeAnalysis
+from judgelaw.analysis.values import JudgeAnalysis, Key
 from judgelaw.arrays import Floats
 from judgelaw.decide import choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -179,6 +179,8 @@ def analyze_judge(
 ) -> JudgeAnalysis:
     """Estimate all that the calls of one judge in one layer say; `votes`: what more calls gain.
 
+    Permutation tests are made apart, by `permutation_tests`.
+
     Raises:
         NotIdentifiedError: a cell holds a single call.
     """
@@ -205,7 +207,7 @@ def analyze_judge(
         repeats=low if low == high else (low, high),
         calls=calls,
         outcomes=seen,
-        permutation=_permutations(tensor, request),
+        permutation={},
         prompt_leans=leans,
         by_prompt=choice.rows,
         **_of_evidence(tensor, found, soft, request),
@@ -338,6 +340,13 @@ def tests_of(tensor: VerdictTensor, permutations: int) -> list[Facet]:
     """Return the facets whose levels are shuffled: those that have several."""
     varied = [facet for facet, axis in _FACET_AXES if tensor.counts.shape[axis] > 1]
     return varied if permutations else []
+
+
+def permutation_tests(
+    tensors: Mapping[Key, VerdictTensor], request: Request
+) -> dict[Key, dict[str, PermutationTest | None]]:
+    """Test every facet of every stream; None where a facet is absent or no shuffle was asked."""
+    return {key: _permutations(tensor, request) for key, tensor in tensors.items()}
 
 
 def _permutations(tensor: VerdictTensor, request: Request) -> dict[str, PermutationTest | None]:

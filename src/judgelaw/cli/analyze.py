@@ -10,6 +10,7 @@ import click
 
 from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
+from judgelaw.processes import processes
 from judgelaw.runs import Reading, analyze_source, read_source
 
 if TYPE_CHECKING:
@@ -109,9 +110,10 @@ def command(
     calls = read_source(source, replace(reading, vectors=soft != "never"))
     if prompts:
         calls = calls.only_prompts(prompts)
-    analysis = analyze_source(
-        calls, draws=draws, seed=seed, permutations=permutations, soft=soft, progress=progress
-    )
+    with processes(1, calls=calls.count):
+        analysis = analyze_source(
+            calls, draws=draws, seed=seed, permutations=permutations, soft=soft, progress=progress
+        )
     if tables_folder is not None:
         from judgelaw.page import write_tables
 

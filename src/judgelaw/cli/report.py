@@ -1,7 +1,5 @@
 """`judgelaw report`: one page that a person understands in ten seconds."""
 
-import os
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import click
@@ -14,18 +12,21 @@ from judgelaw.cli.options import (
     without_texts_option,
 )
 from judgelaw.cli.terminal import echo, progress, say
+from judgelaw.page import start_drawing
+from judgelaw.processes import processes, shared
 from judgelaw.runs import (
     Reading,
-    Source,
     analyze_source,
+    begin_advice,
     check_target,
     read_source,
     report_target,
+    seed_of,
     write_report,
 )
 
-_MANY = 20_000
-"""From so many calls on the analysis takes longer than the start of a process that draws."""
+_BESIDE = 2
+"""Processes beside this one: one advises, one shuffles, then both draw."""
 
 
 @click.command(
@@ -77,7 +78,9 @@ def command(
     calls = read_source(source, reading)
     target = output or report_target(source, calls)
     check_target(target)
-    with _drawing_ahead(calls):
+    with processes(_BESIDE, calls=calls.count):
+        advice = begin_advice(calls, seed=seed_of(calls, seed)) if shared() else None
+        start_drawing()
         analysis = analyze_source(
             calls, draws=draws, seed=seed, permutations=permutations, progress=progress
         )
@@ -85,6 +88,7 @@ def command(
             analysis,
             calls,
             target,
+            advice=advice,
             title=title,
             check=check,
             texts=not without_texts,
@@ -100,16 +104,6 @@ def command(
         echo(f"{len(files)} files in {figures_folder}", err=True)
         if calls.folder is not None:
             calls.folder.enter_sums(files)
-
-
-def _drawing_ahead(calls: Source) -> AbstractContextManager[None]:
-    """Start the processes that draw while a long analysis runs; one core has none to spare."""
-    many = sum(int(tensor.counts.sum()) for tensor in calls.tensors.values()) >= _MANY
-    if not many or (os.cpu_count() or 1) == 1:
-        return nullcontext()
-    from judgelaw.page import drawing_ahead
-
-    return drawing_ahead()
 
 
 def _open(page: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from judgelaw.page.depth import looks_section as looks_section
     from judgelaw.page.document import Section as Section
-    from judgelaw.page.drawing import drawing_ahead as drawing_ahead, stylesheet as stylesheet
+    from judgelaw.page.drawing import start_drawing as start_drawing, stylesheet as stylesheet
     from judgelaw.page.explorer import (
         COMPLETION_CUT as COMPLETION_CUT,
         OPENS_WITH as OPENS_WITH,

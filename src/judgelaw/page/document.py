@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-from judgelaw.page.drawing import NARROW, WIDE, Spec, Svg, draw_all
+from judgelaw.page.drawing import NARROW, WIDE, Spec, Svg, draw
 from judgelaw.words import in_document
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ def figure(
     widths: tuple[int, int] = (WIDE, NARROW),
 ) -> FigureView:
     """Draw a chart for wide and for narrow windows; `label` says what it shows."""
-    wide, narrow = draw_all([drawn(width) for width in widths], label=label)
+    wide, narrow = (draw(drawn(width), label=label) for width in widths)
     said = (caption,) if isinstance(caption, str) else caption
     return FigureView(name=name, caption=said, wide=wide, narrow=narrow, title=title, key=key)
 

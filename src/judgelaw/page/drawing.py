@@ -11,15 +11,13 @@ whatever a label holds, nothing in a chart can run or fetch.
 
 import itertools
 import re
-import signal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 from xml.etree import ElementTree as ET
 
-if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
+from judgelaw.processes import begin, shared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,71 +280,35 @@ _LONG_FRACTION = re.compile(r"(-?\d+\.\d{2})\d+")
 _charts = itertools.count(1)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Svg:
-    """A drawing.
+    """A drawing that may still be under way: whoever reads its markup waits for it.
 
     Attributes:
-        markup: the `<svg>` element, clean.
-        marks: how many marks carry a label of their own.
-        width, height: its natural size in pixels.
+        drawn: gives what the drawing engine wrote.
+        label: says in one line what the chart shows.
+        scope: tells the names in this drawing from those in others.
     """
 
-    markup: str
-    marks: int
-    width: float
-    height: float
+    drawn: Callable[[], str]
+    label: str
+    scope: str
+
+    @cached_property
+    def markup(self) -> str:
+        """The `<svg>` element, clean."""
+        return clean(self.drawn(), label=self.label, scope=self.scope)
 
 
-_drawers: "list[ProcessPoolExecutor]" = []
-"""Processes that draw, where some were started."""
-_DRAWERS = 2
-"""A chart is drawn for wide and for narrow windows, both at the same time."""
-
-
-@contextmanager
-def drawing_ahead() -> Iterator[None]:
-    """Draw in processes of their own within this context; they start at once.
-
-    The drawing engine takes half a second to start and keeps Python waiting while it draws. For
-    commands alone: a new process loads the main module, which in a user's script may do anything.
-    """
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only where it pays
-    from multiprocessing import get_context  # noqa: PLC0415 - same
-
-    ignored = (signal.SIGINT, signal.SIG_IGN)  # the command itself answers to Ctrl-C
-    pool = ProcessPoolExecutor(
-        _DRAWERS, get_context("spawn"), initializer=signal.signal, initargs=ignored
-    )
-    empty = chart(marks("point", [], {}))
-    for _ in range(_DRAWERS):
-        pool.submit(_drawn, empty)
-    _drawers.append(pool)
-    try:
-        yield
-    finally:
-        _drawers.remove(pool)
-        pool.shutdown(wait=False, cancel_futures=True)
+def start_drawing() -> None:
+    """Start the drawing engine in a process that waits for work: that takes half a second."""
+    if shared():
+        begin(_drawn, chart(marks("point", [], {})))
 
 
 def draw(chart: Spec, *, label: str) -> Svg:
     """Draw a chart for a page; `label` says in one line what it shows."""
-    return draw_all([chart], label=label)[0]
-
-
-def draw_all(charts: Sequence[Spec], *, label: str) -> list[Svg]:
-    """Draw several sizes of a chart, at the same time where processes wait for it."""
-    return [clean(markup, label=label) for markup in _all_drawn(charts)]
-
-
-def _all_drawn(charts: Sequence[Spec]) -> list[str]:
-    if _drawers:
-        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - as above
-
-        # A process that somebody ended is no reason to lose the page: it is drawn here.
-        with suppress(BrokenProcessPool):
-            return list(_drawers[-1].map(_drawn, charts))
-    return [_drawn(one) for one in charts]
+    return Svg(drawn=begin(_drawn, chart), label=label, scope=f"c{next(_charts)}-")
 
 
 def _drawn(chart: Spec) -> str:
@@ -356,28 +318,19 @@ def _drawn(chart: Spec) -> str:
     return markup
 
 
-def clean(markup: str, *, label: str) -> Svg:
+def clean(markup: str, *, label: str, scope: str) -> str:
     """Keep what a static drawing needs: known elements, known attributes, labelled marks."""
     root = ET.fromstring(markup)  # noqa: S314 - written by vl-convert a moment ago
-    scope = f"c{next(_charts)}-"
     _tidy(root, scope)
-    marks = 0
-    for element in root.iter():
-        if "aria-label" in element.attrib and element.tag != "svg":
-            element.set("class", "mark")
-            element.set("role", "img")
-            marks += 1
-    width, height = (float(root.get(side, "0")) for side in ("width", "height"))
+    marks = [e for e in root.iter() if "aria-label" in e.attrib and e.tag != "svg"]
+    for mark in marks:
+        mark.set("class", "mark")
+        mark.set("role", "img")
     root.set("class", "chart")
     root.set("role", "group" if marks else "img")
     root.set("aria-label", label)
     text = ET.tostring(root, encoding="unicode", short_empty_elements=True)
-    return Svg(
-        markup=text.replace("<svg", f'<svg xmlns="{_SVG}"', 1),
-        marks=marks,
-        width=width,
-        height=height,
-    )
+    return text.replace("<svg", f'<svg xmlns="{_SVG}"', 1)
 
 
 def _tidy(element: ET.Element, scope: str) -> None:

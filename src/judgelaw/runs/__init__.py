@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         baseline_of as baseline_of,
         check_source as check_source,
         report_page as report_page,
+        seed_of as seed_of,
         write_page as write_page,
         write_report as write_report,
     )
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         advise as advise,
         advise_source as advise_source,
         apart_by as apart_by,
+        begin_advice as begin_advice,
         score as score,
         score_by as score_by,
         score_source as score_source,

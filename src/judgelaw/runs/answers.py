@@ -1,6 +1,6 @@
 """From calls that were read to an answer: an analysis, a gate, or a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, SoftMode
+    from judgelaw.decide import Advice
     from judgelaw.uncertainty import Baseline, Gate, Interval, Limit, Scope
 
 
@@ -33,14 +34,13 @@ def analyze_source(
     declared = calls.folder and calls.folder.frozen.study.analysis
     if declared:
         draws = declared.draws if draws is None else draws
-        seed = declared.seeds.get("analysis") if seed is None else seed
         permutations = declared.permutations if permutations is None else permutations
     return analyze(
         calls.tensors,
         design=calls.design,
         order_weights=calls.order_weights,
         draws=draws,
-        seed=seed or 0,
+        seed=seed_of(calls, seed),
         permutations=permutations,
         level=level,
         threshold=TAU if calls.threshold is None else calls.threshold,
@@ -50,6 +50,14 @@ def analyze_source(
         **_of_run(calls),
         progress=progress,
     )
+
+
+def seed_of(calls: Source, asked: int | None = None) -> int:
+    """Return the seed of an analysis: as asked, else as the study declares it, else 0."""
+    declared = calls.folder and calls.folder.frozen.study.analysis
+    if declared and asked is None:
+        asked = declared.seeds.get("analysis")
+    return asked or 0
 
 
 def _declared_gate(calls: Source) -> "Gate | None":
@@ -125,6 +133,7 @@ def report_page(
     analysis: "Analysis",
     calls: Source,
     *,
+    advice: "Callable[[], Advice] | None" = None,
     title: str | None = None,
     check: bool = False,
     texts: bool = True,
@@ -133,7 +142,7 @@ def report_page(
     """Return the page of an analysis; a run adds completions, configuration and checks.
 
     The title is by default the name of the study or of the table. Without `texts` the page holds
-    no question, no answer and no reply.
+    no question, no answer and no reply. `advice` gives what was begun earlier.
     """
     from judgelaw.page import build
     from judgelaw.runs.decisions import advise_source
@@ -141,7 +150,9 @@ def report_page(
     from judgelaw.runs.stopping import look_sections
 
     found: dict[str, Any] = {
-        "advice": advise_source(calls, seed=analysis.settings.seed, progress=progress),
+        "advice": advice()
+        if advice
+        else advise_source(calls, seed=analysis.settings.seed, progress=progress),
         "more": label_sections(calls.main()),
     }
     if calls.folder is not None:
@@ -163,6 +174,7 @@ def write_report(
     calls: Source,
     target: Path,
     *,
+    advice: "Callable[[], Advice] | None" = None,
     title: str | None = None,
     check: bool = False,
     texts: bool = True,
@@ -173,7 +185,9 @@ def write_report(
 
     A file inside the run folder is entered in its SHA256SUMS, as are those written `beside` it.
     """
-    page = report_page(analysis, calls, title=title, check=check, texts=texts, progress=progress)
+    page = report_page(
+        analysis, calls, advice=advice, title=title, check=check, texts=texts, progress=progress
+    )
     write_page(target, page)
     if calls.folder is not None:
         calls.folder.enter_sums([target, *beside])

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from judgelaw.arrays import check_number
 from judgelaw.errors import InputError
+from judgelaw.processes import begin
 from judgelaw.runs.source import Source, Which, source_of
 from judgelaw.steps import Progress, unseen
 
@@ -75,21 +77,31 @@ def advise_source(
     tensors = calls.main()
     if gold is not None:
         tensors = {name: _with_gold(t, gold) for name, t in tensors.items()}
-    prices = {} if calls.folder is None else call_prices(calls.folder)
-    if price is not None:
-        prices = dict.fromkeys(tensors, price)
+    prices = None if price is None else dict.fromkeys(tensors, price)
     return decided(
         tensors,
         target=target,
         protocols=None
         if protocols is None
         else [p if isinstance(p, Protocol) else Protocol.parse(p) for p in protocols],
-        design=calls.design,
-        order_weights=calls.order_weights,
-        price=prices,
+        **_declared(calls, prices),
         seed=seed,
         progress=progress,
     )
+
+
+def begin_advice(calls: Source, *, seed: int) -> "Callable[[], Advice]":
+    """Begin to advise beside the rest where processes wait for work; return how to get it."""
+    from judgelaw.decide import advise as decided
+
+    return begin(partial(decided, seed=seed, **_declared(calls)), calls.main())
+
+
+def _declared(calls: Source, prices: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """Return what is known about the calls beside their verdicts."""
+    if prices is None:
+        prices = {} if calls.folder is None else call_prices(calls.folder)
+    return {"design": calls.design, "order_weights": calls.order_weights, "price": prices}
 
 
 def target_of(given: Wanted) -> dict[str, float] | None:

@@ -124,6 +124,11 @@ class Source:
         return None if self.folder is None else self.folder.path
 
     @property
+    def count(self) -> int:
+        """How many calls there are."""
+        return sum(int(tensor.counts.sum()) for tensor in self.tensors.values())
+
+    @property
     def unit(self) -> float:
         """The largest that a component can be: 1 but for numeric scores."""
         scales = [tensor.scale for tensor in self.tensors.values()]

@@ -1,12 +1,11 @@
 import re
-from unittest.mock import patch
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import Mark, Share, estimates, shares
-from judgelaw.page.drawing import clean, draw, draw_all, drawing_ahead
+from judgelaw.page.drawing import clean, draw
 from judgelaw.words import visible
 from support.reports import HOSTILE
 
@@ -31,7 +30,7 @@ def mark(component: str = "prompt", **changes) -> Mark:
 def test_every_estimate_is_one_mark_that_says_its_value():
     drawn = draw(estimates([mark("call"), mark("prompt")], width=680), label="two components")
     labels = re.findall(r'class="mark"[^>]*', drawn.markup)
-    assert drawn.marks == len(labels) == 2
+    assert len(labels) == 2
     assert 'aria-label="prompt: 0.0100"' in drawn.markup
     assert 'aria-label="two components"' in drawn.markup
 
@@ -55,9 +54,9 @@ def test_elements_and_attributes_off_the_list_are_dropped():
         '<script>x()</script><foreignObject/><rect fill="#0072b2" style="fill:red" onclick="x()"/>'
         '<a href="javascript:x()"><text>t</text></a></svg>'
     )
-    drawn = clean(markup, label="l")
-    assert not FORBIDDEN.search(drawn.markup)
-    assert '<rect fill="#0072b2" />' in drawn.markup
+    drawn = clean(markup, label="l", scope="c1-")
+    assert not FORBIDDEN.search(drawn)
+    assert '<rect fill="#0072b2" />' in drawn
 
 
 def test_every_colour_of_a_chart_has_a_dark_counterpart():
@@ -80,21 +79,3 @@ def test_drawings_in_one_page_share_no_id():
     one, other = (draw(estimates([mark()], width=680), label="x") for _ in range(2))
     ids = [set(re.findall(r'id="([^"]+)"', d.markup)) for d in (one, other)]
     assert not ids[0] & ids[1]
-
-
-def scopeless(svg):
-    return re.sub(r"c\d+-", "", svg.markup)
-
-
-def test_processes_that_start_ahead_draw_the_same():
-    specs = [estimates([mark("call"), mark("prompt")], width=width) for width in (680, 330)]
-    here = [scopeless(svg) for svg in draw_all(specs, label="x")]
-    with drawing_ahead():
-        (pool,) = drawing._drawers
-        with patch("vl_convert.vegalite_to_svg", side_effect=AssertionError("drawn here")):
-            assert [scopeless(svg) for svg in draw_all(specs, label="x")] == here
-        for process in list(pool._processes.values()):
-            process.kill()
-            process.join()
-        assert [scopeless(svg) for svg in draw_all(specs, label="x")] == here, "drawn here instead"
-    assert not drawing._drawers

@@ -1,0 +1,81 @@
+"""Processes that share the work of a large run: the same outcome, and gone when the command is."""
+
+import re
+import time
+from multiprocessing import active_children
+from unittest.mock import patch
+
+import pytest
+
+from judgelaw import processes as module
+from judgelaw.analysis import analyze
+from judgelaw.page.component_figure import Mark, estimates
+from judgelaw.page.drawing import draw, start_drawing
+from judgelaw.processes import begin, processes, shared
+from judgelaw.worlds import World
+
+MANY = 10**6
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch):
+    monkeypatch.setattr(module, "_cores", lambda: 2)
+
+
+def drawn() -> list[str]:
+    mark = Mark(
+        component="prompt", estimate=0.01, plugin=0.03, low=-0.01, high=0.02, call_low=0.005,
+        call_high=0.015, text="0.0100", label="prompt: 0.0100",
+    )  # fmt: skip
+    pictures = [draw(estimates([mark], width=width), label="x") for width in (680, 330)]
+    return [re.sub(r"c\d+-", "", picture.markup) for picture in pictures]
+
+
+def analysed() -> dict:
+    world = World.from_effects(prompt=0.02, order=0.02, interaction=0.01)
+    tensor = world.tensor(items=20, prompts=3, orders=2, repeats=4, seed=1)
+    return analyze({(None, "judge"): tensor}, draws=200, permutations=99).to_json()
+
+
+def test_what_processes_share_comes_out_the_same():
+    pictures, analysis = drawn(), analysed()
+    with processes(2, calls=MANY):
+        start_drawing()
+        with (
+            patch("vl_convert.vegalite_to_svg", side_effect=AssertionError("drawn here")),
+            patch(
+                "judgelaw.analysis.judge_analysis.permutation_test",
+                side_effect=AssertionError("shuffled here"),
+            ),
+        ):
+            assert drawn() == pictures
+            assert analysed() == analysis
+        for process in active_children():
+            process.kill()
+            process.join()
+        assert drawn() == pictures, "drawn here instead"
+        assert analysed() == analysis, "shuffled here instead"
+    assert not shared()
+
+
+def test_work_under_way_does_not_hold_up_the_end_of_a_command():
+    with processes(1, calls=MANY):
+        begin(time.sleep, 60)
+        (process,) = active_children()
+    process.join(timeout=10)
+    assert not process.is_alive()
+
+
+def test_errors_of_shared_work_are_the_ones_that_it_raises_here():
+    with processes(1, calls=MANY):
+        outcome = begin(int, "none")
+        with pytest.raises(ValueError, match="'none'"):
+            outcome()
+
+
+@pytest.mark.parametrize(("calls", "cores"), [(10, 2), (MANY, 1)])
+def test_few_calls_and_a_single_core_start_no_process(calls, cores, monkeypatch):
+    monkeypatch.setattr(module, "_cores", lambda: cores)
+    with processes(1, calls=calls):
+        assert not shared()
+        assert begin(int, "7")() == 7
