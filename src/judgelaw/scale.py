@@ -17,13 +17,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgelaw.arrays import Floats
 from judgelaw.errors import InputError
 from judgelaw.words import plain_number
 
 Dissimilarity = Literal["ordinal", "numeric", "nominal"]
-Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
 
 

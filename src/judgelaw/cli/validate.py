@@ -11,7 +11,7 @@ from judgelaw.cli.options import FILE, columns_option, examples
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 
 if TYPE_CHECKING:
-    from judgelaw.labels import Against, Estimate, How, Validation
+    from judgelaw.labels import Against, Estimate, LabelChoice, Validation
 
 PASSED, FAILED, INCONCLUSIVE = 0, 1, 7
 _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
@@ -75,7 +75,7 @@ def command(
     source: str,
     human: str,
     positive: str | None,
-    labels: "How | None",
+    labels: "LabelChoice | None",
     minima: tuple[str, ...],
     certify: tuple[str, ...],
     judge: str | None,

@@ -23,7 +23,7 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 
-from judgelaw.arrays import Floats, as_whole
+from judgelaw.arrays import PAIR, Floats, as_whole
 from judgelaw.decide.votes import (
     TIE,
     Rule,
@@ -49,7 +49,6 @@ STEPS = 100
 """Of a bar, for the votes of one judge."""
 _SIDE_BY_SIDE = 2_000
 _SOME = 3
-_PAIR = 2
 _FIXED, _DRAWN, _ALL = "fixed:", "drawn:", "all"
 
 
@@ -130,7 +129,7 @@ def default_protocols(tensor: VerdictTensor, *, design: Design = "census") -> tu
     ways: list[tuple[Orders, Rule]] = [("one", "random")]
     if O > 1:
         ways.append(("both", "random"))
-    if O == _PAIR and TIE in tensor.verdicts:
+    if O == PAIR and TIE in tensor.verdicts:
         ways.append(("consistent", "tie"))
     most = 4 if least >= 2 * 4 else 3
     listing = (
@@ -187,7 +186,7 @@ def check_protocols(protocols: Sequence[Protocol], tensor: VerdictTensor, design
             )
         if p.orders != "one" and O == 1:
             raise InputError(f"orders = {p.orders!r}: there is one order; take 'one'")
-        if p.orders == "consistent" and O != _PAIR:
+        if p.orders == "consistent" and O != PAIR:
             raise InputError(f"orders = 'consistent' needs two orders, there are {O}")
         if (p.orders == "consistent" or p.rule == TIE) and TIE not in tensor.verdicts:
             raise InputError(
@@ -239,7 +238,7 @@ def outcomes_of(
 def _by_prompt(p: Protocol, tensor: VerdictTensor) -> bool:
     """Whether the votes are those of single prompts: exact, with two cells at most."""
     orders = len(tensor.orders) if p.orders == "both" else 1
-    return (p.fixed is not None or p.drawn == 1) and orders <= _PAIR
+    return (p.fixed is not None or p.drawn == 1) and orders <= PAIR
 
 
 def _way(p: Protocol) -> tuple[str, str, int]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         Row as Row,
         gather_opinions as gather_opinions,
     )
-    from judgelaw.labels.pass_rate import How as How
+    from judgelaw.labels.pass_rate import LabelChoice as LabelChoice
     from judgelaw.labels.proportions import (
         Estimate as Estimate,
         correlation as correlation,

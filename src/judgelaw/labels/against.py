@@ -7,11 +7,11 @@ from math import isnan, nan
 import numpy as np
 from numpy.typing import NDArray
 
+from judgelaw.arrays import Floats
 from judgelaw.labels.opinions import MOST_CLASSES, Opinions
 from judgelaw.labels.proportions import (
     TAIL,
     Estimate,
-    Floats,
     correlation,
     effective_size,
     kappa,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgelaw.arrays import Floats
 from judgelaw.errors import InputError
-from judgelaw.labels.proportions import Floats
 
 Ints = NDArray[np.int64]
 

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from judgelaw.arrays import Floats
 from judgelaw.errors import DuplicateCallsError, InputError
-from judgelaw.labels.proportions import Floats
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.words import counted, did_you_mean, listed
 

@@ -11,16 +11,16 @@ from typing import Literal
 
 import numpy as np
 
+from judgelaw.arrays import Floats
 from judgelaw.labels.proportions import (
     DRAWS,
     TAIL,
     Estimate,
-    Floats,
     effective_size,
     unknown,
 )
 
-How = Literal["random", "chosen"]
+LabelChoice = Literal["random", "chosen"]
 METHODS = {"random": "ppi", "chosen": "rogan-gladen"}
 _MOST_USELESS = 0.025
 """Share of draws with TPR + TNR <= 1 above which the judge's word says nothing."""

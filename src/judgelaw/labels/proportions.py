@@ -11,7 +11,7 @@ from math import isfinite, nan
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from judgelaw.arrays import Floats
 
 TAIL = 0.025
 """What each side of a 95% interval leaves out."""

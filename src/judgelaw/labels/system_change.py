@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.labels.proportions import DRAWS, TAIL, Estimate, Floats
+from judgelaw.arrays import Floats
+from judgelaw.labels.proportions import DRAWS, TAIL, Estimate
 from judgelaw.labels.waves import Waves
 from judgelaw.streams import stream
 

@@ -13,7 +13,7 @@ from judgelaw.frames import Result
 from judgelaw.labels.against import Against, against, by_prompt, by_stratum, confusion
 from judgelaw.labels.label_budget import LabelBudget
 from judgelaw.labels.opinions import Opinions
-from judgelaw.labels.pass_rate import METHODS, How, PassRate, Shares, ppi, rogan_gladen
+from judgelaw.labels.pass_rate import METHODS, LabelChoice, PassRate, Shares, ppi, rogan_gladen
 from judgelaw.labels.proportions import Estimate, unknown
 from judgelaw.labels.raters import People, Suspect, people, suspects
 from judgelaw.labels.targets import Minimum, budgets, minima
@@ -141,7 +141,7 @@ def validate_opinions(
     human: str = "human",
     judge: str | None = None,
     positive: str | None = None,
-    labels: How | None = None,
+    labels: LabelChoice | None = None,
     minimum: Mapping[str, float] | None = None,
     certify: Mapping[str, float] | None = None,
     seed: int = 0,
@@ -217,7 +217,9 @@ def _notes(overall: Against, raters: People) -> list[str]:
     return notes
 
 
-def _pass_rate(found: Opinions, positive: str | None, labels: How | None, seed: int) -> PassRate:
+def _pass_rate(
+    found: Opinions, positive: str | None, labels: LabelChoice | None, seed: int
+) -> PassRate:
     """Return the rate of the class `pass` where one is called so, else of the positive class."""
     passing = [c for c in found.classes if c.casefold() in ("pass", "passed")]
     if positive is None:
@@ -253,7 +255,9 @@ def _pass_rate(found: Opinions, positive: str | None, labels: How | None, seed: 
     )
 
 
-def _corrected(found: Opinions, c: int, labels: How, seed: int) -> tuple[Estimate, Estimate | None]:
+def _corrected(
+    found: Opinions, c: int, labels: LabelChoice, seed: int
+) -> tuple[Estimate, Estimate | None]:
     f, calls = found.shares[:, c], found.calls.sum(axis=1)
     settled, free = found.label >= 0, ~found.voted
     y = (found.label == c).astype(float)

@@ -7,9 +7,8 @@ from math import comb, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.labels.proportions import Estimate, Floats, share, unknown
-
-_PAIR = 2
+from judgelaw.arrays import PAIR, Floats
+from judgelaw.labels.proportions import Estimate, share, unknown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,7 @@ def errors(
     rate = share(np.bincount(item, wrong, items) / np.bincount(item, calls, items), total)
     every = {m: of(vote_error(wrong, calls, m)) for m in range(3, least + 1, 2)}
     every = {1: rate, **every}
-    if least < _PAIR:
+    if least < PAIR:
         reason = "one call in a cell: a second one would tell chance from habit"
         return Errors(
             rate=rate, repeatable=unknown(reason), dice=unknown(reason), votes=every, reason=reason

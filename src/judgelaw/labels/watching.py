@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from judgelaw.arrays import PAIR, Floats
 from judgelaw.frames import Result
 from judgelaw.labels.alarm import FALSE_ALARMS, LOOKS, PERMUTATIONS, look, step, threshold
-from judgelaw.labels.proportions import TAIL, Estimate, Floats, unknown
+from judgelaw.labels.proportions import TAIL, Estimate, unknown
 from judgelaw.labels.system_change import SystemChange, system_change
 from judgelaw.labels.waves import Ints, Waves, in_words
 from judgelaw.streams import stream
@@ -18,7 +19,6 @@ SCHEMA = "judgelaw.watch/1"
 BASELINE = 5
 """Dates that it takes to see how much dates differ by themselves."""
 
-_PAIR = 2
 _NAMED = 5
 _STRIKING = 0.001
 """The p value of a look that is no alarm by itself, and that nobody should take for quiet."""
@@ -228,7 +228,7 @@ def _look(waves: Waves, t: int, p: tuple[float, float] | None, chart: tuple[floa
 def _too_few(first: Ints, now: Ints) -> str:
     if not len(first):
         return "no cell was asked on both dates"
-    if min(first.sum(axis=1).min(), now.sum(axis=1).min()) < _PAIR:
+    if min(first.sum(axis=1).min(), now.sum(axis=1).min()) < PAIR:
         return "one call in a cell on one of the dates: ask each cell twice to see how far it moved"
     return ""
 
@@ -329,10 +329,10 @@ def _baseline(waves: Waves, alarm: str | None) -> Baseline | None:
     last = len(waves.dates) if alarm is None else waves.dates.index(alarm)
     n = min(BASELINE, last)
     here = np.logical_and.reduce([waves.asked(t) for t in range(n)])
-    if n < _PAIR or not here.any():
+    if n < PAIR or not here.any():
         return None
     counts = waves.counts[:n][:, here]
-    if counts.sum(axis=2).min() < _PAIR:
+    if counts.sum(axis=2).min() < PAIR:
         return None
     moments = [_moments(one, waves.score) for one in counts]
     means = np.array([mean.mean() for mean, _ in moments])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.analysis import Analysis, JudgeAnalysis, Key
+from judgelaw.arrays import PAIR
 from judgelaw.errors import InputError, writing
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import (
@@ -35,7 +36,7 @@ from judgelaw.page.prompts_and_orders import (
     mean_lean,
     told_apart,
 )
-from judgelaw.page.slots_and_factors import PAIR, factor_figure, slot_figure
+from judgelaw.page.slots_and_factors import factor_figure, slot_figure
 from judgelaw.page.trust import DRIFT, by_gap, streams
 from judgelaw.page.verdicts import outcome_bars, outcome_rows
 from judgelaw.tensor import VerdictTensor

@@ -9,6 +9,7 @@ from judgelaw.analysis import (
     factor_sentence,
     slot_sentence,
 )
+from judgelaw.arrays import PAIR
 from judgelaw.page import drawing
 from judgelaw.page.document import (
     Block,
@@ -23,8 +24,6 @@ from judgelaw.page.document import (
 from judgelaw.page.drawing import Spec
 from judgelaw.page.probed import Shift, forest
 from judgelaw.words import visible
-
-PAIR = 2
 
 
 def slot_figure(found: Sequence[SlotPreference], *, width: int) -> Spec:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from judgelaw.analysis import Analysis, JudgeAnalysis
+from judgelaw.arrays import PAIR
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import unique_labels
 from judgelaw.page.document import (
@@ -60,7 +61,6 @@ def outcome_bars(outcomes: Sequence[Outcome], verdicts: Sequence[str], *, width:
 
 
 _ROWS_AT_MOST = 24
-_PAIR = 2
 
 
 def outcome_rows(tensor: VerdictTensor) -> list[Outcome]:
@@ -114,7 +114,7 @@ def _caption(orders: int) -> str:
     if orders == 1:
         return "Shares of verdicts under every prompt."
     text = "Candidates are restored before counting: without order effects both orders look alike."
-    return text if orders == _PAIR else text.replace("both", "all")
+    return text if orders == PAIR else text.replace("both", "all")
 
 
 def _said(judge: Part[JudgeAnalysis]) -> Inline:

@@ -10,7 +10,7 @@ from judgelaw.errors import InputError, TableError
 from judgelaw.words import did_you_mean, listed, stream_name
 
 if TYPE_CHECKING:
-    from judgelaw.labels import How, Row, Validation
+    from judgelaw.labels import LabelChoice, Row, Validation
     from judgelaw.page import Section, SectionMaker
     from judgelaw.tables import LabelledRows
     from judgelaw.tensor import VerdictTensor
@@ -23,7 +23,7 @@ def validate(
     x: Any,
     human: str = HUMAN,
     positive: str | None = None,
-    labels: "How | None" = None,
+    labels: "LabelChoice | None" = None,
     *,
     minimum: Mapping[str, float] | None = None,
     certify: Mapping[str, float] | None = None,

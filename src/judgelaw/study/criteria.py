@@ -18,7 +18,7 @@ from judgelaw.study.single_answers import (
     parser_problems as verdict_problems,
     with_parsers,
 )
-from judgelaw.wire import Asked, JudgeSpec, ParserSpec, canonical_json, parser_rule
+from judgelaw.wire import JudgeSpec, ParserSpec, SingleCriterion, canonical_json, parser_rule
 from judgelaw.words import did_you_mean, stream_name
 
 
@@ -70,7 +70,7 @@ def _with_criteria(judge: JudgeSpec, study: Study) -> list[JudgeSpec]:
             update={
                 "name": stream_name(judge.name, name),
                 "family": judge.family or judge.name,
-                "asks": Asked(judge=judge.name, criterion=name, text=criterion.ask),
+                "asks": SingleCriterion(judge=judge.name, criterion=name, text=criterion.ask),
                 "parser": criterion.parser or judge.parser,
                 "law": (judge.law and judge.law.criteria.get(name)) or judge.law,
             }

@@ -13,7 +13,7 @@ from judgelaw.study.loading import LoadedStudy
 from judgelaw.study.models import Study
 from judgelaw.study.problems import Path as Keys
 from judgelaw.study.prompt_models import Census, Factors, Generator, Grammar
-from judgelaw.wire import Asked, canonical_json, sha256_hex
+from judgelaw.wire import SingleCriterion, canonical_json, sha256_hex
 from judgelaw.words import LETTERS, LEVEL_MARKS, factor_prompt
 
 PAIR_FIELDS = ("instruction", "candidate_a", "candidate_b")
@@ -53,7 +53,7 @@ class Template:
             part if place % 2 == 0 else "{" + part + "}" for place, part in enumerate(self.parts)
         )
 
-    def asking(self, asks: Asked | None) -> "Template":
+    def asking(self, asks: SingleCriterion | None) -> "Template":
         """Return the template with the text of a criterion in its place; as it is without one."""
         if asks is None:
             return self

@@ -14,7 +14,6 @@ from judgelaw.wire.judge_spec import (
     DISPLAYED as DISPLAYED,
     LITERAL as LITERAL,
     PARSERS_GROUP as PARSERS_GROUP,
-    Asked as Asked,
     Batch as Batch,
     ChatTemplate as ChatTemplate,
     Decoding as Decoding,
@@ -29,6 +28,7 @@ from judgelaw.wire.judge_spec import (
     RegexParser as RegexParser,
     ScoreParser as ScoreParser,
     Share as Share,
+    SingleCriterion as SingleCriterion,
     canonical_json as canonical_json,
     sha256_hex as sha256_hex,
 )

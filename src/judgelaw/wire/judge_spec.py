@@ -116,7 +116,7 @@ ParserSpec = Annotated[
 """A name (`first-line`, or an entry point of the group `judgelaw.parsers`) or one of the models."""
 
 
-class Asked(Model):
+class SingleCriterion(Model):
     """The one criterion that a judge is asked about, in calls of its own.
 
     Attributes:
@@ -342,7 +342,7 @@ class JudgeSpec(Model):
     family: str | None = None
     contract: dict[str, str] = Field(default_factory=dict)
     criteria: dict[Name, ParserSpec] = Field(default_factory=dict)
-    asks: Asked | None = None
+    asks: SingleCriterion | None = None
 
     @model_validator(mode="before")
     @classmethod
