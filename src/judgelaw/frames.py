@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from judgelaw.errors import InputError, MissingExtraError
-from judgelaw.words import counted, shortened, visible
+from judgelaw.words import by_criterion, counted, shortened, visible
 
 Library = Literal["pandas", "polars", "pyarrow"]
 
@@ -77,6 +77,31 @@ class Result:
     def _more(self) -> str:
         more = len(self.records()) - _ROWS
         return f"and {counted(more, 'row')} more in to_frame()" if more > 0 else ""
+
+
+class _OfJudge(Protocol):
+    @property
+    def sentence(self) -> str: ...
+    def to_json(self) -> dict[str, Any]: ...
+
+
+class ByJudge(Result):
+    """An answer with a part for each judge, by name, that says itself in a sentence."""
+
+    judges: Mapping[str, _OfJudge]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document: every judge by name, its criteria below it."""
+        found = {name: judge.to_json() for name, judge in self.judges.items()}
+        return {"schema": self.schema, "judges": by_criterion(found)}
+
+    def in_words(self) -> str:
+        """Say what was found, judge by judge."""
+        several = len(self.judges) > 1
+        return "\n".join(
+            f"{name}: {judge.sentence}" if several else judge.sentence
+            for name, judge in self.judges.items()
+        )
 
 
 def _cut(text: str, length: int) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from judgelaw.cli.options import examples, on_terminal, say, without_texts_option
+from judgelaw.cli.options import examples, on_terminal, out_option, say, without_texts_option
 from judgelaw.cli.terminal import echo, write_json
 from judgelaw.errors import writing
 from judgelaw.runs import REPORT
@@ -21,12 +21,7 @@ from judgelaw.runs import REPORT
     )
 )
 @click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    metavar="RUN",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The run folder; by default runs/NAME beside the study.",
-)
+@out_option
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(
     "--tables", is_flag=True, help="Write every table as CSV, LaTeX and JSON into RUN/tables."

@@ -174,6 +174,35 @@ def _meaning_options() -> tuple[Callable[[Any], Any], ...]:
     )
 
 
+def out_option(command: F) -> F:
+    """Add the option that names the run folder of a study."""
+    return click.option(
+        "--out",
+        metavar="RUN",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="The run folder; by default runs/NAME beside the study.",
+    )(command)
+
+
+def state_json_option(command: F) -> F:
+    """Add the option that writes the state of a run as JSON, to stdout where no file is named."""
+    return click.option(
+        "--json",
+        "json_file",
+        metavar="FILE",
+        is_flag=False,
+        flag_value="-",
+        help="Write JSON; - (or no FILE) for stdout, without the tables.",
+    )(command)
+
+
+def one_stream_options(command: F) -> F:
+    """Add the options that pick one judge, one criterion and one layer."""
+    for name in ("layer", "criterion", "judge"):
+        command = click.option(f"--{name}", metavar="NAME", help=f"Read this {name} only.")(command)
+    return command
+
+
 def columns_option(command: F) -> F:
     """Add the option that names the columns of a table."""
     return click.option(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from judgelaw.cli.options import examples, lease_option, on_terminal
+from judgelaw.cli.options import examples, lease_option, on_terminal, out_option
 from judgelaw.cli.terminal import echo, progress
 
 
@@ -17,12 +17,7 @@ from judgelaw.cli.terminal import echo, progress
     )
 )
 @click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    metavar="RUN",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The run folder; by default runs/NAME beside the study.",
-)
+@out_option
 @click.option(
     "--ledger",
     metavar="URL",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgelaw.cli.options import examples
+from judgelaw.cli.options import examples, state_json_option
 from judgelaw.cli.terminal import echo, show_table, write_json
 from judgelaw.words import counted, words
 
@@ -29,14 +29,7 @@ BATCH = ("judge", "state", "calls", "provider_id", "detail")
 
 @click.command(epilog=examples("judgelaw status runs/first", "judgelaw status runs/first --json -"))
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    is_flag=False,
-    flag_value="-",
-    help="Write JSON; - (or no FILE) for stdout, without the tables.",
-)
+@state_json_option
 @click.option(
     "--ledger",
     metavar="URL",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli.options import FILE, columns_option, examples
+from judgelaw.cli.options import FILE, columns_option, examples, one_stream_options
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 
 if TYPE_CHECKING:
@@ -58,9 +58,7 @@ _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
     metavar="NAME=X",
     help="How many labels would show this recall, tpr, tnr or agreement; may be repeated.",
 )
-@click.option("--judge", metavar="NAME", help="Read this judge only.")
-@click.option("--criterion", metavar="NAME", help="Read this criterion only.")
-@click.option("--layer", metavar="NAME", help="Read this layer only.")
+@one_stream_options
 @click.option("--date", metavar="DATE", help="Read the calls of this date. [default: the latest]")
 @columns_option
 @click.option(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli.options import examples
+from judgelaw.cli.options import examples, state_json_option
 from judgelaw.cli.terminal import progress, show_table, write_json
 from judgelaw.errors import IntegrityError, RunError
 
@@ -27,14 +27,7 @@ SCHEMA = "judgelaw.verify/1"
     )
 )
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    is_flag=False,
-    flag_value="-",
-    help="Write JSON; - (or no FILE) for stdout, without the tables.",
-)
+@state_json_option
 @click.option(
     "--recompute",
     is_flag=True,

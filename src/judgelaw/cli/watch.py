@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli.options import FILE, columns_option, examples
+from judgelaw.cli.options import FILE, columns_option, examples, one_stream_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ _WIDTH = 20
     help="The column of people's labels on anchors; tells judge from system.",
 )
 @click.option("--positive", metavar="VERDICT", help="The verdict whose share is the score.")
-@click.option("--judge", metavar="NAME", help="Read this judge only.")
-@click.option("--criterion", metavar="NAME", help="Read this criterion only.")
-@click.option("--layer", metavar="NAME", help="Read this layer only.")
+@one_stream_options
 @columns_option
 @click.option(
     "--permutations",

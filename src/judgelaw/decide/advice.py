@@ -7,8 +7,7 @@ from typing import Any
 
 from judgelaw.decide.prompt_choice import FEW_ITEMS, PromptChoice, prompts_sentence
 from judgelaw.decide.protocols import Protocol
-from judgelaw.frames import Result
-from judgelaw.words import by_criterion
+from judgelaw.frames import ByJudge
 
 LEVEL = 0.95
 _SHOWN = 0.5
@@ -232,28 +231,13 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Advice(Result):
+class Advice(ByJudge):
     """What to do about every judge, by name."""
 
     judges: Mapping[str, JudgeAdvice]
 
     schema = "judgelaw.advice/1"
     brief = ("judge", "prompts", "orders", "repeats", "calls", "stability", "low", "high")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the `judgelaw.advice/1` document."""
-        return {
-            "schema": self.schema,
-            "judges": by_criterion({name: j.to_json() for name, j in self.judges.items()}),
-        }
-
-    def in_words(self) -> str:
-        """Say what to do, judge by judge."""
-        several = len(self.judges) > 1
-        return "\n".join(
-            f"{name}: {judge.sentence}" if several else judge.sentence
-            for name, judge in self.judges.items()
-        )
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each judge and protocol."""

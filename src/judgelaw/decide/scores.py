@@ -9,10 +9,9 @@ from judgelaw.arrays import Floats
 from judgelaw.decide.advice import Estimate
 from judgelaw.decide.score_parts import FACETS, ScoreParts, ScoreProtocol
 from judgelaw.estimate import Design
-from judgelaw.frames import Result
+from judgelaw.frames import ByJudge
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import MIN_PROMPTS
-from judgelaw.words import by_criterion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,27 +153,12 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Score(Result):
+class Score(ByJudge):
     """The scores of every judge, by name."""
 
     judges: Mapping[str, JudgeScore]
 
     schema = "judgelaw.score/1"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the `judgelaw.score/1` document."""
-        return {
-            "schema": self.schema,
-            "judges": by_criterion({name: j.to_json() for name, j in self.judges.items()}),
-        }
-
-    def in_words(self) -> str:
-        """Say what the score is, judge by judge."""
-        several = len(self.judges) > 1
-        return "\n".join(
-            f"{name}: {judge.sentence}" if several else judge.sentence
-            for name, judge in self.judges.items()
-        )
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each judge and system; the system is empty where there is none."""
