@@ -297,7 +297,7 @@ def _rows(seen: "Preview") -> list[tuple[Any, ...]]:
 
 def notes(seen: "Preview") -> list[str]:
     """Return what is allowed and worth knowing before the first call."""
-    from judgelaw.study import left_out
+    from judgelaw.study import probe_notes
 
     found = []
     for layer in seen.run.study.streams:
@@ -313,10 +313,7 @@ def notes(seen: "Preview") -> list[str]:
                 f"layer {layer.name}: call standard errors need {_FEWEST_FOR_ERRORS} repeats, "
                 f"it has {depth}"
             )
-    for probe, answers in left_out(seen.run.blueprint).items():
-        found.append(
-            f"probe {probe}: changes nothing in {answers} answers; they are not asked about"
-        )
+    found += probe_notes(seen.run.blueprint)
     found += _depths(seen)
     if (kind := seen.run.study.schedule) != "random":
         found.append(f"schedule {kind}: repeats run close together, so drift is hard to see")

@@ -214,7 +214,7 @@ def freeze_study(
     study: "StudyLike", out: Path | None, shown: Shown, date: str | None = None
 ) -> "FrozenRun":
     """Freeze a study, or the wave of a date, into its run folder: `runs/NAME` unless told."""
-    from judgelaw.study import RECORD, freeze, load_study, survey
+    from judgelaw.study import RECORD, freeze, load_study, probe_notes, survey
 
     loaded = load_study(study)
     run = run_folder(loaded, out)
@@ -224,6 +224,8 @@ def freeze_study(
     frozen = freeze(loaded, run, date=date, choose=chooser(loaded, run), progress=shown.bar)
     if first and frozen.record.repeats_reason:
         shown.say(f"repeats by item: {frozen.record.repeats_reason}")
+    for note in probe_notes(frozen.blueprint) if first else ():
+        shown.say(f"note: {note}")
     return frozen
 
 

@@ -5,6 +5,7 @@ from judgelaw.study.blueprint import (
     Blueprint as Blueprint,
     blocks as blocks,
     left_out as left_out,
+    probe_notes as probe_notes,
     survey as survey,
 )
 from judgelaw.study.criteria import gold_of as gold_of

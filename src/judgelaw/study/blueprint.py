@@ -12,7 +12,7 @@ from judgelaw.study.orders import with_orders
 from judgelaw.study.prompt_models import Generator
 from judgelaw.study.prompts import Template, templates_of
 from judgelaw.wire import JudgeSpec
-from judgelaw.words import LETTERS, candidate_number, probed_by
+from judgelaw.words import LETTERS, candidate_number, counted, probed_by
 
 _NAMED = 3
 
@@ -140,13 +140,43 @@ def _probed(
         before = item.candidates[at]
         try:
             after = change.apply(before, number)
+            again = after if change.python is None else change.apply(before, number)
         except InputError as error:
             raise loaded.error(("probes", place), str(error)) from None
+        if again != after:
+            text = f"{probe!r}, changes {side} of item {item.id!r} in another way each time"
+            raise loaded.error(("probes", place), f"{text}; leave out what is random or a clock")
         if before.strip() and not after.strip():
             text = f"{probe!r}, leaves nothing of {side} of item {item.id!r}; change it less"
             raise loaded.error(("probes", place), text)
         if after != before or change.is_control:
             found[layer, item.id] = item.changed(at, after)
+    return found
+
+
+def probe_notes(blueprint: Blueprint) -> list[str]:
+    """Say, before anything is asked, which answers probes leave out, and what gold is not about."""
+    found = [
+        f"probe {probe}: changes nothing in {counted(answers, 'answer')}, not asked about"
+        for probe, answers in left_out(blueprint).items()
+    ]
+    main, alike = blueprint.study.main.name, dict[str, list[str]]()
+    for (layer, _), item in blueprint.changed.items():
+        probe, side = probed_by(layer) or ("", "")
+        before = blueprint.item(main, item.id).candidates
+        if len({*item.candidates}) < len({*before}):
+            alike.setdefault(probe, []).append(f"{side} of item {item.id!r}")
+    found += [
+        f"probe {probe}: makes {counted(len(answers), 'answer')} the same as another one "
+        f"({answers[0]}), so that gold no longer says which is better"
+        for probe, answers in alike.items()
+    ]
+    rewriting = [p.name for p in blueprint.study.probes if p.replace or p.python]
+    if rewriting and any(item.gold is not None for item in blueprint.items):
+        found.append(
+            f"gold is about answers as they are: changed ones ({', '.join(rewriting)}) are not "
+            "held against it"
+        )
     return found
 
 

@@ -30,7 +30,7 @@ _LEVELS = 2
 _MOST_CROSSED = 1_000
 _FACTOR = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _RESERVED = re.compile(r"instruction|candidates|candidate(_[a-z])?")
-_PLACEHOLDERS = ("{instruction}", "{candidate}", "{candidate_a}", "{candidate_b}")
+_PLACEHOLDERS = ("{instruction}", "{candidate}", "{candidate_a}", "{candidate_b}", "{candidates}")
 
 
 def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> Iterator[Problem]:
@@ -280,17 +280,22 @@ def _reuse(study: Study, layer: Layer, path: Path) -> Iterator[Problem]:
 
 
 def _probes(study: Study) -> Iterator[Problem]:
-    seen: set[str] = set()
+    seen: dict[str, None] = {}
     for place, probe in enumerate(study.probes):
         if probe.name in seen:
             text = f"{probe.name!r}, already used; probes must have distinct names"
             yield Problem(path=("probes", place), text=text)
-        seen.add(probe.name)
+        seen[probe.name] = None
         for key in ("prefix", "append"):
             written = getattr(probe, key) or ""
             if found := [name for name in _PLACEHOLDERS if name in written]:
                 text = f"{found[0]} is not filled in inside an answer; write the text itself"
                 yield Problem(path=("probes", place, key), text=text)
+    for name in study.gate.probes if study.gate else ():
+        if name not in seen:
+            known = ", ".join(seen) or "there are none"
+            text = f"{name!r}, must be one of probes ({known}); list it there, or leave it out"
+            yield Problem(path=("gate", "probes", name), text=text)
     yield from _probe_layers(study)
 
 

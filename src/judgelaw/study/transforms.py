@@ -28,8 +28,12 @@ INJECTIONS = (
 )
 """Each item gets one of them, in turn, so that all five are tried on the same number of items."""
 
-_FENCE = re.compile(r"(?ms)^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)")
-_WORD = re.compile(r"[A-Za-z]{5,}")
+_FENCE = re.compile(
+    r"""(?msx)^[ \t]* (?: (?P<ticks>`{3,})[^`\n]* | (?P<waves>~{3,})[^\n]* ) $ .*?
+    (?: ^[ \t]* (?(ticks)(?P=ticks)`*|(?P=waves)~*) [ \t\r]*$ | \Z )"""
+)
+"""From an opening fence, also inside a list, to one of its own kind that is at least as long."""
+_WORD = re.compile(r"[^\W\d_]{5,}")
 _TYPO_EVERY = 8
 _LENGTHENED = 1.5
 
@@ -61,7 +65,10 @@ def _shorter_whitespace(text: str, _place: int) -> str:
         part = re.sub(r"(?<=\S)[ \t]{2,}", " ", part)
         return re.sub(r"\n{3,}", "\n\n", part)
 
-    return _outside_code(text, squeeze).strip()
+    squeezed = _outside_code(text, squeeze)
+    blocks = [*_FENCE.finditer(squeezed)]
+    end = blocks[-1].end() if blocks else 0  # an open block lasts to the end: it keeps its blanks
+    return re.sub(r"\A(?:[ \t]*\r?\n)+", "", squeezed[:end] + squeezed[end:].rstrip())
 
 
 def _add_markdown(text: str, _place: int) -> str:

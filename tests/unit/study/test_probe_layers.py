@@ -2,12 +2,22 @@
 
 import json
 from collections import Counter
+from itertools import count
 
 import pytest
 
 from judgelaw.acquire.verify import verify
 from judgelaw.errors import InputError, StudyChangedError, StudyError
-from judgelaw.study import extend, freeze, left_out, load_study, open_run, payload_for
+from judgelaw.study import (
+    extend,
+    freeze,
+    left_out,
+    load_study,
+    open_run,
+    payload_for,
+    probe_notes,
+    survey,
+)
 
 PROBES = "probes: [longer, strip-markdown, identity, {name: shout, append: '!!!'}]\n"
 
@@ -102,6 +112,7 @@ def test_a_layer_of_role_probe_sets_the_depth(make_study):
             "audit or evaluation",
         ),
         ("layers: [{name: p, role: probe}]\n", "under probes:"),
+        ("probes: [longer]\ngate: {probes: {injection: 0.05}}\n", "'injection', must be one of"),
     ],
 )
 def test_bad_probes_are_named_with_their_line(make_study, run, add, words):
@@ -116,3 +127,24 @@ def test_one_repeat_is_refused(make_study):
     path = make_study(("repeats: 2", "repeats: 1"), add="probes: [longer]\n")
     with pytest.raises(StudyError, match="two repeats or more"):
         load_study(path)
+
+
+def test_a_change_that_differs_each_time_is_refused(make_study, monkeypatch):
+    numbers = count()
+    monkeypatch.setattr("string.capwords", lambda text: f"{text} {next(numbers)}")
+    path = make_study(add="probes: [{name: own, python: 'string:capwords'}]\n")
+    with pytest.raises(StudyError, match="in another way each time"):
+        survey(load_study(path))
+
+
+def test_what_probes_leave_out_and_do_to_gold_is_said(make_study):
+    own = "{name: same, replace: {regex: '^(first|second)', by: one}}"
+    notes = probe_notes(survey(load_study(make_study(add=f"probes: [strip-markdown, {own}]\n"))))
+    assert "probe strip-markdown: changes nothing in" in notes[0]
+    assert notes[1].startswith("gold is about answers as they are: changed ones (same)")
+
+
+def test_answers_that_become_alike_are_said(make_study):
+    own = "{name: same, replace: {regex: '^second', by: first}}"
+    (_, note, _) = probe_notes(survey(load_study(make_study(add=f"probes: [{own}]\n"))))
+    assert "the same as another one (candidate_2 of item" in note

@@ -31,9 +31,39 @@ def test_every_probe_bears_hostile_and_empty_text(name):
         assert changed == probe.apply(text, place)
 
 
+BLOCKS = (
+    CODE,
+    "1. Write\n\n   ```py\n   long_name  =  1\n\n\n\n   - kept\n   ```",
+    "````\n```\nlong_name  =  1\n```\n- **kept**\n````",
+    "~~~\n```\nlong_name  =  1\n~~~",
+    "```\r\nlong_name  =  1\r\n```",
+    "```\nlong_name  =  1  \n\n\n- **open to the end**  \n",
+)
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_code_blocks_stay_as_they_are(name):
-    assert CODE in Probe(name=name).apply(ANSWER, 0)
+@pytest.mark.parametrize("block", BLOCKS)
+def test_code_blocks_stay_as_they_are(name, block):
+    code = block.removeprefix("1. Write\n\n")
+    assert code in Probe(name=name).apply(f"# Title\n\nSome  words\n\n{block}", 0)
+
+
+def test_what_follows_a_block_of_code_is_changed_again():
+    for block in BLOCKS[:-1]:
+        text = f"{block}\n\nwords  and  **more**\n\n\n\nwords  "
+        assert (
+            Probe(name="shorter-whitespace").apply(text, 0).endswith("words and **more**\n\nwords")
+        )
+        assert (
+            Probe(name="strip-markdown")
+            .apply(text, 0)
+            .rstrip()
+            .endswith("words  and  more\n\n\n\nwords")
+        )
+
+
+def test_typos_reach_every_alphabet():
+    assert Probe(name="typos").apply("Москва большая", 0) == "Мсоква большая"
 
 
 def test_longer_is_half_as_long_again_by_a_neutral_sentence():
