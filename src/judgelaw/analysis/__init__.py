@@ -31,8 +31,10 @@ from judgelaw.analysis.outcomes import (
     position_choices as position_choices,
 )
 from judgelaw.analysis.probe_answers import (
+    points_of_100 as points_of_100,
     probe_interval as probe_interval,
     probe_sentence as probe_sentence,
+    where_largest as where_largest,
 )
 from judgelaw.analysis.score_answers import (
     MeanScore as MeanScore,

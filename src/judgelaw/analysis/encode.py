@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from judgelaw.analysis.facet_values import Components, ItemValues
-from judgelaw.analysis.probe_answers import encode_effects
+from judgelaw.analysis.probe_answers import encode_effects, probe_sentence
 from judgelaw.analysis.soft_evidence import encode_soft
 from judgelaw.analysis.values import (
     Analysis,
@@ -86,7 +86,14 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "near_deterministic": j.near_deterministic,
         "warnings": j.warnings,
         **({"soft": encode_soft(j.soft, _components)} if j.soft else {}),
-        **({"probes": encode_effects([*j.probes.values()])} if j.probes else {}),
+        **(
+            {
+                "probes": encode_effects([*j.probes.values()]),
+                "probe_sentence": probe_sentence(j),
+            }
+            if j.probes
+            else {}
+        ),
         **({"scores": asdict(j.scores), "changes_in": "points"} if j.scores else {}),
     }
 

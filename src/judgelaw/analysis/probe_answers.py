@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from judgelaw.analysis.values import Key
+from judgelaw.analysis.values import JudgeAnalysis, Key
 from judgelaw.arrays import Floats
-from judgelaw.diagnose import Changed, ProbeEffect, probe_effects, shift_interval
+from judgelaw.diagnose import Changed, ProbeEffect, Where, probe_effects, shift_interval
 from judgelaw.errors import InputError
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import Interval, Scope
-from judgelaw.words import probed_by
+from judgelaw.words import probed_by, visible
 
 Tensors = Mapping[Key, VerdictTensor]
 Sides = dict[str, list[Changed]]
@@ -44,11 +44,23 @@ def without_probes(tensors: Tensors) -> Tensors:
 def find_effects(
     tensors: Tensors, main: str | None, *, seed: int = 0
 ) -> dict[str, dict[str, ProbeEffect]]:
-    """Return what the probes of each judge show, held against the main layer, by name."""
+    """Return what the probes of each judge show, held against the main layer, by name.
+
+    All judges, and all criteria, are one family.
+    """
+    if probed_by(main) is not None:
+        return {}
+    probed = {
+        judge: probes for judge, probes in _probes(tensors).items() if (main, judge) in tensors
+    }
     return {
-        judge: {e.probe: e for e in probe_effects(tensors[main, judge], probes, seed=seed)}
-        for judge, probes in _probes(tensors).items()
-        if (main, judge) in tensors and probed_by(main) is None
+        judge: {
+            effect.probe: effect
+            for effect in probe_effects(
+                tensors[main, judge], probes, families=len(probed), seed=seed
+            )
+        }
+        for judge, probes in probed.items()
     }
 
 
@@ -101,33 +113,65 @@ def _number(text: str) -> float | None:
     return None if isnan(value) else value
 
 
-def probe_sentence(effects: Sequence[ProbeEffect]) -> str:
+def probe_sentence(judge: JudgeAnalysis) -> str:
     """Say what the probes show: what moves verdicts and how far, and how little the rest can."""
+    effects = [*judge.probes.values()]
+    span = None if judge.scores is None else judge.scores.scale[-1] - judge.scores.scale[0]
     real = [effect for effect in effects if effect.real]
     rest = [effect for effect in effects if not effect.real]
-    said = [*map(_moves, real), *([_at_most(rest)] if rest else [])]
+    said = [*(_moves(effect, span) for effect in real), *([_at_most(rest, span)] if rest else [])]
     items = max(effect.items for effect in effects)
     return f"On these {items} items, {'; '.join(said)}."
 
 
-def _moves(effect: ProbeEffect) -> str:
+def _moves(effect: ProbeEffect, span: float | None) -> str:
+    """Say how far a probe moves verdicts, or scores of so wide a scale."""
     does, shift = _does(effect), effect.shift_asked
     if isnan(shift.estimate) or shift.low <= 0 <= shift.high:
         return f"{does} changes verdicts, in no direction that is shown"
-    toward = "toward" if shift.estimate > 0 else "away from"
-    low, high = sorted((abs(100 * shift.low), abs(100 * shift.high)))
+    up = shift.estimate > 0
+    low, high = sorted((abs(shift.low), abs(shift.high)))
+    if span is not None:
+        by, low, high = (span * abs(x) for x in (shift.estimate, low, high))
+        way = "raises" if up else "lowers"
+        return f"{does} {way} the score by {by:.2f} points ({low:.2f} to {high:.2f})"
+    toward = "toward" if up else "away from"
     return (
         f"{does} moves {abs(100 * shift.estimate):.0f} of 100 verdicts {toward} the changed answer "
-        f"({low:.0f} to {high:.0f})"
+        f"({100 * low:.0f} to {100 * high:.0f})"
     )
 
 
-def _at_most(effects: Sequence[ProbeEffect]) -> str:
+def _at_most(effects: Sequence[ProbeEffect], span: float | None) -> str:
     listed = ", ".join(_does(effect) for effect in effects)
     bounds = [effect.at_most for effect in effects if not isnan(effect.at_most)]
     if not bounds:
         return f"no effect is shown of {listed}"
-    return f"no effect is shown of {listed}: at most {ceil(100 * max(bounds))} of 100"
+    most = max(bounds)
+    bound = f"{ceil(100 * most)} of 100" if span is None else f"{ceil(100 * span * most) / 100:.2f}"
+    unit = "" if span is None else " points"
+    return f"no effect is shown of {listed}: at most {bound}{unit}"
+
+
+def where_largest(effect: ProbeEffect) -> str:
+    """Say under which prompt, in which stratum and on which items a real shift is largest."""
+    if not effect.real or isnan(effect.shift.estimate):
+        return ""
+    parts = [
+        *(f"under prompt {_place(at)}" for at in effect.by_prompt[:1]),
+        *(f"in stratum {_place(at)}" for at in effect.by_stratum[:1]),
+        f"on items {', '.join(map(_place, effect.by_item))}",
+    ]
+    return f"{visible(effect.probe)} is largest {', '.join(parts)}; points of 100."
+
+
+def _place(at: Where) -> str:
+    return f"{visible(at.name)} ({points_of_100(at.shift)})"
+
+
+def points_of_100(shift: float) -> str:
+    """Write a shift with its sign; what rounds to zero has none of its own."""
+    return f"{round(100 * shift, 1) + 0.0:+.1f}"
 
 
 def _does(effect: ProbeEffect) -> str:

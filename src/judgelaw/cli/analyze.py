@@ -132,7 +132,7 @@ _DRAWN = 4
 
 def show(analysis: "Analysis") -> None:
     """Print the answer of every judge of the main layer: sentence, table, what to know."""
-    from judgelaw.analysis import probe_sentence
+    from judgelaw.analysis import probe_sentence, where_largest
 
     several = len(analysis.judges) > 1
     negative = False
@@ -140,7 +140,7 @@ def show(analysis: "Analysis") -> None:
         _first(f"{name}: " if several else "", judge, analysis.settings.level)
         say(judge.sentence)
         if judge.probes:
-            say(probe_sentence([*judge.probes.values()]))
+            say(probe_sentence(judge))
         echo()
         show_table(_columns(analysis, judge), _rows(judge), title=_title(judge))
         echo()
@@ -155,6 +155,8 @@ def show(analysis: "Analysis") -> None:
             show_table(
                 _PROBE_COLUMNS, [*map(_probe_row, judge.probes.values())], title=f"{name}: probes"
             )
+            for where in filter(None, map(where_largest, judge.probes.values())):
+                say(f"  {where}")
         echo()
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
@@ -364,18 +366,22 @@ _PROBE_COLUMNS = [
     "95%, these items",
     "change of law",
     "p, all probes",
+    "items move",
     "found from",
 ]
 
 
 def _probe_row(effect: "ProbeEffect") -> list[str]:
+    from judgelaw.analysis import points_of_100
+
     return [
         effect.probe,
-        f"{100 * effect.shift.estimate:+.1f}",
+        points_of_100(effect.shift.estimate),
         _points(effect.shift),
         _points(effect.shift_asked),
         f"{effect.change.estimate:.4f}",
         f"{effect.p:.3g}",
+        f"{effect.moved} of {effect.items} or more" if effect.moved else "none shown",
         f"{100 * effect.smallest:.1f}",
     ]
 

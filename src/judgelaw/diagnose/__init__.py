@@ -28,6 +28,7 @@ from judgelaw.diagnose.leave_one_out import drivers as drivers, drivers_finding 
 from judgelaw.diagnose.probing import (
     Changed as Changed,
     ProbeEffect as ProbeEffect,
+    Where as Where,
     probe_effects as probe_effects,
     shift_interval as shift_interval,
 )

@@ -12,22 +12,23 @@ about the answer as it was, cell by cell (item x prompt x order):
 Both are unbiased: E change = |P_0 - P_1|^2 / 2, zero where the laws are the same. Score: 1 for the
 changed candidate, 1/2 for a tie, 0 otherwise; the score itself for a scale.
 
-Two statistics are tested for each probe, |mean shift| and mean change, and all of a judge together
-by Holm.
+Two statistics are tested for each probe, |mean shift| and mean change: all of a judge together by
+Holm, and several judges or criteria by Bonferroni, so that an audit is one family.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 
 import numpy as np
 
 from judgelaw.arrays import Floats
-from judgelaw.diagnose.family import holm
+from judgelaw.diagnose.family import draws_for, holm
 from judgelaw.diagnose.paired_calls import (
     Counts,
     Pair,
     changes,
+    item_p_values,
     mean_scores,
     p_values,
     shifts,
@@ -47,7 +48,6 @@ from judgelaw.uncertainty import (
 
 LEVEL = 0.05
 """Share of audits without any effect in which any probe is called real."""
-DRAWS = 999
 _POWER = 1.96 + 0.84
 """Times the standard error: a shift of this size is found four times in five."""
 _LISTED = 5
@@ -95,10 +95,10 @@ class ProbeEffect:
         shift: toward the changed candidate, for items like these.
         shift_asked: the same for the items asked, asked again.
         change: of the law, for items like these.
-        p: of the test, for all probes of the judge together.
+        p: of the test, for all probes of all judges and criteria together.
         real: whether the test shows an effect.
         smallest: the shift that this many items would have shown four times in five.
-        moved: items whose own calls show a shift, for all items together.
+        moved: at least so many items move, with 95% certainty; 0 where no effect is real.
         by_prompt, by_stratum, by_item: where the shift is, the largest first.
     """
 
@@ -125,7 +125,8 @@ def probe_effects(
     baseline: VerdictTensor,
     probes: Mapping[str, Sequence[Changed]],
     *,
-    draws: int = DRAWS,
+    families: int = 1,
+    draws: int | None = None,
     seed: int = 0,
 ) -> tuple[ProbeEffect, ...]:
     """Return the effect of every probe of one judge.
@@ -133,7 +134,8 @@ def probe_effects(
     Args:
         baseline: calls about the answers as they are.
         probes: calls about changed answers by probe, one entry for each changed candidate.
-        draws: shuffles behind each p value.
+        families: judges and criteria whose probes are tested, this one included.
+        draws: shuffles behind each p value; as many as the number of probes needs, unless told.
         seed: of their named streams.
 
     Raises:
@@ -144,14 +146,20 @@ def probe_effects(
         name: tuple(_pair(baseline, changed, name) for changed in sides)
         for name, sides in probes.items()
     }
+    most = draws or draws_for(2 * len(pairs) * families)
     tests = {
-        name: p_values(sides, draws, stream(seed, "probe", name)) for name, sides in pairs.items()
+        name: p_values(sides, most, stream(seed, "probe", name)) for name, sides in pairs.items()
     }
     together = iter(holm([p for ps in tests.values() for p in ps]))
-    return tuple(
-        _effect(name, sides, baseline, min(next(together), next(together)))
-        for name, sides in pairs.items()
-    )
+    found = []
+    for name, sides in pairs.items():
+        p = min(1.0, families * min(next(together), next(together)))
+        effect = _effect(name, sides, baseline, p)
+        if effect.real:
+            ps = item_p_values(sides, most, stream(seed, "probe items", name))
+            effect = replace(effect, moved=_at_least(ps))
+        found.append(effect)
+    return tuple(found)
 
 
 def _pair(baseline: VerdictTensor, changed: Changed, probe: str) -> Pair:
@@ -201,7 +209,7 @@ def _effect(probe: str, pairs: Sequence[Pair], baseline: VerdictTensor, p: float
         p=p,
         real=p <= LEVEL,
         smallest=_POWER * found.se if not isnan(found.se) else nan,
-        moved=_moved(shift, variances) if directed else 0,
+        moved=0,
         by_prompt=_by_prompt(pairs, cells, baseline.prompts),
         by_stratum=_by_stratum(items, baseline),
         by_item=_largest(items)[:_LISTED],
@@ -282,13 +290,17 @@ def _asked(shift: Floats, variances: Floats, level: float = 0.95) -> Interval:
     )
 
 
-def _moved(shift: Floats, variances: Floats) -> int:
-    """Count the items whose own calls show a shift; one in twenty of those counted is chance."""
-    from scipy.special import ndtr  # noqa: PLC0415 - scipy loads when it is needed
+def _at_least(ps: Floats) -> int:
+    """Return how many hypotheses are false at least, with 95% certainty.
 
-    p = np.sort(2 * ndtr(-np.abs(shift) / np.sqrt(variances)))
-    shown = p <= LEVEL * np.arange(1, len(p) + 1) / len(p)
-    return int(np.flatnonzero(shown)[-1]) + 1 if shown.any() else 0
+    The most that can all be true are those with the largest p values, as long as Simes' test does
+    not reject them together; the rest is false (Goeman and Solari, 2011).
+    """
+    ordered = np.sort(ps)
+    for true in range(len(ps), 0, -1):
+        if (ordered[-true:] > LEVEL * np.arange(1, true + 1) / true).all():
+            return len(ps) - true
+    return len(ps)
 
 
 def _by_prompt(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import isnan
 
-from judgelaw.analysis import JudgeAnalysis, probe_sentence
+from judgelaw.analysis import JudgeAnalysis, probe_sentence, where_largest
 from judgelaw.diagnose import ProbeEffect
 from judgelaw.page import drawing
 from judgelaw.page.document import (
@@ -68,8 +68,9 @@ def probes(judge: Part[JudgeAnalysis], *, prefix: str = "") -> Section | None:
         id=f"{prefix}probes",
         title="What pulls the verdict",
         blocks=(
-            paragraph(probe_sentence([*found.values()])),
+            paragraph(probe_sentence(judge.value)),
             *([drawn] if shifts else []),
+            *(paragraph(where) for where in map(where_largest, found.values()) if where),
             _table(judge),
             note(
                 "Calls about the changed answer are held against calls about the answer as it "
@@ -104,14 +105,16 @@ def _table(judge: Part[JudgeAnalysis]) -> TableView:
             "These items",
             "Items like these",
             "Change of law",
+            "Items like these",
             "p, all changes",
-            "Items shown to move",
+            "Items that move",
             "Found from",
         ),
         rows=tuple(_row(effect) for _, effect in found),
         caption=(
-            "Shift of the score toward the changed answer, with 95% intervals; a shift of the last "
-            "column would have been found four times in five"
+            "Shift of the score toward the changed answer, and how much more often two calls "
+            "differ if one saw the change, with 95% intervals; at least so many items move, with "
+            "95% certainty; a shift of the last column would have been found four times in five"
         ),
         name="probes",
     )
@@ -132,6 +135,11 @@ def _row(effect: Part[ProbeEffect]) -> tuple[Inline, ...]:
             effect.percent(lambda e: e.shift.high, 1),
         ),
         (effect.decimal(lambda e: e.change.estimate, 4),),
+        (
+            effect.decimal(lambda e: e.change.low, 3),
+            " to ",
+            effect.decimal(lambda e: e.change.high, 3),
+        ),
         (effect.p_value(lambda e: e.p),),
         (effect.count(lambda e: e.moved), " of ", effect.count(lambda e: e.items)),
         (effect.percent(lambda e: e.smallest, 1),),

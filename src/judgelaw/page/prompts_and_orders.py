@@ -402,17 +402,27 @@ def _each_prompt(judge: Part[JudgeAnalysis], openings: Mapping[str, str]) -> tup
             "Keep",
         ),
         rows=rows,
-        caption=_MEANING,
+        caption=_meaning([heading for heading, _, _ in figures], judge.value),
         name="by_prompt",
     )
     return _folded(table, f"What each of {len(rows)} prompts is like")
 
 
-_MEANING = (
-    "Noise: how often two of its calls differ. Lean: to the answer shown first, points of 100. "
-    "Distance: from the mean of all prompts. Keep: no other is shown to be better, on items like "
-    "these"
-)
+_MEANINGS = {
+    "Noise": "how often two of its calls differ",
+    "Lean": "to the answer shown first, points of 100",
+    "Distance": "from the mean of all prompts",
+    "Keep": "no other is shown to be better, on items like these",
+}
+
+
+def _meaning(headings: Sequence[str], judge: JudgeAnalysis) -> str:
+    """Say what the columns that are there mean; noise of scores is in the unit of components."""
+    meanings = dict(_MEANINGS)
+    if judge.scores is not None and judge.scores.dissimilarity != "nominal":
+        meanings["Noise"] = "how far two of its calls are apart, in the unit of the components"
+    shown = [heading for heading in (*headings, "Keep") if heading in meanings]
+    return ". ".join(f"{heading}: {meanings[heading]}" for heading in shown)
 
 
 def _furthest(found: Part[PromptDistances]) -> Prose:

@@ -355,12 +355,13 @@ def _folded(part: SectionMaker) -> SectionMaker:
 
 
 def _of_judge(judge: Judge, about: About, tensor: VerdictTensor, prefix: str) -> list[SectionMaker]:
-    """Return what is open from the start: parts, prompts, orders."""
+    """Return what is open from the start: parts, prompts, orders, scores, probes."""
     return [
         partial(answer, judge, about, prefix=prefix),
         partial(prompts, judge, about.openings, prefix=prefix),
         partial(order, judge, tensor, prefix=prefix),
         partial(score_section, judge, tensor, prefix=prefix),
+        partial(probes, judge, prefix=prefix),
         partial(soft_section, judge, prefix=prefix),
     ]
 
@@ -373,7 +374,6 @@ def _more_of_judge(
     return [
         partial(depth, judge, prefix=prefix),
         partial(laws, judge, tensors[name], prefix=prefix),
-        partial(probes, judge, prefix=prefix),
         partial(outcomes, judge, tensors[name], prefix=prefix),
         partial(strata, judge, prefix=prefix),
         partial(metrics, judge, prefix=prefix),

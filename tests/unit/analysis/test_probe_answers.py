@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import judgelaw as jl
-from judgelaw.analysis import analyze, probe_sentence
+from judgelaw.analysis import analyze, probe_sentence, where_largest
 from judgelaw.analysis.probe_answers import _scores
 from judgelaw.errors import InputError
 from judgelaw.page import build
@@ -49,7 +49,7 @@ def test_the_sentence_says_what_moves_and_bounds_the_rest(analysis):
     effects = analysis.judges["j"].probes
     assert effects[PULLED].real
     assert not effects[CALM].real
-    said = probe_sentence([*effects.values()])
+    said = probe_sentence(analysis.judges["j"])
     assert said.startswith("On these 24 items, adding an expert's name moves ")
     assert "of 100 verdicts toward the changed answer" in said
     assert "no effect is shown of changing nothing (the control): at most" in said
@@ -65,6 +65,8 @@ def test_json_has_every_probe_with_its_intervals(analysis):
 def test_the_page_shows_them(analysis):
     page = build(analysis, title="t", tensors=tensors())
     assert "What pulls the verdict" in page
+    assert page.index("What pulls the verdict") < page.index("Everything else")
+    assert "authority is largest under prompt" in page
     assert 'data-path="judges.j.probes.authority.shift.estimate"' in page
 
 
@@ -92,8 +94,40 @@ def test_labels_without_a_good_side_show_the_change_alone():
         )
         for layer, law in laws.items()
     }
-    effect = analyze(calls, permutations=0, draws=200).judges["j"].probes["longer"]
+    judge = analyze(calls, permutations=0, draws=200).judges["j"]
+    effect = judge.probes["longer"]
     assert effect.real
+    assert where_largest(effect) == ""
     assert np.isnan(effect.shift.estimate)
     assert effect.change.estimate == pytest.approx(0.16, abs=0.08)
-    assert "in no direction that is shown" in probe_sentence([effect])
+    assert "in no direction that is shown" in probe_sentence(judge)
+
+
+def test_shifts_of_scores_are_said_in_points():
+    rng = stream(8, "points")
+    laws = {"audit": [0.5, 0.3, 0.2], probe_layer("longer", "answer"): [0.0, 0.3, 0.7]}
+    calls = {
+        (layer, "j"): VerdictTensor.from_counts(
+            rng.multinomial(4, law, size=(20, 2, 1)), verdicts=["1", "3", "5"], orders=["single"]
+        ).on_scale([1, 3, 5])
+        for layer, law in laws.items()
+    }
+    said = probe_sentence(analyze(calls, permutations=0, draws=200).judges["j"])
+    assert "making an answer longer raises the score by 2." in said
+    assert "verdicts" not in said
+
+
+def test_where_a_real_shift_is_largest_is_said(analysis):
+    effects = analysis.judges["j"].probes
+    assert where_largest(effects[CALM]) == ""
+    assert where_largest(effects[PULLED]).startswith("authority is largest under prompt ")
+
+
+def test_judges_of_an_audit_are_one_family():
+    one = tensors()
+    two = one | {(layer, "k"): tensor for (layer, _), tensor in one.items()}
+    p = {
+        len(found.judges): found.judges["j"].probes[PULLED].p
+        for found in (analyze(x, permutations=0, draws=200) for x in (one, two))
+    }
+    assert p[2] == pytest.approx(2 * p[1])

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from judgelaw.diagnose import Changed, probe_effects
+from judgelaw.diagnose.paired_calls import Pair, item_p_values
+from judgelaw.diagnose.probing import _at_least
 from judgelaw.errors import InputError, NotIdentifiedError
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
@@ -20,7 +22,33 @@ def test_a_planted_shift_is_found_and_covered(world):
     assert effect.shift.low <= truth <= effect.shift.high
     assert effect.shift.estimate == pytest.approx(truth, abs=0.06)
     assert effect.change.estimate > 0
-    assert effect.moved > 0
+
+
+def test_items_that_move_are_counted_from_below():
+    """Half of the items win always once they are changed; the other half does not care."""
+    rng = stream(3, "half")
+    laws = np.tile([0.3, 0.7, 0.0, 0.0], (40, 2, 2, 1))
+    after = laws.copy()
+    after[:20] = [1.0, 0.0, 0.0, 0.0]
+    side = Changed(side="candidate_1", calls=calls(after, 4, rng), scores=FIRST)
+    (effect,) = probe_effects(calls(laws, 4, rng), {"half": [side]})
+    assert 12 <= effect.moved <= 20
+
+
+@pytest.mark.parametrize("R", [2, 4])
+def test_dice_alone_move_no_item(R):
+    """Scores of one prompt with few calls, where normal p values found items in 3 of 4 audits."""
+    rng = stream(5, "dice", R)
+    false = 0
+    for _ in range(40):
+        P = rng.beta(0.5, 0.5, size=(20, 1, 1))
+        laws = np.stack([P, 1 - P, 0 * P, 0 * P], axis=-1)
+        before, after = (calls(laws, R, rng).counts.reshape(20, 1, 4) for _ in range(2))
+        pair = Pair(
+            items=tuple(map(str, range(20))), before=before, after=after, scores=FIRST, shape=(1, 1)
+        )
+        false += _at_least(item_p_values([pair], 199, rng)) > 0
+    assert false <= 6  # P(more | rate .05) = .003
 
 
 def test_any_probe_is_called_real_in_few_audits_without_effects():

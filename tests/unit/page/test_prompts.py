@@ -156,3 +156,15 @@ def test_a_run_knows_how_its_prompts_begin(tmp_path):
     found = openings(RunFolder(frozen.path).configuration())
     assert found == {name: opening(t.text) for name, t in frozen.templates.items()}
     assert all(found.values())
+
+
+def test_single_answers_hear_nothing_of_a_lean():
+    """Scores of one answer have no answer shown first, and their noise is no share of changes."""
+    rng = np.random.default_rng(4)
+    counts = rng.multinomial(4, [0.2, 0.3, 0.5], size=(12, 3, 1))
+    calls = VerdictTensor.from_counts(counts, verdicts=["1", "2", "3"], orders=["single"])
+    found = analysed({(None, "j"): calls.on_scale([1, 2, 3])}).judges["j"]
+    (table,) = (x for x in shown(Part(found)).blocks if isinstance(x, TableView))
+    assert "Lean" not in (*table.columns, table.caption)
+    assert "shown first" not in table.caption
+    assert table.caption.startswith("Noise: how far two of its calls are apart")
