@@ -9,6 +9,11 @@ purpose=$2
 python=${PYTHON:-python3}
 missing=""
 
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  found=$("$python" --version 2>/dev/null || echo "not there")
+  echo "setup: $python is $found; Python 3.11 or later is needed: name one, as in make PYTHON=python3.12 audit" >&2
+  exit 2
+fi
 echo "setup: installing into $venv, once; this takes a minute or two" >&2
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 pip="$venv/bin/python -m pip --disable-pip-version-check"
