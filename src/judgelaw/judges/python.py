@@ -25,7 +25,10 @@ from judgelaw.wire import (
     decode,
     environment_secrets,
 )
-from judgelaw.words import did_you_mean, words
+from judgelaw.words import did_you_mean, shortened, words
+
+_NAME, _SAID = 60, 400
+"""Characters that a repr shows of a name, and of what was asked or answered."""
 
 _MOST_LEFT = 64
 """Calls without an end that may be left behind; a thread cannot be stopped from outside."""
@@ -49,7 +52,7 @@ class Refused(Exception):  # noqa: N818 - a judge function says what happened
     """Raised by a judge function: the key, the account or the model is refused; the run stops."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Call:
     """What a judge function is asked.
 
@@ -78,8 +81,14 @@ class Call:
     judge: str = ""
     model: str | None = None
 
+    def __repr__(self) -> str:
+        cell = (self.item.get("id", ""), self.prompt, self.order)
+        names = " x ".join(shortened(name, _NAME) for name in cell)
+        said = shortened(self.text, _SAID)
+        return f"Call({names}, repeat {self.repeat}, seed {self.seed}: {said!r})"
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Reply:
     """What a judge function may return in place of a text.
 
@@ -98,6 +107,14 @@ class Reply:
     usage: Mapping[str, int] | None = None
     logprobs: Any = None
     finish_reason: str | None = None
+
+    def __repr__(self) -> str:
+        beside = [
+            f", {name}={shortened(str(value), _NAME)!r}"
+            for name in ("model", "id", "usage", "finish_reason", "logprobs")
+            if (value := getattr(self, name)) is not None
+        ]
+        return f"Reply({shortened(str(self.text), _SAID)!r}{''.join(beside)})"
 
 
 def call_of(frozen: FrozenRun, call: PlannedCall, body: bytes) -> Call:
