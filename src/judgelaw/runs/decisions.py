@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from judgelaw.arrays import check_number
 from judgelaw.errors import InputError
 from judgelaw.processes import begin
-from judgelaw.runs.source import Source, Which, source_of
+from judgelaw.runs.question_options import Which, keeps_rules
+from judgelaw.runs.source import Source, source_of
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ Wanted = Mapping[str, float] | float | str | None
 """A target: `{"stability": 0.9}`, `"stability=0.9"`, or the stability alone."""
 
 
+@keeps_rules()
 def advise(
     x: Any,
     target: Wanted = None,
@@ -145,6 +147,7 @@ def call_prices(folder: "RunFolder") -> dict[str, float]:
     return found
 
 
+@keeps_rules()
 def score(
     x: Any,
     by: str | None = None,
@@ -174,7 +177,7 @@ def score(
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(4, [0.6, 0.3, 0.1, 0], size=(50, 3, 1))
     >>> round(jl.score(jl.VerdictTensor.from_counts(counts)).judges["judge"].score.estimate, 2)
-    0.66
+    0.68
     """
     how: dict[str, Any] = {"protocol": protocol, "values": values, "worth": worth}
     if by is None:

@@ -18,8 +18,9 @@ from judgelaw.runs.answers import (
     check_source,
     write_report,
 )
+from judgelaw.runs.question_options import Which, check_which, keeps_rules, one_of
 from judgelaw.runs.several_sources import compared
-from judgelaw.runs.source import Source, Which, source_of
+from judgelaw.runs.source import Source, source_of
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from judgelaw.uncertainty import Gate, Scope
 
 
+@keeps_rules()
 def analyze(
     x: Any,
     *,
@@ -78,6 +80,7 @@ def analyze(
     )
 
 
+@keeps_rules()
 def gate(
     x: Any,
     limits: Mapping[str, float] | None = None,
@@ -125,6 +128,7 @@ def gate(
     return check_source(calls, asked, scope=items, level=level, strict=strict, baseline=before)
 
 
+@keeps_rules(by=one_of("judge", "prompt"))
 def compare(
     *xs: Any,
     prompts: Iterable[str] | None = None,
@@ -158,6 +162,7 @@ def compare(
 
     if not xs:
         raise InputError("nothing to compare: give two runs, tables or tensors, or one of several")
+    check_which(which)
     judges = which.pop("judge", None)
     read = [source_of(x, **which) for x in xs]
     names = [fspath(x) if isinstance(x, str | PathLike) else f"{i + 1}" for i, x in enumerate(xs)]
@@ -173,6 +178,7 @@ def compare(
     )
 
 
+@keeps_rules()
 def report(
     x: Any,
     path: str | PathLike[str] | None = None,
@@ -213,5 +219,7 @@ def report_target(x: Any, calls: Source) -> Path:
 
 def check_target(target: Path) -> None:
     """Refuse a page that could not be written, before the work that would be lost with it."""
+    if target.is_dir():
+        raise InputError(f"cannot write {target}: it is a folder; name a file, report.html")
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: {target.parent} is no folder; make it first")

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, TableError
+from judgelaw.runs.question_options import check_text, keeps_rules
+from judgelaw.runs.source import key_of
 from judgelaw.words import did_you_mean, listed, stream_name
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ HUMAN = "human"
 """The column of people's labels unless another one is named; `gold` where there is none."""
 
 
+@keeps_rules(judge=check_text, criterion=check_text)
 def validate(
     x: Any,
     human: str = HUMAN,
@@ -117,7 +120,7 @@ def rows_of(
     if isinstance(x, VerdictTensor):
         return _of_tensors({stream_name(x.judge or "judge", x.criterion): x})
     if isinstance(x, Mapping) and x and all(isinstance(t, VerdictTensor) for t in x.values()):
-        return _of_tensors({n if isinstance(n, str) else n[1]: t for n, t in x.items()})
+        return _of_tensors({key_of(name)[1]: t for name, t in x.items()})
     return read_rows(x, human=None if human == HUMAN else human, columns=columns)
 
 

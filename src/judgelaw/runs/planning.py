@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from judgelaw.decide import Outlook, Promise, Sizes, Spending, StopForecast, Workload
 from judgelaw.errors import InputError
 from judgelaw.frames import Result, plain
+from judgelaw.runs.question_options import keeps_rules
 from judgelaw.runs.source import source_of
 from judgelaw.steps import Progress, unseen
 
@@ -134,6 +135,7 @@ class Plan(Result):
         return document
 
 
+@keeps_rules()
 def plan(
     study: "StudyLike",
     pilot: Any = None,

@@ -4,10 +4,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from judgelaw.errors import InputError
-from judgelaw.words import candidate_names, did_you_mean, judge_of, stream_name
+from judgelaw.runs.question_options import Which, check_which
+from judgelaw.words import candidate_names, judge_of, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
@@ -42,47 +43,6 @@ class Reading:
     date: str | None = None
     criteria: tuple[str, ...] = ()
     vectors: bool = True
-
-
-class Which(TypedDict, total=False):
-    """Which calls of a run, table or tensor to read, and how: what every question takes.
-
-    Attributes:
-        judge: this judge only, or these.
-        layer: this layer only.
-        repeats: the frozen prefix of repeat ranks below this number.
-        design: "census" if the prompts are all that matter, "sampled" if a generator drew them;
-            by default as the run declares it, else "census".
-        order_weights: how often each order is used, by name; by default as the run declares it,
-            else equal.
-        incomplete: "drop" leaves out items that lack two calls in a cell; "error" refuses them.
-        columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None leaves
-            an optional column out.
-        verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
-        positions: the words for the answer shown first, shown second, and perhaps for a tie,
-            `("A", "B")`: they become candidates by the order of each call.
-        blank: what a blank verdict becomes, "invalid", or "drop" for no call.
-        engine: "spark" lets Spark read a path and count.
-        date: this date only, where a table or run has several; by default the latest.
-        criterion: this criterion only, or these, where a table or run has several.
-    """
-
-    judge: str | Iterable[str] | None
-    layer: str | None
-    repeats: int | None
-    design: "Design | None"
-    order_weights: Mapping[str, float] | None
-    incomplete: Literal["error", "drop"]
-    columns: Mapping[str, str | None] | None
-    verdicts: Sequence[str] | None
-    positions: Sequence[str] | None
-    blank: Literal["error", "invalid", "drop"]
-    engine: "Engine"
-    date: str | None
-    criterion: str | Iterable[str] | None
-
-
-_OPTIONS = tuple(Which.__annotations__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,9 +171,7 @@ def source_of(x: Any, *, vectors: bool = True, **which: Unpack[Which]) -> Source
         vectors: whether to read token probabilities, where a table has some.
         which: which of its calls, and how to read them.
     """
-    if unknown := [name for name in which if name not in Which.__annotations__]:
-        near = did_you_mean(unknown[0], Which.__annotations__)
-        raise InputError(f"no option is called {unknown[0]!r}{near}: {', '.join(_OPTIONS)}")
+    check_which(which)
     judge, weights = which.pop("judge", None), which.pop("order_weights", None)
     criteria = _names(which.pop("criterion", None))
     given = {name: value for name, value in which.items() if value is not None}
@@ -221,7 +179,24 @@ def source_of(x: Any, *, vectors: bool = True, **which: Unpack[Which]) -> Source
     reading = Reading(**names, **given)  # type: ignore[arg-type]  # checked above
     held = _held(x)
     found = read_source(x, reading) if held is None else of_tensors(held, reading)
-    return found if weights is None else replace(found, order_weights=weights)
+    if weights is None:
+        return found
+    return replace(found, order_weights=_weights_by_order(weights, found.tensors))
+
+
+def _weights_by_order(
+    given: Mapping[str, float] | Sequence[float], tensors: "Mapping[Key, VerdictTensor]"
+) -> Mapping[str, float]:
+    """Return weights by the name of their order, as an analysis writes them down."""
+    if isinstance(given, Mapping):
+        return given
+    orders = {tensor.orders for tensor in tensors.values()}
+    if {len(names) for names in orders} != {len(given)} or len(orders) > 1:
+        listed = "; ".join(", ".join(names) for names in sorted(orders))
+        raise InputError(
+            f"order_weights = {list(given)}: the orders are {listed}: weigh each by name"
+        )
+    return dict(zip(*orders, given, strict=True))
 
 
 def _names(given: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -245,7 +220,7 @@ def _held(x: Any) -> "dict[Key, VerdictTensor] | None":
                 f"{name!r} maps to a {type(tensor).__name__}: a mapping holds tensors by judge, "
                 "{'my-judge': tensor}; columns of values go into a frame or a list of dicts"
             )
-        key = _key(name)
+        key = key_of(name)
         if key in found:
             raise InputError(f"judge {key[1]!r} is there twice: give each a name of its own")
         found[key] = tensor
@@ -254,7 +229,7 @@ def _held(x: Any) -> "dict[Key, VerdictTensor] | None":
     return found
 
 
-def _key(name: Any) -> "Key":
+def key_of(name: Any) -> "Key":
     """Read a judge's name, or a pair of layer and judge."""
     if isinstance(name, str):
         return None, name

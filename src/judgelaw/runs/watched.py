@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, TableError
 from judgelaw.runs.labelled import HUMAN, of_criterion, of_judge, rows_of
+from judgelaw.runs.question_options import check_text, keeps_rules, whole
 
 if TYPE_CHECKING:
     from judgelaw.labels import DatedCall, Watch
@@ -18,6 +19,7 @@ LOOKS = 52
 """The declared number of looks unless told: a year of weeks."""
 
 
+@keeps_rules(judge=check_text, criterion=check_text, permutations=whole(1, "a p value needs one"))
 def watch(
     xs: Any,
     *,

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import duckdb
 
+from judgelaw.arrays import check_at_least
 from judgelaw.duck import foreign_errors, name, private_connection, text
 from judgelaw.errors import InputError, RunError, TableError
 from judgelaw.tables.assemble import Part, assemble, gather
@@ -223,7 +224,7 @@ def read_tensor(
         DuplicateCallsError: the same call is there twice.
         IncompleteDesignError: cells hold no call and `incomplete` is "error".
     """
-    _check_arguments(repeats, incomplete)
+    _check_arguments(repeats, incomplete, judge=judge, layer=layer, criterion=criterion, date=date)
     meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
     meaning.checked()
     with _opened(source, columns, engine, date) as (con, everything):
@@ -434,10 +435,11 @@ def _gathered(
     return parts
 
 
-def _check_arguments(repeats: int | None, incomplete: str) -> None:
-    if repeats is not None and repeats < 1:
-        raise InputError(
-            f"repeats = {repeats!r}: a prefix keeps a whole number of ranks, 1 or more"
-        )
+def _check_arguments(repeats: int | None, incomplete: str, **names: object) -> None:
+    for part, given in names.items():
+        if given is not None and not isinstance(given, str):
+            raise InputError(f"{part} = {given!r}: a name is needed, in quotes")
+    if repeats is not None:
+        check_at_least("repeats", repeats, 1, "a prefix keeps a whole number of ranks")
     if incomplete not in ("error", "drop"):
         raise InputError(f"incomplete = {incomplete!r}: say 'error' or 'drop'")

@@ -220,12 +220,66 @@ def test_splits_and_streams_of_hugging_face_are_refused_with_a_remedy():
         ({"layer": "z"}, "no layer is called 'z'"),
         ({"columns": {"verdict": "v"}}, "a tensor was read already"),
         ({"design": "survey"}, "design 'survey'"),
-        ({"incomplete": "maybe"}, "incomplete = 'maybe'"),
+        ({"incomplete": "maybe"}, "incomplete 'maybe': it is 'error' or 'drop'"),
+        ({"order_weights": [1]}, "order_weights = [1]: the orders are AB, BA: weigh each by name"),
+        ({"order_weights": {"AB": "much"}}, "order_weights AB = 'much': a number is needed"),
+        ({"order_weights": 3}, "order_weights = 3: write order_weights={'AB': 0.5, 'BA': 0.5}"),
+        ({"judge": 3}, "judge = 3: one name or a list of names is needed"),
+        ({"judge": [3]}, "judge = 3: a name is needed"),
+        ({"repeats": 2.5}, "repeats = 2.5: a whole number is needed"),
+        ({"draws": "many"}, "draws = 'many': a whole number is needed"),
+        ({"seed": -1}, "seed = -1: a seed is not negative"),
+        ({"permutations": 9.5}, "permutations = 9.5: a whole number is needed"),
+        ({"level": None}, "level = None: a number is needed"),
+        ({"soft": "no"}, "soft 'no': it is 'auto', 'never' or 'only'"),
+        ({"roles": ["audit"]}, "roles = ['audit']: write roles={"),
+        ({"progress": True}, "progress = True: a function is needed"),
     ],
 )
 def test_a_wrong_option_is_an_error_of_ours(option, words):
     with pytest.raises(InputError, match=re.escape(words)):
         jl.analyze(TENSOR, **option)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: jl.gate(TENSOR, {"prompt": "low"}), "limits prompt = 'low': a number is needed"),
+        (lambda: jl.gate(TENSOR, {"prompt": None}), "limits prompt = None: a number is needed"),
+        (lambda: jl.gate(TENSOR, [("prompt", 0.1)]), "write limits={'prompt': 0.02}"),
+        (lambda: jl.gate(TENSOR, {"prompt": 0.1}, items="old"), "items 'old': it is 'fixed' or"),
+        (lambda: jl.gate(TENSOR, {"prompt": 0.1}, strict="yes"), "strict = 'yes': it is True or"),
+        (lambda: jl.compare(TENSOR, by="order"), "by 'order': it is 'judge' or 'prompt'"),
+        (lambda: jl.compare(TENSOR, judge=3), "judge = 3: one name or a list of names"),
+        (lambda: jl.VerdictTensor.from_table(ROWS, judge=3), "judge = 3: a name is needed"),
+        (lambda: jl.VerdictTensor.from_table(ROWS, repeats="x"), "repeats = 'x': a whole number"),
+        (lambda: jl.report(TENSOR, "."), "cannot write .: it is a folder"),
+        (lambda: jl.report(TENSOR, 3), "path = 3: the path of a file is needed"),
+        (lambda: jl.advise(TENSOR, seed="x"), "seed = 'x': a whole number is needed"),
+        (lambda: jl.advise(TENSOR, protocols=3), "write protocols=['drawn:3 both 2 random']"),
+        (lambda: jl.score(TENSOR, protocol={"prompt": 1}), "did you mean 'prompts'?"),
+        (lambda: jl.watch([ROWS, ROWS], permutations=0), "permutations = 0: a p value needs one"),
+        (lambda: jl.plan({}, law=1), "law = 1: write law=(0.6"),
+        (lambda: jl.score(TENSOR, by=3), "by = 3: a name is needed"),
+        (lambda: jl.validate({3: TENSOR}), "key 3: tensors go by judge"),
+        (lambda: jl.validate(ROWS, judge=["judge"]), "judge = ['judge']: a name is needed"),
+        (lambda: jl.watch([{3: TENSOR}, ROWS]), "key 3: tensors go by judge"),
+        (lambda: jl.watch([ROWS, ROWS], looks=1.5), "looks = 1.5: a whole number is needed"),
+        (lambda: jl.plan({}, items="old"), "items 'old': it is 'fixed' or 'new'"),
+    ],
+)
+def test_every_question_says_what_an_option_takes(ask, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        ask()
+
+
+def test_weights_in_sequence_are_written_down_by_name():
+    listed, named = (
+        jl.analyze(TENSOR, order_weights=weights, **FAST)
+        for weights in ([0.25, 0.75], {"AB": 0.25, "BA": 0.75})
+    )
+    assert listed.settings.order_weights == {"AB": 0.25, "BA": 0.75}
+    assert listed.to_json() == named.to_json()
 
 
 def public_objects(folder):
@@ -240,6 +294,9 @@ def public_objects(folder):
     yield jl.gate(many, {"prompt": 0.02, "call": 0.5, "invalid": 0.1})
     yield jl.compare(many, draws=20)
     yield jl.plan(study)
+    gold = replace(TENSOR, gold=TENSOR.verdicts[:1] * len(TENSOR.items))
+    yield from (jl.advise(TENSOR), jl.score(many), jl.validate(gold))
+    yield jl.watch([ROWS, ROWS], permutations=19)
     yield from (large, jl.decompose(large), jl.decompose(large).macro())
 
 
@@ -254,6 +311,24 @@ def test_every_public_object_shows_itself_in_short_and_goes_into_frames_and_json
         assert found.to_frame("polars").height == len(found.to_frame("pandas"))
         document = json.loads(json.dumps(found.to_json(), allow_nan=False))
         assert re.fullmatch(r"judgelaw\.[\w-]+/1", document["schema"]), kind
+
+
+def test_what_a_judge_function_gets_and_gives_shows_itself_in_short():
+    text = "long " * 4_000
+    call = jl.Call(
+        messages=({"role": "user", "content": text},),
+        text=text,
+        seed=7,
+        item={"id": "i1", "instruction": text},
+        prompt="p1",
+        order="AB",
+        repeat=0,
+        decoding={},
+    )
+    reply = jl.Reply(text=text, id=text, usage={"input_tokens": 3}, logprobs={"A": -0.1})
+    assert repr(call).startswith("Call(i1 x p1 x AB, repeat 0, seed 7: 'long long")
+    assert repr(reply).startswith("Reply('long long")
+    assert max(len(repr(call)), len(repr(reply))) < 3000
 
 
 def test_what_is_shown_obeys_no_terminal_and_no_browser():
