@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import judgelaw as jl
 from support.imports import FIXTURES
 from support.pages import PAGES, blocks
 
@@ -24,8 +25,21 @@ PYTHON = {
 def test_python_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     PREPARE.get(name, _copy_calls)(tmp_path)
-    code = "\n".join(PYTHON[name])
-    test = doctest.DocTestParser().get_doctest(code, {}, name, name, 0)
+    run_examples("\n".join(PYTHON[name]), {}, name)
+
+
+SHOWN = [name for name in dir(jl) if ">>>" in (getattr(jl, name).__doc__ or "")]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_examples_of_a_public_name_run(name):
+    """The reference page prints them."""
+    there = {public: getattr(jl, public) for public in dir(jl)}
+    run_examples(getattr(jl, name).__doc__, there, name)
+
+
+def run_examples(text: str, there: dict, name: str) -> None:
+    test = doctest.DocTestParser().get_doctest(text, there, name, name, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     report = []
     runner.run(test, out=report.append)
