@@ -196,9 +196,10 @@ def _component(
 def _rate(name: str, version: Versions, asked: _Asked) -> _Bounded:
     """Bound how much more often outputs are invalid now, or how much less often right.
 
-    New items: bounds of a signed mean over items. The items asked: the variance of independent
-    calls, unbiased or at smoothed laws, whichever is larger; it grows with a rare rate, so that the
-    ends are moved outwards.
+    New items: bounds of a signed mean over items, with one unseen item at the end of its range: a
+    judge that now fails wholly on a few items may have shown none of them. The items asked: the
+    variance of independent calls, unbiased or at smoothed laws, whichever is larger; it grows with
+    a rare rate, so that the ends are moved outwards.
     """
     now, before = (_shares(name, t, version.judge) for t in (version.now, version.before))
     sign = -1.0 if name == "gold" else 1.0
@@ -206,7 +207,7 @@ def _rate(name: str, version: Versions, asked: _Asked) -> _Bounded:
     p, q = asked.sides("max")
     estimate = float(y.mean())
     if asked.scope == "new":
-        low, high = (signed_interval(y, level=2 * x - 1) for x in (p, q))
+        low, high = (signed_interval(y, level=2 * x - 1, strict=True) for x in (p, q))
         return _Bounded(
             estimate=estimate,
             lower=low.low,

@@ -230,12 +230,19 @@ def item_difference(
     return _interval(y, low, high, level)
 
 
-def signed_interval(y: Floats, *, top: float = 1.0, level: float = 0.95) -> Interval:
-    """Return the mean of signed item values in [-top, top], with its interval for new items."""
-    return signed_intervals(y[:, None], top=top, level=level)[0]
+def signed_interval(
+    y: Floats, *, top: float = 1.0, level: float = 0.95, strict: bool = False
+) -> Interval:
+    """Return the mean of signed item values in [-top, top], with its interval for new items.
+
+    `strict` supposes one unseen item at the end of its range, however many items carry the mean.
+    """
+    return signed_intervals(y[:, None], top=top, level=level, strict=strict)[0]
 
 
-def signed_intervals(values: Floats, *, top: float = 1.0, level: float = 0.95) -> list[Interval]:
+def signed_intervals(
+    values: Floats, *, top: float = 1.0, level: float = 0.95, strict: bool = False
+) -> list[Interval]:
     """Return what `signed_interval` does for quantities (items, quantities), from one weighting."""
     check_level(level)
     if len(values) == 1:
@@ -247,7 +254,7 @@ def signed_intervals(values: Floats, *, top: float = 1.0, level: float = 0.95) -
     found = []
     for y, sums in zip(values.T, drawn.sums, strict=True):
         one = Draws(sums=sums, last=drawn.last)
-        careful = effective_items(y) < FEW
+        careful = strict or effective_items(y) < FEW
         low, high = _both_sides(y, one, (1 + level) / 2, top=top, careful=careful)
         found.append(_interval(y, low, high, level))
     return found

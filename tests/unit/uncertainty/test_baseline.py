@@ -204,3 +204,15 @@ def test_pytest_holds_a_baseline(pytester, tables):
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*gold below baseline < 0.05 failed*"])
+
+
+def test_a_judge_that_may_fail_wholly_on_few_items_is_not_passed_for_new_ones():
+    """Fifty items seldom show a failure of 4 in 100; small errors that went do not make up."""
+    before, now = np.full((50, 1, 1, 2), [8, 0]), np.full((50, 1, 1, 2), [8, 0])
+    before[:12, 0, 0] = [7, 1]
+    earlier, later = (
+        VerdictTensor.from_counts(n, verdicts=["a", "b"], gold=["a"] * 50) for n in (before, now)
+    )
+    how = {"baseline": earlier, "margin": {"gold": 0.01}}
+    assert jl.gate(later, {}, **how, items="new").verdict == "inconclusive"
+    assert jl.gate(later, {}, **how).verdict == "pass"
