@@ -59,15 +59,10 @@ def _package_checks(folder: Path, progress: Progress) -> Iterator[Check]:
     yield check_files(folder)
     try:
         frozen = open_run(folder)
-        held = json.loads((folder / PACKAGE).read_text(encoding="utf-8"))
+        texts = _has_texts(json.loads((folder / PACKAGE).read_text(encoding="utf-8")))
     except (JudgelawError, ValueError, OSError) as error:
         yield Check(name="frozen", ok=False, detail=str(error))
         return
-    if held.get("schema") != SCHEMA:
-        words = f"{PACKAGE} is of schema {held.get('schema')!r}, not {SCHEMA}"
-        yield Check(name="package", ok=False, detail=words)
-        return
-    texts = bool(held["contents"]["texts"])
     yield from guarded("record", lambda: [check_record(frozen)])
     with progress("verifying rows", frozen.count) as advance:
         yield from guarded("manifest", lambda: ManifestChecks(frozen, texts=texts).run(advance))
@@ -75,6 +70,18 @@ def _package_checks(folder: Path, progress: Progress) -> Iterator[Check]:
     yield from guarded("controls", lambda: check_controls(frozen))
     yield from guarded("calls", lambda: [_check_calls(frozen)])
     yield from guarded("results", lambda: [_check_results(folder, progress)])
+
+
+def _has_texts(described: Any) -> bool:
+    """Read of a package's description whether the texts of the items are there.
+
+    Raises:
+        ValueError: it is no description of a package.
+    """
+    match described:
+        case {"schema": schema, "contents": {"texts": bool(texts)}} if schema == SCHEMA:
+            return texts
+    raise ValueError(f"{PACKAGE} does not describe a package of schema {SCHEMA}")
 
 
 def _check_items(frozen: "FrozenRun", *, texts: bool) -> Check:
