@@ -1,5 +1,6 @@
 """The paper's corpus found in a calls table."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,14 @@ JUDGES = {
     "Claude Haiku 4.5": ("claude", "haiku"),
 }
 """A judge's name in the table holds one of these, in any case."""
+
+_MODELS = {
+    "Qwen3.6-27B": "qwen36",
+    "GPT-OSS-120B": "gptoss120",
+    "Gemma-3-27B-IT": "gemma327",
+    "Claude Haiku 4.5": "claudehaiku(45|$)",
+}
+"""Letters and digits that name the model itself: another one of its family is another judge."""
 
 LAYERS = {
     "control": ("control", "null", "hidden"),
@@ -115,19 +124,17 @@ def comparable_corpus(
 ) -> Corpus | None:
     """Return the paper's corpus, where judges and designs are its own; None for any other calls.
 
-    A run says which models answered: a judge of a published name with another model, or a
-    simulated one, is not the published judge. A table has nothing but names.
+    A run says which models answered: another model under a published name, or a simulated one, is
+    not the published judge. A table has nothing but names: they have to say the model.
     """
-    known_models = {r["judge"]: r["model"] for r in published()["tab:judge-configurations"].rows}
     designs = {
         row["layer"]: tuple(int(row[axis]) for axis in ("items", "prompts", "orders", "repeats"))
         for row in published()["tab:s-qwen-layers"].rows
     }
-    names = {judge: _match(JUDGES, judge, {}) for judge in [*parts.panel, parts.judge] if judge}
-    for judge, name in names.items():
-        model = configurations.get(judge, {}).get("model", known_models.get(name or ""))
-        if name is None or model != known_models[name]:
-            return None
+    judges = dict.fromkeys(judge for judge in [*parts.panel, parts.judge] if judge)
+    names = {judge: _published_judge(judge, configurations.get(judge)) for judge in judges}
+    if None in names.values() or len(set(names.values())) < len(names):
+        return None
     if any(_design(tensor) != designs[part] for part, tensor in parts.layers.items()):
         return None
     if any(_design(tensor) != _PANEL for tensor in parts.panel.values()):
@@ -140,6 +147,15 @@ def comparable_corpus(
     }
     times = _times({**made, **{part: parts.streams[part] for part in of_qwen}}, seconds or {})
     return Corpus(layers=of_qwen, panel=known, seconds=times)
+
+
+def _published_judge(judge: str, configuration: Mapping[str, Cell] | None) -> str | None:
+    """Return the configuration of the paper that a judge is, None for any other."""
+    if configuration is not None:
+        rows = published()["tab:judge-configurations"].rows
+        return {r["model"]: r["judge"] for r in rows}.get(configuration.get("model"))
+    plain = re.sub(r"[^a-z0-9]", "", judge.lower())
+    return next((name for name, model in _MODELS.items() if re.search(model, plain)), None)
 
 
 def _design(tensor: VerdictTensor) -> tuple[int, ...]:

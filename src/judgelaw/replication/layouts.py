@@ -7,6 +7,7 @@ header, the text of every cell and the figures behind them. LaTeX is the table a
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -18,6 +19,8 @@ from judgelaw.page import escape, inert
 
 Pair = tuple[float, float]
 NOT_THERE = "--"
+_THOUSANDS = re.compile(r"(?<![.\d])\d{4,}")
+_REPEATS = re.compile(r"\bR\b(=\d+)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +55,8 @@ class Figure:
     @property
     def latex(self) -> str:
         """The number with its band in brackets, in mathematics where it is negative."""
-        value, low, high = (f"${t}$" if t.startswith("-") else t for t in self.texts)
+        grouped = (_THOUSANDS.sub(lambda m: f"{int(m[0]):,}", text) for text in self.texts)
+        value, low, high = (f"${t}$" if t.startswith("-") else t for t in grouped)
         return f"{value or NOT_THERE} [{low}, {high}]" if low else value or NOT_THERE
 
 
@@ -127,7 +131,7 @@ def _cells(entry: Entry, has_band: bool) -> list[str]:  # noqa: FBT001 - of the 
 def to_latex(layout: Layout) -> str:
     """Write the table with booktabs rules, a caption and the paper's label."""
     numeric = [
-        all(isinstance(row[i], Figure | int) for row in layout.rows)
+        any(isinstance(row[i], Figure | int) for row in layout.rows)
         for i in range(len(layout.columns))
     ]
     lines = [
@@ -137,7 +141,7 @@ def to_latex(layout: Layout) -> str:
         r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}",
         r"\toprule",
         *_grouped(layout.groups),
-        " & ".join(map(escape, layout.columns)) + r" \\",
+        " & ".join(map(_header, layout.columns)) + r" \\",
         r"\midrule",
         *(" & ".join(map(_latex, row)) + r" \\" for row in layout.rows),
         r"\bottomrule",
@@ -155,12 +159,17 @@ def _grouped(groups: Sequence[tuple[str, int]]) -> list[str]:
     cells, rules, at = [], [], 1
     for words, span in groups:
         cells.append(
-            rf"\multicolumn{{{span}}}{{c}}{{{escape(words)}}}" if words else "&" * (span - 1)
+            rf"\multicolumn{{{span}}}{{c}}{{{_header(words)}}}" if words else "&" * (span - 1)
         )
         if words and span > 1:
             rules.append(rf"\cmidrule(lr){{{at}-{at + span - 1}}}")
         at += span
     return [" & ".join(cells) + r" \\", "".join(rules)]
+
+
+def _header(words: str) -> str:
+    """Return the words of a header, the number of repeats in mathematics."""
+    return _REPEATS.sub(r"$\g<0>$", escape(words))
 
 
 def _latex(entry: Entry) -> str:

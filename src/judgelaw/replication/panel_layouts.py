@@ -8,6 +8,7 @@ from judgelaw.replication import paper_layouts as deep
 from judgelaw.replication.layouts import Entry, Figure, Layout
 from judgelaw.replication.paper_layouts import BANDS, VERDICTS, LayoutOrReason
 from judgelaw.replication.paper_parts import PaperData, stream_name
+from judgelaw.words import counted
 
 _NO_PANEL = "there are no two judges on the same cells"
 
@@ -28,8 +29,8 @@ def cross_model_summary(of: PaperData) -> Layout:
         label="tab:cross_model_summary",
         caption=f"Prompt-instability estimates of {_matched(of)}. The scaled excess is rescaled "
         "call disagreement in every sample. Corrected estimates are raw.",
-        columns=(*columns, *(f"R={R}" for R in depths), f"Largest R={depths[-1]} component"),
-        groups=(*groups, ("", 1)),
+        columns=(*columns, *(f"R={R}" for R in depths), "component"),
+        groups=(*groups, (f"Largest R={depths[-1]}", 1)),
         rows=tuple(rows),
     )
 
@@ -101,7 +102,7 @@ def cross_bot(of: PaperData) -> Layout:
 def time_drift(of: PaperData) -> LayoutOrReason:
     """Return slopes of agreement on rank gap and on time, of every stream that was acquired."""
     rows = tuple(
-        (stream_name(of, s.key), _slope(s.rank), _slope(s.time), Figure(value=s.span, digits=0))
+        (stream_name(of, s.key), _slope(s.rank), _slope(s.time), _span(s.span))
         for s in of.drift
         if s.rank is not None or s.time is not None
     )
@@ -110,7 +111,12 @@ def time_drift(of: PaperData) -> LayoutOrReason:
     return Layout(
         label="tab:s-time-drift",
         caption=f"Dependence diagnostics: slopes of same-cell agreement; {BANDS}.",
-        columns=("Stream", "Rank-gap slope", "Agreement slope per log(1+s)", "Time span (s)"),
+        columns=(
+            "Stream",
+            "Rank-gap slope [band]",
+            "Agreement slope per log(1+s) [band]",
+            "Time span (s)",
+        ),
         rows=rows,
     )
 
@@ -128,6 +134,10 @@ def integrity(of: PaperData) -> LayoutOrReason:
     if panel:
         each = next(iter(panel.values())).calls
         rows.append(("Matched rows", f"{rows_of:,}; {each:,} per configuration"))
+    if differences := of.parts.differences:
+        wrong = [f"{n} for {judge}" for judge, n in differences.items() if n]
+        said = f"Design-cell differences relative to {next(iter(panel))}"
+        rows.append((said, ", ".join(wrong) or "0 for every configuration"))
     gaps = [i.largest_gap for f in (*layers.values(), *panel.values()) for i in f.identity]
     if gaps:
         rows.append(("Largest departure from the plug-in identity", f"{max(gaps):.0e}"))
@@ -179,14 +189,19 @@ def make_layouts(of: PaperData) -> tuple[dict[str, Layout], dict[str, str]]:
 
 def _matched(of: PaperData) -> str:
     f = next(iter(of.found.panel.values()))
-    return (
-        f"{len(of.found.panel)} configurations on the same {f.items} items, {f.prompts} prompts "
-        f"and {f.orders} orders"
-    )
+    counts = ((f.items, "item"), (f.prompts, "prompt"), (f.orders, "order"))
+    items, prompts, orders = (counted(n, noun) for n, noun in counts)
+    judges = counted(len(of.found.panel), "configuration")
+    return f"{judges} on the same {items}, {prompts} and {orders}"
 
 
 def _short(value: float | None) -> Figure:
     return Figure(value=value, digits=5, short=True)
+
+
+def _span(seconds: float | None) -> Figure:
+    """Return a time span to the second, and a short one to the tenth."""
+    return Figure(value=seconds, digits=0 if seconds is None or seconds >= 1_000 else 1)  # noqa: PLR2004 - as the paper prints them
 
 
 def _slope(drift: Drift | None) -> Figure:

@@ -236,7 +236,7 @@ def _at_depth(of: PaperData, R: int, letter: str) -> Spec:
     y = drawing.names("judge", names)
     offset = n("series", sort=list(_SHADES), scale={"paddingOuter": 1.2})
     beside = {"y": y, "yOffset": offset, "color": _series_colour()}
-    x = q("value", title="prompt component", axis={"tickCount": 5})
+    x = q("value", title="prompt component", axis={"tickCount": 4})
     tau = [{"tau": TAU, "text": f"τ = {TAU:g}".replace("0.", ".")}]
     said = {"x": q("tau"), "y": {"value": -5}, "text": n("text")}
     link = {"x": q("plugin"), "x2": {"field": "estimate"}, "y": y}

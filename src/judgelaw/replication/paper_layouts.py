@@ -10,6 +10,7 @@ from judgelaw.diagnose import Cell
 from judgelaw.estimate import COMPONENTS
 from judgelaw.replication.layouts import Entry, Figure, Layout
 from judgelaw.replication.paper_parts import NAMES, PARTS, PaperData
+from judgelaw.replication.published_numbers import published
 from judgelaw.tensor import INVALID
 
 LayoutOrReason = Layout | str
@@ -21,6 +22,20 @@ COMPONENT_NAMES = {
     "total": "Total",
 }
 VERDICTS = {"candidate_1": "Candidate 1", "candidate_2": "Candidate 2", "tie": "TIE", INVALID: "⊥"}
+_DELIMITERS = {
+    "e3_eq_01": "none",
+    "e3_eq_02": "PAIRWISE JUDGMENT",
+    "e3_eq_03": "Pairwise judgment",
+    "e3_eq_04": "[BEGIN/END JUDGE INSTRUCTIONS]",
+    "e3_eq_05": "<judge_instructions>",
+    "e3_eq_06": "## Judge instructions",
+}
+_ROLES = {
+    "control": "Exact-zero target",
+    "evaluation": "Nested low-budget estimates",
+    "reference": "Independently acquired, lower-noise comparator",
+    "broad": "Breadth check",
+}
 BANDS = "brackets are 95% whole-item benchmark-composition bands"
 
 
@@ -28,11 +43,16 @@ def study_design(of: PaperData) -> LayoutOrReason:
     """Return the layers with their design and calls; the panel's reused calls are told apart."""
     rows: list[tuple[Entry, ...]] = []
     unique = 0
+    if of.simulated:
+        said = "Exact targets; no model calls"
+        rows.append(("Known-law simulation", f"{of.simulated:,}/setting", "5 or 6", 2, 8, said))
     for part in PARTS:
         if (f := of.found.layers.get(part)) is not None:
             unique += f.calls
-            axes = (f.items, f.prompts, f.orders, max(f.depths))
-            rows.append((NAMES[part], *axes, f"{f.calls:,} {of.parts.judge} calls"))
+            prompts = f"{f.prompts} labels" if part == "control" else f.prompts
+            said = f"{_ROLES[part]}; {f.calls:,} {of.parts.judge} calls"
+            name = "Independent matched reference" if part == "reference" else NAMES[part]
+            rows.append((name, f.items, prompts, f.orders, max(f.depths), said))
     panel = of.found.panel
     if panel:
         f = next(iter(panel.values()))
@@ -41,7 +61,7 @@ def study_design(of: PaperData) -> LayoutOrReason:
         unique += total - reused
         said = f"{total:,} matched rows: {reused:,} reused plus {total - reused:,} new calls"
         axes = (f.items, f.prompts, f.orders, max(f.depths))
-        rows.append((f"Panel of {len(panel)} configurations", *axes, said))
+        rows.append((f"{len(panel)}-configuration replication", *axes, said))
     return Layout(
         label="tab:study-design",
         caption=f"Evidence by layer; {unique:,} unique calls. Lower depths are frozen prefixes.",
@@ -102,8 +122,21 @@ def prompt_hashes(of: PaperData) -> LayoutOrReason:
     """Return the prompts with the start of their hash."""
     if not of.prompts:
         return "a calls table does not hold its prompts; a run does"
+    label = "tab:s-prompt-hashes"
+    known = {row["prompt"]: row for row in published()[label].rows}
+    if all(known.get(n, {}).get("sha256_prefix") == d[:12] for n, d in of.prompts.items()):
+        return Layout(
+            label=label,
+            caption="Exact wrapper definitions. Prefix and suffix surround the invariant criterion "
+            "block.",
+            columns=("ID", "Wrapper", "Visible delimiters", "Instruction-block SHA-256 prefix"),
+            rows=tuple(
+                (name, str(known[name]["wrapper"]), _DELIMITERS[name], digest[:12])
+                for name, digest in of.prompts.items()
+            ),
+        )
     return Layout(
-        label="tab:s-prompt-hashes",
+        label=label,
         caption="Prompts with the first twelve digits of the SHA-256 of their text.",
         columns=("ID", "SHA-256 prefix"),
         rows=tuple((name, digest[:12]) for name, digest in of.prompts.items()),
@@ -136,8 +169,9 @@ def judge_configurations(of: PaperData) -> LayoutOrReason:
     for judge, c in of.configurations.items():
         model = f"{c['model']} {c['revision'] or ''}".strip()
         stop = f"; stop {c['stop']}" if c["stop"] else ""
-        rule = f"{c['decoding'] or 'as the server has it'}{stop}; cut: {c['truncated']}"
-        rows.append((judge, model, str(c["provider"]), rule))
+        decoding = c["decoding"] or "as the server has it"
+        rule = f"{decoding}{stop}; parser {c['parser']}; cut: {c['truncated']}"
+        rows.append((judge, model, str(c.get("renderer") or c["provider"]), rule))
     return Layout(
         label="tab:judge-configurations",
         caption="Frozen judge configurations.",
@@ -156,10 +190,13 @@ def real_prompt_estimates(of: PaperData) -> LayoutOrReason:
     rows: list[tuple[Entry, ...]] = []
     for part in ("control", "evaluation", "broad"):
         f = of.found.layers.get(part)
-        for place, (R, c) in enumerate(sorted(f.depths.items()) if f else ()):
+        depths = sorted(f.depths.items()) if f else []
+        # Lower depths of the broad audit have a table of their own.
+        for place, (R, c) in enumerate(depths[-1:] if part == "broad" else depths):
             prompt = c["prompt"]
             plugin = Figure(value=prompt.plugin, digits=4, band=prompt.plugin_band)
-            rows.append((NAMES[part] if place == 0 else "", R, plugin, estimate(prompt)))
+            name = "Broad audit set" if part == "broad" else NAMES[part]
+            rows.append((name if place == 0 else "", R, plugin, estimate(prompt)))
     if not rows:
         return "there are no layers besides the panel and the reference"
     return Layout(

@@ -42,6 +42,7 @@ class PaperParts:
         layers: the calls of the deep judge by part, all cells at one depth.
         panel: calls of several judges on the same cells, all at one depth, by judge.
         reused: the judge of the panel whose calls are those of the evaluation, None without.
+        differences: cells that a judge of the panel has and the first lacks, or lacks, by judge.
     """
 
     judge: str | None
@@ -50,6 +51,7 @@ class PaperParts:
     panel: Mapping[str, VerdictTensor]
     panel_layer: str | None
     reused: str | None
+    differences: Mapping[str, int]
 
 
 def find_parts(
@@ -80,11 +82,11 @@ def find_parts(
         if judge is not None and layer is not None and judge in by_layer[layer]
     }
     cut = {part: complete_ranks(tensors[key], _ALL) for part, key in streams.items()}
-    panel, reused = _panel(by_layer, panel_layer, streams, tensors)
+    panel, reused, differences = _panel(by_layer, panel_layer, streams, tensors)
     if not panel and all(tensor is None for tensor in cut.values()):
         raise InputError(
             "no stream has two calls in every cell, so that no table of the paper can be made: "
-            "complete the calls, or leave incomplete items out with --incomplete drop"
+            "one call cannot tell noise from a prompt's effect; ask every cell twice or more"
         )
     return PaperParts(
         judge=judge,
@@ -93,6 +95,7 @@ def find_parts(
         panel=panel,
         panel_layer=panel_layer,
         reused=reused,
+        differences=differences,
     )
 
 
@@ -119,7 +122,7 @@ def _panel(
     layer: str | None,
     streams: Mapping[str, Key],
     tensors: Mapping[Key, VerdictTensor],
-) -> tuple[dict[str, VerdictTensor], str | None]:
+) -> tuple[dict[str, VerdictTensor], str | None, Mapping[str, int]]:
     """Return the judges of the panel on the same cells, with the evaluation's calls among them."""
     given = dict(by_layer.get(layer, {}))
     key = streams.get("evaluation")
@@ -133,8 +136,9 @@ def _panel(
     found = {name: complete_ranks(t, _ALL) for name, t in given.items()}
     chosen = {name: tensor for name, tensor in found.items() if tensor is not None}
     if len(chosen) < PAIR:
-        return chosen, None
-    return dict(match(chosen).tensors), reused
+        return chosen, None, {}
+    matched = match(chosen)
+    return dict(matched.tensors), reused, matched.differences
 
 
 def _is_prefix(calls: VerdictTensor, other: VerdictTensor) -> bool:
@@ -247,6 +251,7 @@ class PaperData:
         configurations: fields of each judge's frozen configuration; empty for a table.
         integrity: checks with their results; empty for a table.
         prompts: the SHA-256 of every prompt's text, by id; empty for a table.
+        simulated: items in each setting of the known-law simulation that goes with the tables.
     """
 
     parts: PaperParts
@@ -255,6 +260,7 @@ class PaperData:
     configurations: Mapping[str, Mapping[str, Cell]] = field(default_factory=dict)
     integrity: Sequence[tuple[str, str]] = ()
     prompts: Mapping[str, str] = field(default_factory=dict)
+    simulated: int = 0
 
     @property
     def depths(self) -> list[int]:
@@ -281,6 +287,7 @@ def gather(
     configurations: Mapping[str, Mapping[str, Cell]] | None = None,
     integrity: Sequence[tuple[str, str]] = (),
     prompts: Mapping[str, str] | None = None,
+    simulated: int = 0,
 ) -> PaperData:
     """Find the parts of the paper in these calls and analyse them.
 
@@ -295,12 +302,17 @@ def gather(
     acquired += [(parts.panel_layer, judge) for judge in parts.panel if judge != parts.reused]
     drift = []
     for key in dict.fromkeys(key for key in acquired if key in tensors):
-        times = (seconds or {}).get(key)
+        calls, times = tensors[key], (seconds or {}).get(key)
+        if key[0] == parts.panel_layer and key[1] in parts.panel and calls.ranked is not None:
+            # A panel has one depth: what a judge was asked beyond it stands in no table.
+            depth = parts.panel[key[1]].depth[1]
+            calls = calls.prefix(depth)
+            times = None if times is None else times[..., :depth]
         drift.append(
             StreamTimes(
                 key=key,
-                rank=rank_drift(tensors[key], how),
-                time=None if times is None else time_drift(tensors[key], times, how),
+                rank=rank_drift(calls, how),
+                time=None if times is None else time_drift(calls, times, how),
                 span=None if times is None else time_span(times),
             )
         )
@@ -313,4 +325,5 @@ def gather(
         configurations=configurations or {},
         integrity=integrity,
         prompts=prompts or {},
+        simulated=simulated,
     )

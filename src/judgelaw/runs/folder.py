@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from judgelaw.diagnose import Cell, Evidence, ReplyFacts
     from judgelaw.page import Completions, Place, Questions
     from judgelaw.tensor import VerdictTensor
+    from judgelaw.wire import JudgeSpec
 
 
 TIMING = "timing.parquet"
@@ -214,6 +215,7 @@ class RunFolder:
             decoding = judge.decoding.model_dump(exclude_none=True)
             found[name] = {
                 "provider": judge.provider,
+                "renderer": _renderer(judge),
                 "model": judge.model,
                 "revision": judge.revision,
                 "decoding": ", ".join(f"{k} {v}" for k, v in decoding.items()),
@@ -298,6 +300,14 @@ class RunFolder:
         inside = [path for path in map(Path.resolve, written) if path.is_relative_to(root)]
         if inside:
             write_sums(self.path, [str(path.relative_to(root)) for path in inside])
+
+
+def _renderer(judge: "JudgeSpec") -> str:
+    """Return what makes the request: a chat template of the study, else the provider's format."""
+    if judge.template is None:
+        return judge.provider
+    name = judge.template.path and Path(judge.template.path).name
+    return f"{judge.provider}, {name or 'chat template'}"
 
 
 def _only_limits(declared: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,9 +93,8 @@ def release(
     _check(opened, verified)
     with writing(folder):
         copy_run(opened, folder, chosen)
-    write_results(folder, progress=progress)
-    with writing(folder):
         _describe(frozen, folder, chosen, verified)
+    write_results(folder, progress=progress)
     return _sealed(frozen, folder, chosen)
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,13 @@ TABLES, FIGURES = "tables", "figures"
 SUMMARY = "paper.json"
 SCHEMA = "judgelaw.paper-folder/1"
 _SIMULATED_ITEMS = 200_000
+_CHECKS = (
+    ("Manifest-to-canonical key mismatches", ("join", "calls"), "0"),
+    ("Candidate restoration and frozen-parser mismatches", ("verdicts", "restoration"), "0"),
+    ("Hash checks", ("files",), "PASS"),
+    ("Completed-response re-requests", ("attempts",), "0"),
+)
+"""Rows of the paper's table of integrity: the checks that each comes from, and what is good."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +74,8 @@ def write_paper(
     from judgelaw.replication import make_layouts, write_layouts as write
 
     with progress("tables", 1) as advance:
-        data = paper_data(calls, draws=draws, seed=seed)
+        checked = () if calls.folder is None else verified_rows(calls.folder.path)
+        data = paper_data(calls, draws=draws, seed=seed, items=items, checked=checked)
         tables, left_out = make_layouts(data)
         files = write(tables, folder / TABLES)
         advance(1)
@@ -124,9 +132,17 @@ def _summary(data: "PaperData", made: PaperFolder) -> dict[str, Any]:
 
 
 def paper_data(
-    calls: "Source", *, draws: int | None = None, seed: int | None = None
+    calls: "Source",
+    *,
+    draws: int | None = None,
+    seed: int | None = None,
+    items: int = _SIMULATED_ITEMS,
+    checked: Sequence[tuple[str, str]] = (),
 ) -> "PaperData":
-    """Find and analyse the parts of the paper in a run or table, with what a run adds."""
+    """Find and analyse the parts of the paper in a run or table, with what a run adds.
+
+    `checked` are rows of the table of integrity, beside those that the calls themselves give.
+    """
     from judgelaw.estimate import Estimand
     from judgelaw.replication import Resampling, gather
     from judgelaw.uncertainty import BAND_DRAWS
@@ -137,16 +153,36 @@ def paper_data(
         draws = declared.draws if draws is None else draws
         seed = declared.seeds.get("analysis") if seed is None else seed
     how = Resampling(draws=draws or BAND_DRAWS, seed=seed or 0)
-    facts: dict[str, Any] = {}
+    facts: dict[str, Any] = {"simulated": items}
     if folder is not None:
-        facts = {
+        facts |= {
             "seconds": folder.seconds(calls.tensors),
             "configurations": folder.judge_configurations(),
-            "integrity": folder.integrity(),
+            "integrity": [*folder.integrity(), *checked],
             "prompts": prompt_hashes(folder.frozen),
         }
     estimand = Estimand(design=calls.design, order_weights=calls.order_weights)
     return gather(calls.tensors, how=how, estimand=estimand, roles=calls.roles, **facts)
+
+
+def verified_rows(run: Path) -> list[tuple[str, str]]:
+    """Verify a run, and say what was found in the words of the paper's table of integrity.
+
+    A package holds no ledger: it says what was found when it was released.
+    """
+    package = run / "package.json"
+    if package.is_file():
+        said = json.loads(package.read_text(encoding="utf-8"))["run_verified"]
+        wrong = dict.fromkeys(said, "")
+    else:
+        from judgelaw.acquire.verify import verify
+
+        wrong = {check.name: "" if check.ok else check.detail for check in verify(run).checks}
+    return [
+        (words, "; ".join(filter(None, map(wrong.get, names))) or good)
+        for words, names, good in _CHECKS
+        if any(name in wrong for name in names)
+    ]
 
 
 def prompt_hashes(frozen: "FrozenRun") -> dict[str, str]:

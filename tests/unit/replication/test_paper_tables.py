@@ -16,6 +16,7 @@ from judgelaw.replication import (
     draw_figures,
     gather,
     make_layouts,
+    published,
     recompute,
     write_layouts,
 )
@@ -170,6 +171,69 @@ def test_layers_and_design_count_every_call_once(layouts):
     assert "3,336 unique calls" in layouts["study_design"].caption
 
 
+def test_integrity_counts_cells_that_a_judge_of_the_panel_lacks(tensors, layouts):
+    said = dict(rows(layouts["integrity"]))
+    assert said["Design-cell differences relative to otter"] == "0 for every configuration"
+    fewer = {**tensors, ("four", "heron"): drawn(9, 3, 4)}
+    made, _ = make_layouts(gather(fewer, how=QUICK, roles=ROLES))
+    said = dict(rows(made["integrity"]))
+    assert said["Design-cell differences relative to otter"] == "12 for heron"
+
+
+def test_the_design_has_the_rows_and_words_of_the_paper(tensors):
+    made, _ = make_layouts(gather(tensors, how=QUICK, roles=ROLES, simulated=200_000))
+    assert [row[:5] for row in rows(made["study_design"])] == [
+        ["Known-law simulation", "200,000/setting", "5 or 6", 2, 8],
+        ["Byte-identical hidden-factor null", 10, "6 labels", 2, 4],
+        ["Matched evaluation", 10, 6, 2, 6],
+        ["Independent matched reference", 10, 6, 2, 12],
+        ["Broad audit", 14, 6, 2, 2],
+        ["2-configuration replication", 10, 6, 2, 3],
+    ]
+    assert rows(made["study_design"])[1][5] == "Exact-zero target; 480 otter calls"
+    assert r"\begin{tabular}{lrrrrl}" in to_latex(made["study_design"])
+
+
+def test_headers_are_grouped_as_in_the_paper(layouts):
+    text = to_latex(layouts["cross_model_summary"])
+    assert r"& \multicolumn{1}{c}{Largest $R=3$} \\" in text
+    assert "$R=2$ & $R=3$ & component" in text
+    assert layouts["cross_model_summary"].headings[-1] == "Largest R=3 component"
+
+
+def test_the_broad_audit_stands_among_the_estimates_at_its_full_depth(tensors):
+    deeper = {**tensors, ("rest", "otter"): drawn(14, 4, 5, prefix="r")}
+    made, _ = make_layouts(gather(deeper, how=QUICK, roles=ROLES))
+    last = rows(made["real_prompt_estimates"])[-2:]
+    assert [row[:2] for row in last] == [["Matched evaluation", 6], ["Broad audit set", 4]]
+
+
+def test_the_papers_prompts_have_their_wrappers_and_others_their_hash(tensors):
+    six = {row["prompt"]: row["sha256_prefix"] for row in published()["tab:s-prompt-hashes"].rows}
+    made, _ = make_layouts(gather(tensors, how=QUICK, roles=ROLES, prompts=six))
+    assert rows(made["prompt_hashes"])[3] == [
+        "e3_eq_04",
+        "bracketed section",
+        "[BEGIN/END JUDGE INSTRUCTIONS]",
+        "98e73dac4b44",
+    ]
+    made, _ = make_layouts(gather(tensors, how=QUICK, roles=ROLES, prompts={"p1": "ab" * 32}))
+    assert rows(made["prompt_hashes"]) == [["p1", "abababababab"]]
+
+
+def test_a_stream_of_the_panel_is_told_at_the_depth_that_its_name_says(tensors):
+    """A judge that was asked more often than the others is cut in the diagnostics too."""
+    deep = drawn(10, 6, 4)
+    cut = {**tensors, ("four", "crane"): deep}
+    slopes = {
+        row[0]: row[1]
+        for row in rows(make_layouts(gather(cut, how=QUICK, roles=ROLES))[0]["time_drift"])
+    }
+    found = gather({**tensors, ("four", "crane"): deep.prefix(3)}, how=QUICK, roles=ROLES)
+    expected = {row[0]: row[1] for row in rows(make_layouts(found)[0]["time_drift"])}
+    assert slopes["crane matched R=3"] == expected["crane matched R=3"]
+
+
 def test_no_row_mixes_depths(tensors):
     """A judge with fewer repeats cuts all of the panel; a missing call cuts its stream."""
     ranked = tensors["four", "heron"].ranked.copy()
@@ -235,7 +299,7 @@ LAYOUT = Layout(
 
 def test_latex_has_grouped_headers_and_the_papers_digits():
     text = to_latex(LAYOUT)
-    assert r" & \multicolumn{2}{c}{R=2} \\" in text
+    assert r" & \multicolumn{2}{c}{$R=2$} \\" in text
     assert r"\cmidrule(lr){2-3}" in text
     assert r"a\_1 & 0.500 & $-0.0053$ [$-0.1000$, 0.2000] \\" in text
     assert r" & -- & .0000 \\" in text
@@ -318,6 +382,24 @@ def test_published_numbers_stand_beside_the_papers_own_judges_and_designs_only(p
     fewer = published_design | {("broad", "Qwen/Qwen3.6-27B"): drawn(368, 4, 4, prefix="b")}
     assert comparable_corpus(find_parts(fewer), {}, fewer) is None
     renamed = {(layer, judge.replace("gemma", "otter")): t for (layer, judge), t in fewer.items()}
+    assert comparable_corpus(find_parts(renamed), {}, renamed) is None
+
+
+@pytest.mark.parametrize(
+    ("published_name", "other"),
+    [
+        ("Qwen/Qwen3.6-27B", "qwen"),
+        ("gemma-3-27b-it", "gemma-2-9b"),
+        ("claude-haiku", "claude-3-haiku"),
+    ],
+)
+def test_another_model_of_a_published_family_is_another_judge(
+    published_design, published_name, other
+):
+    renamed = {
+        (layer, judge.replace(published_name, other)): t
+        for (layer, judge), t in published_design.items()
+    }
     assert comparable_corpus(find_parts(renamed), {}, renamed) is None
 
 

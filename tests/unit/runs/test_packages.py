@@ -22,6 +22,7 @@ from judgelaw.runs import (
 )
 from judgelaw.runs.folder import RunFolder
 from judgelaw.runs.packaging import copy_run, public_study
+from judgelaw.runs.publication import verified_rows
 from judgelaw.study import SUMS, freeze, load_study, open_run, write_sums
 from support.studies import write_items
 
@@ -84,6 +85,18 @@ def test_a_copy_verifies_and_comes_out_to_the_byte(copy):
     assert detail["calls"] == "576 verdicts, one for every frozen call"
     assert "come out to the byte" in detail["results"]
     assert {"payloads", "controls", "items"} <= set(detail)
+    said = dict(json.loads((copy / "paper/tables/integrity.json").read_text())["rows"])
+    assert said["Candidate restoration and frozen-parser mismatches"] == "0"
+    assert said["Hash checks"] == "PASS"
+
+
+def test_a_damaged_run_says_so_in_the_table_of_integrity(run, tmp_path):
+    shutil.copytree(run, tmp_path / "run")
+    assert dict(verified_rows(tmp_path / "run"))["Hash checks"] == "PASS"
+    (tmp_path / "run/report.html").write_text("changed")
+    said = dict(verified_rows(tmp_path / "run"))
+    assert said["Hash checks"] == "report.html differs from its recorded hash"
+    assert said["Completed-response re-requests"] == "0"
 
 
 def test_a_package_holds_nothing_private(package, run):
@@ -149,6 +162,15 @@ def test_a_missing_or_a_new_file_is_named(copy):
     detail = check_files(copy).detail
     assert "tables/outcomes.csv is missing" in detail
     assert "notes.txt is not in SHA256SUMS" in detail
+
+
+@pytest.mark.parametrize("damage", [('"contents"', '"dontents"'), ('"texts": true', '"texts": 1')])
+def test_a_damaged_description_of_a_package_is_found(copy, damage):
+    description = copy / "package.json"
+    description.write_text(description.read_text().replace(*damage))
+    found = wrong(verify_package(copy).checks)
+    assert found["files"] == "package.json differs from its recorded hash"
+    assert "does not describe a package" in found["frozen"]
 
 
 def test_changes_that_come_with_new_sums_are_found_too(copy):
