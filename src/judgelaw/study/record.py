@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from judgelaw import __version__
 from judgelaw.errors import IntegrityError
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.models import Study
@@ -133,7 +134,7 @@ SCHEMA = "judgelaw.manifest/1"
 
 _LATER = ("looks", "repeats", "repeats_reason")
 """What records of earlier versions do not have."""
-_PACKAGES = ("judgelaw", "duckdb", "jinja2", "numpy", "pydantic")
+_PACKAGES = ("duckdb", "jinja2", "numpy", "pydantic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,4 +266,6 @@ def read_record(run: Path) -> RunRecord:
 
 def versions() -> dict[str, str]:
     """Return the versions that decide what is frozen."""
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+    # Of judgelaw itself the package says it, where a checkout on the path has no metadata.
+    ours = {"python": platform.python_version(), "judgelaw": __version__}
+    return ours | {name: version(name) for name in _PACKAGES}

@@ -9,7 +9,17 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from judgelaw.study import call_id, extend, freeze, load_study, open_run, payload_for, request_for
+import judgelaw
+from judgelaw.study import (
+    call_id,
+    extend,
+    freeze,
+    load_study,
+    open_run,
+    payload_for,
+    record,
+    request_for,
+)
 from support.studies import LAYERS, SECOND, snapshot
 
 
@@ -212,3 +222,10 @@ def test_llmbar_gives_the_paper_design(make_study, run):
     )
     # 4,000 expected of 4,800 (the paper saw 3,994); standard deviation 26, five of them.
     assert abs(moved - 4000) < 130
+
+
+def test_a_checkout_on_the_path_needs_no_metadata_of_its_own(monkeypatch):
+    asked = []
+    monkeypatch.setattr("judgelaw.study.record.version", lambda name: asked.append(name) or "1")
+    assert record.versions()["judgelaw"] == judgelaw.__version__
+    assert "judgelaw" not in asked
