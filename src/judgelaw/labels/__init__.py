@@ -6,6 +6,7 @@ from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
     from judgelaw.labels.against import Against as Against
+    from judgelaw.labels.alarm import FALSE_ALARMS as FALSE_ALARMS
     from judgelaw.labels.opinions import (
         Opinions as Opinions,
         Row as Row,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _HEIGHT = 190
 _AXIS = 60
+_ENDS = ("estimate", "low", "high")
 
 
 def validation_page(v: "Validation", *, title: str) -> str:
@@ -69,18 +70,51 @@ def watch_page(w: "Watch", *, title: str) -> str:
             columns=("item", "change", "shift"),
             rows=tuple((one.item, one.change, one.shift) for one in w.moved),
         ),
+        Table(name="tested", title="What was tested", columns=("what", "answer"), rows=_tested(w)),
     ]
     shown = [_over_dates(w), _chart(w)] if w.dates else []
     return page(title, w.sentence, [t for t in tables if t.rows], shown)
 
 
+def _tested(w: "Watch") -> tuple[tuple[str, str], ...]:
+    """Return which null was tested, how often it alarms falsely, and what else to know."""
+    from judgelaw.labels import FALSE_ALARMS  # noqa: PLC0415 - loads when a page is made
+
+    rows = [
+        ("null hypothesis", w.tested),
+        ("false alarms", f"{FALSE_ALARMS:.0%} is the stated rate, over {w.looks} declared looks"),
+    ]
+    if (b := w.baseline) is not None:
+        between = (
+            f"{b.between:.2g} between {len(b.dates)} dates beyond the dice, {b.dice:.2g} by them"
+        )
+        rows.append(("variance of the mean score", between))
+    if (s := w.system) is not None:
+        e = s.corrected
+        point = "no point" if isnan(e.estimate) else f"{e.estimate:+.3f}"
+        moved = e.reason if isnan(e.low) else f"{point} ({e.low:+.3f} to {e.high:+.3f})"
+        rows.append((f"shift of the share of {s.of!r} on the system's own items", moved))
+    return (*rows, *(("note", note) for note in w.notes))
+
+
 def _cells(e: "Estimate") -> tuple[float | None, ...]:
-    return tuple(None if isnan(x) else x for x in (e.estimate, e.low, e.high))
+    return tuple(_known(getattr(e, end)) for end in _ENDS)
+
+
+def _known(x: float) -> float | None:
+    return None if isnan(x) else x
 
 
 def _tables(v: "Validation") -> list[Table]:
     groups = {"by_prompt": ("prompt", v.by_prompt), "by_stratum": ("stratum", v.by_stratum)}
+    figures = [(r["figure"], *(_known(r[x]) for x in _ENDS)) for r in v.records()]
     tables = [
+        Table(
+            name="figures",
+            title="Agreement, recall and errors, with 95% intervals",
+            columns=("figure", "estimate", "estimate_low", "estimate_high"),
+            rows=tuple(figures),
+        ),
         Table(
             name="confusion",
             title="What the judge says, by what people say",
@@ -104,6 +138,12 @@ def _tables(v: "Validation") -> list[Table]:
             title="Items to look at first",
             columns=("item", "people", "votes", "judge", "calls", "why"),
             rows=tuple((s.item, s.label, s.votes, s.verdict, s.calls, s.why) for s in v.look_first),
+        ),
+        Table(
+            name="notes",
+            title="What to know",
+            columns=("note",),
+            rows=tuple((note,) for note in v.notes),
         ),
     ]
     return [table for table in tables if table.rows]

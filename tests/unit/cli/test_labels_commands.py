@@ -121,8 +121,13 @@ def test_pages_have_figures(ask, waves, tmp_path):
     assert text.count("<svg") >= 3
     assert "Error of a majority vote by the number of calls" in text
     assert "mean score of each item against the people" in text
+    assert "repeatable" in text
+    assert "kappa" in text
     assert ask("watch", waves(6), "--report", over)[0] == 0
-    assert "which alarm at 5.64" in over.read_text()
+    told = over.read_text()
+    assert "which alarm at 5.64" in told
+    for said in ("no cell changed its law", "5% is the stated rate", "variance of the mean score"):
+        assert said in told
 
 
 @pytest.fixture
