@@ -22,6 +22,7 @@ from judgelaw.analysis.outcomes import (
     order_direction,
     other_metrics,
     prompt_leans,
+    slot_choices,
     slot_preferences,
     unanimous_cells,
 )
@@ -58,8 +59,10 @@ from judgelaw.uncertainty import (
     soft_at_depth,
     soft_nested,
 )
+from judgelaw.words import is_permutation
 
 _FACETS = (("prompt", "prompt"), ("order", "answer order"))
+_PAIR = 2
 
 
 def warnings(
@@ -73,6 +76,7 @@ def warnings(
     return (
         *tensor.notes,
         *_facets(full, single=tensor.single),
+        *_slots(tensor),
         *_unanimous(tensor),
         *_repeats(tensor),
         *_calls(full),
@@ -81,6 +85,18 @@ def warnings(
         *_prefixes(full, prefixes),
         *_sampled(full, estimand),
     )
+
+
+def _slots(tensor: VerdictTensor) -> Iterator[str]:
+    """Say why no preference for a slot is shown where several candidates are."""
+    orders, n = tensor.orders, len(tensor.orders[0])
+    several = all(is_permutation(order.upper()) for order in orders) and n > _PAIR
+    if several and slot_choices(tensor) is None:
+        yield (
+            f"whether a displayed slot is favoured is not known: these {len(orders)} orders do not "
+            f"show all {n} candidates equally often in every slot; write orders: cyclic, or "
+            f"{{sample: {n}}}"
+        )
 
 
 def _facets(full: DepthEstimates, *, single: bool) -> Iterator[str]:

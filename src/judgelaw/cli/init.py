@@ -91,12 +91,14 @@ class Task:
         said: everything that a judge may say, for a model that is held to it.
         gate: limits to start from.
         tokens: what a reply needs at least.
+        answers: how often a probe asks, if more than once.
     """
 
     parser: str | None = "first-line # the first non-empty line must be one of the verdicts"
     said: tuple[str, ...]
     gate: str = "prompt: 0.02, invalid: 0.01"
     tokens: int = 8
+    answers: str = ""
 
     @property
     def grammar(self) -> str:
@@ -105,12 +107,14 @@ class Task:
         return f"'root ::= {rule}' # it can say nothing else"
 
 
+_PAIRS = Task(
+    parser="first-line # the first non-empty line must be A, B or TIE",
+    said=("A", "B", "TIE"),
+    gate="prompt: 0.02, order: 0.05, invalid: 0.01",
+    answers=", for either answer",
+)
 TASKS = {
-    "pairwise": Task(
-        parser="first-line # the first non-empty line must be A, B or TIE",
-        said=("A", "B", "TIE"),
-        gate="prompt: 0.02, order: 0.05, invalid: 0.01",
-    ),
+    "pairwise": _PAIRS,
     "pointwise": Task(said=("1", "2", "3", "4", "5")),
     "labels": Task(said=("pass", "fail")),
     "criteria": Task(
@@ -127,7 +131,9 @@ TASKS = {
         parser="first-line # the first non-empty line must be a letter that was shown",
         said=("A", "B", "C", "D"),
         gate="prompt: 0.02, order: 0.05, invalid: 0.01",
+        answers=", for every answer",
     ),
+    "factors": _PAIRS,
 }
 """What a study may ask, by the word after --task."""
 
@@ -192,8 +198,8 @@ _SEED = 20261115
 @click.option(
     "--task",
     type=click.Choice(list(TASKS)),
-    help="What is judged: two answers side by side (the default), a score or a label of one, "
-    "several criteria of one, ...",
+    help="What is judged: two answers side by side (the default; factors: under crossed prompts), "
+    "a score or a label of one, several criteria of one, the best of several.",
 )
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who answers.")
 @click.option("--model", metavar="NAME", help="The model to ask for.")
@@ -231,7 +237,8 @@ def command(
     items = out.parent / "items.jsonl"
     task = task or "pairwise"
     text = study_text(provider, model, file=str(out), name=name[:100], seed=_SEED, task=task)
-    text += _asset("probes.yaml") if probes else ""
+    if probes:
+        text += Template(_asset("probes.yaml")).substitute(each=TASKS[task].answers)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
@@ -240,6 +247,11 @@ def command(
         with writing(items):
             items.write_text(_asset(f"tasks/{task}.jsonl"), encoding="utf-8")
         echo(f"wrote {items}: two examples, put your own items there")
+    template = out.parent / "judge.txt"
+    if task == "factors" and not template.exists():
+        with writing(template):
+            template.write_text(_asset("tasks/factors.txt"), encoding="utf-8")
+        echo(f"wrote {template}: the text around the factors and the item")
     echo(f"next: judgelaw check {out}", err=True)
 
 

@@ -57,7 +57,14 @@ def test_only_whole_circles_of_orders_count():
     orders = (*CYCLIC, "ACB")
     laws = np.tile([1, 0, 0, 0, 0], (4, 1))
     assert slot_choices(tensor_of(laws, orders)).mean(axis=0) == pytest.approx([1 / 3] * 3)
-    assert slot_preferences(tensor_of(laws[:2], ("ABC", "BAC")), 0.95) == ()
+    few = tensor_of(laws[:2], ("ABC", "BAC"))
+    assert slot_preferences(few, 0.95) == ()
+    (said,) = (
+        warning
+        for warning in analyze({(None, "j"): few}, permutations=0, draws=50).judges["j"].warnings
+        if "slot" in warning
+    )
+    assert "these 2 orders do not show all 3 candidates equally often" in said
 
 
 @pytest.mark.parametrize("orders", [("only", "other", "third"), ("AB", "BA", "ABC")])

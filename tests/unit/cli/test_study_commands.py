@@ -121,6 +121,15 @@ def test_init_writes_a_study_of_every_task_that_passes_check_and_schema(
     assert (grammar is not None) is (provider == "embedded")
 
 
+@pytest.mark.parametrize(("task", "words"), [("pointwise", "itself."), ("choose", "every answer.")])
+def test_init_says_how_often_probes_ask_in_this_task(tmp_path, capsys, task, words):
+    path = tmp_path / "study.yaml"
+    run(capsys, "init", "--task", task, "--provider", "vllm", "--probes", "--out", str(path))
+    (line,) = (x for x in path.read_text().splitlines() if "as the study itself" in x)
+    assert words in line
+    assert "either" not in line
+
+
 def test_init_takes_the_model_as_it_is(tmp_path, capsys):
     path = tmp_path / "study.yaml"
     model = 'odd: "name" # {x}'
