@@ -105,6 +105,23 @@ def test_the_list_shows_runs_and_leads_to_their_reports(runs, open_tab):
     assert "ended; runs go on as they were" in process.said
 
 
+def test_changes_of_scores_are_points_and_no_share_of_100(runs, tmp_path, open_tab):
+    shutil.copytree(runs / "open", tmp_path / "open")
+    path = tmp_path / "open" / "results" / "analysis.json"
+    found = json.loads(path.read_text())
+    (judge,) = found["judges"].values()
+    path.write_text(json.dumps({**found, "judges": {"sim": {**judge, "changes_in": "points"}}}))
+    again = f"{judge['changes']['ask_again']['estimate']:.2f}"
+    with served("view", tmp_path, cwd=tmp_path) as (_, url):
+        page = open_tab(url).page
+        assert f"ask again {again}" in page.inner_text(".first")
+        assert "of 100" not in page.inner_text(".first")
+        page.click("tbody th a")
+        page.wait_for_selector(".changes")
+        assert f"{again} points (" in page.inner_text(".changes")
+        assert "of 100" not in page.inner_text(".changes")
+
+
 def test_two_runs_stand_side_by_side(runs, open_tab):
     with served("view", runs, cwd=runs) as (_, url):
         tab = open_tab(url)

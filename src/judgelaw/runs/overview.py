@@ -266,7 +266,7 @@ def _about(state: str, holder: Holder | None) -> str:
 
 
 _SHOWN = (
-    *("trust", "short", "changes", "to_do", "sentence", "gold_match"),
+    *("trust", "short", "changes", "changes_in", "to_do", "sentence", "gold_match"),
     *("items", "prompts", "orders", "repeats", "calls", "outcomes"),
 )
 

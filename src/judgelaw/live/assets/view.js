@@ -16,11 +16,13 @@
   };
   const badge = (run) => make("span", { className: `state ${run.state}` }, run.words);
   const bar = (run) => make("progress", { value: run.completed, max: Math.max(run.planned, 1), "aria-label": `${run.completed} of ${run.planned} calls` });
-  const frequency = (found) => {
+  // A change is so many of 100 verdicts, or so many points where the judge gives scores.
+  const change = (answer, x) => (answer.changes_in ? Math.max(0, x).toFixed(2) : (100 * Math.min(1, Math.max(0, x))).toFixed(0));
+  const unit = (answer) => (answer.changes_in ? "points" : "of 100");
+  const frequency = (answer, found) => {
     if (!found) return "not varied";
-    const of = (x) => (100 * x).toFixed(0);
     const range = found.call_interval || found.interval;
-    return `${of(found.estimate)} of 100${range ? ` (${of(Math.max(0, range[0]))} to ${of(Math.min(1, range[1]))})` : ""}`;
+    return `${change(answer, found.estimate)} ${unit(answer)}${range ? ` (${change(answer, range[0])} to ${change(answer, range[1])})` : ""}`;
   };
   const wordOf = (answer) => (answer.trust ? make("b", { className: `word ${answer.trust.word.replace(" ", "-")}` }, answer.trust.word) : null);
   const firstNumbers = (run) => {
@@ -28,7 +30,7 @@
     if (!found.length) return make("span", { className: "quiet" }, "—");
     return make("div", {}, ...found.map(([name, answer]) => make("div", { className: "first" },
       found.length > 1 ? make("b", {}, `${name}: `) : null, wordOf(answer), " ",
-      answer.changes ? Object.entries(CHANGES).filter(([key]) => answer.changes[key]).map(([key, label]) => `${label.toLowerCase()} ${(100 * answer.changes[key].estimate).toFixed(0)}`).join(", ") + " of 100"
+      answer.changes ? Object.entries(CHANGES).filter(([key]) => answer.changes[key]).map(([key, label]) => `${label.toLowerCase()} ${change(answer, answer.changes[key].estimate)}`).join(", ") + ` ${unit(answer)}`
         : `total ${decimal(answer.components.total.estimate, 3)}`)));
   };
 
@@ -82,8 +84,8 @@
     several ? make("h3", {}, name) : null,
     answer.trust ? make("p", { className: "verdict" }, wordOf(answer), " ", answer.trust.reason) : null,
     make("p", {}, answer.short || answer.sentence),
-    answer.changes ? make("div", { className: "scroll" }, make("table", { className: "changes" }, make("caption", {}, "How many of 100 verdicts change between two calls, on these items"),
-      make("tbody", {}, ...Object.entries(CHANGES).map(([key, label]) => make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, frequency(answer.changes[key]))))))) : null,
+    answer.changes ? make("div", { className: "scroll" }, make("table", { className: "changes" }, make("caption", {}, answer.changes_in ? "How many points two scores of an item are apart, on these items" : "How many of 100 verdicts change between two calls, on these items"),
+      make("tbody", {}, ...Object.entries(CHANGES).map(([key, label]) => make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, frequency(answer, answer.changes[key]))))))) : null,
     make("div", { className: "scroll" }, make("table", {}, make("caption", {}, "Parts of the disagreement, with intervals for items like these"),
       make("tbody", {}, ...Object.entries(PARTS).map(([key, label]) => {
         const part = answer.components[key];
