@@ -209,7 +209,8 @@ def unread(frozen: FrozenRun, view: LedgerView) -> int:
 def unexplained(frozen: FrozenRun, view: LedgerView, unread: int) -> tuple[Stop, ...]:
     """Say why calls are open, or replies unread, where nothing stopped the run."""
     if left := view.totals().open:
-        said = f"{counted(left, 'call')} failed {frozen.study.transport.attempts} times each"
+        tries = counted(frozen.study.transport.attempts, "time")
+        said = f"{counted(left, 'call')} failed {tries} each"
         for judge, why, _ in islice(view.failure_words(), 1):
             said += f", most often: judge {judge}: {words(why)}; `judgelaw status` lists the rest"
         return (Stop(reason=Reason.ATTEMPTS, words=said),)

@@ -9,7 +9,7 @@ is there twice shows exactly: `n`, the number of rows, differs from the bits of 
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Protocol
@@ -68,6 +68,10 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
 """Names that are taken for what every table needs, where nothing better is there."""
 
 
+SHOWN = frozenset({"ab", "ba"})
+"""Labels that say in which order two answers were shown, and nothing else."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Need:
     """What a question needs of a table's columns.
@@ -117,8 +121,18 @@ class Layout:
         return soft if soft & set(found) else frozenset()
 
 
+Peek = Callable[[list[str]], Iterable[Sequence[object]]]
+"""Gives the first `PEEKED` rows of the columns that it is asked for."""
+
+PEEKED = 100
+
+
 def lay_out(
-    present: Sequence[str], mapping: Mapping[str, str | None] | None, *, table: str
+    present: Sequence[str],
+    mapping: Mapping[str, str | None] | None,
+    *,
+    table: str,
+    peek: Peek | None = None,
 ) -> Layout:
     """Decide which of the columns `present` is which part of the contract.
 
@@ -126,6 +140,7 @@ def lay_out(
         present: the names of the table's columns.
         mapping: the caller's choice by contract name; None leaves an optional column out.
         table: how to call the table in a message.
+        peek: looks into the table, where no name says which column is the order.
     """
     mapping = {} if mapping is None else mapping
     need = mapping.need if isinstance(mapping, Wish) else CALLS
@@ -138,9 +153,27 @@ def lay_out(
             columns[part] = column
     if need is CALLS:
         columns |= _soft(present, mapping)
+        if peek is not None and "order" not in {*columns, *mapping}:
+            others = [column for column in present if column not in columns.values()]
+            columns |= _order_by_its_labels(others, peek, table)
     if missing := [part for part in need.required if part not in columns]:
         raise TableError(_missing(missing, present, table))
     return Layout(columns=columns)
+
+
+def _order_by_its_labels(others: list[str], peek: Peek, table: str) -> dict[str, str]:
+    """Find the order by what it says: a column that holds AB and BA alone has one meaning.
+
+    Without it the orders would be taken for one, and letters of positions for names of answers.
+    """
+    said: list[set[str]] = [set() for _ in others]
+    for row in peek(others) if others else ():
+        for labels, value in zip(said, row, strict=True):
+            labels.add(str(value).strip().casefold())
+    found = [name for name, labels in zip(others, said, strict=True) if labels and labels <= SHOWN]
+    if len(found) > 1:
+        raise TableError(_which(found, "order", table))
+    return {"order": found[0]} if found else {}
 
 
 def _soft(present: Sequence[str], mapping: Mapping[str, str | None]) -> dict[str, str]:
@@ -183,13 +216,17 @@ def _guess(
     for names in ((part,), *aliases):
         found = [column for column in present if folded(column) in names]
         if len(found) > 1:
-            raise TableError(
-                f"{table}: {' and '.join(map(repr, found))} could each be the {part}: "
-                f"say which, columns={{{part!r}: {found[0]!r}}}"
-            )
+            raise TableError(_which(found, part, table))
         if found:
             return found[0]
     return None
+
+
+def _which(found: Sequence[str], part: str, table: str) -> str:
+    return (
+        f"{table}: {' and '.join(map(repr, found))} could each be the {part}: "
+        f"say which, columns={{{part!r}: {found[0]!r}}}"
+    )
 
 
 def folded(column: str) -> str:

@@ -19,6 +19,7 @@ from judgelaw.errors import InputError, JudgelawError, MissingExtraError, TableE
 from judgelaw.tables.columns import (
     CONTRACT,
     ONLY,
+    PEEKED,
     WHOLE,
     WORD,
     Layout,
@@ -370,7 +371,10 @@ def laid_out(frame: Any, columns: Mapped, table: str) -> Layout:
     """Return the columns of a narwhals frame, as the contract calls them."""
     # The names of pandas columns may be anything; those of the contract are text.
     names = [name for name in frame.collect_schema().names() if isinstance(name, str)]
-    return lay_out(names, columns, table=table)
+    first = frame.lazy().head(PEEKED)
+    return lay_out(
+        names, columns, table=table, peek=lambda some: first.select(some).collect().rows()
+    )
 
 
 def _types(con: duckdb.DuckDBPyConnection, scan: str) -> dict[str, str]:

@@ -16,11 +16,13 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from judgelaw.duck import foreign_errors
 from judgelaw.errors import InputError, MissingExtraError, TableError
+from judgelaw.tables.columns import PEEKED
 from judgelaw.words import did_you_mean
 
 Format = Literal["csv", "jsonl", "parquet"]
@@ -230,6 +232,17 @@ class TextFile:
                 raise TableError(f"{self.table}:1: two columns are called {twice!r}: rename one")
             return record
         raise TableError(f"{self.table}:1: no header: the first line names the columns")
+
+    def first(self, columns: list[str]) -> Iterator[list[Any]]:
+        """Yield these fields of the first rows, as far as they can be read."""
+        if self.format == "csv":
+            places = [self.header().index(column) for column in columns]
+            for _, record in islice(self._csv_rows(), PEEKED):
+                yield [record[place] if place < len(record) else "" for place in places]
+            return
+        for _, line in islice(self._json_lines(), PEEKED):
+            record = json.loads(line)
+            yield [record.get(column, "") for column in columns]
 
     def fault(self, width: int) -> str | None:
         """Describe the first line that is no record of `width` fields, or no JSON object."""

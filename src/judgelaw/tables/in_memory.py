@@ -8,7 +8,7 @@ import numpy as np
 
 from judgelaw.duck import foreign_errors
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.columns import Calls, Mapped, lay_out
+from judgelaw.tables.columns import PEEKED, Calls, Mapped, lay_out
 from judgelaw.tables.engines import DuckCalls, Locator, _types, laid_out
 
 FRAME = "the frame"
@@ -40,7 +40,12 @@ def _open_rows(con: duckdb.DuckDBPyConnection, rows: Sequence[Any], columns: Map
                 "{'judge': ..., 'item': ..., 'prompt': ..., 'repeat': 0, 'verdict': ...}"
             )
     present = [key for key in dict.fromkeys(k for row in rows for k in row) if isinstance(key, str)]
-    layout = lay_out(present, columns, table=ROWS)
+    layout = lay_out(
+        present,
+        columns,
+        table=ROWS,
+        peek=lambda some: [[row.get(column) for column in some] for row in rows[:PEEKED]],
+    )
     needed = sorted(set(layout.columns.values()))
     with foreign_errors(ROWS):
         con.register(

@@ -18,6 +18,7 @@ from judgelaw.errors import TableError
 from judgelaw.tables.census import is_empty
 from judgelaw.tables.columns import ALIASES, CONTRACT, Need, Wish
 from judgelaw.tables.engines import DuckCalls, LazyCalls, Locator, _types, engine_errors, registered
+from judgelaw.tables.positions import are_positions, refuse_in_log
 from judgelaw.tables.read import open_calls
 
 HUMAN, RATER, TEXT = "human", "rater", "text"
@@ -115,6 +116,9 @@ def _of(table: str, values: dict[str, Any], human: str | None, rows: int) -> Lab
     for i, item in enumerate(cleaned["item"]):
         if item is None:
             raise TableError(f"{table}: row {i + 1} names no item: fill the column")
+    verdicts = {word for word in cleaned["verdict"] if word is not None}
+    if len({*cleaned.get("order", ())} - {None}) > 1 and are_positions(verdicts):
+        raise refuse_in_log(verdicts, table, command="judgelaw import TABLE ")
     return LabelledRows(table=table, human=name, columns=cleaned, rows=rows)
 
 

@@ -6,8 +6,10 @@ of the two it is, so nobody guesses: `positions` says which words name the first
 answer shown (and a tie), and `verdicts` declares them as names of the answers themselves.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from shlex import quote
 
 import numpy as np
 
@@ -25,6 +27,15 @@ _BA = frozenset({"ba", "swapped", "swap", "reversed", "reverse", "flipped", "bac
 """A column that says whether the answers were swapped says `true` where they were."""
 _FIRST, _SECOND = 0, 1
 _FEWEST, _MOST = 2, 3
+
+
+_NOUN = re.compile(r"(assistant|answer|response|candidate|option|output)[\s_-]+(?=[ab]$)")
+"""Stands before a letter and leaves its meaning as it is: `Assistant A`."""
+
+
+def _key(word: str) -> str:
+    """Return a verdict as pairs of positions are written."""
+    return _NOUN.sub("", bare(word))
 
 
 def check_positions(given: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -45,7 +56,7 @@ def check_positions(given: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def are_positions(found: Collection[str]) -> bool:
     """Whether verdicts are words that usually name a position."""
-    words = {bare(word) for word in found}
+    words = {_key(word) for word in found}
     for pair in _PAIRS:
         there = words & set(pair)
         if len(there) == len(pair) or (there and words - there <= _BESIDE):
@@ -115,14 +126,20 @@ def _is_swapped(order: str, table: str) -> bool:
     )
 
 
-def refuse_in_log(found: Collection[str], place: str) -> TableError:
-    """Return the same error for a log that is imported, which takes labels."""
+def refuse_in_log(found: Collection[str], place: str, *, command: str = "") -> TableError:
+    """Return the same error for a log that is imported, which takes labels.
+
+    Args:
+        found: the verdicts.
+        place: where they stand.
+        command: what takes the options, where it is not the one that was called.
+    """
     shown = sorted(found)
     return TableError(
         f"{place}: the verdicts are the letters {', '.join(shown)}, and answers were shown in "
         "several orders: nobody can tell whether they name positions or answers. If they are "
-        "positions, turn them into candidates: --positions A,B; if they name the answers, say "
-        "which: "
+        f"positions, turn them into candidates: {command}--positions A,B; if they name the "
+        f"answers, say which: {command}"
         + " ".join(
             f"--label {word}={verdict}"
             for word, verdict in zip(shown, DEFAULT_VERDICTS, strict=False)
@@ -135,9 +152,9 @@ def refuse(found: Collection[str], table: str) -> TableError:
     words = sorted(found)
     # Two words that belong together come first, whatever else the table says.
     pair = next(
-        [word for name in pair for word in words if bare(word) == name][:2]
+        [word for name in pair for word in words if _key(word) == name][:2]
         for pair in _PAIRS
-        if {bare(word) for word in words} & set(pair)
+        if {_key(word) for word in words} & set(pair)
     )
     shown = ",".join(pair) if len(pair) > 1 else "A,B"
     python = tuple(shown.split(","))
@@ -145,7 +162,7 @@ def refuse(found: Collection[str], table: str) -> TableError:
         f"{table}: the verdicts are the letters {', '.join(words)}, and answers were shown in "
         f"several orders: if {pair[0]} means the answer shown first, a judge that likes a position "
         "looks steady, and a steady one does not. If they are positions, turn them into "
-        f"candidates: --positions {shown} (positions={python!r} in Python); if they name the "
-        f"answers themselves, declare them: --verdicts {','.join(words)} "
+        f"candidates: --positions {quote(shown)} (positions={python!r} in Python); if they name "
+        f"the answers themselves, declare them: --verdicts {quote(','.join(words))} "
         f"(verdicts={words})"
     )

@@ -27,7 +27,7 @@ from judgelaw.tables.census import (
     choose_pair,
     take_census,
 )
-from judgelaw.tables.columns import Calls, Layout, Mapped, Pair, lay_out, place_of
+from judgelaw.tables.columns import PEEKED, Calls, Layout, Mapped, Pair, lay_out, place_of
 from judgelaw.tables.engines import DuckCalls, Locator, _types, spark_calls
 from judgelaw.tables.files import FileSource, TextFile, locate, store_errors
 from judgelaw.tables.forgiving import Blank, check_blank, whole_table, without_blanks
@@ -67,11 +67,15 @@ def _open_parquet(con: duckdb.DuckDBPyConnection, found: FileSource, columns: Ma
     def places(rows: list[tuple[Any, ...]]) -> list[str]:
         return [f"{path} row {row + 1}" for path, row in rows]
 
+    def peek(some: list[str]) -> list[tuple[Any, ...]]:
+        query = f"SELECT {', '.join(map(name, some))} FROM {scan} LIMIT {PEEKED}"
+        return con.execute(query).fetchall()
+
     return DuckCalls(
         con=con,
         table=found.table,
         source=scan,
-        layout=lay_out(list(types), columns, table=found.table),
+        layout=lay_out(list(types), columns, table=found.table, peek=peek),
         types=types,
         locator=Locator(columns=("filename", "file_row_number"), places=places),
     )
@@ -109,7 +113,7 @@ def _load_csv(
     con: duckdb.DuckDBPyConnection, file: TextFile, columns: Mapped, folder: Path
 ) -> Layout:
     header = file.header()
-    layout = lay_out(header, columns, table=file.table)
+    layout = lay_out(header, columns, table=file.table, peek=file.first)
     positions = {part: header.index(column) for part, column in layout.columns.items()}
     try:
         con.execute(_csv_sql(file.path, len(header), positions))
@@ -146,7 +150,8 @@ def _load_json(con: duckdb.DuckDBPyConnection, file: TextFile, columns: Mapped) 
         raise TableError(file.fault(0) or f"{file.table}: not every line is an object")
     if not keys:
         raise TableError(f"{file.table} holds no call: write one JSON object a line")
-    layout = lay_out(sorted(key for (key,) in keys), columns, table=file.table)
+    names = sorted(key for (key,) in keys)
+    layout = lay_out(names, columns, table=file.table, peek=file.first)
     selected = ", ".join(
         f"json_extract_string(json, {text(_pointer(column))}) AS {name(part)}"
         for part, column in layout.columns.items()

@@ -107,6 +107,8 @@ def test_letters_with_one_order_have_one_meaning(tmp_path):
         ({"A", "better"}, False),
         ({"yes", "no"}, False),
         ({"1", "2"}, False),
+        ({"Assistant A", "Response B"}, True),
+        ({"model_a", "model_b"}, False),
         (set(DEFAULT_VERDICTS), False),
     ],
 )
@@ -282,6 +284,43 @@ def test_the_newcomers_log_is_answered_by_the_second_command(tmp_path):
     second = CliRunner().invoke(cli, ["analyze", str(path), *options])
     assert second.exit_code == 0, second.output
     assert "gpt-x: 8 items x 2 prompts x 2 orders" in second.output
+
+
+@pytest.mark.parametrize("made", ["csv", "jsonl", "parquet", "list", "polars", "lazy"])
+def test_an_order_is_known_by_what_it_says_whatever_its_column_is_called(tmp_path, made):
+    """Else two orders would be taken for one, and the letters of positions for names."""
+    rows = table(items=3, repeats=2)
+    ranked = [r | {"repeat": 2 * r["repeat"] + (r["order"] == "BA")} for r in as_positions(rows)]
+    shown = [{"shown_as" if k == "order" else k: v for k, v in r.items()} for r in ranked]
+    frame, path = pl.DataFrame(shown), tmp_path / f"calls.{made}"
+    makers = {
+        "csv": lambda: frame.write_csv(path),
+        "jsonl": lambda: frame.write_ndjson(path),
+        "parquet": lambda: frame.write_parquet(path),
+    }
+    if made in makers:
+        makers[made]()
+    source = {"list": shown, "polars": frame, "lazy": frame.lazy()}.get(made, path)
+    with pytest.raises(TableError, match="several orders"):
+        read_tensor(source)
+    restored = read_tensor(source, positions=("A", "B"))
+    assert restored.orders == ("AB", "BA")
+    assert np.array_equal(restored.counts, slow(rows).counts)
+    assert read_tensor(source, columns={"order": None}).orders == ("only",), "unless it is left out"
+
+
+def test_two_columns_that_could_be_the_order_are_asked_about(tmp_path):
+    rows = [r | {"shown": r["order"], "way": r["order"]} for r in table(items=2, repeats=2)]
+    path = write_csv(tmp_path / "calls.csv", [{k: r[k] for k in r if k != "order"} for r in rows])
+    with pytest.raises(TableError, match="'shown' and 'way' could each be the order"):
+        read_tensor(path)
+
+
+@pytest.mark.parametrize("door", [lambda x: jl.watch([x]), lambda x: jl.validate(x, human="gold")])
+def test_readers_of_labels_and_dates_refuse_letters_too(door):
+    rows = [r | {"gold": "candidate_1", "date": "2026-05-01"} for r in table(items=3, repeats=2)]
+    with pytest.raises(TableError, match="judgelaw import TABLE --positions A,B"):
+        door(as_positions(rows))
 
 
 def test_names_that_could_each_be_the_part_are_never_guessed(tmp_path):

@@ -323,6 +323,13 @@ def _stored(entry: Entry, rules: Rules) -> str | None:
     return None if blank else _part(entry, "verdict", rules)
 
 
+def _also(order: str | None, rules: Rules) -> str:
+    """Name the other option that the same log may need, so that one refusal is enough."""
+    if order is None or rules.positions or rules.labels:
+        return ""
+    return "; and if A and B mean the answers shown first and second, --positions A,B as well"
+
+
 def is_blank(entry: Entry, rules: Rules) -> bool:
     """Whether an entry holds no verdict, and no parser is to read one."""
     return rules.parser is None and entry.error is None and is_empty(_stored(entry, rules))
@@ -337,7 +344,7 @@ def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) ->
         if stored is not None and is_empty(stored):
             raise TableError(
                 f"{entry.place}: the verdict is blank: say what a blank is, --blank invalid or "
-                "--blank drop"
+                f"--blank drop{_also(order, rules)}"
             )
         if stored is None:
             raise TableError(

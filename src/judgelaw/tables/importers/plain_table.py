@@ -8,7 +8,7 @@ from typing import Any
 from judgelaw.duck import one_file
 from judgelaw.errors import TableError
 from judgelaw.steps import Advance
-from judgelaw.tables.columns import ALIASES, FURTHER, folded
+from judgelaw.tables.columns import ALIASES, FURTHER, SHOWN, folded
 from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, scalars
 from judgelaw.tables.importers.log_files import file_errors, open_text, read_json_lines
 
@@ -36,6 +36,11 @@ def _known(row: dict[str, Any]) -> dict[str, str]:
         found = next((names[name] for name in known if name in names), None)
         if found is not None:
             columns[part] = found
+    if "order" not in columns:
+        others = [column for column in row if column not in columns.values()]
+        shown = [column for column in others if str(row[column]).strip().casefold() in SHOWN]
+        if len(shown) == 1:  # AB and BA have one meaning, whatever their column is called
+            columns["order"] = shown[0]
     values = scalars(row, columns.values())
     # A blank in the column of verdicts is told from a table without one.
     blank = {"verdict": ""} if "verdict" in columns else {}

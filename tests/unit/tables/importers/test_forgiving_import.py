@@ -38,6 +38,16 @@ def test_letters_under_several_orders_are_refused_until_somebody_says_what_they_
     assert import_log("csv", [path], rules=named).columns["verdict"][3] == "candidate_1"
 
 
+def test_an_order_is_known_by_what_it_says_and_one_refusal_names_both_options(tmp_path):
+    head = "judge,item,prompt,shown,verdict\n"
+    path = write(tmp_path / "raw.csv", "j,i,p,AB,A", "j,i,p,BA,B", head=head)
+    with pytest.raises(TableError, match="several orders"):
+        import_log("csv", [path])
+    write(path, "j,i,p,AB,A", "j,i,p,BA,", head=head)
+    with pytest.raises(TableError, match=r"--blank drop; and if A and B .* --positions A,B as"):
+        import_log("csv", [path])
+
+
 def test_words_for_positions_are_understood(tmp_path):
     rows = [f"j,i,p,{o},{v}" for o in ("AB", "BA") for v in ("First", "second", "draw")]
     rules = Rules(positions=("first", "second", "draw"))
