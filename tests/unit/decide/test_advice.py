@@ -129,6 +129,21 @@ def test_a_target_is_met_by_the_cheapest_that_is_shown():
     assert "No protocol looked at is shown" in none.sentence
 
 
+def test_ladders_that_are_walked_together_share_the_error():
+    tensor = drawn("95% settled", items=200, orders=1)
+    few, many = (
+        one(jl.advise(tensor, 0.5, protocols=[f"fixed:p{k} one 1 random" for k in range(1, n + 1)]))
+        for n in (1, 4)
+    )
+    assert (few.target.ladders, many.target.ladders) == (1, 4)
+    first = many.protocols[0]
+    assert first.stability == few.protocols[0].stability
+    assert few.target.lower > first.stability.low
+    again = one(jl.advise(tensor, 0.5, protocols=["fixed:p1 one 1 random", "all one 1 random"]))
+    assert again.target.row.protocol.prompts == "fixed:p1"
+    assert few.target.lower > again.target.lower == pytest.approx(first.stability.low)
+
+
 def test_the_walk_stops_at_the_first_protocol_that_does_not_reach():
     """Three votes do not reach the target, so one vote is not claimed, whatever its bound."""
     tensor = drawn("open, effects", items=100, prompts=1, orders=1, repeats=8)

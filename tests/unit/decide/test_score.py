@@ -93,6 +93,21 @@ def test_gold_makes_it_accuracy_and_numbers_a_mean(tensor):
         jl.score(odd, values={"red": 1, "blue": 0})
 
 
+def test_more_items_shrink_what_is_their_own_and_leave_what_they_share(tensor):
+    """F(1, 3) = 1 for prompts, F(1, 2) = 1 for orders: one of each is drawn."""
+    how = {"prompts": 1, "orders": 1, "items": 500}
+    once, each = (
+        one(jl.score(tensor, protocol=how | {"draw": draw})).to_json() for draw in ("once", "item")
+    )
+    for facet in ("prompt", "order", "interaction"):
+        shared, own = (once["variance"][f"{facet}_{part}"] for part in ("shared", "item"))
+        parts = once["protocol"]["parts"]
+        assert parts[f"{facet}_shared"] == pytest.approx(shared)
+        assert parts[f"{facet}_item"] == pytest.approx(own / 500)
+        assert each["protocol"]["parts"][f"{facet}_shared"] == 0
+        assert each["protocol"]["parts"][f"{facet}_item"] == pytest.approx((shared + own) / 500)
+
+
 def test_a_prompt_drawn_for_all_items_costs_more_than_one_for_each(moved):
     once = one(jl.score(moved, protocol={"prompts": 1})).se
     each = one(jl.score(moved, protocol={"prompts": 1, "draw": "item"})).se
