@@ -17,7 +17,7 @@ LATENCY_S = 0.02
 RATES = {
     20: at_least("calls/s at concurrency 20", 0.85),
     # Beyond 20 the one core of an event loop is the limit, of either client.
-    200: at_least("calls/s at concurrency 200", 0.4),
+    200: at_least("calls/s at concurrency 200", 0.7),
 }
 CPUS = {n: at_most(f"CPU a call at concurrency {n}", 2.0) for n in RATES}
 MEMORY = at_most("memory growth while asking, MB", 32)
