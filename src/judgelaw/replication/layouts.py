@@ -19,6 +19,8 @@ from judgelaw.page import escape, inert
 
 Pair = tuple[float, float]
 NOT_THERE = "--"
+_LONG = 40
+"""Characters beyond which a text is wrapped."""
 _THOUSANDS = re.compile(r"(?<![.\d])\d{4,}")
 _REPEATS = re.compile(r"\bR\b(=\d+)?")
 
@@ -104,7 +106,8 @@ def to_csv(layout: Layout) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     header: list[str] = []
-    for words, has_band in zip(layout.headings, banded, strict=True):
+    names = (words.removesuffix(" [band]") for words in layout.headings)
+    for words, has_band in zip(names, banded, strict=True):
         header += [words, f"{words} low", f"{words} high"] if has_band else [words]
     writer.writerow(map(inert, header))
     for row in _repeated(layout.rows):
@@ -130,15 +133,11 @@ def _cells(entry: Entry, has_band: bool) -> list[str]:  # noqa: FBT001 - of the 
 
 def to_latex(layout: Layout) -> str:
     """Write the table with booktabs rules, a caption and the paper's label."""
-    numeric = [
-        any(isinstance(row[i], Figure | int) for row in layout.rows)
-        for i in range(len(layout.columns))
-    ]
     lines = [
         r"\begin{table*}[t]",
         r"\centering",
         r"\small",
-        r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}",
+        r"\begin{tabular}{" + "".join(map(_alignment, zip(*layout.rows, strict=True))) + "}",
         r"\toprule",
         *_grouped(layout.groups),
         " & ".join(map(_header, layout.columns)) + r" \\",
@@ -151,6 +150,14 @@ def to_latex(layout: Layout) -> str:
         r"\end{table*}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _alignment(column: Sequence[Entry]) -> str:
+    """Return how a column stands: numbers to the right, long texts wrapped as in the paper."""
+    if any(isinstance(entry, Figure | int) for entry in column):
+        return "r"
+    longest = max((len(entry) for entry in column if isinstance(entry, str)), default=0)
+    return r"p{.3\textwidth}" if longest > _LONG else "l"
 
 
 def _grouped(groups: Sequence[tuple[str, int]]) -> list[str]:

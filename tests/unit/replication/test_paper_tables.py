@@ -191,7 +191,7 @@ def test_the_design_has_the_rows_and_words_of_the_paper(tensors):
         ["2-configuration replication", 10, 6, 2, 3],
     ]
     assert rows(made["study_design"])[1][5] == "Exact-zero target; 480 otter calls"
-    assert r"\begin{tabular}{lrrrrl}" in to_latex(made["study_design"])
+    assert r"\begin{tabular}{lrrrrp{.3\textwidth}}" in to_latex(made["study_design"])
 
 
 def test_headers_are_grouped_as_in_the_paper(layouts):
