@@ -75,6 +75,14 @@ def runs(tmp_path_factory):
     return folder / "runs"
 
 
+def violations(page) -> list[tuple[str, str]]:
+    """Return what axe-core finds in a page, with the first place of each."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [(v["id"], v["nodes"][0]["html"][:120]) for v in found]
+
+
 @contextmanager
 def served(*words, cwd):
     """Run a command that serves, and give its address; it is ended as a user ends it."""
@@ -136,8 +144,10 @@ def test_two_runs_stand_side_by_side(runs, open_tab):
         left, right = page.locator("article").all()
         assert left.bounding_box()["y"] == right.bounding_box()["y"]
         assert (tab.complaints, tab.foreign) == ([], [])
+        assert violations(page) == []
         page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert violations(page) == []
 
 
 def test_a_run_is_watched_while_it_goes_on_and_shown_as_killed(tmp_path, open_tab):
@@ -300,6 +310,7 @@ def test_notes_cannot_tell_undo_and_several_people(tmp_path, open_tab):
     words = ("label", table, "--labels", "1-5", "--as", "ann", "--out", out)
     with served(*words, cwd=tmp_path) as (process, url):
         page = open_tab(url).page
+        assert violations(page) == []
         assert "pass" not in page.inner_text("main").lower(), "the verdict is not shown"
         first = press(page, "4")
         assert press(page, "u") != first

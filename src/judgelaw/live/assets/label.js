@@ -64,6 +64,7 @@
         make("progress", { value: state.done, max: state.total, "aria-label": "labelled" }),
         others ? make("span", { className: "quiet" }, `others: ${others}`) : null),
       status,
+      state.next ? make("h1", { className: "unseen" }, "Label this item") : null,
       ...(state.next ? item(state.next) : done()),
     ].filter(Boolean));
     document.body.dataset.item = state.next ? state.next.item : "";

@@ -64,7 +64,7 @@
     const count = (n, folder) => { about.textContent = `${n} ${n === 1 ? "run" : "runs"}${folder ? ` in ${folder}` : ""}`; };
     const heads = ["", "Run", "State", "Calls", "Cost", "Invalid", "What it found", ""];
     main.replaceChildren(title, about, make("div", { className: "controls" }, make("label", {}, "Find ", words), pair, status),
-      make("div", { className: "scroll" }, make("table", { className: "runs" }, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), body)));
+      make("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": "table" }, make("table", { className: "runs" }, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), body)));
     const found = await ask("api/runs");
     found.runs.forEach(put);
     count(found.count, found.folder);
@@ -84,9 +84,9 @@
     several ? make("h3", {}, name) : null,
     answer.trust ? make("p", { className: "verdict" }, wordOf(answer), " ", answer.trust.reason) : null,
     make("p", {}, answer.short || answer.sentence),
-    answer.changes ? make("div", { className: "scroll" }, make("table", { className: "changes" }, make("caption", {}, answer.changes_in ? "How many points two scores of an item are apart, on these items" : "How many of 100 verdicts change between two calls, on these items"),
+    answer.changes ? make("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": "table" }, make("table", { className: "changes" }, make("caption", {}, answer.changes_in ? "How many points two scores of an item are apart, on these items" : "How many of 100 verdicts change between two calls, on these items"),
       make("tbody", {}, ...Object.entries(CHANGES).map(([key, label]) => make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, frequency(answer, answer.changes[key]))))))) : null,
-    make("div", { className: "scroll" }, make("table", {}, make("caption", {}, "Parts of the disagreement, with intervals for items like these"),
+    make("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": "table" }, make("table", {}, make("caption", {}, "Parts of the disagreement, with intervals for items like these"),
       make("tbody", {}, ...Object.entries(PARTS).map(([key, label]) => {
         const part = answer.components[key];
         return make("tr", {}, make("th", { scope: "row" }, label), make("td", { className: "n" }, part ? decimal(part.estimate) : "not varied"),
@@ -113,7 +113,7 @@
         running ? ["Still to spend", money(run.usd_left)] : null,
         run.since ? ["Last session since", clock(run.since)] : null,
       ]),
-      judges.length > 1 ? make("div", { className: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ...["Judge", "Calls", "Invalid", "Spent"].map((head) => make("th", { scope: "col" }, head)))),
+      judges.length > 1 ? make("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": "table" }, make("table", {}, make("thead", {}, make("tr", {}, ...["Judge", "Calls", "Invalid", "Spent"].map((head) => make("th", { scope: "col" }, head)))),
         make("tbody", {}, ...judges.map(([name, judge]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", { className: "n" }, `${grouped(judge.completed)} of ${grouped(judge.planned)}`),
           make("td", { className: "n" }, judge.completed ? percent(judge.invalid / judge.completed) : "—"), make("td", { className: "n" }, money(judge.usd))))))) : null,
       ...run.problems.map((said) => make("p", { className: "problem" }, said)),
@@ -125,7 +125,7 @@
   const live = (ids) => {
     const status = make("p", { className: "wait", role: "status" }, "");
     const places = ids.map(() => make("article"));
-    main.replaceChildren(make("p", { className: "back" }, make("a", { href: base }, "All runs")), status, make("div", { className: ids.length > 1 ? "pair" : "one" }, ...places));
+    main.replaceChildren(make("h1", { className: "unseen" }, ids.length > 1 ? "Two runs side by side" : "One run"), make("p", { className: "back" }, make("a", { href: base }, "All runs")), status, make("div", { className: ids.length > 1 ? "pair" : "one" }, ...places));
     ids.forEach((id, n) => listen(`events/run/${id}`, (run) => {
       document.title = ids.length > 1 ? "judgelaw: two runs" : `${run.name}: ${percent(run.planned ? run.completed / run.planned : 0)}`;
       places[n].replaceChildren(...panel(run));
