@@ -341,3 +341,34 @@ def test_raters_who_are_split_over_every_item(tmp_path):
     assert found.agreement.estimate == 0.5
     assert "no item has a label that most people share" in found.sentence
     assert "nan" not in found.sentence
+
+
+def test_repeats_are_worth_an_effective_size(tmp_path):
+    """Clopper-Pearson at the effective size, half a pseudo-item for what was never seen."""
+    from scipy.stats import beta, norm, t
+
+    right = [4] * 14 + [3] * 4 + [1, 0]
+    rows = [(i, r, "yes" if r < k else "no", "yes") for i, k in enumerate(right) for r in range(4)]
+    rows += [(f"n{i}", r, "no", "no") for i in range(5) for r in range(4)]
+    path = table(tmp_path / "t.csv", rows, header="item,repeat,verdict,human")
+    found = jl.validate(path, positive="yes").tpr
+    x, n = np.array(right) / 4, 20
+    p = x.mean()
+    spread = ((x - p) ** 2).sum() + max(p, 1 - p) ** 2 / 2
+    m = min(max(n**2 * p * (1 - p) / spread, n), 4 * n)
+    m = max(n, m * (norm.ppf(0.975) / t.ppf(0.975, n - 1)) ** 2)
+    assert n < m < 4 * n
+    ends = beta.ppf(0.025, p * m, m - p * m + 1), beta.ppf(0.975, p * m + 1, m - p * m)
+    assert (found.low, found.high) == pytest.approx(ends)
+
+
+def test_kappa_takes_the_quantiles_of_its_draws_that_cover(tmp_path):
+    rng, draws = np.random.default_rng(9), 100_000
+    prevalence = rng.beta(20.5, 80.5, draws)
+    tpr, tnr = rng.beta(15.5, 5.5, draws), rng.beta(76.5, 4.5, draws)
+    agree = prevalence * tpr + (1 - prevalence) * tnr
+    said = prevalence * tpr + (1 - prevalence) * (1 - tnr)
+    chance = prevalence * said + (1 - prevalence) * (1 - said)
+    ends = np.quantile((agree - chance) / (1 - chance), [0.015, 0.985])
+    found = jl.validate(table(tmp_path / "t.csv", two_classes())).kappa
+    assert (found.low, found.high) == pytest.approx(tuple(ends), abs=0.008)
