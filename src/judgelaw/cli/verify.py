@@ -64,13 +64,20 @@ def _verified(run: Path) -> "Verification":
     """Look at a folder as what it is: a package, a run, or a package of another program."""
     from judgelaw.acquire.verify import verify
     from judgelaw.runs import is_package, verify_foreign, verify_package
-    from judgelaw.study import RECORD, STUDY
 
     if is_package(run):
         return verify_package(run, progress=progress)
-    if not (run / RECORD).exists() and not (run / STUDY).exists() and _holds_hashes(run):
+    if not _is_run(run) and _holds_hashes(run):
         return verify_foreign(run)
     return verify(run, progress=progress)
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder holds a run, damaged or not; other programs have a manifest.json too."""
+    from judgelaw.ledger import LEDGER_NAME
+    from judgelaw.study import MANIFEST, STUDY
+
+    return any((folder / name).exists() for name in (STUDY, MANIFEST, LEDGER_NAME))
 
 
 def _looks(run: Path) -> "Iterator[Check]":
@@ -79,7 +86,7 @@ def _looks(run: Path) -> "Iterator[Check]":
     from judgelaw.runs import differing_looks, is_package
     from judgelaw.study import RECORD, open_run
 
-    if is_package(run) or not (run / RECORD).exists():
+    if is_package(run) or not _is_run(run) or not (run / RECORD).exists():
         return
     frozen = open_run(run)
     if looks := frozen.record.looks:

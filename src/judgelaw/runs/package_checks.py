@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUMS_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
+_HASH_NAMES = ("sha256", "sha256sum", "hash", "digest", "checksum")
 _SUMS_NAMES = ("SHA256SUMS", "SHA256SUMS.txt", "sha256sums.txt", "checksums.txt")
 _TABLES = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
 _COUNTS = ("rows", "row_count", "n_rows", "calls", "n_calls")
@@ -170,8 +171,8 @@ def _foreign_checks(folder: Path) -> Iterator[Check]:
             f"{folder} holds no run, no package and no list of hashes: name a run folder, a "
             "package of `judgelaw release`, or a folder with SHA256SUMS or a manifest of hashes"
         )
-    yield _check_hashes(folder, listed)
     tables = _tables(folder)
+    yield _check_hashes(folder, listed, tables)
     if not tables:
         yield Check(name="table", ok=False, detail="no calls table was found beside the hashes")
     counts = _declared_counts(folder)
@@ -209,21 +210,28 @@ def _hashes_in(value: Any, name: str | None = None) -> Iterator[tuple[str, str]]
     if isinstance(value, Mapping):
         named = next((value[k] for k in ("path", "file", "name", "filename") if k in value), name)
         for key, inner in value.items():
-            if key == "sha256" and isinstance(named, str):
+            if key in _HASH_NAMES and isinstance(named, str):
                 yield from _hashes_in(inner, named)
             else:
                 yield from _hashes_in(inner, key)
     elif isinstance(value, list):
         for inner in value:
             yield from _hashes_in(inner, name)
-    elif isinstance(value, str) and name and "." in name and _SHA256.fullmatch(value.lower()):
-        yield name, value.lower()
+    elif isinstance(value, str) and name and "." in name:
+        digest = value.lower().removeprefix("sha256:")
+        if _SHA256.fullmatch(digest):
+            yield name, digest
 
 
-def _check_hashes(folder: Path, listed: Mapping[Path, str]) -> Check:
+def _check_hashes(folder: Path, listed: Mapping[Path, str], tables: list[Path]) -> Check:
+    """Compare every file that is listed with its hash; a table that is not listed has none."""
     from judgelaw.study import file_sha256
 
     problems = Problems()
+    bare = (table for table in tables if table not in listed)
+    problems.extend(
+        f"{table.relative_to(folder).as_posix()} has no recorded hash" for table in bare
+    )
     for path, digest in listed.items():
         name = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
         if not path.is_relative_to(folder):

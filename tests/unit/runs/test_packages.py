@@ -283,6 +283,25 @@ def test_a_foreign_package_with_a_changed_or_missing_file_is_found(foreign):
     assert "no calls table" in found["table"]
 
 
+def test_a_foreign_manifest_at_the_root_is_no_run(foreign, capsys):
+    digest = json.loads((foreign / "data/core_data_manifest.json").read_text())["tables"][0][
+        "sha256"
+    ]
+    (foreign / "data/core_data_manifest.json").unlink()
+    name = "data/canonical_calls_core.csv"
+    for listed in ({name: f"sha256:{digest}"}, {"files": [{"path": name, "hash": digest}]}):
+        (foreign / "manifest.json").write_text(json.dumps({**listed, "rows": 576}))
+        with pytest.raises(SystemExit) as stop:
+            main(["verify", str(foreign)])
+        assert stop.value.code in (0, None)
+        assert "576 calls, as the manifest says" in capsys.readouterr().out
+
+
+def test_a_foreign_table_without_a_hash_is_named(foreign):
+    shutil.copy(foreign / "data/canonical_calls_core.csv", foreign / "more.csv")
+    assert wrong(verify_foreign(foreign).checks)["files"] == "more.csv has no recorded hash"
+
+
 def test_a_foreign_list_of_sums_is_read_too(foreign, capsys):
     table = foreign / "data/canonical_calls_core.csv"
     (foreign / "data/core_data_manifest.json").unlink()
