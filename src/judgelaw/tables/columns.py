@@ -190,6 +190,9 @@ def _soft(present: Sequence[str], mapping: Mapping[str, str | None]) -> dict[str
 def _check_mapping(
     mapping: Mapping[str, str | None], need: Need, present: Sequence[str], table: str
 ) -> None:
+    given: object = mapping  # what is handed in from Python may be anything
+    if not isinstance(given, Mapping) or not all(isinstance(part, str) for part in given):
+        raise InputError(f"columns = {mapping!r}: write columns={{'verdict': 'winner'}}")
     for part, column in mapping.items():
         soft = need is CALLS and (part.startswith(SOFT) or part == MISSING)
         if part not in need.parts and not soft:

@@ -252,6 +252,8 @@ def test_a_wrong_option_is_an_error_of_ours(option, words):
         (lambda: jl.compare(TENSOR, by="order"), "by 'order': it is 'judge' or 'prompt'"),
         (lambda: jl.compare(TENSOR, judge=3), "judge = 3: one name or a list of names"),
         (lambda: jl.VerdictTensor.from_table(ROWS, judge=3), "judge = 3: a name is needed"),
+        (lambda: jl.VerdictTensor.from_table(ROWS, columns="v"), "write columns={'verdict': 'win"),
+        (lambda: jl.VerdictTensor.from_table(ROWS, columns={3: "v"}), "columns = {3: 'v'}: write"),
         (lambda: jl.VerdictTensor.from_table(ROWS, repeats="x"), "repeats = 'x': a whole number"),
         (lambda: jl.report(TENSOR, "."), "cannot write .: it is a folder"),
         (lambda: jl.report(TENSOR, 3), "path = 3: the path of a file is needed"),
