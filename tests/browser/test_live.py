@@ -97,10 +97,16 @@ def served(*words, cwd):
             process.said = process.communicate(timeout=20)[1]
 
 
+def listed(tab, *, runs: int):
+    """Wait until the list has so many runs: those that are not read at once follow."""
+    tab.page.wait_for_selector(f"tbody tr:nth-child({runs})")
+    return tab.page
+
+
 def test_the_list_shows_runs_and_leads_to_their_reports(runs, open_tab):
     with served("view", runs, cwd=runs) as (process, url):
         tab = open_tab(url)
-        page = tab.page
+        page = listed(tab, runs=2)
         assert page.locator("tbody th a").all_inner_texts() == ["open", "steady"]
         assert page.locator(".state").all_inner_texts() == ["finished", "finished"]
         page.fill("input[type=search]", "STEA")
@@ -133,7 +139,7 @@ def test_changes_of_scores_are_points_and_no_share_of_100(runs, tmp_path, open_t
 def test_two_runs_stand_side_by_side(runs, open_tab):
     with served("view", runs, cwd=runs) as (_, url):
         tab = open_tab(url)
-        page = tab.page
+        page = listed(tab, runs=2)
         button = page.locator("text=Show two side by side")
         assert button.is_disabled()
         for box in page.locator("tbody input[type=checkbox]").all():
