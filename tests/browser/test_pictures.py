@@ -75,7 +75,7 @@ def test_a_picture_of_the_report_shows_what_it_says_today(report, open_page, nam
 
 @pytest.mark.model
 def test_the_pictures_of_a_run_under_way_show_what_the_live_page_says_today(tmp_path, browser):
-    """In the middle of a run of the embedded model; numbers are those of the day, words are held."""
+    """In the middle of a run of the embedded model: the words are held, numbers are of the day."""
     study = ROOT / "examples" / "quickstart" / "study.yaml"
     asks = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", "runs/quickstart"]
     with subprocess.Popen(asks, cwd=tmp_path, stderr=subprocess.DEVNULL) as run:
