@@ -37,7 +37,7 @@ _WORDS = {
     "interaction": "prompt and order together",
 }
 _ADVICE = {
-    "call": "more repeats help",
+    "call": "averaging over repeats helps",
     "prompt": "average over prompts or settle on one, more repeats will not help",
     "order": "ask in both orders and average, more repeats alone will not help",
     "interaction": "average over prompts and orders together, changing one of them will not do",

@@ -29,7 +29,7 @@ def test_dice_alone_are_said_to_be_dice():
         "On these 60 items, nearly all of this judge's disagreement is repeat-to-repeat noise "
         "(at least 9"
     )
-    assert "more repeats help, rewording will not" in text
+    assert "averaging over repeats helps, rewording will not" in text
     assert "the same holds for other items like these" in text
 
 
