@@ -127,7 +127,7 @@ def test_more_assurance_promises_less(study, tmp_path):
     [
         (("--assurance", "0.99"), "assurance = 0.99"),
         (("--half-width", "0"), "half_width = 0"),
-        (("--half-width", "0.1", "--component", "x"), "no component is called 'x'"),
+        (("--half-width", "0.1", "--component", "x"), "component 'x': it is 'call', 'prompt'"),
     ],
 )
 def test_impossible_wishes_are_refused(study, words, rule):
