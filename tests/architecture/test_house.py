@@ -6,6 +6,7 @@ Each rule is a function of a source tree, so that a planted tree shows that it c
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,11 @@ def _files(src):
     return sorted(src.rglob("*.py"))
 
 
+@cache
+def _tree(path):
+    return ast.parse(path.read_text())
+
+
 def _module(src, path):
     parts = ("judgelaw", *path.relative_to(src).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -63,7 +69,7 @@ def long_functions(src):
     return {
         f"{path.relative_to(src)}:{node.name}": node.end_lineno - node.lineno + 1
         for path in _files(src)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno - node.lineno + 1 > FUNCTION_LINES
     }
@@ -75,7 +81,7 @@ def deep_imports(src):
     doors = {name for name, path in modules.items() if path.name == "__init__.py"}
     found = set()
     for importer, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(_tree(path)):
             for imported in _imported(node, modules):
                 other = imported.split(".")[:2] != importer.split(".")[:2]
                 if other and imported.count(".") > 1 and imported not in doors:
@@ -94,6 +100,7 @@ def _imported(node, modules):
     return []
 
 
+@cache
 def _bound(path):
     """Return the names that a file binds at its top level."""
     names = set()
@@ -107,7 +114,7 @@ def _bound(path):
 
 def _statements(path):
     """Yield the statements of a file, with those that only the type checker reads."""
-    for node in ast.parse(path.read_text()).body:
+    for node in _tree(path).body:
         yield from _typed(node) or [node]
 
 
@@ -180,7 +187,7 @@ def naming_providers(src):
         str(path.relative_to(src))
         for path in _files(src)
         if "importers" not in path.parts
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.Constant) and node.value in PROVIDERS
     }
 

@@ -362,14 +362,20 @@ def test_the_interval_of_a_margin_between_two_systems_is_that_of_their_items():
     assert judge.systems["ada"].estimate == pytest.approx(y.mean() / 2)
 
 
-def test_intervals_of_a_ranking_hold_together():
-    """In 60 studies with no difference at all, hardly any tells two of four systems apart."""
+@pytest.mark.parametrize(
+    ("studies", "most"), [(24, 5), pytest.param(100, 11, marks=pytest.mark.slow)]
+)
+def test_intervals_of_a_ranking_hold_together(studies, most):
+    """In studies with no difference at all, hardly any tells two of four systems apart.
+
+    At a rate of .05 more than `most` of them have a chance below .005.
+    """
     found = [
         jl.score(battles(dict.fromkeys("abcd", 0.0), items=20, seed=seed), by="model_a,model_b")
-        for seed in range(60)
+        for seed in range(studies)
     ]
     told = sum(any(d.separated for d in score.judges["j"].differences) for score in found)
-    assert told <= 8  # .05 of 60 is 3; more than 8 has a chance of .003
+    assert told <= most
 
 
 @pytest.mark.parametrize(
