@@ -19,10 +19,7 @@ $(CAN_RUN): pyproject.toml constraints.txt tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV) run
 	@touch $(CAN_RUN)
 
-# What needs no test runs side by side first.
-test: $(READY)
-	$(MAKE) -j 2 lint types imports docs
-	$(MAKE) pytest
+test: lint types imports docs pytest
 
 # Under a minute once set up: lint, and tests that need no server, model, database or browser. What it
 # leaves out is in `make test`.
