@@ -221,15 +221,22 @@ async def work(
                 grace_s=grace_s,
                 cancel_batches=cancel_batches,
             )
-            stops = stops or await _wait(ledger, effects, say)
-            if stops or not (await ledger.others()).free:
+            if not stops:
+                stops, free = await _wait(ledger, effects, say)
+            if stops or not free:
                 return stops
     finally:
         heart.cancel()
 
 
-async def _wait(ledger: PostgresLedger, effects: Effects, say: Say) -> tuple[Stop, ...]:
-    """Wait while others hold all the calls that are left; return why not to wait any longer."""
+async def _wait(
+    ledger: PostgresLedger, effects: Effects, say: Say
+) -> tuple[tuple[Stop, ...], bool]:
+    """Wait while others hold all the calls that are left; say why it stopped, and if one is free.
+
+    Others may take what came free before this worker does. Then it waits once more: only where
+    nothing is free and nobody holds a call at one and the same moment is there nothing to do.
+    """
     halt, told = Halt(), ""
     with signals(lambda: halt.stop(Reason.INTERRUPTED, "interrupted while others were at work")):
         others = await ledger.others()
@@ -239,9 +246,9 @@ async def _wait(ledger: PostgresLedger, effects: Effects, say: Say) -> tuple[Sto
                 say(words)
                 told = words
             if not await halt.unless_stopped(effects.sleep(_LOOK_S)):
-                return (Stop(reason=Reason.INTERRUPTED, words=halt.words),)
+                return (Stop(reason=Reason.INTERRUPTED, words=halt.words),), False
             others = await ledger.others()
-    return ()
+    return (), others.free > 0
 
 
 async def _beat(ledger: PostgresLedger, effects: Effects) -> None:

@@ -228,11 +228,11 @@ class PostgresLedger(PostgresView, Ledger):
                 return
 
     def _others(self, connection: "psycopg.Connection[Any]") -> RemainingCalls:
-        terms = (self._session.round, self._session.terms.attempts)
-        row = connection.execute(_SQL["free_calls"], terms).fetchone()
-        holders = connection.execute(_SQL["holders"], (self._session.id,)).fetchall()
+        terms = (self._session.round, self._session.terms.attempts, self._session.id)
+        rows = connection.execute(_SQL["remaining_calls"], terms).fetchall()
+        holders = [row for row in rows if row[1] is not None]
         return RemainingCalls(
-            free=row[0] if row else 0,
+            free=sum(count for _, host, count in rows if host is None),
             held=sum(count for _, _, count in holders),
             holders=", ".join(f"process {pid} on {host}" for pid, host, _ in holders),
         )

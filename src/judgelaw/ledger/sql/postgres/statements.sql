@@ -64,21 +64,24 @@ WHERE session = $1 AND state IN ('prepared', 'submitting', 'submitted')
 -- name: end_session
 UPDATE sessions SET ended_at = clock_timestamp(), lost = $2 WHERE id = $1 AND ended_at IS NULL
 
--- name: holders
-SELECT s.pid, s.host, count(*)
-FROM open_calls AS o
-JOIN sessions AS s ON s.id = o.session
-WHERE o.session <> $1 AND s.ended_at IS NULL
-GROUP BY s.pid, s.host
-ORDER BY s.host, s.pid
-
--- name: free_calls
-SELECT count(*)
+-- name: remaining_calls
+-- One statement sees one moment: what is free now is not held a moment later as well. The free ones
+-- come as a row without a holder.
+SELECT NULL::integer, NULL::text, count(*)
 FROM open_calls AS o
 LEFT JOIN sessions AS s ON s.id = o.session
 WHERE (o.session IS NULL AND NOT (o.round = $1 AND o.failures >= $2))
     -- in a batch that waits at a provider, with nobody to collect it
     OR s.ended_at IS NOT NULL
+UNION ALL
+(
+    SELECT s.pid, s.host, count(*)
+    FROM open_calls AS o
+    JOIN sessions AS s ON s.id = o.session
+    WHERE o.session <> $3 AND s.ended_at IS NULL
+    GROUP BY s.pid, s.host
+    ORDER BY s.host, s.pid
+)
 
 -- name: add_judge
 INSERT INTO judges (name, model, judge_sha256) VALUES ($1, $2, $3)
