@@ -186,12 +186,17 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgePulse:
-    """How many calls of a judge are completed, and the tokens that they took."""
+    """How many calls of a judge are completed, the tokens that they took, what was unreadable.
+
+    Attributes:
+        invalid: replies without a label, by the parser that read them.
+    """
 
     completed: int
     input_tokens: int
     output_tokens: int
     cached_tokens: int
+    invalid: Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -51,6 +51,9 @@ class SqliteView(LedgerView):
         """Say how far the run is, in a few milliseconds."""
         (failed, orphaned, why) = next(self._rows("ended_attempts"))
         session = next(self._rows("last_session"), (None, None, None, None))
+        invalid: dict[str, dict[str, int]] = {}
+        for judge, parser, count in self._rows("invalid_verdicts"):
+            invalid.setdefault(judge, {})[parser] = count
         return Pulse(
             judges={
                 judge: JudgePulse(
@@ -58,6 +61,7 @@ class SqliteView(LedgerView):
                     input_tokens=tokens_in,
                     output_tokens=tokens_out,
                     cached_tokens=cached,
+                    invalid=invalid.get(judge, {}),
                 )
                 for judge, completed, tokens_in, tokens_out, cached in self._rows("judge_tokens")
             },

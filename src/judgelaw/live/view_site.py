@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from judgelaw.runs import REPORT, Glance, Overview
 _BEAT_S = 1.0
 """Time between two looks at a run that is shown."""
 _LIST_BEAT_S = 2.0
-_PATIENCE_S = 0.6
+_PATIENCE_S = 0.8
 """How long the first list waits for runs that are large; the rest of them follows."""
 _WINDOW_S = 30.0
 """The rate of calls is that of so many seconds before now."""
@@ -34,14 +34,22 @@ def view_server(folder: Path, *, port: int = 0) -> LocalServer:
     """Return the server that shows the runs of a folder."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name a folder with runs, or a run")
-    return LocalServer(_Site(folder).routes(), port=port)
+    site = _Site(folder)
+    site.read_ahead()
+    return LocalServer(site.routes(), port=port)
 
 
 class _Site:
     def __init__(self, folder: Path) -> None:
         self._runs = Overview(folder)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="judgelaw-view")
+        self._reading: dict[str, Future[Glance]] = {}
         self._rates: dict[str, _Rate] = {}
+
+    def read_ahead(self) -> None:
+        """Begin to read the runs: the browser that will ask for them takes its time to open."""
+        for name in self._runs.find():
+            self._read(name)
 
     def routes(self) -> Any:
         shell = page("judgelaw: runs", "view.js")
@@ -59,7 +67,7 @@ class _Site:
     async def _list(self, request: web.Request) -> web.Response:
         """Answer with what can be read at once; the others follow as events."""
         del request
-        names = await self._read(self._runs.find)
+        names = await self._find()
         reading = {name: self._glance(name) for name in names}
         if reading:
             await asyncio.wait(reading.values(), timeout=_PATIENCE_S)
@@ -92,7 +100,7 @@ class _Site:
         """Yield runs that changed since they were told, and how many there are."""
         told: dict[str, Glance] = {}
         while True:
-            names = await self._read(self._runs.find)
+            names = await self._find()
             for name in names:
                 found = await self._glance(name)
                 if told.get(name) != found:
@@ -125,12 +133,19 @@ class _Site:
         }
 
     def _glance(self, name: str) -> "asyncio.Future[Glance]":
-        loop = asyncio.get_running_loop()
-        return loop.run_in_executor(self._readers, self._runs.glance, name)
+        # One who stops waiting takes nothing from others who wait for the same run.
+        return asyncio.shield(asyncio.wrap_future(self._read(name)))
 
-    async def _read(self, function: Any) -> Any:
+    def _read(self, name: str) -> "Future[Glance]":
+        """Read a run, once for all who ask while it is being read."""
+        known = self._reading.get(name)
+        if known is None or known.done():
+            known = self._reading[name] = self._readers.submit(self._runs.glance, name)
+        return known
+
+    async def _find(self) -> list[str]:
         """Look for runs beside the readers, who may be busy with large ones."""
-        return await asyncio.to_thread(function)
+        return await asyncio.to_thread(self._runs.find)
 
     def _known(self, request: web.Request) -> str:
         name = request.match_info["a"]

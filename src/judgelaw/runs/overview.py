@@ -3,7 +3,6 @@
 Everything is read, nothing is written: a run under way does not notice that somebody looks.
 """
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,13 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
+
 from judgelaw.errors import JudgelawError
 from judgelaw.ledger import LEDGER_NAME, Holder, Pulse, holder_of
 from judgelaw.runs.answers import REPORT
 from judgelaw.runs.auditing import ANALYSIS
 from judgelaw.runs.folder import RunFolder
 from judgelaw.study import RECORD, STUDY, FrozenRun
-from judgelaw.tensor import INVALID
 from judgelaw.wire import parser_name
 from judgelaw.words import streams_in, visible, words
 
@@ -205,12 +205,13 @@ def _pulse(folder: RunFolder) -> tuple[Pulse | None, Mapping[str, int]]:
     """Read the ledger; None where nothing was asked yet."""
     if folder.ledger is None:
         return None, {}
-    parsers = {name: parser_name(judge) for name, judge in folder.frozen.judges.items()}
-    invalid = dict.fromkeys(parsers, 0)
-    for found in folder.ledger.verdict_counts():
-        if found.verdict == INVALID and found.parser == parsers.get(found.judge):
-            invalid[found.judge] += found.count
-    return folder.ledger.pulse(), invalid
+    pulse = folder.ledger.pulse()
+    judges = folder.frozen.judges
+    return pulse, {
+        name: found.invalid.get(parser_name(judges[name]), 0)
+        for name, found in pulse.judges.items()
+        if name in judges
+    }
 
 
 def _judges(
@@ -276,7 +277,7 @@ def _answers(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     if not path.is_file():
         return {}, ()
     try:
-        document = json.loads(path.read_bytes())
+        document = from_json(path.read_bytes())
         judges = {
             visible(name): {
                 **{key: judge.get(key) for key in _SHOWN},

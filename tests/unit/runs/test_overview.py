@@ -108,7 +108,7 @@ def test_a_damaged_run_is_listed_with_its_fault(finished, tmp_path):
     found = only(tmp_path)
     assert found.state == "answered"
     assert found.problems == (
-        "results/analysis.json cannot be read (JSONDecodeError): `judgelaw audit` writes it anew",
+        "results/analysis.json cannot be read (ValueError): `judgelaw audit` writes it anew",
     )
 
 

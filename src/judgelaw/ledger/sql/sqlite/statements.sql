@@ -38,11 +38,22 @@ JOIN calls AS c ON c.id = r.call
 GROUP BY c.judge
 
 -- name: ended_attempts
-SELECT
-    coalesce(sum(state = 'failed'), 0),
-    coalesce(sum(state = 'orphaned'), 0),
-    (SELECT detail FROM attempts WHERE state = 'failed' ORDER BY id DESC LIMIT 1)
-FROM attempts
+SELECT failed, orphaned, (SELECT detail FROM attempts WHERE id = last)
+FROM (
+    SELECT
+        coalesce(sum(state = 'failed'), 0) AS failed,
+        coalesce(sum(state = 'orphaned'), 0) AS orphaned,
+        max(CASE WHEN state = 'failed' THEN id END) AS last
+    FROM attempts
+    WHERE state <> 'completed'
+)
+
+-- name: invalid_verdicts
+SELECT c.judge, v.parser, count(*)
+FROM verdicts AS v
+JOIN calls AS c ON c.id = v.call
+WHERE v.verdict = 'invalid'
+GROUP BY 1, 2
 
 -- name: losses
 SELECT value FROM meta WHERE key LIKE 'loss %' ORDER BY key
