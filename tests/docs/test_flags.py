@@ -55,6 +55,7 @@ READS = {
     "--incomplete": INCOMPLETE,
     "--columns": f"{CLI}/test_analyze.py::test_columns_of_other_names_are_named",
     "--verdicts": f"{CLI}/test_analyze.py::test_the_alphabet_may_be_declared",
+    "--scale": f"{CLI}/test_analyze.py::test_a_table_of_scores_is_read_on_its_scale",
     "--date": f"{HERE}::test_the_date_that_is_read_is_the_one_that_was_asked_for",
     "--positions": NEWCOMER,
     "--blank": NEWCOMER,

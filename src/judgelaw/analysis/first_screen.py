@@ -252,9 +252,24 @@ def _rules(judge: JudgeAnalysis, findings: Sequence[Finding], gate: Gate | None)
         word="not yet",
         when="a check of these calls found a problem",
         holds=bool(problems),
-        reason=problems[0].headline if problems else "",
+        reason=_plain(problems[0]) if problems else "",
     )
     yield from _by_limits(judge, gate) if gate is not None else _by_default(judge)
+
+
+_PLAIN: Final = {
+    "rank_gap": "Repeats are not alike: how often two agree depends on how far apart they come.",
+    "elapsed_time": "Something changed over time: how often two calls agree depends on the time "
+    "between them.",
+    "cell_dependence": "Calls that should know nothing of each other agree more than by chance.",
+    "control": "Something beside the prompt differs: labels that change nothing seem to matter.",
+    "invalid_outputs": "So many replies gave no verdict that it matters how they are counted.",
+}
+"""Findings whose own words speak to those who know the method, as anybody may read them."""
+
+
+def _plain(problem: Finding) -> str:
+    return _PLAIN.get(problem.name, problem.headline)
 
 
 def _by_limits(judge: JudgeAnalysis, gate: Gate) -> Iterator[Rule]:

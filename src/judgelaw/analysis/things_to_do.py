@@ -6,12 +6,14 @@ from typing import Final
 
 from judgelaw.analysis.sentence import MANY_INVALID, Claims
 from judgelaw.analysis.values import ChangeRate, ToDo
-from judgelaw.decide import FEW_ITEMS, TIE, PromptChoice, VoteGain, some_names
+from judgelaw.decide import TIE, PromptChoice, VoteGain, some_names
 from judgelaw.tensor import INVALID
 
 FINE: Final = 0.10
 """Changes of 100 verdicts, as a share, up to which a judge is called fine without a gate."""
 _MOST_TO_DO = 3
+_LEAST_ITEMS = 50
+"""From so many items on the prompts to keep were measured to hold the best one."""
 WHEN: Final = {
     "ask_again": "when you ask again",
     "reword": "when you reword the prompt",
@@ -147,16 +149,17 @@ def _to_do(
     keep = None if choice is None else _keep(choice, claims)
     vote = _vote(gain) if gain is not None and gain.shown else None
     by_accuracy = choice is not None and choice.merit == "accuracy"
-    yield from filter(None, (keep, vote) if by_accuracy else (vote, keep))
     parts = [claims.largest, *claims.worth] if claims.largest else list(claims.worth)
     seen_to = _seen_to(keep, gain if vote is not None else None)
-    for part in dict.fromkeys(parts):
-        if part in seen_to:
-            continue
-        looked = gain if part == "call" else None
-        found = _remedy(part, changes, said) if looked is None else _no_vote(looked)
-        if found is not None:
-            yield found
+    left = [part for part in dict.fromkeys(parts) if part not in seen_to]
+    remedies = {
+        part: _no_vote(gain) if part == "call" and gain else _remedy(part, changes, said)
+        for part in left
+    }
+    # What moves the verdicts most comes first, whatever else is worth doing.
+    first = remedies.pop(claims.largest, None) if claims.largest else None
+    ways = (keep, vote) if by_accuracy else (vote, keep)
+    yield from filter(None, (first, *ways, *remedies.values()))
     if not parts and not seen_to:
         because = f"these calls cannot tell what moves {said.noun}"
         yield ToDo(do="Ask about more items", because=because)
@@ -168,7 +171,7 @@ def _keep(choice: PromptChoice, claims: Claims) -> ToDo | None:
     Without gold a prompt is better because it is steadier: nothing to say where that is little.
     """
     kept, others = choice.kept, len(choice.rows) - len(choice.kept)
-    if not others or choice.items < FEW_ITEMS:
+    if not others or choice.items < _LEAST_ITEMS:
         return None
     if choice.merit == "noise" and claims.no_rewording:
         return None

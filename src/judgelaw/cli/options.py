@@ -155,6 +155,12 @@ def _meaning_options() -> tuple[Callable[[Any], Any], ...]:
             help="The alphabet. [default: the usual four, or what the table holds]",
         ),
         click.option(
+            "--scale",
+            metavar="1,2,...",
+            callback=_scores,
+            help="Verdicts are scores: all of them, from low to high. A run declares its own.",
+        ),
+        click.option(
             "--positions",
             metavar="A,B",
             callback=_verdicts,
@@ -233,6 +239,17 @@ def _verdicts(
 ) -> tuple[str, ...]:
     del context, option
     return () if given is None else tuple(word.strip() for word in given.split(","))
+
+
+def _scores(
+    context: click.Context, option: click.Parameter, given: str | None
+) -> tuple[float, ...]:
+    try:
+        return tuple(float(word) for word in _verdicts(context, option, given))
+    except ValueError:
+        raise InputError(
+            f"--scale {given}: write the scores from low to high, as in --scale 1,2,3,4,5"
+        ) from None
 
 
 def resampling_options(command: F) -> F:

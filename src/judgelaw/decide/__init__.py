@@ -49,7 +49,6 @@ from judgelaw.decide.looks import (
 )
 from judgelaw.decide.pair_ranking import score_pairs as score_pairs
 from judgelaw.decide.prompt_choice import (
-    FEW_ITEMS as FEW_ITEMS,
     WORTH as WORTH,
     PromptChoice as PromptChoice,
     PromptRow as PromptRow,

@@ -35,6 +35,7 @@ class Which(TypedDict, total=False):
         columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None leaves
             an optional column out.
         verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
+        scale: the scores from low to high, where the verdicts of a table are scores.
         positions: the words for the answer shown first, shown second, and perhaps for a tie,
             `("A", "B")`: they become candidates by the order of each call.
         blank: what a blank verdict becomes, "invalid", or "drop" for no call.
@@ -51,6 +52,7 @@ class Which(TypedDict, total=False):
     incomplete: Literal["error", "drop"]
     columns: Mapping[str, str | None] | None
     verdicts: Sequence[str] | None
+    scale: Sequence[float] | None
     positions: Sequence[str] | None
     blank: Literal["error", "invalid", "drop"]
     engine: "Engine"
@@ -243,6 +245,7 @@ _RULES: Mapping[str, Rule] = {
     "protocols": _each(_protocol, "['drawn:3 both 2 random']"),
     "repeats": whole(1, "the calls of no rank are none"),
     "roles": _by_name(check_text, "{'second': 'reference'}"),
+    "scale": _each(_number, "[1, 2, 3, 4, 5]"),
     "seed": whole(0, "a seed is not negative"),
     "soft": one_of("auto", "never", "only"),
     "strict": _truth,

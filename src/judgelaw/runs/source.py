@@ -37,6 +37,7 @@ class Reading:
     incomplete: Literal["error", "drop"] = "error"
     columns: Mapping[str, str | None] = field(default_factory=dict)
     verdicts: Sequence[str] = ()
+    scale: Sequence[float] = ()
     positions: Sequence[str] = ()
     blank: Literal["error", "invalid", "drop"] = "error"
     engine: "Engine" = "duckdb"
@@ -115,6 +116,8 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
 
     reading, run = reading or Reading(), _run_folder(x)
     folder = None if run is None else _folder(run, reading)
+    if folder is not None and reading.scale:
+        raise InputError("scale is about a table: the study of a run declares its own")
     tensors = read_tensors(
         x,
         repeats=reading.repeats,
@@ -132,7 +135,7 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
     if folder is None:
         design = reading.design or "census"
-        chosen = _of_layer(named, reading.layer)
+        chosen = _on_scale(_of_layer(named, reading.layer), reading.scale)
         name = Path(x).name if isinstance(x, str | os.PathLike) else IN_MEMORY
         return Source(tensors=chosen, design=design, name=name)
     return _declared(named, folder, reading)
@@ -249,7 +252,7 @@ def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Sour
             "columns, verdicts, positions and blank are about reading a table, and a tensor was "
             "read already: pass them to VerdictTensor.from_table"
         )
-    chosen = _of_layer(tensors, reading.layer)
+    chosen = _on_scale(_of_layer(tensors, reading.layer), reading.scale)
     there = sorted({judge for _, judge in chosen})
     asked = {*there, *map(judge_of, there)}
     if unknown := [judge for judge in reading.judges if judge not in asked]:
@@ -335,6 +338,13 @@ def _declared(
         coverage=folder.coverage(),
         reused={key: source for key, source in folder.reused.items() if key in tensors},
     )
+
+
+def _on_scale(
+    tensors: "Mapping[Key, VerdictTensor]", scale: Sequence[float]
+) -> "Mapping[Key, VerdictTensor]":
+    """Read the verdicts of a table as scores, where a scale is named."""
+    return {key: t.on_scale(scale) for key, t in tensors.items()} if scale else tensors
 
 
 def as_declared(tensor: "VerdictTensor", study: "Study") -> "VerdictTensor":

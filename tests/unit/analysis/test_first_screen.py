@@ -212,11 +212,23 @@ def test_a_judge_that_follows_the_order_is_asked_in_both_and_rules_ties():
 
 def test_prompts_that_are_right_less_often_are_named_once_items_are_enough():
     laws = open_laws(items=120, prompt=0.25)
-    for items, named in ((120, True), (90, False)):
+    for items, named in ((120, True), (50, True), (49, False)):
         calls = replace(drawn(laws[:items], repeats=8), gold=("candidate_1",) * items)
         said = [x.do for x in judge_of(calls).to_do]
         assert ("Keep prompt p4" in said) == named
         assert not named or said[0] == "Keep prompt p4"
+
+
+def test_what_moves_verdicts_most_is_seen_to_first():
+    """Rewording moves a third of the verdicts and a vote would help too, a little."""
+    laws = np.tile([0.97, 0.03, 0, 0], (60, 5, 2, 1))
+    laws[:20, 3:] = (0.03, 0.97, 0, 0)
+    judge = judge_of(drawn(laws))
+    assert judge.short.startswith("The wording of the prompt moves the verdicts most")
+    assert [x.do for x in judge.to_do] == [
+        "Settle on one prompt, or average over several",
+        "Ask twice in both orders and take the majority",
+    ]
 
 
 def test_other_layers_are_not_advised_on():
@@ -248,6 +260,13 @@ def test_a_problem_found_by_a_check_comes_before_everything():
     assert with_trust(judge, [other], None).trust.word == "with care"
     notice = replace(finding, verdict="notice")
     assert with_trust(judge, [notice], None).trust.word == "with care"
+
+
+def test_a_problem_is_told_in_plain_words_on_the_first_screen():
+    said = "Agreement of calls of one cell changes by -0.0331 per step of repeat rank."
+    finding = Finding(name="rank_gap", verdict="problem", headline=said, advice="Look.")
+    reason = with_trust(judge_of(tensor()), [finding], None).trust.reason
+    assert reason.startswith("Repeats are not alike")
 
 
 @pytest.mark.parametrize(

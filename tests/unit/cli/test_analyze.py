@@ -11,6 +11,7 @@ import pytest
 from judgelaw.cli import main
 from judgelaw.estimate import COMPONENTS
 from judgelaw.worlds import World
+from servers.study import frozen_study, simulated_judge
 from support.streams import drawn, unanimous
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "verdicts"
@@ -217,6 +218,36 @@ def test_the_alphabet_may_be_declared(tmp_path, capsys):
     code, _, err = run(capsys, "analyze", path, "--verdicts", "yes,abstain", *quick)
     assert code == 2
     assert "'no' is not in the alphabet given" in err
+
+
+def test_a_table_of_scores_is_read_on_its_scale(tmp_path, capsys):
+    rows = [
+        f"j,i{i},p{k},{r},{1 + (i + k + r) % 3}" for i in range(6) for k in (0, 1) for r in (0, 1)
+    ]
+    path = tmp_path / "calls.csv"
+    path.write_text("\n".join(["judge,item,prompt,repeat,verdict", *rows]))
+    quick = ("--draws", "20", "--permutations", "0", "--json", "-")
+    code, out, _ = run(capsys, "analyze", path, "--scale", "1, 2,3,4,5", *quick)
+    assert code == 0
+    found = json.loads(out)["judges"]["j"]
+    assert found["scores"]["mean"]["estimate"] == pytest.approx(2)
+    # Repeats of a cell are one or two points apart, two in a third of the cells.
+    assert found["changes"]["ask_again"]["estimate"] == pytest.approx(4 / 3)
+    for scale, said in (
+        ("1,two", "--scale 1,two: write the scores from low to high"),
+        ("2,1,3", "scale value 1 comes after 2"),
+        ("1,2", "the verdict '3' is not on the scale 1, 2"),
+    ):
+        code, _, err = run(capsys, "analyze", path, "--scale", scale, *quick)
+        assert code == 2
+        assert said in err
+
+
+def test_a_run_declares_its_own_scale(tmp_path, capsys):
+    frozen = frozen_study(tmp_path, [simulated_judge()])
+    code, _, err = run(capsys, "analyze", frozen.path, "--scale", "1,2,3")
+    assert code == 2
+    assert "the study of a run declares its own" in err
 
 
 def test_incomplete_tables_are_refused_with_the_option_that_helps(tmp_path, capsys):
