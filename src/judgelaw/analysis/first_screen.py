@@ -13,6 +13,7 @@ from judgelaw.analysis.facet_values import pair_of
 from judgelaw.analysis.sentence import MANY_INVALID, Claims, claims_of
 from judgelaw.analysis.things_to_do import (
     FINE,
+    MOST_TO_DO,
     OF_VERDICTS,
     WHEN,
     Wording,
@@ -234,7 +235,17 @@ def with_trust(
         reason = _fine(judge, gate)
     else:
         word, reason = holding.word, of_orders(holding.reason, judge.orders)
-    return replace(judge, trust=Trust(word=word, reason=reason, rules=rules))
+    to_do = judge.to_do
+    if holding is not None and holding.when == _PROBLEM:
+        to_do = (_LOOK_FIRST, *to_do)[:MOST_TO_DO]
+    return replace(judge, trust=Trust(word=word, reason=reason, rules=rules), to_do=to_do)
+
+
+_PROBLEM: Final = "a check of these calls found a problem"
+_LOOK_FIRST: Final = ToDo(
+    do="Find out what is behind the problem below",
+    because="until then these numbers may be wrong",
+)
 
 
 def _rules(judge: JudgeAnalysis, findings: Sequence[Finding], gate: Gate | None) -> Iterator[Rule]:
@@ -250,7 +261,7 @@ def _rules(judge: JudgeAnalysis, findings: Sequence[Finding], gate: Gate | None)
     problems = [f for f in mine if f.verdict == "problem"]
     yield Rule(
         word="not yet",
-        when="a check of these calls found a problem",
+        when=_PROBLEM,
         holds=bool(problems),
         reason=_plain(problems[0]) if problems else "",
     )

@@ -11,7 +11,7 @@ from judgelaw.tensor import INVALID
 
 FINE: Final = 0.10
 """Changes of 100 verdicts, as a share, up to which a judge is called fine without a gate."""
-_MOST_TO_DO = 3
+MOST_TO_DO: Final = 3
 _LEAST_ITEMS = 50
 """From so many items on the prompts to keep were measured to hold the best one."""
 WHEN: Final = {
@@ -122,14 +122,14 @@ def to_do(
     """Return up to three things that are worth doing, each with its number."""
     first = _first(invalid, accuracy)
     then = _to_do(claims, changes, said, choice=choice, gain=gain)
-    return (*first, *then)[:_MOST_TO_DO]
+    return (*first, *then)[:MOST_TO_DO]
 
 
 def _first(invalid: float, accuracy: Accuracy | None) -> Iterator[ToDo]:
     """Yield what comes before changes: replies that say nothing, verdicts that are not right."""
     if invalid >= MANY_INVALID:
         yield ToDo(
-            do="Repair the prompt or the parser",
+            do="Repair the prompt, or how replies are read",
             because=f"{points(invalid)} of 100 replies gave no verdict",
         )
     elif accuracy is not None and accuracy.poor:

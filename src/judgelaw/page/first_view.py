@@ -164,6 +164,15 @@ class _Way:
     def scored(self) -> bool:
         return self.judge.scores is not None
 
+    @property
+    def unit(self) -> str:
+        """Say what is counted."""
+        scores = self.judge.scores
+        if scores is None:
+            return "of 100 verdicts change"
+        low, high = scores.scale[0], scores.scale[-1]
+        return f"points between two scores, on a scale of {low:g} to {high:g}"
+
     def number(self, value: float | None, where: str | None = None) -> Number:
         """Write a change."""
         if not self.scored:
@@ -214,7 +223,7 @@ def _tile(name: str, rate: Part[ChangeRate | None], way: _Way) -> ChangeTile:
         new=way.range(found.known(lambda r: r.interval)),
         more=_more(found, way),
         how=way.how(calls),
-        unit="points between two scores" if way.scored else "of 100 verdicts change",
+        unit=way.unit,
     )
 
 
@@ -282,8 +291,9 @@ def _any_two(judge: Judge) -> Number | None:
 def _total(judge: Judge, any_two: Number | None) -> Inline:
     if any_two is None:
         return ()
-    anew = "prompt" if judge.value.single else "prompt and order"
-    return (f"Any two calls, {anew} drawn anew: ", any_two, " of 100 disagree (the total).")
+    under = "any prompt" if judge.value.single else "any prompt and order"
+    said = f"Two calls on one item, each under {under}: "
+    return (said, any_two, " of 100 disagree (the total).")
 
 
 def _gold(judge: Judge) -> Inline:
@@ -294,7 +304,7 @@ def _gold(judge: Judge) -> Inline:
     return (
         "Accuracy: ",
         of_100(judge.value.gold_match, where=judge.at(lambda j: j.gold_match).path),
-        " of 100 calls give the gold verdict.",
+        " of 100 calls give the right (gold) verdict.",
     )
 
 
@@ -328,7 +338,7 @@ def _checks(analysis: Analysis) -> str:
     if notices:
         said.append(f"{notices} found something to mention")
     if open_:
-        said.append(f"{open_} could not be made with these calls")
+        said.append(f"{open_} of them could not be made with these calls")
     return ", ".join(said) + "."
 
 

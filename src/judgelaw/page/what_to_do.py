@@ -118,7 +118,7 @@ def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Sec
     for name, judge in judges.items():
         who = f"{visible(name)}: " if len(judges) > 1 else ""
         lines = tuple((f"{who}{x.do}: {x.because}.",) for x in to_do(judge))
-        nothing = ((f"{who}Nothing to do: these calls show nothing that would help.",),)
+        nothing = ((f"{who}Nothing needs to be done.",),)
         blocks.append(Prose(paragraphs=lines or nothing))
         found = None if advice is None else advice.judges.get(name)
         if found is None:

@@ -248,7 +248,7 @@ def test_replies_that_cannot_be_read_come_first():
     judge = judge_of(drawn(laws))
     assert judge.trust.word == "not yet"
     assert judge.trust.reason.endswith(" of 100 replies gave no verdict.")
-    assert judge.to_do[0].do == "Repair the prompt or the parser"
+    assert judge.to_do[0].do == "Repair the prompt, or how replies are read"
 
 
 def test_a_problem_found_by_a_check_comes_before_everything():
@@ -267,6 +267,14 @@ def test_a_problem_is_told_in_plain_words_on_the_first_screen():
     finding = Finding(name="rank_gap", verdict="problem", headline=said, advice="Look.")
     reason = with_trust(judge_of(tensor()), [finding], None).trust.reason
     assert reason.startswith("Repeats are not alike")
+
+
+def test_a_problem_is_the_first_thing_to_look_into():
+    finding = Finding(name="replay", verdict="problem", headline="Replies repeat.", advice="Look.")
+    judge = judge_of(tensor())
+    found = with_trust(judge, [finding], None).to_do
+    assert found[0].do == "Find out what is behind the problem below"
+    assert found[1:] == judge.to_do[:2]
 
 
 @pytest.mark.parametrize(

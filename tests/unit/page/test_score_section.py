@@ -53,7 +53,8 @@ def test_scores_have_their_own_section_and_no_triangle(kind):
     assert "order" not in ids
     (tiles,) = (view.tiles for view in found.first)
     assert [tile.label for tile in tiles] == ["Ask again", "Reword"]
-    assert {tile.unit for tile in tiles} == {"points between two scores"}
+    (unit,) = {tile.unit for tile in tiles}
+    assert unit == "points between two scores, on a scale of 1 to 5"
     assert " order" not in plain(found.facts)
 
 

@@ -76,7 +76,7 @@ def test_the_section_opens_with_the_lines_of_the_first_screen(advice, parts):
 def test_a_judge_that_needs_nothing_says_so(parts):
     quiet = {"j": Part(replace(parts["j"].value, to_do=()), parts["j"].where)}
     (said,) = what_to_do(quiet).blocks[0].paragraphs
-    assert said == ("Nothing to do: these calls show nothing that would help.",)
+    assert said == ("Nothing needs to be done.",)
 
 
 def test_each_of_several_judges_has_its_lines_and_its_ways_to_ask_closed(advice, parts):
