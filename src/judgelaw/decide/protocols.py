@@ -17,6 +17,7 @@ m of each, the other the next m. That is unbiased, and its own error is small (`
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby
 from math import ceil
 from typing import Literal, Self, get_args
@@ -350,7 +351,7 @@ class _Shuffled:
         self._prompts = tensor.prompts
         self._design, self._rng = design, rng
         self._tie = tensor.verdicts.index(TIE) if TIE in tensor.verdicts else None
-        self._calls = self._codes
+        self._calls = self._codes.T
         self._counted: dict[tuple[int, int], Floats] = {}
         self._voted: dict[tuple[str, int, int], Floats] = {}
         self._places: tuple[Array, Array] = (np.empty(0), np.empty(0))
@@ -359,7 +360,8 @@ class _Shuffled:
         """Put calls and prompts into another order."""
         keys = self._rng.random(self._codes.shape, dtype=np.float32)
         keys[self._absent] = 2.0
-        self._calls = np.take_along_axis(self._codes, keys.argsort(axis=-1), axis=-1)
+        ordered = np.take_along_axis(self._codes, keys.argsort(axis=-1), axis=-1)
+        self._calls = np.ascontiguousarray(ordered.T)
         self._counted, self._voted = {}, {}
         places = self._rng.random((2, *self._shape[:2])).argsort(axis=-1).argsort(axis=-1)
         self._places = (places[0], places[1])
@@ -371,7 +373,7 @@ class _Shuffled:
             self._voted[asked] = self._votes(p, which)
         x = self._voted[asked]
         if p.orders != "consistent":
-            together = x[:, 0] if p.orders == "one" else x.sum(axis=1)
+            together = x[:, 0] if p.orders == "one" else reduce(np.add, np.moveaxis(x, 1, 0))
             return np.asarray(final_verdict(together, p.rule, self._tie))
         g = final_verdict(x, p.rule, self._tie)
         agreed = np.asarray(g[:, 0] * g[:, 1])
@@ -396,9 +398,9 @@ class _Shuffled:
     def _count(self, m: int, which: int) -> Floats:
         """Count m calls of every cell, (items, prompts, orders, verdicts)."""
         if (m, which) not in self._counted:
-            calls = self._calls[:, which * m : (which + 1) * m]
+            calls = self._calls[which * m : (which + 1) * m]
             n = m * self._mode
             for c in range(self._shape[-1]):
-                n[self._mixed, c] = (calls == c).sum(axis=1)
+                n[self._mixed, c] = (calls == c).sum(axis=0)
             self._counted[m, which] = n.reshape(self._shape)
         return self._counted[m, which]
