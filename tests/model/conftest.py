@@ -5,7 +5,7 @@ import pytest
 from judgelaw.errors import MissingExtraError
 from judgelaw.judges.embedded import EmbeddedServer, check_runtime, locate_model
 from judgelaw.wire import JudgeSpec
-from support.model import spec
+from support.model import ALONE, spec
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -21,4 +21,11 @@ def _installed():
 @pytest.fixture(scope="session")
 def server():
     with EmbeddedServer(JudgeSpec(**spec())) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def lone_server():
+    """The model as judges of one thread hear it."""
+    with EmbeddedServer(JudgeSpec(**spec(**ALONE))) as running:
         yield running

@@ -11,13 +11,13 @@ import pytest
 from judgelaw.estimate import decompose
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import item_bands
-from support.model import llmbar, spec, write_study
+from support.model import ALONE, llmbar, spec, write_study
 
 pytestmark = pytest.mark.model
 
 JUDGES = (
-    spec("chat"),
-    spec("messages", wire="anthropic", seed="logical"),
+    spec("chat", **ALONE),
+    spec("messages", wire="anthropic", seed="logical", **ALONE),
 )
 PERMUTATIONS = 1999
 

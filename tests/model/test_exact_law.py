@@ -8,7 +8,7 @@ from judgelaw.decide import forecast_from_laws
 from judgelaw.estimate import COMPONENTS, decompose, population
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import call_errors
-from support.model import chi_square_p, frozen_study, laws_like
+from support.model import ALONE, chi_square_p, frozen_study, laws_like, spec
 
 pytestmark = pytest.mark.model
 
@@ -17,7 +17,7 @@ SMALLEST_P = 1e-4
 
 
 def sampled_and_exact(folder, server, **design) -> tuple[VerdictTensor, np.ndarray]:
-    frozen = frozen_study(folder, **design)
+    frozen = frozen_study(folder, judges=[spec(**ALONE)], **design)
     done = acquire(frozen)
     done.raise_if_open()
     tensor = VerdictTensor.from_table(done.path / "calls.parquet", judge="chat", layer="audit")
@@ -50,17 +50,17 @@ def check_verdicts(tensor: VerdictTensor, laws: np.ndarray) -> None:
 
 
 @pytest.mark.timeout(240)
-def test_corrected_estimates_agree_with_the_components_of_the_stated_law(tmp_path, server):
-    tensor, laws = sampled_and_exact(tmp_path, server, items=3, repeats=8)
+def test_corrected_estimates_agree_with_the_components_of_the_stated_law(tmp_path, lone_server):
+    tensor, laws = sampled_and_exact(tmp_path, lone_server, items=3, repeats=8)
     check_components(tensor, laws)
     check_verdicts(tensor, laws)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("schedule", "items", "repeats"), [("cells", 8, 24), ("random", 4, 12)])
-def test_the_law_holds_in_every_schedule(tmp_path, server, schedule, items, repeats):
+def test_the_law_holds_in_every_schedule(tmp_path, lone_server, schedule, items, repeats):
     tensor, laws = sampled_and_exact(
-        tmp_path, server, items=items, repeats=repeats, schedule=schedule
+        tmp_path, lone_server, items=items, repeats=repeats, schedule=schedule
     )
     check_components(tensor, laws)
     check_verdicts(tensor, laws)

@@ -30,6 +30,9 @@ ITEMS = (
     ("Spell cat backwards.", "tac", "act"),
     ("Name a month with 28 days at most.", "May", "February"),
 )
+ALONE = {"threads": 1}
+"""For tests of what is made of the replies: a second thread of the model takes half as much again
+in all, and the tests of the server itself use it."""
 LLMBAR = Path(__file__).parents[2].parent / "shared" / "data" / "llmbar"
 CHI_SQUARE_DRAWS = 20_000
 
