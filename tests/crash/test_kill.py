@@ -21,6 +21,7 @@ from servers import counting
 from servers.local_judges import command_judge, function_judge, write_code
 from servers.study import chat_judge, write_study
 from support.criteria import write_criteria_study
+from support.workers import Fleet, Worker
 
 CONCURRENCY = 8
 
@@ -37,21 +38,26 @@ def requests(log: Path) -> list[str]:
     return log.read_text().split() if log.exists() else []
 
 
-def start(study: Path, run: Path) -> subprocess.Popen:
-    command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(run)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def kill(process: subprocess.Popen) -> bool:
+def kill(process: Worker) -> bool:
     """Kill the process if it still runs; return whether it did."""
+    if process.code() is None:
+        process.send(signal.SIGKILL)
+    return process.wait() == -signal.SIGKILL
+
+
+def kill_after(pause_s: float, study: Path, run: Path) -> bool:
+    """Start an interpreter of its own, for once, and kill it wherever it is: in an import, say."""
+    command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(run)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(pause_s)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     return process.returncode == -signal.SIGKILL
 
 
-def until(process: subprocess.Popen, log: Path, count: int) -> None:
+def until(process: Worker, log: Path, count: int) -> None:
     """Wait until so many requests were written down, or the process ends."""
-    while process.poll() is None and len(requests(log)) < count:
+    while process.code() is None and len(requests(log)) < count:
         time.sleep(0.002)
 
 
@@ -63,21 +69,29 @@ def committed(run: Path, name: str = "request_sha256") -> set[str]:
         return {getattr(c.call, name) for c in view.completions()}
 
 
-def campaign(tmp_path: Path, *, items: int, repeats: int, kills: int, seed: int) -> None:
+def campaign(fleet, tmp_path: Path, *, items: int, repeats: int, kills: int, seed: int) -> None:
     log = tmp_path / "requests.log"
     with counting_server(log) as port:
         judge = chat_judge(f"http://127.0.0.1:{port}/v1")
         transport = {"concurrency": CONCURRENCY}
         study = write_study(tmp_path, [judge], items=items, repeats=repeats, transport=transport)
-        killings(study, log, calls=items * 4 * repeats, kills=kills, seed=seed)
+        killings(fleet, study, log, calls=items * 4 * repeats, kills=kills, seed=seed)
 
 
 def killings(
-    study: Path, log: Path, *, calls: int, kills: int, seed: int, name: str = "request_sha256"
+    fleet: Fleet,
+    study: Path,
+    log: Path,
+    *,
+    calls: int,
+    kills: int,
+    seed: int,
+    name: str = "request_sha256",
 ) -> None:
     """Kill a run at random moments, finish it, and look what was asked.
 
     Args:
+        fleet: starts the processes.
         study: whose judge writes down every call that it is asked.
         log: where, one name a line.
         calls: of the study.
@@ -90,21 +104,20 @@ def killings(
     killed = 0
     for n in range(kills):
         before, so_far = committed(run, name), len(requests(log))
-        process = start(study, run)
         if n % 5 == 4:
             # Any moment at all: imports, freezing, loading, asking, closing.
-            time.sleep(random_moments.uniform(0.0, 2.0))
+            killed += kill_after(random_moments.uniform(0.0, 2.0), study, run)
         else:
+            process = fleet.start(study.parent, "run", study, "--out", run)
             share = random_moments.uniform(0.0, 1.6 / kills)
             until(process, log, so_far + 1 + int(share * calls))
             time.sleep(random_moments.uniform(0.0, 0.02))
-        killed += kill(process)
+            killed += kill(process)
         asked_since = requests(log)[so_far:]
         assert not before.intersection(asked_since), "a committed call was asked again"
     before, so_far = committed(run, name), len(requests(log))
-    last = start(study, run)
-    _, said = last.communicate(timeout=300)
-    assert last.returncode == 0, said.decode()
+    last = fleet.start(study.parent, "run", study, "--out", run)
+    assert last.wait(300) == 0, last.said
     assert not before.intersection(requests(log)[so_far:])
     assert killed >= kills // 2, "the campaign must have killed something"
     check(run, requests(log), calls=calls, killed=killed, name=name)
@@ -131,18 +144,18 @@ def check(run: Path, seen: list[str], *, calls: int, killed: int, name: str) -> 
     assert found.ok, [c for c in found.checks if not c.ok]
 
 
-def test_a_few_kills_lose_nothing(tmp_path):
-    campaign(tmp_path, items=15, repeats=5, kills=5, seed=4)
+def test_a_few_kills_lose_nothing(fleet, tmp_path):
+    campaign(fleet, tmp_path, items=15, repeats=5, kills=5, seed=4)
 
 
-def test_kills_lose_no_criterion_and_repeat_no_reply(tmp_path):
+def test_kills_lose_no_criterion_and_repeat_no_reply(fleet, tmp_path):
     """One reply holds two verdicts: both are there in the end, and nobody paid for it twice."""
     log = tmp_path / "requests.log"
     with counting_server(log, '{"helpful": "yes", "safe": "no"}') as port:
         judge = chat_judge(f"http://127.0.0.1:{port}/v1")
         transport = {"concurrency": CONCURRENCY}
         study = write_criteria_study(tmp_path, [judge], items=30, repeats=5, transport=transport)
-        killings(study, log, calls=300, kills=5, seed=8)
+        killings(fleet, study, log, calls=300, kills=5, seed=8)
     with SqliteView(tmp_path / "run" / LEDGER_NAME) as view:
         read = [
             tuple((name, v.verdict) for name, v in whole.criteria) for _, whole in view.verdicts()
@@ -151,8 +164,8 @@ def test_kills_lose_no_criterion_and_repeat_no_reply(tmp_path):
 
 
 @pytest.mark.slow
-def test_fifty_kills_lose_nothing(tmp_path):
-    campaign(tmp_path, items=50, repeats=10, kills=50, seed=5)
+def test_fifty_kills_lose_nothing(fleet, tmp_path):
+    campaign(fleet, tmp_path, items=50, repeats=10, kills=50, seed=5)
 
 
 LOCAL = {
@@ -163,26 +176,28 @@ LOCAL = {
 }
 
 
-def local_campaign(tmp_path, monkeypatch, kind, *, items: int, repeats: int, kills: int) -> None:
+def local_campaign(
+    fleet, tmp_path, monkeypatch, kind, *, items: int, repeats: int, kills: int
+) -> None:
     log = tmp_path / "asked.log"
     monkeypatch.setenv("ASKED_LOG", str(log))
     write_code(tmp_path)
     transport = {"concurrency": CONCURRENCY if kind != "once" else 2}
     study = write_study(tmp_path, [LOCAL[kind]], items=items, repeats=repeats, transport=transport)
     calls = items * 4 * repeats
-    killings(study, log, calls=calls, kills=kills, seed=6, name="call_id")
+    killings(fleet, study, log, calls=calls, kills=kills, seed=6, name="call_id")
 
 
 @pytest.mark.parametrize("kind", LOCAL)
-def test_a_few_kills_of_functions_and_commands_lose_nothing(tmp_path, monkeypatch, kind):
+def test_a_few_kills_of_functions_and_commands_lose_nothing(fleet, tmp_path, monkeypatch, kind):
     depth = 5 if kind != "once" else 2
-    local_campaign(tmp_path, monkeypatch, kind, items=10, repeats=depth, kills=3)
+    local_campaign(fleet, tmp_path, monkeypatch, kind, items=10, repeats=depth, kills=3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "lines"])
-def test_fifty_kills_of_functions_and_commands_lose_nothing(tmp_path, monkeypatch, kind):
-    local_campaign(tmp_path, monkeypatch, kind, items=50, repeats=10, kills=50)
+def test_fifty_kills_of_functions_and_commands_lose_nothing(fleet, tmp_path, monkeypatch, kind):
+    local_campaign(fleet, tmp_path, monkeypatch, kind, items=50, repeats=10, kills=50)
 
 
 def without_log(run, folder):
@@ -195,7 +210,7 @@ def without_log(run, folder):
         return 0
 
 
-def test_a_lost_log_stops_the_next_run_until_somebody_accepts_it(tmp_path):
+def test_a_lost_log_stops_the_next_run_until_somebody_accepts_it(fleet, tmp_path):
     """Kill a run, lose the log beside its ledger: nothing is asked again in silence."""
     log, run = tmp_path / "requests.log", tmp_path / "run"
     with counting_server(log) as port:
@@ -210,7 +225,7 @@ def test_a_lost_log_stops_the_next_run_until_somebody_accepts_it(tmp_path):
             1_200,
             1_400,
         ):  # a kill may come right after the log was copied
-            process = start(study, run)
+            process = fleet.start(tmp_path, "run", study, "--out", run)
             until(process, log, asked)
             assert kill(process)
             had, kept = len(committed(run)), without_log(run, tmp_path / str(asked))
@@ -220,15 +235,13 @@ def test_a_lost_log_stops_the_next_run_until_somebody_accepts_it(tmp_path):
         (run / f"{LEDGER_NAME}-shm").unlink(missing_ok=True)
         asked = len(requests(log))
         assert 0 < kept < had
-        refused = start(study, run)
-        _, said = refused.communicate(timeout=120)
-        assert refused.returncode == 4, said
-        assert b"replies that were on the disk" in said
+        refused = fleet.start(tmp_path, "run", study, "--out", run)
+        assert refused.wait(120) == 4, refused.said
+        assert "replies that were on the disk" in refused.said
         assert len(requests(log)) == asked, "nothing was asked"
         assert "marks" in {c.name for c in verify(run).checks if not c.ok}
-        command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(run)]
-        done = subprocess.run([*command, "--accept-loss"], capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
+        done = fleet.start(tmp_path, "run", study, "--out", run, "--accept-loss")
+        assert done.wait() == 0, done.said
     found = verify(run)
     assert found.ok, [c for c in found.checks if not c.ok]
     (said,) = [c.detail for c in found.checks if c.name == "complete"]

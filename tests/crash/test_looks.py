@@ -16,10 +16,9 @@ from servers.study import simulated_judge, write_study
 STOP = {"component": "prompt", "limit": 0.04, "looks": [4, 8, 12]}
 NEAR = simulated_judge(law={"world": {"base": [0.5, 0.3, 0.2, 0.0], "prompt": 0.03}})
 PAUSED = """
-import os, sys, time
+import time
 from judgelaw.runs import stopping
 from judgelaw import study as frozen
-place, argv = sys.argv[1], sys.argv[2:]
 
 def pausing(function):
     def paused(*args, **more):
@@ -36,8 +35,6 @@ if place == "written":
     place = "after"
     stopping.take_looks = stopping.take_looks.__closure__[0].cell_contents
     frozen.record_looks = pausing(frozen.record_looks)
-from judgelaw.cli import main
-main(argv)
 """
 
 
@@ -45,20 +42,19 @@ def study(folder):
     return write_study(folder, [NEAR], items=12, repeats=4, stop=STOP)
 
 
-def run(path):
-    subprocess.run(
-        [sys.executable, "-m", "judgelaw", "run", str(path)], check=True, capture_output=True
-    )
+def run(fleet, path):
+    done = fleet.start(path.parent, "run", path)
+    assert done.wait() == 0, done.said
     return path.parent / "runs" / "small"
 
 
-def kill_at(path, place):
+def kill_at(fleet, path, place):
     """Start a run, and kill it the moment that it comes to a place around its look."""
-    command = [sys.executable, "-c", PAUSED, place, "run", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout.readline() == b"here\n"
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
+    process = fleet.start(path.parent, "run", path, first=f"place = {place!r}\n{PAUSED}")
+    while "here\n" not in process.said:
+        assert process.code() is None, process.said
+        time.sleep(0.005)
+    process.kill()
 
 
 def told(path):
@@ -72,17 +68,17 @@ def told(path):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(fleet, tmp_path_factory):
     """What a run says that nobody killed."""
-    return told(run(study(tmp_path_factory.mktemp("whole"))))
+    return told(run(fleet, study(tmp_path_factory.mktemp("whole"))))
 
 
 @pytest.mark.parametrize("place", ["before", "after", "written"])
-def test_a_kill_around_a_look_changes_nothing(tmp_path, whole, place):
+def test_a_kill_around_a_look_changes_nothing(fleet, tmp_path, whole, place):
     path = study(tmp_path)
     for _ in range(2):  # around the first look, and around the second
-        kill_at(path, place)
-    resumed = run(path)
+        kill_at(fleet, path, place)
+    resumed = run(fleet, path)
     assert told(resumed) == whole
     assert verify(resumed).ok
     with SqliteView(resumed / LEDGER_NAME) as view:
@@ -90,15 +86,18 @@ def test_a_kill_around_a_look_changes_nothing(tmp_path, whole, place):
         assert view.totals().attempts == view.totals().completed == len(asked)
 
 
-def test_a_kill_at_any_moment_changes_nothing(tmp_path, whole):
+def test_a_kill_at_any_moment_changes_nothing(fleet, tmp_path, whole):
     path = study(tmp_path)
-    for pause in (0.4, 0.8, 1.1, 1.4):
-        command = [sys.executable, "-m", "judgelaw", "run", str(path)]
-        with subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as process:
-            time.sleep(pause)
-            process.send_signal(signal.SIGKILL)
-    resumed = run(path)
+    command = [sys.executable, "-m", "judgelaw", "run", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        time.sleep(0.4)  # in an import, as a rule
+        process.send_signal(signal.SIGKILL)
+    for pause in (0.05, 0.15, 0.3):
+        worker = fleet.start(tmp_path, "run", path)
+        time.sleep(pause)
+        if worker.code() is None:
+            worker.send(signal.SIGKILL)
+            worker.wait()
+    resumed = run(fleet, path)
     assert told(resumed)[:2] == whole[:2]
     assert verify(resumed).ok

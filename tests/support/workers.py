@@ -13,6 +13,7 @@ import faulthandler, json, os, signal, sys
 import aiohttp, psycopg
 import judgelaw.acquire.worker, judgelaw.cli.run, judgelaw.cli.worker, judgelaw.judges.http
 import judgelaw.cli.run, judgelaw.wire, judgelaw.tables
+import judgelaw.decide, judgelaw.judges.command, judgelaw.judges.python, judgelaw.runs.stopping
 from judgelaw.cli import main
 
 for line in sys.stdin:
@@ -26,6 +27,9 @@ for line in sys.stdin:
             os.dup2(log, 1)
             os.dup2(log, 2)
             faulthandler.register(signal.SIGUSR1, all_threads=True)
+            os.environ.clear()
+            os.environ.update(order["env"])
+            exec(order["first"])
             main(order["argv"])
         print(pid, flush=True)
     else:
@@ -86,10 +90,15 @@ class Fleet:
         print(json.dumps(what), file=self._zygote.stdin, flush=True)
         return self._zygote.stdout.readline().strip()
 
-    def start(self, folder: Path, *argv: object) -> Worker:
-        """Start `judgelaw ARGV`; what it says goes to a file in the folder."""
+    def start(self, folder: Path, *argv: object, first: str = "") -> Worker:
+        """Start `judgelaw ARGV`; what it says goes to a file in the folder.
+
+        The environment is that of the test at this moment; code in `first` is executed before.
+        """
         log = folder / f"worker-{len(self._workers)}.log"
-        pid = int(self.order({"argv": [str(a) for a in argv], "log": str(log)}))
+        words = [str(a) for a in argv]
+        order = {"argv": words, "log": str(log), "env": dict(os.environ), "first": first}
+        pid = int(self.order(order))
         worker = Worker(self, pid, log)
         self._workers.append(worker)
         return worker
