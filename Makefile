@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CAN_RUN := $(VENV)/.can-run
 WORKERS ?= 2
+# Bytecode of our own files is kept, as pip keeps it for those who install them: tests start hundreds
+# of processes.
+unexport PYTHONDONTWRITEBYTECODE
 FAST := tests/architecture tests/exact tests/properties tests/unit/estimate tests/unit/worlds tests/unit/study
 
 .PHONY: setup test test-fast lint types imports pytest calibrate bench audit docs dist clean

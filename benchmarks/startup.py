@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tempfile
 
+from benchmarks.analyze import judgelaw
 from benchmarks.figure import at_most, best, in_turn
 
 IMPORT = at_most("import judgelaw, seconds", 0.25)
@@ -33,7 +34,7 @@ def run(quick: bool = False):
 def _demo(times: int):
     def whole():
         with tempfile.TemporaryDirectory() as folder:
-            _run("-m", "judgelaw", "demo", "--out", f"{folder}/demo")
+            judgelaw("demo", "--out", f"{folder}/demo")
 
     return DEMO.found(
         best(whole, times),

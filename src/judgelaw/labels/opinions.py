@@ -182,13 +182,16 @@ def _one_alphabet(rows: Sequence[Row], table: str) -> tuple[list[Row], list[str]
         pairs = ", ".join(f"{word!r} as {spelling[_key(word)]!r}" for word in respelled[:3])
         notes.append(f"labels were read without regard to case and form: {pairs}")
 
-    def written(word: str | None) -> str | None:
-        return None if word is None else spelling[_key(word)]
+    words = {row.verdict for row in rows} | {row.human for row in rows}
+    written = {word: None if word is None else spelling[_key(word)] for word in words}
+    return [_respelled(row, written) for row in rows], notes
 
-    return (
-        [replace(row, verdict=written(row.verdict), human=written(row.human)) for row in rows],
-        notes,
-    )
+
+def _respelled(row: Row, written: Mapping[str | None, str | None]) -> Row:
+    verdict, human = written[row.verdict], written[row.human]
+    if verdict == row.verdict and human == row.human:
+        return row
+    return replace(row, verdict=verdict, human=human)
 
 
 def _key(word: str) -> str:

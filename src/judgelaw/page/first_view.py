@@ -338,7 +338,7 @@ def _checks(analysis: Analysis) -> str:
     if notices:
         said.append(f"{notices} found something to mention")
     if open_:
-        said.append(f"{open_} of them could not be made with these calls")
+        said.append(f"{open_} of the {len(found)} could not be made with these calls")
     return ", ".join(said) + "."
 
 
