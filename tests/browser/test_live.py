@@ -182,6 +182,22 @@ def test_a_run_is_watched_while_it_goes_on_and_shown_as_killed(tmp_path, open_ta
                 assert page.inner_text(".state") == "was killed, the same command goes on"
 
 
+def test_before_the_analysis_declared_looks_are_shown_and_nothing_else(tmp_path, open_tab):
+    stop = {"component": "prompt", "limit": 0.3, "looks": [4, 8]}
+    study = write_study(tmp_path, [simulated_judge()], items=30, repeats=4, stop=stop)
+    command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", "runs/a"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    with served("view", "runs", cwd=tmp_path) as (_, url):
+        page = open_tab(url).page
+        page.click("tbody th a")
+        page.wait_for_selector("table.looks")
+        said = page.inner_text("table.looks")
+        assert "prompt is below 0.3" in said
+        assert page.locator(".answer").count() == 0
+        assert "What else the calls say" in page.inner_text("article")
+        assert violations(page) == []
+
+
 def test_a_new_run_appears_by_itself_and_a_lost_server_is_said(tmp_path, runs, open_tab):
     folder = tmp_path / "runs"
     folder.mkdir()

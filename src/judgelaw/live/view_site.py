@@ -1,7 +1,8 @@
 """`judgelaw view`: the runs of a folder in a list, one run live, two side by side.
 
-The statistics of a run are shown once it is analysed, never while calls come in: every look at an
-interval that narrows is a look, and looks that nobody declared undo what the interval promises.
+The statistics of a run are shown once it is analysed, never while calls come in, but for those of
+looks that its study declared: every look at an interval that narrows is a look, and looks that
+nobody declared undo what the interval promises.
 """
 
 import asyncio

@@ -18,6 +18,7 @@ from judgelaw.ledger import LEDGER_NAME, Holder, Pulse, holder_of
 from judgelaw.runs.answers import REPORT
 from judgelaw.runs.auditing import ANALYSIS
 from judgelaw.runs.folder import RunFolder
+from judgelaw.runs.stopping import LOOK_COLUMNS, look_rows
 from judgelaw.study import RECORD, STUDY, FrozenRun
 from judgelaw.wire import parser_name
 from judgelaw.words import streams_in, visible, words
@@ -66,6 +67,7 @@ class Glance:
         since: when the last session started, in seconds since 1970; None before the first.
         judges: by name.
         report: whether the run has a page.
+        looks: what every declared look found, as rows of a table; empty where none was taken.
         answers: what was found, by judge; empty before the analysis.
         problems: what the checks of the analysis found.
     """
@@ -83,6 +85,7 @@ class Glance:
     since: float | None = None
     judges: Mapping[str, JudgeGlance] = field(default_factory=dict)
     report: bool = False
+    looks: Sequence[Sequence[str]] = ()
     answers: Mapping[str, Any] = field(default_factory=dict)
     problems: Sequence[str] = ()
 
@@ -93,6 +96,7 @@ class Glance:
         return {
             **asdict(self),
             "words": STATES[self.state],
+            "look_columns": LOOK_COLUMNS,
             "invalid": sum(judge.invalid for judge in self.judges.values()),
             "usd": sum(money) if money else None,
             "usd_left": sum(left) if left else None,
@@ -196,6 +200,7 @@ def _glance(name: str, place: str, folder: RunFolder) -> Glance:
         since=pulse.started_at if pulse else None,
         judges=judges,
         report=(run / REPORT).is_file(),
+        looks=[[visible(cell) for cell in row] for row in look_rows(frozen.record.looks)],
         answers=answers,
         problems=problems,
     )

@@ -6,7 +6,7 @@ import pytest
 
 import judgelaw as jl
 from judgelaw.cli import main
-from judgelaw.runs import Shown, acquire_study, differing_looks, read_source, stopping
+from judgelaw.runs import Overview, Shown, acquire_study, differing_looks, read_source, stopping
 from judgelaw.study import open_run
 from servers.study import simulated_judge, write_study
 
@@ -59,6 +59,17 @@ def test_every_judge_stops_for_itself(run):
     assert found.totals.completed == found.totals.planned == cells * (4 + 4 + 12)
     assert any("steady stops after 4 repeats: prompt is below 0.04" in line for line in said)
     assert sum("goes on" in line for line in said) == 2
+
+
+def test_the_list_of_runs_shows_what_the_looks_found_and_nothing_else(run):
+    found, _ = run
+    runs = Overview(found.path)
+    shown = runs.glance(*runs.find())
+    assert [row[:2] for row in shown.looks if row[0] == "near"] == [
+        ["near", str(depth)] for depth in LOOKS
+    ]
+    assert len(shown.looks[0]) == len(shown.plain()["look_columns"])
+    assert shown.answers == {}
 
 
 def test_resuming_a_stopped_run_asks_and_looks_no_more(run):

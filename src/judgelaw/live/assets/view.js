@@ -118,7 +118,10 @@
           make("td", { className: "n" }, judge.completed ? percent(judge.invalid / judge.completed) : "—"), make("td", { className: "n" }, money(judge.usd))))))) : null,
       ...run.problems.map((said) => make("p", { className: "problem" }, said)),
       ...answers.map(([name, answer]) => answerOf(name, answer, answers.length > 1)),
-      answers.length ? null : make("p", { className: "quiet" }, "What the calls say is shown once the run is analysed: looking at intervals while they narrow would undo what they promise."),
+      run.looks.length ? make("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": "table" }, make("table", { className: "looks" }, make("caption", {}, "Looks that were declared before the first call"),
+        make("thead", {}, make("tr", {}, ...run.look_columns.map((head) => make("th", { scope: "col" }, head)))),
+        make("tbody", {}, ...run.looks.map(([judge, ...cells]) => make("tr", {}, make("th", { scope: "row" }, judge), ...cells.map((cell) => make("td", {}, cell))))))) : null,
+      answers.length ? null : make("p", { className: "quiet" }, `${run.looks.length ? "What else" : "What"} the calls say is shown once the run is analysed: looking at intervals while they narrow would undo what they promise.`),
       run.report ? make("p", {}, make("a", { href: `${base}report/${run.id}/` }, "Open the report")) : null,
     ].filter(Boolean);
   };
