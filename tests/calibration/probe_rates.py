@@ -10,24 +10,25 @@ import sys
 
 import numpy as np
 
-from judgelaw.diagnose import probe_effects
+from judgelaw.diagnose import probe_p_values, shift_interval
 from support.probed import pull_for, study
 
 WORLDS = ("open, effects", "95% settled", "flips by order", "rare noise")
 SHIFTS = (0.05, 0.10, 0.20)
 FLIPS = 0.10
+LEVEL = 0.05
 SEED = 770_000
+STUDIES = 2_000
 
 
 def false_calls(world, *, studies, N=50, R=4, probes=5, seed=SEED):
-    """Return the shares of audits without effects in which any probe is called real, by rule."""
+    """Count the audits without effects in which any probe is called real, by rule."""
     ours = flips = 0
     for number in range(studies):
         baseline, probed, _ = study(world, N=N, R=R, seed=seed + number, probes=probes)
-        effects = probe_effects(baseline, probed, seed=number)
-        ours += any(effect.real for effect in effects)
+        ours += min(probe_p_values(baseline, probed, seed=number).values()) <= LEVEL
         flips += any(_flips(baseline, sides[0].calls) > FLIPS for sides in probed.values())
-    return ours / studies, flips / studies
+    return ours, flips
 
 
 def _flips(before, after):
@@ -37,15 +38,19 @@ def _flips(before, after):
 
 
 def coverage(world, wanted, *, studies, N=50, R=4, seed=SEED):
-    """Return how often the intervals for these items and for new ones hold the true shift."""
+    """Count the audits whose intervals, for these items and for new ones, hold the true shift."""
     by = pull_for(world, wanted)
     asked = new = 0
     for number in range(studies):
         baseline, probed, truth = study(world, by=by, N=N, R=R, seed=seed + number)
-        (effect,) = probe_effects(baseline, probed, draws=39)
-        asked += effect.shift_asked.low <= truth <= effect.shift_asked.high
-        new += effect.shift.low <= wanted <= effect.shift.high
-    return asked / studies, new / studies
+        ((name, sides),) = probed.items()
+        these, others = (
+            shift_interval(baseline, name, sides, scope=scope, level=0.95)
+            for scope in ("fixed", "new")
+        )
+        asked += these.low <= truth <= these.high
+        new += others.low <= wanted <= others.high
+    return asked, new
 
 
 def reachable(world, wanted):
@@ -54,14 +59,14 @@ def reachable(world, wanted):
 
 
 def main():
-    studies = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    studies = int(sys.argv[1]) if len(sys.argv) > 1 else STUDIES
     for world in WORLDS:
         ours, flips = false_calls(world, studies=studies)
-        line = f"{world:16} false calls {ours:.3f}, by flips {flips:.3f};"
+        line = f"{world:16} false calls {ours / studies:.3f}, by flips {flips / studies:.3f};"
         for wanted in SHIFTS:
             if reachable(world, wanted):
                 asked, new = coverage(world, wanted, studies=studies)
-                line += f" {wanted:.2f}: these {asked:.3f} new {new:.3f};"
+                line += f" {wanted:.2f}: these {asked / studies:.3f} new {new / studies:.3f};"
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 

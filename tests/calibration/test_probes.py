@@ -2,29 +2,36 @@
 
 import pytest
 
-from calibration.probe_rates import SHIFTS, WORLDS, coverage, false_calls, reachable
+from calibration.probe_rates import SHIFTS, STUDIES, WORLDS, coverage, false_calls, reachable
+from support.coverage import plausible
+
+ONE_IN_A_HUNDRED = 0.01
+"""With 2,000 audits a true rate of .05 shows as .061 or less in all but one run of a hundred."""
 
 
 @pytest.mark.parametrize("world", ["open, effects", "rare noise"])
 def test_short(world):
-    ours, _ = false_calls(world, studies=20, N=20, probes=3)
-    asked, new = coverage(world, 0.1, studies=40, N=20)
-    assert ours <= 0.2  # P(more than 4 of 20 | .05) = .003
-    assert min(asked, new) >= 0.85  # P(fewer than 34 of 40 | .95) = .003
+    ours, _ = false_calls(world, studies=60, probes=3)
+    assert plausible(ours, 60, 0, 0.05, ONE_IN_A_HUNDRED)
+    for count in coverage(world, 0.1, studies=60):
+        assert plausible(count, 60, 0.93, 0.98, ONE_IN_A_HUNDRED)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_false_calls(world):
-    ours, _ = false_calls(world, studies=400)
-    assert ours <= 0.07  # .05 and two standard errors
+    ours, _ = false_calls(world, studies=STUDIES)
+    print(f"{world}: {ours / STUDIES:.4f}")
+    assert plausible(ours, STUDIES, 0, 0.05, ONE_IN_A_HUNDRED)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("wanted", SHIFTS)
 def test_coverage(world, wanted):
+    """.93 to .98 without any allowance: 2,000 audits leave a standard error of .005."""
     if not reachable(world, wanted):
         pytest.skip("this world cannot be shifted so far: most answers have nothing to gain")
-    asked, new = coverage(world, wanted, studies=400)
-    assert min(asked, new) >= 0.93
+    for count in coverage(world, wanted, studies=STUDIES):
+        print(f"{world}, {wanted}: {count / STUDIES:.4f}")
+        assert 0.93 <= count / STUDIES <= 0.98

@@ -30,6 +30,7 @@ from judgelaw.diagnose.probing import (
     ProbeEffect as ProbeEffect,
     Where as Where,
     probe_effects as probe_effects,
+    probe_p_values as probe_p_values,
     shift_interval as shift_interval,
 )
 from judgelaw.diagnose.ranking import (

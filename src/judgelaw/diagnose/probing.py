@@ -44,6 +44,7 @@ from judgelaw.uncertainty import (
     signed_interval,
     smoothed_laws,
     t_interval,
+    treated_interval,
 )
 
 LEVEL = 0.05
@@ -142,24 +143,50 @@ def probe_effects(
         NotIdentifiedError: a cell holds one call.
         InputError: prompts, orders or verdicts of a probe are not those of the baseline.
     """
-    pairs = {
-        name: tuple(_pair(baseline, changed, name) for changed in sides)
-        for name, sides in probes.items()
-    }
-    most = draws or draws_for(2 * len(pairs) * families)
-    tests = {
-        name: p_values(sides, most, stream(seed, "probe", name)) for name, sides in pairs.items()
-    }
-    together = iter(holm([p for ps in tests.values() for p in ps]))
+    pairs = _pairs(baseline, probes)
     found = []
-    for name, sides in pairs.items():
-        p = min(1.0, families * min(next(together), next(together)))
-        effect = _effect(name, sides, baseline, p)
+    for name, p in _together(pairs, families, draws, seed).items():
+        effect = _effect(name, pairs[name], baseline, p)
         if effect.real:
-            ps = item_p_values(sides, most, stream(seed, "probe items", name))
+            most = _draws(pairs, families, draws)
+            ps = item_p_values(pairs[name], most, stream(seed, "probe items", name))
             effect = replace(effect, moved=_at_least(ps))
         found.append(effect)
     return tuple(found)
+
+
+def probe_p_values(
+    baseline: VerdictTensor,
+    probes: Mapping[str, Sequence[Changed]],
+    *,
+    families: int = 1,
+    draws: int | None = None,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Return the p value of every probe, as `probe_effects` tests them all together."""
+    return _together(_pairs(baseline, probes), families, draws, seed)
+
+
+Pairs = Mapping[str, Sequence[Pair]]
+
+
+def _pairs(baseline: VerdictTensor, probes: Mapping[str, Sequence[Changed]]) -> Pairs:
+    return {
+        name: tuple(_pair(baseline, changed, name) for changed in sides)
+        for name, sides in probes.items()
+    }
+
+
+def _draws(pairs: Pairs, families: int, draws: int | None) -> int:
+    return draws or draws_for(2 * len(pairs) * families)
+
+
+def _together(pairs: Pairs, families: int, draws: int | None, seed: int) -> dict[str, float]:
+    """Return the p value of every probe among all: the smaller of its two after Holm."""
+    most = _draws(pairs, families, draws)
+    tests = [p_values(sides, most, stream(seed, "probe", name)) for name, sides in pairs.items()]
+    together = iter(holm([p for ps in tests for p in ps]))
+    return {name: min(1.0, families * min(next(together), next(together))) for name in pairs}
 
 
 def _pair(baseline: VerdictTensor, changed: Changed, probe: str) -> Pair:
@@ -198,7 +225,7 @@ def _effect(probe: str, pairs: Sequence[Pair], baseline: VerdictTensor, p: float
     variances = _item_variances(pairs)
     directed = any(pair.scores.any() for pair in pairs)
     found, asked = (
-        (signed_interval(shift), _asked(shift, variances)) if directed else (_NO_SIDE, _NO_SIDE)
+        (treated_interval(shift), _asked(shift, variances)) if directed else (_NO_SIDE, _NO_SIDE)
     )
     return ProbeEffect(
         probe=probe,
@@ -274,7 +301,7 @@ def shift_interval(
     if not any(pair.scores.any() for pair in pairs):
         return _NO_SIDE
     if scope == "new":
-        return signed_interval(shift, level=level)
+        return treated_interval(shift, level=level)
     return _asked(shift, _item_variances(pairs), level)
 
 

@@ -101,6 +101,7 @@ from judgelaw.uncertainty.new_items import (
     new_item_bounds as new_item_bounds,
     signed_interval as signed_interval,
     signed_intervals as signed_intervals,
+    treated_interval as treated_interval,
 )
 from judgelaw.uncertainty.permutation import (
     PERMUTATIONS as PERMUTATIONS,

@@ -96,14 +96,14 @@ def upper_bound(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool)
     return max(t, gaffke) if careful else max(t, gaffke, _hall(x, m, se, p))
 
 
-def carried_bound(x: Floats, p: float, *, top: float) -> float:
+def carried_bound(x: Floats, p: float, *, top: float, few: float = FEW) -> float:
     """Return the upper bound of a mean at level p, by how many items carry it.
 
-    max(t, Hall) where eight items or more do; else max(t, Gaffke), with an unseen item at `top`.
+    max(t, Hall) where `few` items or more do; else max(t, Gaffke), with an unseen item at `top`.
     """
     m, se = float(x.mean()), _standard_error(x)
     t = m + t_quantile(p, len(x) - 1) * se
-    if effective_items(x) >= FEW:
+    if effective_items(x) >= few:
         return max(t, _hall(x, m, se, p))
     drawn = weigh_one(x, draws=min(DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // len(x))))
     return max(t, drawn.quantile(p, unseen_value(x, top, careful=True)))

@@ -6,7 +6,7 @@ from scipy import stats
 
 from judgelaw.errors import InputError
 from judgelaw.estimate import decompose
-from judgelaw.uncertainty import infer, item_difference, signed_interval
+from judgelaw.uncertainty import infer, item_difference, signed_interval, treated_interval
 from judgelaw.uncertainty.item_bounds import (
     DRAWS,
     Draws,
@@ -133,6 +133,24 @@ def test_a_lean_of_few_items_keeps_room_for_one_nobody_saw():
     assert found.low < -0.05
     assert found.high > 0.2
     assert signed_interval(np.array([0.5])).reason is not None
+
+
+def test_a_treatment_that_many_items_show_needs_no_unseen_item():
+    """Normal changes of 50 items: the interval is that of t, but for the skewness they show."""
+    y = np.random.default_rng(9).normal(0.1, 0.1, size=50)
+    found = treated_interval(y)
+    plain = t_bound(y, 0.975) + t_bound(-y, 0.975)
+    assert plain <= found.width < 1.03 * plain
+    assert signed_interval(y).width > 1.1 * plain
+
+
+def test_a_treatment_that_few_items_show_keeps_room_for_one_nobody_saw():
+    y = np.zeros(50)
+    y[:9] = 0.5
+    assert treated_interval(y).low < 0
+    y[9] = 0.5
+    assert treated_interval(y).low > 0
+    assert treated_interval(np.array([0.5])).reason is not None
 
 
 def test_one_verdict_seen_is_not_the_only_one_there_is():
