@@ -62,6 +62,15 @@ def _require_model() -> None:
         pytest.skip(str(missing))
 
 
+def _write_study(there: Path, *changes: tuple[str, str]) -> None:
+    """Write a study anew: shorter, and with one thread, which is less work in all."""
+    text = (there / "study.yaml").read_text()
+    for old, new in (*changes, ("provider: embedded", "provider: embedded\n    threads: 1")):
+        assert old in text
+        text = text.replace(old, new)
+    (there / "study.yaml").write_text(text)
+
+
 @contextmanager
 def quickstart(folder: Path) -> Iterator[After]:
     """A clone with two items of one stratum, so that the real model is done in seconds."""
@@ -70,14 +79,12 @@ def quickstart(folder: Path) -> Iterator[After]:
     there.mkdir(parents=True)
     rows = (QUICKSTART / "items.jsonl").read_text().splitlines(keepends=True)
     (there / "items.jsonl").write_text("".join(row for row in rows if '"facts"' in row))
-    text = (QUICKSTART / "study.yaml").read_text()
-    for old, new in (
+    shutil.copy(QUICKSTART / "study.yaml", there)
+    _write_study(
+        there,
         ("sample: { per_stratum: 4 }", "sample: { per_stratum: 2 }"),
         ("control: { per_stratum: 2 }", "control: { per_stratum: 1 }"),
-    ):
-        assert old in text
-        text = text.replace(old, new)
-    (there / "study.yaml").write_text(text)
+    )
     shutil.copy(ROOT / "Makefile", folder)
     yield nothing
 
@@ -85,18 +92,13 @@ def quickstart(folder: Path) -> Iterator[After]:
 @contextmanager
 def single_answers(folder: Path) -> Iterator[After]:
     """The two examples, cut to two items, so that the real model is done in seconds."""
-    from judgelaw.judges.embedded import check_runtime, locate_model
-
-    try:
-        check_runtime()
-        locate_model()
-    except MissingExtraError as missing:
-        pytest.skip(str(missing))
+    _require_model()
     for name in ("scores", "pass-fail"):
         there = folder / "examples" / name
         shutil.copytree(ROOT / "examples" / name, there, ignore=shutil.ignore_patterns("runs"))
         rows = (there / "items.jsonl").read_text().splitlines(keepends=True)
         (there / "items.jsonl").write_text("".join(rows[:2]))
+        _write_study(there)
     yield nothing
 
 
@@ -162,9 +164,7 @@ def example(name: str, folder: Path) -> Iterator[After]:
     shutil.copytree(ROOT / "examples" / name, there)
     rows = (there / "items.jsonl").read_text().splitlines(keepends=True)
     (there / "items.jsonl").write_text("".join(rows[:2]))
-    text = (there / "study.yaml").read_text()
-    assert "repeats: 4" in text
-    (there / "study.yaml").write_text(text.replace("repeats: 4", "repeats: 2"))
+    _write_study(there, ("repeats: 4", "repeats: 2"))
     yield nothing
 
 
