@@ -22,7 +22,12 @@ $(CAN_RUN): pyproject.toml constraints.txt tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV) run
 	@touch $(CAN_RUN)
 
+# What needs no tests runs side by side, and the tests once it is done: some of them measure time.
+MAKEFLAGS += -j2
 test: lint types imports docs pytest
+ifneq (,$(filter test,$(MAKECMDGOALS)))
+pytest: | lint types imports docs
+endif
 
 # Under a minute once set up: lint, and tests that need no server, model, database or browser. What it
 # leaves out is in `make test`.
