@@ -4,7 +4,10 @@ Workers share the cores already, so linear algebra takes one thread in each: thr
 each other in loops took a quarter of the time of tests that compute. Children inherit it.
 """
 
+import hashlib
+import json
 import os
+import threading
 
 import pytest
 
@@ -31,3 +34,30 @@ def pytest_make_collect_report():
     report = yield
     _refuse_skip(report)
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _each_picture_drawn_once(tmp_path_factory):
+    """Keep what the drawing engine made of a chart: many tests draw the same seeded report.
+
+    A drawing depends on the chart alone, as `test_processes` checks, and takes 30 ms. The workers
+    share what was drawn.
+    """
+    import vl_convert
+
+    base = tmp_path_factory.getbasetemp()
+    kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "drawings"
+    kept.mkdir(exist_ok=True)
+    draw = vl_convert.vegalite_to_svg
+
+    def drawn(chart):
+        file = kept / hashlib.sha256(json.dumps(chart).encode()).hexdigest()
+        if not file.exists():
+            part = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+            part.write_text(draw(chart), encoding="utf-8")
+            part.rename(file)  # whole, should another worker read it now
+        return file.read_text(encoding="utf-8")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vl_convert, "vegalite_to_svg", drawn)
+        yield
