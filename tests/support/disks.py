@@ -1,14 +1,16 @@
 """Disks that are full or read-only, real ones: small file systems in a namespace of their own.
 
-The module is also the program that runs there, with steps in JSON on its standard input.
+The module is also the program that runs there, with orders in JSON on its standard input.
 """
 
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,26 +18,38 @@ import pytest
 Step = tuple[str, ...]
 
 
-def on_disk(folder: Path, steps: list[Step], *, size: str = "4m") -> list[tuple[int, str]]:
-    """Mount a file system of this size on `folder`, take the steps, and say how commands ended.
+class Disks:
+    """A process in a namespace of its own that has all loaded, and mounts a disk when asked."""
 
-    A step is `fill KB` (all but so much), `free`, `ro` or `rw`, or `judgelaw` with arguments. What
-    lies in the folder is there too. Nobody else sees the mount, and it is gone with its process.
-    """
-    mount = f'mount -t tmpfs -o size={size} tmpfs "$1" && exec "$2" "$3" "$1" "$4"'
-    keep = folder.with_name(f"{folder.name}-before")
-    shutil.copytree(folder, keep)
-    there = ["sh", "-c", mount, "sh", str(folder), sys.executable, __file__, str(keep)]
-    done = subprocess.run(
-        [*_namespace(), *there],
-        input=json.dumps(steps),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr
-    return [(code, said) for code, said in json.loads(done.stdout)]
+    def __init__(self) -> None:
+        self._there = subprocess.Popen(
+            [*_namespace(), sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def on_disk(
+        self, folder: Path, steps: list[Step], *, size: str = "4m"
+    ) -> list[tuple[int, str]]:
+        """Mount a file system of this size on `folder`, take the steps, and say how commands ended.
+
+        A step is `fill KB` (all but so much), `free`, `ro` or `rw`, or `judgelaw` with arguments.
+        What lies in the folder is there too. Nobody else sees the mount, and it is gone afterwards.
+        """
+        keep = folder.with_name(f"{folder.name}-before")
+        shutil.copytree(folder, keep)
+        ended = folder.with_name(f"{folder.name}-ended.json")
+        order = {"disk": str(folder), "before": str(keep), "ended": str(ended), "size": size}
+        print(json.dumps({**order, "steps": steps}), file=self._there.stdin, flush=True)
+        assert self._there.stdout.readline() == "0\n", "what it said is among the errors"
+        return [(code, said) for code, said in json.loads(ended.read_text())]
+
+    def close(self) -> None:
+        """End the process."""
+        self._there.stdin.close()
+        self._there.stdout.close()
+        assert self._there.wait(10) == 0
 
 
 def _namespace() -> list[str]:
@@ -81,8 +95,27 @@ def _judgelaw(arguments: list[str]) -> tuple[int, str]:
             return int(stop.code or 0), said.getvalue()
 
 
+def _serve() -> None:
+    """Take each order in a process of its own, forked from this one."""
+    for room in ("acquire.verify", "analysis", "cli.run", "page"):
+        import_module(f"judgelaw.{room}")
+    mount, umount = shutil.which("mount") or "mount", shutil.which("umount") or "umount"
+    for line in sys.stdin:
+        order = json.loads(line)
+        disk = Path(order["disk"])
+        options = f"size={order['size']}"
+        subprocess.run([mount, "-t", "tmpfs", "-o", options, "tmpfs", disk], check=True)
+        child = os.fork()
+        if child == 0:
+            os.dup2(2, 1)  # the answer is one line, and that of the parent
+            shutil.copytree(order["before"], disk, dirs_exist_ok=True)
+            ended = [_take(disk, tuple(step)) for step in order["steps"]]
+            Path(order["ended"]).write_text(json.dumps([each for each in ended if each]))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        subprocess.run([umount, "--lazy", disk], check=True)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
 if __name__ == "__main__":
-    place, before = map(Path, sys.argv[1:])
-    shutil.copytree(before, place, dirs_exist_ok=True)
-    ended = [_take(place, tuple(step)) for step in json.load(sys.stdin)]
-    print(json.dumps([each for each in ended if each is not None]))
+    _serve()

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from servers.study import simulated_judge, write_study
-from support.disks import on_disk
+from support.disks import Disks
 
 READ_ONLY = ("ro",), ("rw",), "Read-only file system"
 FULL = ("fill", "0"), ("free",), "No space left on device"
@@ -15,7 +15,8 @@ FULL = ("fill", "0"), ("free",), "No space left on device"
 class Disk:
     """Commands on a disk with a study and a run of it."""
 
-    def __init__(self, folder):
+    def __init__(self, disks, folder):
+        self._disks = disks
         write_study(folder, [simulated_judge()], items=4)
         self.folder = folder
         self.study, self.run = str(folder / "study.yaml"), str(folder / "run")
@@ -31,9 +32,8 @@ class Disk:
 
     def ends(self, *steps: tuple[str, ...], size: str = "4m") -> list[tuple[int, str]]:
         """Make the run, take the steps, and say how they ended."""
-        first, *rest = on_disk(
-            self.folder, [("judgelaw", "run", self.study, "--out", self.run), *steps], size=size
-        )
+        run = ("judgelaw", "run", self.study, "--out", self.run)
+        first, *rest = self._disks.on_disk(self.folder, [run, *steps], size=size)
         assert first[0] == 0, first
         return rest
 
@@ -56,9 +56,16 @@ class Disk:
         return {name: ("judgelaw", *arguments) for name, arguments in commands.items()}
 
 
+@pytest.fixture(scope="module")
+def disks():
+    started = Disks()
+    yield started
+    started.close()
+
+
 @pytest.fixture
-def disk(tmp_path):
-    return Disk(tmp_path / "disk")
+def disk(disks, tmp_path):
+    return Disk(disks, tmp_path / "disk")
 
 
 @pytest.mark.parametrize(("spoil", "_mend", "words"), [READ_ONLY, FULL], ids=["read-only", "full"])
