@@ -9,7 +9,15 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import reconcile, soft_at_depth
 from support.calls import real
 from support.coverage import plausible
-from support.vectors import drawn_again, mean_laws, moved, moving_world, with_verdicts
+from support.vectors import (
+    WORLDS,
+    drawn_again,
+    mean_laws,
+    moved,
+    moving_world,
+    with_verdicts,
+    worlds_of_vectors,
+)
 
 TABLE = "yesno_contexts_k5_r10_logprobs.csv.gz"
 PRESENT = ("call", "prompt", "total")
@@ -68,20 +76,51 @@ def test_intervals_hold_on_calls_drawn_again_from_the_real_table(repeats):
         assert plausible(count, DATA_SETS, 0.93, 0.98), name
 
 
+def hits_of(world, repeats, rng, data_sets) -> dict[str, int]:
+    """Count how often the intervals of calls drawn from a world hold its components."""
+    laws = sum(moved(world, 1_000, rng).mean(axis=-2) for _ in range(10)) / 10
+
+    def draw() -> VerdictTensor:
+        return with_verdicts(moved(world, repeats, rng), ("a", "b", "c"), rng)
+
+    return covered(draw, population(laws).macro(), COMPONENTS, data_sets=data_sets)
+
+
 def test_intervals_hold_where_most_items_are_settled():
     rng = stream(21, "settled")
     world = moving_world(rng, items=40, prompts=4, orders=2)
-    laws = sum(moved(world, 1_000, rng).mean(axis=-2) for _ in range(10)) / 10
-    truth = population(laws).macro()
-    verdicts = ("a", "b", "c")
-
-    def draw() -> VerdictTensor:
-        return with_verdicts(moved(world, 2, rng), verdicts, rng)
-
-    hits = covered(draw, truth, COMPONENTS, data_sets=200)
-    for name, count in hits.items():
+    for name, count in hits_of(world, 2, rng, 200).items():
         print(f"{name}: {count / 200:.3f}")
-        assert plausible(count, 200, 0.93, 1.0), name
+        assert plausible(count, 200, 0.93, 0.98), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repeats", [2, 4])
+@pytest.mark.parametrize("name", WORLDS)
+def test_intervals_hold_in_other_worlds(name, repeats):
+    """The noise of 2,000 data sets is one run in a hundred: .917 for .93, and .987 for .98.
+
+    Two exceptions are on the safe side (see the page on probabilities): the call component of two
+    calls, since one pair a cell does not say how noisy an agreement is, and the mixed world, where
+    few items carry the noise, which leaves few degrees of freedom.
+    """
+    rng = stream(22, "worlds", repeats)
+    world = worlds_of_vectors(rng, items=40, prompts=4, orders=2)[name]
+    for component, count in hits_of(world, repeats, rng, 2_000).items():
+        print(f"{name}, R = {repeats}, {component}: {count / 2_000:.4f}")
+        wide = name == "mixed" or (repeats, component) == (2, "call")
+        assert plausible(count, 2_000, 0.93, 1.0 if wide else 0.98, 0.01), component
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repeats", [2, 3, 4, 8])
+def test_intervals_hold_on_the_real_table_at_every_depth(repeats):
+    calls, rng = table(), stream(22, "coverage", repeats)
+    truth = population(mean_laws(calls)).macro()
+    hits = covered(lambda: drawn_again(calls, repeats, rng), truth, PRESENT, data_sets=2_000)
+    for name, count in hits.items():
+        print(f"R = {repeats}, {name}: {count / 2_000:.4f}")
+        assert plausible(count, 2_000, 0.93, 0.98, 0.01), name
 
 
 def test_sound_probabilities_are_turned_off_in_one_of_twenty_audits_at_most():

@@ -192,19 +192,18 @@ class CallErrors:
 
     def wide_spread(self, contrast: Contrast) -> Spread:
         """Return the larger variance and the smaller degrees of freedom, as contrasts use them."""
-        B, S = (self._spread(V) for V in self._both(contrast))
-        return wider(B, S)
+        return self._chosen(self.values(contrast), *self._both(contrast))
 
     def spread_less_total(self, component: str) -> Callable[[float], Spread]:
         """Return the wide spread of g - rho T as a function of rho, for a component g."""
         g, T = (contrast_row(name, self.components) for name in (component, "total"))
         forms = np.stack([g, T])
+        one, all_ = self.values(component), self.values("total")
         moments = [forms @ covariance @ forms.T for covariance in (self.covariance, self.smoothed)]
 
         def at(rho: float) -> Spread:
             V = (m[:, 0, 0] - 2 * rho * m[:, 0, 1] + rho**2 * m[:, 1, 1] for m in moments)
-            B, S = (self._spread(v) for v in V)
-            return wider(B, S)
+            return self._chosen(one - rho * all_, *V)
 
         return at
 
@@ -261,6 +260,11 @@ class CallErrors:
     def _both(self, contrast: Contrast) -> tuple[Floats, Floats]:
         """Return V_B and V_S of every item."""
         return self.variances(contrast), self._variances(self.smoothed, contrast)
+
+    def _chosen(self, values: Floats, unbiased: Floats, smoothed: Floats) -> Spread:
+        """Return the variance of a mean of these values, from both estimates by item."""
+        del values
+        return wider(self._spread(unbiased), self._spread(smoothed))
 
     def _spread(self, V: Floats) -> Spread:
         return spread_of(V / len(self.estimates) ** 2)

@@ -1,13 +1,16 @@
 """Errors of components from token probabilities, and what missing mass may hide.
 
 Each call r of a cell u has a vector y_r over verdicts; the law of the cell is the mean of its
-vectors. With S_u their covariance (ddof 1), p_u their mean, and c a quadratic form over cells
-(module `forms`), G_u = sum_v c_uv p_v,
+vectors. Module `soft_variance` has two estimates of the error by calls, from two calls on: a sharp
+one, A, and a safe one, B. What items differ by, s^2 / N, is a third, since it holds the noise of
+calls and more; it is used for twenty items or more. With nu = 2 (sum V_i)^2 / sum V_i^2 degrees,
 
-    Var = sum_u (4 / R_u) G_u' S_u G_u + sum_{u != v} 2 c_uv^2 tr(S_u S_v) / (R_u R_v)
-        + sum_u 2 c_uu^2 tr(S_u^2) / (R_u (R_u - 1))
+    R >= 4    A if it is positive and nu_A >= 12, else max(A, min(B, s^2 / N))
+    R = 2, 3  min(A, s^2 / N) if nu_A >= 12, else min(B, s^2 / N)
 
-from two calls on. A vector K that lacks the mass m is known up to a part that may be anywhere: the
+Where s^2 / N is taken the upper end is shifted, with kappa = 7 (module `call_intervals`).
+
+A vector K that lacks the mass m is known up to a part that may be anywhere: the
 product of two calls lies in [K_u . K_v, K_u . K_v + m_u + m_v]. Summed by the sign of c these are
 bounds of a component; nothing is divided by its sum.
 """
@@ -26,6 +29,7 @@ from judgelaw.estimate import COMPONENTS, Array, Estimand, soft_components
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_bounds import Shown
 from judgelaw.uncertainty.call_intervals import FEW_EVENTS, CallErrors
+from judgelaw.uncertainty.call_variance import MIN_REPEATS
 from judgelaw.uncertainty.forms import (
     Contrast,
     absent_component,
@@ -35,16 +39,29 @@ from judgelaw.uncertainty.forms import (
     declare,
 )
 from judgelaw.uncertainty.inference import DepthEstimates, prefixes
-from judgelaw.uncertainty.intervals import Interval, Spread, t_quantile
+from judgelaw.uncertainty.intervals import (
+    Interval,
+    Spread,
+    is_constant,
+    shifted_upper,
+    spread_of,
+    t_quantile,
+)
+from judgelaw.uncertainty.soft_variance import soft_covariances
 
 MOVED: Final = 0.01
 """Distance (half the sum of absolute differences) from which a vector counts as another one."""
+_KNOWN_DF: Final = 12.0
+_MANY_ITEMS: Final = 20
+_SKEWED: Final = 7.0
 _COVERS: Final = "token probabilities that move between calls, with the items and prompts fixed"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SoftErrors(CallErrors):
     """Item estimates from token probabilities, with the covariance of their error.
+
+    `covariance` is the sharp estimate, `smoothed` the safe one.
 
     Attributes:
         missing: mean missing mass of the calls of every cell, (items, cells).
@@ -68,6 +85,15 @@ class SoftErrors(CallErrors):
         """Return the variance that bounds of one component use; nothing shifts them."""
         return self.wide_spread(component), inf
 
+    def _chosen(self, values: Floats, sharp: Floats, safe: Floats) -> Spread:
+        """Return the variance of a mean of these values, by how much can be known of it."""
+        A, B, items = self._spread(sharp), self._spread(safe), _over_items(values)
+        unbiased = self.shown.fewest.min() >= MIN_REPEATS
+        if A.variance > 0 and A.df >= _KNOWN_DF:
+            return A if unbiased else min(A, items, key=_variance)
+        least = min(B, items, key=_variance)
+        return max(A, least, key=_variance) if unbiased else least
+
     def slack(self, contrast: Contrast) -> tuple[float, float]:
         """Return how far missing mass may move the macroaverage, down (negative) and up."""
         if absent_component(contrast, self.components) is not None:
@@ -88,13 +114,18 @@ class SoftErrors(CallErrors):
         """Return lower and upper bounds, each at level p, wherever the missing mass may be."""
         if self.refusal(contrast) is not None:
             return nan, nan
-        e = float(self.values(contrast).mean())
-        spread = self.wide_spread(contrast)
+        values = self.values(contrast)
+        e, spread = float(values.mean()), self.wide_spread(contrast)
         half = t_quantile(p, spread.df) * sqrt(spread.variance)
+        # Estimates of items that hold noise alone are skewed to the right.
+        kappa = _SKEWED if spread == _over_items(values) else inf
+        above = shifted_upper(e, spread, p, kappa=kappa) - e
+        if not isinstance(contrast, str):
+            half = above
         reach = self._rare_events(contrast, e, p) - e if isinstance(contrast, str) else 0.0
         below = reach if contrast in ("call", "total") else 0.0
         down, up = self.slack(contrast)
-        return e - max(half, below) + down, e + max(half, reach) + up
+        return e - max(half, below) + down, e + max(above, reach) + up
 
     def interval(self, contrast: Contrast = "prompt", *, level: float = 0.95) -> Interval:
         """Return the macroaverage with its interval for the same items asked again.
@@ -126,6 +157,19 @@ class SoftErrors(CallErrors):
         return replace(super().rows(rows), missing=self.missing[rows])
 
 
+def _variance(spread: Spread) -> float:
+    return spread.variance
+
+
+def _over_items(values: Floats) -> Spread:
+    """Return s^2 / N with its degrees of freedom; without bound where items are few."""
+    N = len(values)
+    if N < _MANY_ITEMS or is_constant(values):
+        return Spread(variance=inf, df=1.0)
+    found = spread_of((values - values.mean()) ** 2 / (N * (N - 1)))
+    return replace(found, df=min(found.df, N - 1.0))
+
+
 def soft_at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
     """Estimate all components of every item from token probabilities, with their errors.
 
@@ -139,10 +183,11 @@ def soft_at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
     found = soft_components(y, w, q)
     c = concentration_forms(w, q)
     cells = _flat(y)
+    sharp, safe = soft_covariances(cells, c)
     errors = SoftErrors(
         estimates=np.stack([found[name] for name in COMPONENTS], axis=-1),
-        covariance=(covariance := soft_covariance(cells, c)),
-        smoothed=covariance,
+        covariance=sharp,
+        smoothed=safe,
         components=component_map(len(w), len(q)),
         shown=_shown(cells, w, q),
         design="census",
@@ -197,31 +242,6 @@ def _flat(y: Floats) -> Floats:
 def missing_mass(y: Floats) -> Floats:
     """Return the mean mass that the vectors of every cell lack, (items, cells)."""
     return np.asarray(np.nanmean(np.maximum(0, 1 - y.sum(axis=-1)), axis=-1))
-
-
-def soft_covariance(y: Floats, c: Array) -> Floats:
-    """Return the covariance of quadratic forms, (items, forms, forms).
-
-    Args:
-        y: vectors (items, cells, repeats, verdicts), nan where a call is absent; two or more a
-            cell.
-        c: symmetric coefficients (forms, cells, cells).
-    """
-    there = ~np.isnan(y[..., 0])
-    R = there.sum(axis=-1).astype(float)
-    p = np.where(there[..., None], y, 0).sum(axis=-2) / R[..., None]
-    off = np.where(there[..., None], y - p[:, :, None], 0)
-    S = np.swapaxes(off, -1, -2) @ off / (R - 1)[..., None, None]
-    G = np.einsum("fuv,nvc->nfuc", c, p)
-    linear = 4 * np.einsum("nfuc,nucd,ngud,nu->nfg", G, S, G, 1 / R, optimize=True)
-    flat = S.reshape(*S.shape[:2], -1)
-    traces = flat @ np.swapaxes(flat, -1, -2)
-    cross = traces / (R[:, :, None] * R[:, None, :])
-    each = np.arange(cross.shape[-1])
-    cross[:, each, each] = traces[:, each, each] / (R * (R - 1))
-    pairs = (c[:, None] * c[None]).reshape(len(c) ** 2, -1)
-    second = 2 * (cross.reshape(len(cross), -1) @ pairs.T).reshape(-1, len(c), len(c))
-    return np.asarray(linear + second)
 
 
 def _shown(y: Floats, w: Array, q: Array) -> Shown:

@@ -12,7 +12,8 @@ from judgelaw.arrays import soft_fault
 from judgelaw.estimate import COMPONENTS, Estimand, population, soft_components
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import concentration_forms, reconcile, soft_at_depth
-from judgelaw.uncertainty.soft_errors import soft_covariance
+from judgelaw.uncertainty.forms import component_map
+from judgelaw.uncertainty.soft_variance import soft_covariances
 from support.vectors import with_verdicts
 
 rng = np.random.default_rng(20261116)
@@ -94,23 +95,59 @@ def test_components_of_vectors_that_lack_mass_are_unbiased_for_known_products():
     assert expected["total"] == 1 - mean @ mean
 
 
-def test_the_covariance_is_the_formula_written_out():
+FORMS = concentration_forms(np.array([0.4, 0.6]), np.array([1.0]))
+
+
+def second_sum(y, f, g):
+    """Return sum_{u != v} c_uv c'_uv tr(S_u S_v) / (R_u R_v) of two cells."""
+    S, R = [np.cov(y[u].T, ddof=1) for u in range(2)], y.shape[1]
+    return 2 * FORMS[f, 0, 1] * FORMS[g, 0, 1] * np.trace(S[0] @ S[1]) / R**2
+
+
+def test_the_safe_covariance_is_the_formula_written_out():
     y = soft_tensor(items=2, prompts=2, orders=1, repeats=4).soft.reshape(2, 2, 4, 3)
-    c = concentration_forms(np.array([0.4, 0.6]), np.array([1.0]))
-    found = soft_covariance(y, c)
+    _, found = soft_covariances(y, FORMS)
     for i in range(2):
         S = [np.cov(y[i, u].T, ddof=1) for u in range(2)]
         p = y[i].mean(axis=1)
         for f, g in product(range(4), repeat=2):
-            total = 0.0
+            total = 2 * second_sum(y[i], f, g)
             for u in range(2):
-                G, H = c[f, u] @ p, c[g, u] @ p
+                G, H = FORMS[f, u] @ p, FORMS[g, u] @ p
                 total += 4 / 4 * G @ S[u] @ H
-                total += 2 * c[f, u, u] * c[g, u, u] * np.trace(S[u] @ S[u]) / 12
-                for v in range(2):
-                    if v != u:
-                        total += 2 * c[f, u, v] * c[g, u, v] * np.trace(S[u] @ S[v]) / 16
+                total += 2 * FORMS[f, u, u] * FORMS[g, u, u] * np.trace(S[u] @ S[u]) / 12
             assert found[i, f, g] == pytest.approx(total)
+
+
+def test_the_sharp_covariance_of_four_calls_is_unbiased():
+    """Every outcome of two cells whose calls draw one of two vectors, four calls each."""
+    support = np.array([[[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]], [[0.6, 0.4, 0.0], [0.0, 0.1, 0.9]]])
+    chance = np.array([[0.7, 0.3], [0.9, 0.1]])
+    outcomes = np.array(list(product(range(2), repeat=8))).reshape(-1, 2, 4)
+    y = np.stack([support[u][outcomes[:, u]] for u in range(2)], axis=1)
+    p = np.prod([chance[u][outcomes[:, u]].prod(axis=-1) for u in range(2)], axis=0)
+    found = soft_components(y[:, :, None], np.array([0.4, 0.6]), np.array([1.0]))
+    sharp, safe = soft_covariances(y, FORMS)
+    rows = component_map(2, 1)
+    for name in ("call", "prompt", "total"):
+        values = found[name].astype(float)
+        variance = p @ values**2 - (p @ values) ** 2
+        row = rows[COMPONENTS.index(name)]
+        expected = p @ np.einsum("a,nab,b->n", row, sharp, row)
+        assert expected == pytest.approx(variance, rel=1e-10), name
+    plug_in = p @ np.einsum("a,nab,b->n", rows[0], safe, rows[0])
+    assert plug_in < 0.9 * (p @ found["call"] ** 2 - (p @ found["call"]) ** 2)
+
+
+def test_two_calls_take_the_vector_that_other_cells_show_for_the_usual_one():
+    """One call of the first cell has left the law that all others have: S_u counts there."""
+    usual, other = np.array([1.0, 0.0]), np.array([0.5, 0.5])
+    y = np.array([[[usual, other], [usual, usual]]])
+    c = np.array([np.diag([1.0, 0.0])])
+    sharp, safe = soft_covariances(y, c)
+    d = (usual - other)[None] * (usual - other)[:, None] / 2
+    at = [4 / 2 * vector @ d @ vector for vector in (usual, other)]
+    assert sharp[0, 0, 0] == safe[0, 0, 0] == pytest.approx((3 * at[0] + at[1]) / 4)
 
 
 def test_absent_calls_do_not_count():
