@@ -7,13 +7,17 @@ each other in loops took a quarter of the time of tests that compute. Children i
 import hashlib
 import json
 import os
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 CI = os.environ.get("CI") == "true"
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
+# `python` is the one that runs the tests, as in an environment that is activated.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 def _refuse_skip(report):
