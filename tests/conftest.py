@@ -16,6 +16,8 @@ import pytest
 CI = os.environ.get("CI") == "true"
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
+# Spark lives for seconds here: compiling its code well takes longer than running it.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 # `python` is the one that runs the tests, as in an environment that is activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
