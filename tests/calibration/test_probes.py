@@ -18,6 +18,7 @@ def test_short(world):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1_800)  # two minutes of processor time in the open world
 @pytest.mark.parametrize("world", WORLDS)
 def test_false_calls(world):
     ours, _ = false_calls(world, studies=STUDIES)
