@@ -135,6 +135,78 @@ def drawn_scores_covered(*, items, prompts, spread, studies, settled=0.0, repeat
     return held
 
 
+PAIR = ("candidate_1", "candidate_2", "tie")
+POINTS = ("1", "2", "3", "4", "5")
+
+
+def _likely(right):
+    """Return laws of two verdicts, the first with these chances."""
+    return np.stack([right, 1 - right], axis=-1)
+
+
+def rare_flips(rng, items, prompts):
+    """Settled, nine of ten right; one item in seven flips between calls, under every prompt."""
+    right = (rng.random((items, 1)) < 0.9) * 1.0
+    loose = rng.random((items, 1)) < 0.15
+    return _likely(np.where(loose, rng.uniform(0.2, 0.9, (items, 1)), right) + np.zeros(prompts))
+
+
+def prompts_on_few_items(rng, items, prompts):
+    """Settled; on one item in eight every prompt turns the verdict with a chance of 0.4."""
+    right = rng.random((items, 1)) < 0.92
+    turned = (rng.random((items, 1)) < 0.12) & (rng.random((items, prompts)) < 0.4)
+    return _likely((right ^ turned) * 1.0)
+
+
+def harsh_prompts(rng, items, prompts):
+    """Settled but for one item in seven, which harsh prompts fail more often than lenient ones."""
+    right = (rng.random((items, 1)) < 0.92) * 1.0
+    share = 0.6 + rng.uniform(-0.3, 0.3, prompts)
+    return _likely(np.where(rng.random((items, 1)) < 0.85, right, share))
+
+
+def settled_pairs(rng, items, prompts):
+    """Settled pairs, candidate 1 better in 88 of 100; one pair in ten won, lost or tied."""
+    won = (rng.random((items, 1, 1)) < 0.88) * 1.0
+    open_ = np.array([0.4, 0.4, 0.2]) + np.zeros((items, prompts, 1))
+    laws = np.concatenate([won, 1 - won, 0 * won], axis=-1)
+    return np.where(rng.random((items, 1, 1)) < 0.9, laws, open_)
+
+
+def high_points(rng, items, prompts):
+    """Four items of five always get five points; others fewer; one in twenty anything."""
+    at = rng.choice(5, size=(items, 1), p=[0.02, 0.03, 0.05, 0.1, 0.8])
+    laws = np.eye(5)[np.broadcast_to(at, (items, prompts))]
+    return np.where(rng.random((items, 1, 1)) < 0.05, 0.2, laws)
+
+
+DRAWN = {
+    "rare flips": (rare_flips, ("pass", "fail"), 0.85 * 0.9 + 0.15 * 0.55),
+    "prompts on few items": (
+        prompts_on_few_items,
+        ("pass", "fail"),
+        0.88 * 0.92 + 0.12 * (0.92 * 0.6 + 0.08 * 0.4),
+    ),
+    "harsh prompts": (harsh_prompts, ("pass", "fail"), 0.85 * 0.92 + 0.15 * 0.6),
+    "settled pairs": (settled_pairs, PAIR, 0.9 * 0.88 + 0.1 * 0.5),
+    "high points": (high_points, POINTS, 0.95 * 4.63 + 0.05 * 3),
+}
+"""Judges that are settled on most items: their laws, their verdicts, and their score."""
+
+
+def settled_scores_covered(*, world, items, prompts, repeats, studies, seed=0):
+    """Return how many intervals with drawn prompts hold the score of a judge of `DRAWN`."""
+    laws_of, verdicts, truth = DRAWN[world]
+    held = 0
+    for study in range(studies):
+        rng = stream(seed, "settled scores", world, items, prompts, study)
+        counts = rng.multinomial(repeats, laws_of(rng, items, prompts))[:, :, None]
+        tensor = VerdictTensor.from_counts(counts, verdicts=list(verdicts))
+        found = score_judge(tensor, design="sampled").score
+        held += found.low <= truth <= found.high
+    return held
+
+
 def fixed_prompt_scores_covered(*, items, level, studies, seed=0):
     """Return how many intervals of fixed prompts hold the mean of a mostly settled world."""
     rng = stream(seed, "census scores", str(level))

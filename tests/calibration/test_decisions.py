@@ -8,12 +8,14 @@ items settled, a few that flip, effects of prompts that all items share or that 
 import pytest
 
 from calibration.decision_rates import (
+    DRAWN,
     best_is_kept,
     drawn_scores_covered,
     false_claims,
     fixed_prompt_scores_covered,
     little_or_rare,
     null_set_holds,
+    settled_scores_covered,
     worse_judges_passed,
 )
 from support.coverage import plausible
@@ -28,6 +30,11 @@ def at_least(rate, count, studies):
 
 def at_most(rate, count, studies):
     assert plausible(count, studies, 0.0, rate), f"{count} of {studies}, at most {rate} wanted"
+
+
+def covered(held, studies):
+    """Hold the share itself to .92 and .98; of 2,000 studies its error is .006 and .003 there."""
+    assert 0.92 <= held / studies <= 0.98, f"{held} of {studies}, .92 to .98 wanted"
 
 
 def test_the_best_prompt_is_kept_in_a_short_campaign():
@@ -92,7 +99,7 @@ def test_scores_with_drawn_prompts_are_covered(spread, prompts, items):
     held = drawn_scores_covered(
         items=items, prompts=prompts, spread=spread, studies=2_000, seed=SEED
     )
-    assert plausible(held, 2_000, 0.92, 0.98), held
+    covered(held, 2_000)
 
 
 @pytest.mark.slow
@@ -100,9 +107,18 @@ def test_scores_with_drawn_prompts_are_covered(spread, prompts, items):
 @pytest.mark.parametrize("items", [50, 200])
 @pytest.mark.parametrize("prompts", [3, 8])
 def test_scores_of_settled_items_with_drawn_prompts_are_covered(prompts, items):
-    """Nine items of ten settled: the bounds allow for items that nobody saw, and may hold more."""
     how = {"items": items, "prompts": prompts, "spread": 0.5, "settled": 0.9}
-    at_least(0.92, drawn_scores_covered(**how, studies=600, seed=SEED), 600)
+    covered(drawn_scores_covered(**how, studies=2_000, seed=SEED), 2_000)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("items", [50, 200])
+@pytest.mark.parametrize(("prompts", "repeats"), [(3, 2), (10, 8)])
+@pytest.mark.parametrize("world", DRAWN)
+def test_scores_of_settled_judges_with_drawn_prompts_are_covered(world, prompts, repeats, items):
+    how = {"world": world, "items": items, "prompts": prompts, "repeats": repeats}
+    covered(settled_scores_covered(**how, studies=2_000, seed=SEED), 2_000)
 
 
 @pytest.mark.slow

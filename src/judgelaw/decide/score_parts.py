@@ -22,12 +22,10 @@ from dataclasses import dataclass, replace
 from math import ceil, isnan, nan, sqrt
 from typing import Any, Final, Literal
 
-import numpy as np
-
-from judgelaw.arrays import as_whole
+from judgelaw.arrays import Floats, as_whole
 from judgelaw.errors import InputError
 from judgelaw.estimate import Array
-from judgelaw.uncertainty import carried_bound, t_quantile
+from judgelaw.uncertainty import carried_distances, t_quantile
 
 Draw = Literal["once", "item"]
 
@@ -256,17 +254,22 @@ def _effects(y: Array, v: Array) -> dict[str, Array]:
 
 
 def drawn_bounds(
-    y: Array, p: float, *, above: Array, below: Array, top: float
+    y: Floats, p: float, *, above: Floats, below: Floats, top: float
 ) -> tuple[float, float]:
     """Return the bounds of the mean of y (items, prompts), items and prompts both sampled.
 
-    With v_p = var(prompt means)/s, e = MS_res/(N s) and h the distance of an item bound from the
-    mean, each part gets a quantile of its own, since they have N - 1 and s - 1 degrees of freedom:
+    With v_i = var(item means)/N, v_p = var(prompt means)/s, e = MS_res/(N s), r = e/v_i and h the
+    distance of an item bound from the mean, items and prompts get quantiles of their own, since
+    they have N - 1 and s - 1 degrees of freedom:
 
-        distance^2 = h^2 + t_{s-1}^2 max(0, v_p - e)
+        distance^2 = h^2 - r^2/2 min(h^2, t_{N-1}^2 v_i) + t_{s-1}^2 max(0, v_p - (1 - 3/4 r) e)
 
-    One t quantile with Satterthwaite's degrees of freedom covers .90 to .97 with three prompts:
-    where their means happen to lie close, it takes the error of drawing them for known.
+    Dice and what a prompt does on single items, e, are in v_i and in v_p. Where items differ for
+    other reasons (r near 0) they are taken off v_p; where items differ for none (r = 1) the scatter
+    of prompt means tells nearly all, and taking e off it covers .91 with three prompts. For normal
+    effects of any size and 3 to 10 prompts this covers .93 to .97. One t quantile with
+    Satterthwaite's degrees of freedom covers .90 to .97 with three prompts: where their means
+    happen to lie close, it takes the error of drawing them for known.
 
     Args:
         y: mean scores.
@@ -278,11 +281,13 @@ def drawn_bounds(
     N, s = y.shape
     items, prompts, mean = y.mean(axis=1), y.mean(axis=0), float(y.mean())
     residual = y - items[:, None] - prompts + y.mean()
-    v_p = float(prompts.var(ddof=1)) / s
+    v_i, v_p = float(items.var(ddof=1)) / N, float(prompts.var(ddof=1)) / s
     e = float((residual**2).sum()) / ((N - 1) * (s - 1)) / (N * s)
-    drawing = t_quantile(p, s - 1) ** 2 * max(0.0, v_p - e)
+    r = min(1.0, e / v_i) if v_i > 0 else 0.0
+    by_t = t_quantile(p, N - 1) ** 2 * v_i
+    drawing = t_quantile(p, s - 1) ** 2 * max(0.0, v_p - (1 - 0.75 * r) * e)
     down, up = (
-        sqrt((carried_bound(x, p, top=top) - float(x.mean())) ** 2 + drawing)
-        for x in (np.asarray(below, dtype=float), np.asarray(above, dtype=float))
+        sqrt(h**2 - r**2 / 2 * min(h**2, by_t) + drawing)
+        for h in carried_distances(above, below, p, top=top)
     )
     return mean - down, mean + up

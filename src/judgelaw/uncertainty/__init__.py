@@ -76,7 +76,7 @@ from judgelaw.uncertainty.intervals import (
 from judgelaw.uncertainty.item_bounds import (
     FEW as FEW,
     Draws as Draws,
-    carried_bound as carried_bound,
+    carried_distances as carried_distances,
     effective_items as effective_items,
     lower_bound as lower_bound,
     unseen_value as unseen_value,

@@ -20,6 +20,8 @@ _KEPT = 1 << 24
 _MOST_NUMBERS = 100_000_000
 _LEAST_DRAWS = 1_000
 FEW = 8.0
+_UNSEEN_OF_FEW, _UNSEEN, _LIKE_THE_LEAST = 0.8, 0.5, 0.25
+"""How much of an item weighs in the bounds of a score with drawn prompts, beside those seen."""
 _MANY_ITEMS = 50
 _SMALL = 1e-6
 _ROUNDING = 1e-12
@@ -39,10 +41,13 @@ class Draws:
 
     def quantile(self, p: float, unseen: float) -> float:
         """Return G(unseen): the p-quantile with an unseen item of this value."""
-        values = self.sums + self.last * unseen
-        # The order statistic above p: np.quantile takes three times as long to go between two.
-        at = ceil(p * (len(values) - 1))
-        return float(np.partition(values, at)[at])
+        return _order_statistic(self.sums + self.last * unseen, p)
+
+
+def _order_statistic(values: Floats, p: float) -> float:
+    """Return the order statistic above p: np.quantile takes three times as long to go between."""
+    at = ceil(p * (len(values) - 1))
+    return float(np.partition(values, at)[at])
 
 
 def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
@@ -96,7 +101,7 @@ def upper_bound(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool)
     return max(t, gaffke) if careful else max(t, gaffke, _hall(x, m, se, p))
 
 
-def carried_bound(x: Floats, p: float, *, top: float, few: float = FEW) -> float:
+def carried_bound(x: Floats, p: float, *, top: float, few: float) -> float:
     """Return the upper bound of a mean at level p, by how many items carry it.
 
     max(t, Hall) where `few` items or more do; else max(t, Gaffke), with an unseen item at `top`.
@@ -107,6 +112,44 @@ def carried_bound(x: Floats, p: float, *, top: float, few: float = FEW) -> float
         return max(t, _hall(x, m, se, p))
     drawn = weigh_one(x, draws=min(DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // len(x))))
     return max(t, drawn.quantile(p, unseen_value(x, top, careful=True)))
+
+
+def carried_distances(above: Floats, below: Floats, p: float, *, top: float) -> tuple[float, float]:
+    """Return how far a mean may lie below and above what was seen, each at level p.
+
+    Gaffke's weights with less of an unseen item: the items weigh Gamma(N) together, the unseen one
+    at the far end Gamma(a), and one like the least of them Gamma(1/4). Where fewer than eight items
+    carry the sum, a = 4/5 and the unseen item lies at `top`; else a = 1/2 and it lies one step
+    beyond the largest. For x of N values of one, the rest zero, the upper bound is the quantile of
+    Beta(x + a, N - x + 1/4): between Jeffreys' (1/2 and 1/2) and Clopper and Pearson's (1 and 0).
+
+    Args:
+        above: how far each item is above the least it can be.
+        below: how far each is below the most it can be; above + below is the same for all items.
+        p: level of each bound.
+        top: the most that these can be.
+    """
+    draws = min(DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // len(above)))
+    drawn = weigh_one(above - above.mean(), draws=draws)
+    seen = drawn.sums / (1 - drawn.last)
+    return _carried_distance(below, -seen, p, top), _carried_distance(above, seen, p, top)
+
+
+def _carried_distance(x: Floats, seen: Floats, p: float, top: float) -> float:
+    """Return the p-quantile of a randomly weighted mean less the mean, given draws of the items."""
+    m, few = float(x.mean()), effective_items(x) < FEW
+    items, far, near = _shares(len(x), _UNSEEN_OF_FEW if few else _UNSEEN, len(seen))
+    values = items * seen + far * (unseen_value(x, top, careful=few) - m) + near * (x.min() - m)
+    return max(0.0, _order_statistic(values, p))
+
+
+@lru_cache(maxsize=4)
+def _shares(N: int, unseen: float, draws: int) -> tuple[Floats, Floats, Floats]:
+    """Return random shares of N items together, of an unseen one, and of one like the least."""
+    rng = stream(0, "unseen share", N, str(unseen))
+    G = rng.standard_gamma(np.array([[N], [unseen], [_LIKE_THE_LEAST]]), size=(3, draws))
+    items, far, near = G / G.sum(axis=0)
+    return items, far, near
 
 
 def may_be_positive(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> bool:

@@ -10,6 +10,7 @@ from judgelaw.uncertainty import infer, item_difference, signed_interval, treate
 from judgelaw.uncertainty.item_bounds import (
     DRAWS,
     Draws,
+    carried_distances,
     effective_items,
     lower_bound,
     rate_bounds,
@@ -74,6 +75,52 @@ def test_equal_items_get_a_bound_and_no_zero_width():
 def test_effective_items_count_those_that_carry_the_sum():
     assert effective_items(np.array([0.2, 0.2, 0.2, 0.0])) == pytest.approx(3)
     assert effective_items(np.zeros(4)) == 0
+
+
+def bounds_of_ones(ones, items, p=0.975):
+    """The bounds for so many values of one, the rest zero, as quantiles of beta laws."""
+
+    def upper(x):
+        a = 0.8 if x < 8 else 0.5
+        return stats.beta.ppf(p, x + a, items - x + 0.25) if x < items else 1.0
+
+    return 1 - upper(items - ones), upper(ones)
+
+
+@pytest.mark.parametrize("ones", [0, 3, 20])
+def test_bounds_of_ones_and_zeros_lie_between_those_of_jeffreys_and_of_clopper_and_pearson(ones):
+    x = (np.arange(50) < ones) * 1.0
+    down, up = carried_distances(x, 1 - x, 0.975, top=1.0)
+    low, high = bounds_of_ones(ones, 50)
+    assert (x.mean() - down, x.mean() + up) == pytest.approx((low, high), abs=0.003)
+    assert high < stats.beta.ppf(0.975, ones + 1, 50 - ones)
+
+
+@pytest.mark.parametrize("items", [50, 200])
+def test_bounds_of_ones_and_zeros_cover_each_share_and_from_four_ones_on_little_more(items):
+    """By the binomial law itself: .935 or more for every share, .981 at most from 3.7 ones on.
+
+    Where fewer than 3.7 ones are expected, a sample without any has a chance above .025: an upper
+    bound that may miss that often never misses, and .975 is left for the lower one.
+    """
+    ones = np.arange(items + 1)
+    low, high = np.array([bounds_of_ones(k, items) for k in ones]).T
+    shares = np.linspace(0.2 / items, 0.5, 2_000)
+    held = [
+        stats.binom.pmf(ones[(low <= share) & (share <= high)], items, share).sum()
+        for share in shares
+    ]
+    assert min(held) > 0.935
+    assert max(np.array(held)[shares * items >= 3.7]) < 0.981
+
+
+@pytest.mark.parametrize("carried", [True, False])
+def test_an_unseen_item_lies_at_the_end_only_where_few_items_carry_the_sum(carried):
+    x = np.random.default_rng(3).uniform(0.4, 0.6, size=40) if carried else np.zeros(40)
+    x[:3] += 0.1
+    _, near = carried_distances(x, 1 - x, 0.975, top=1.0)
+    _, far = carried_distances(x, 4 - x, 0.975, top=4.0)
+    assert (far > near) is not carried
 
 
 def test_draws_fall_with_the_number_of_items_and_blocks_change_nothing(monkeypatch):
