@@ -20,13 +20,13 @@ _started: "list[ProcessPoolExecutor]" = []
 
 
 @contextmanager
-def processes(count: int, *, calls: int) -> Iterator[None]:
+def processes(count: int, *, calls: int | None = None) -> Iterator[None]:
     """Let processes share the work within this context, if so many calls and the cores allow it.
 
     For commands alone: a new process loads the main module, which in a user's script may do
-    anything.
+    anything. `calls` is None where a process can start while something else is waited for.
     """
-    if calls < _MANY or _cores() == 1:
+    if (calls is not None and calls < _MANY) or _cores() == 1:
         yield
         return
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only where it pays

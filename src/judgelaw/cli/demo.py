@@ -9,6 +9,7 @@ import click
 from judgelaw.cli.options import examples, on_terminal
 from judgelaw.cli.terminal import echo, say, show_table
 from judgelaw.errors import writing
+from judgelaw.processes import processes
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
@@ -62,10 +63,13 @@ def command(out: Path) -> None:
     network.
     """
     from judgelaw.cli.analyze import show
+    from judgelaw.page import start_drawing
     from judgelaw.runs import REPORT, audit_study
 
     study = _written(out)
-    audited = audit_study(study, out / "run", shown=on_terminal())
+    with processes(1):
+        start_drawing()
+        audited = audit_study(study, out / "run", shown=on_terminal())
     show(audited.analysis)
     _show_truth(audited.analysis)
     echo(f"report: {audited.run / REPORT}")

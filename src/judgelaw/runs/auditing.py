@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
-from judgelaw.runs.answers import REPORT, analyze_source, write_report
+from judgelaw.processes import shared
+from judgelaw.runs.answers import REPORT, analyze_source, seed_of, write_report
+from judgelaw.runs.decisions import begin_advice
 from judgelaw.runs.repeating import chooser
 from judgelaw.runs.source import read_source
 from judgelaw.runs.stopping import ask_by_looks, refuse_out_of_reach
@@ -122,6 +124,7 @@ def _analyse(run: Path, bar: Progress, *, tables: bool, texts: bool) -> "Analysi
     from judgelaw.page import write_tables
 
     calls = read_source(str(run))
+    advice = begin_advice(calls, seed=seed_of(calls, None)) if shared() else None
     analysis = analyze_source(calls, progress=bar)
     text = json.dumps(analysis.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
     with writing(run / ANALYSIS):
@@ -130,7 +133,9 @@ def _analyse(run: Path, bar: Progress, *, tables: bool, texts: bool) -> "Analysi
     beside = [run / ANALYSIS]
     if tables:
         beside += write_tables(analysis.tables, run / TABLES)
-    write_report(analysis, calls, run / REPORT, texts=texts, progress=bar, beside=beside)
+    write_report(
+        analysis, calls, run / REPORT, advice=advice, texts=texts, progress=bar, beside=beside
+    )
     return analysis
 
 
