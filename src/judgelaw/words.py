@@ -226,7 +226,7 @@ def of_orders(text: str, orders: int) -> str:
 def is_permutation(order: str) -> bool:
     """Whether an order names two candidates or more by letters, each once: `CAB` shows C first."""
     n = len(order)
-    return 2 <= n <= MOST_CANDIDATES and sorted(order) == list(LETTERS[:n])  # noqa: PLR2004
+    return 2 <= n <= MOST_CANDIDATES and sorted(order) == list(LETTERS[:n])  # noqa: PLR2004 - a pair
 
 
 LEVEL_MARKS = ",="

@@ -208,12 +208,14 @@ def unread(frozen: FrozenRun, view: LedgerView) -> int:
 
 def unexplained(frozen: FrozenRun, view: LedgerView, unread: int) -> tuple[Stop, ...]:
     """Say why calls are open, or replies unread, where nothing stopped the run."""
-    if left := view.totals().open:
-        tries = counted(frozen.study.transport.attempts, "time")
-        said = f"{counted(left, 'call')} given back by other workers"
+    totals = view.totals()
+    if totals.open:
+        said = f"{counted(totals.open, 'call')} given back by other workers"
+        if totals.failed:
+            tries = counted(frozen.study.transport.attempts, "time")
+            said = f"{counted(totals.open, 'call')} failed {tries} each"
         for judge, why, _ in islice(view.failure_words(), 1):
-            said = f"{counted(left, 'call')} failed {tries} each, most often: judge {judge}: "
-            said += f"{words(why)}; `judgelaw status` lists the rest"
+            said += f", most often: judge {judge}: {words(why)}; `judgelaw status` lists the rest"
         return (Stop(reason=Reason.ATTEMPTS, words=said),)
     if unread:
         said = f"{unread} replies could not be read in time"

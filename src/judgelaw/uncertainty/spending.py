@@ -46,7 +46,7 @@ def levels_left(looks: tuple[float, ...], p: float) -> tuple[float, float]:
 def spent(looks: tuple[float, ...], alpha: float) -> tuple[float, ...]:
     """Return the one-sided error of every look, at growing shares t of all information."""
     from scipy.optimize import brentq  # noqa: PLC0415 - scipy loads when it is needed
-    from scipy.special import ndtr  # noqa: PLC0415
+    from scipy.special import ndtr  # noqa: PLC0415 - scipy loads when it is needed
 
     nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
     errors: list[float] = []
@@ -64,6 +64,6 @@ def spent(looks: tuple[float, ...], alpha: float) -> tuple[float, ...]:
 
 def _missing(b: float, at: Floats, mass: Floats, step: float, wanted: float) -> float:
     """Return by how much the chance to end above b exceeds what may be spent."""
-    from scipy.special import ndtr  # noqa: PLC0415
+    from scipy.special import ndtr  # noqa: PLC0415 - scipy loads when it is needed
 
     return float(mass @ ndtr((at - b) / step)) - wanted
