@@ -4,11 +4,13 @@ Workers share the cores already, so linear algebra takes one thread in each: thr
 each other in loops took a quarter of the time of tests that compute. Children inherit it.
 """
 
+import functools
 import hashlib
 import json
 import os
 import sys
 import threading
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,62 @@ def _each_picture_drawn_once(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vl_convert, "vegalite_to_svg", drawn)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _database_started_once():
+    """Give every connection in memory a catalog of its own in one database of these settings.
+
+    To start a database takes 15 ms, which thousands of tests would do several times each, and a
+    catalog takes one. Tests of what belongs to a database start their own (`own_database`), and so
+    does every process that tests start.
+    """
+    import duckdb
+
+    start = duckdb.connect
+    databases, opened, numbers, one_at_a_time = {}, [], count(), threading.Lock()
+
+    def closed(connection):
+        try:
+            connection.cursor().close()
+        except duckdb.ConnectionException:
+            return True
+        return False
+
+    @functools.wraps(start)
+    def connect(database=":memory:", **given):
+        if database != ":memory:":
+            return start(database, **given)
+        config = dict(given.get("config", {}))
+        spill = config.pop("temp_directory", None)
+        with one_at_a_time:
+            # A process that was forked has none of the threads of its parent's.
+            key = (os.getpid(), *sorted(config.items()))
+            if key not in databases:
+                databases[key] = start(config=config)
+            shared = databases[key]
+            for at, (connection, base, catalog) in reversed([*enumerate(opened)]):
+                if closed(connection):
+                    base.execute(f"DETACH {catalog}")
+                    del opened[at]
+            catalog = f"catalog_{next(numbers)}"
+            connection = shared.cursor()
+            connection.execute(f"ATTACH ':memory:' AS {catalog}; USE {catalog}")
+            if spill:
+                connection.execute(f"SET temp_directory = '{spill}'")
+            opened.append((connection, shared, catalog))
+            return connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb, "connect", connect)
+        yield
+    for database in databases.values():
+        database.close()
+
+
+@pytest.fixture
+def own_database(monkeypatch):
+    """Start a database for every connection, as the program does."""
+    import duckdb
+
+    monkeypatch.setattr(duckdb, "connect", duckdb.connect.__wrapped__)

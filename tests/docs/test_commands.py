@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from glob import glob
 from pathlib import Path
 
+import duckdb
 import pytest
 from ruamel.yaml import YAML
 
@@ -269,7 +270,12 @@ def machines(folder: Path) -> Iterator[After]:
     (folder / "calls").mkdir()
     for part in range(2):
         write_calls(folder / "calls" / f"{part}.parquet", columns(table(items=6)[part::2]))
-    with object_store("judges/calls", sorted((folder / "calls").iterdir())) as settings:
+    with (
+        object_store("judges/calls", sorted((folder / "calls").iterdir())) as settings,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        # A store is made known to a database, so each command starts its own.
+        patch.setattr(duckdb, "connect", duckdb.connect.__wrapped__)
         os.environ.update(settings, JUDGELAW_LEDGER=clean_database())
         yield nothing
 

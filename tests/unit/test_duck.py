@@ -7,6 +7,9 @@ from judgelaw.duck import MEMORY_LIMIT, foreign_errors, name, private_connection
 from judgelaw.errors import JudgelawError, RunError, TableError
 
 
+pytestmark = pytest.mark.usefixtures("own_database")
+
+
 def every_subclass(kind: type) -> set[type]:
     below = {sub for child in kind.__subclasses__() for sub in every_subclass(child)}
     return {kind} | below

@@ -8,6 +8,7 @@ from support.calls import assert_same, columns, slow, table
 
 s3fs = pytest.importorskip("s3fs", reason="needs the extra s3")
 server = pytest.importorskip("moto.server", reason="needs moto[server]")
+pytestmark = pytest.mark.usefixtures("own_database")  # a store is made known to a database
 
 
 @pytest.fixture(scope="module")
