@@ -16,8 +16,8 @@ FOUR_ERRORS = 4
 SMALLEST_P = 1e-4
 
 
-def sampled_and_exact(folder, server, **design) -> tuple[VerdictTensor, np.ndarray]:
-    frozen = frozen_study(folder, judges=[spec(**ALONE)], **design)
+def sampled_and_exact(folder, judge, server, **design) -> tuple[VerdictTensor, np.ndarray]:
+    frozen = frozen_study(folder, judges=[judge], **design)
     done = acquire(frozen)
     done.raise_if_open()
     tensor = VerdictTensor.from_table(done.path / "calls.parquet", judge="chat", layer="audit")
@@ -50,8 +50,8 @@ def check_verdicts(tensor: VerdictTensor, laws: np.ndarray) -> None:
 
 
 @pytest.mark.timeout(240)
-def test_corrected_estimates_agree_with_the_components_of_the_stated_law(tmp_path, lone_server):
-    tensor, laws = sampled_and_exact(tmp_path, lone_server, items=3, repeats=8)
+def test_corrected_estimates_agree_with_the_components_of_the_stated_law(tmp_path, shallow):
+    tensor, laws = sampled_and_exact(tmp_path, *shallow, items=3, repeats=8)
     check_components(tensor, laws)
     check_verdicts(tensor, laws)
 
@@ -60,7 +60,7 @@ def test_corrected_estimates_agree_with_the_components_of_the_stated_law(tmp_pat
 @pytest.mark.parametrize(("schedule", "items", "repeats"), [("cells", 8, 24), ("random", 4, 12)])
 def test_the_law_holds_in_every_schedule(tmp_path, lone_server, schedule, items, repeats):
     tensor, laws = sampled_and_exact(
-        tmp_path, lone_server, items=items, repeats=repeats, schedule=schedule
+        tmp_path, spec(**ALONE), lone_server, items=items, repeats=repeats, schedule=schedule
     )
     check_components(tensor, laws)
     check_verdicts(tensor, laws)

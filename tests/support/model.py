@@ -1,12 +1,16 @@
 """Studies of the embedded model, and the exact laws of their cells."""
 
+import atexit
 import json
+import struct
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from judgelaw.judges.embedded import EmbeddedServer
+from judgelaw.judges.embedded import EmbeddedServer, locate_model
 from judgelaw.streams import stream
 from judgelaw.study import FrozenRun, freeze, load_study, request_for
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
@@ -33,6 +37,8 @@ ITEMS = (
 ALONE = {"threads": 1}
 """For tests of what is made of the replies: a second thread of the model takes half as much again
 in all, and the tests of the server itself use it."""
+SHALLOW_LAYERS = 8
+"""The fewest whose components are of the size of the whole model's: order .06 and prompt .001."""
 LLMBAR = Path(__file__).parents[2].parent / "shared" / "data" / "llmbar"
 CHI_SQUARE_DRAWS = 20_000
 
@@ -47,6 +53,55 @@ def spec(name: str = "chat", **fields) -> dict:
         "decoding": {"temperature": 1.0, "max_tokens": 8},
         **fields,
     }
+
+
+@cache
+def shallow_model(layers: int = SHALLOW_LAYERS) -> Path:
+    """Return the packaged model without its deeper layers, which answers so much the sooner.
+
+    Everything but the depth is the real thing: the tokens, the size of a layer, the kernels of
+    llama.cpp. For tests of what is made of replies, whatever they are.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="judgelaw-model-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / f"{layers}-layers.gguf"
+    path.write_bytes(without_deep_layers(locate_model().read_bytes(), layers))
+    return path
+
+
+def without_deep_layers(model: bytes, layers: int) -> bytes:
+    """Take the tensors of deeper layers out of a GGUF file.
+
+    The file: magic, version, numbers of tensors and of settings, the settings, then for each tensor
+    its name, shape and place, then the tensors.
+    """
+    (count,) = struct.unpack_from("<Q", model, 8)
+    first = at = model.index(b"token_embd.weight") - 8
+    tensors = []
+    for _ in range(count):
+        name_ends = at + 8 + struct.unpack_from("<Q", model, at)[0]
+        shape_ends = name_ends + 4 + 8 * struct.unpack_from("<I", model, name_ends)[0] + 4
+        (place,) = struct.unpack_from("<Q", model, shape_ends)
+        tensors.append((model[at + 8 : name_ends], model[at:shape_ends], place))
+        at = shape_ends + 8
+    values = model[_aligned(at) :]
+    ends = [place for *_, place in tensors[1:]] + [len(values)]
+    described, kept = [], []
+    for (name, about, place), end in zip(tensors, ends, strict=True):
+        kind, layer, *_ = name.split(b".")
+        if kind != b"blk" or int(layer) < layers:
+            described.append(about + struct.pack("<Q", sum(map(len, kept))))
+            kept.append(values[place:end])
+    head = bytearray(model[:first])
+    struct.pack_into("<Q", head, 8, len(kept))
+    depth = b"llama.block_count"
+    struct.pack_into("<I", head, head.index(depth) + len(depth) + 4, layers)
+    head += b"".join(described)
+    return bytes(head).ljust(_aligned(len(head)), b"\0") + b"".join(kept)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // 32) * 32
 
 
 def frozen_study(folder: Path, *, items: int, repeats: int, **fields) -> FrozenRun:
