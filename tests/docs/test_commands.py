@@ -1,8 +1,8 @@
 """Every shell block of the documentation runs, in its order, with the exit code that it promises.
 
 A page's commands share one folder, which is prepared as the page supposes it: a study, a run, logs.
-Nothing is asked of the world: endpoints are servers on this machine, and the quickstart is cut to
-two items so that the real model answers in seconds.
+Nothing is asked of the world: endpoints are servers on this machine, and studies of the packaged
+model are cut to two items and its first layers, so that it answers in seconds.
 """
 
 import inspect
@@ -28,6 +28,7 @@ from servers.provider import Provider, say
 from servers.study import simulated_judge, write_study
 from support.criteria import simulated as simulated_criteria, write_criteria_study
 from support.imports import FIXTURES
+from support.model import shallow_model
 from support.pages import PAGES, ROOT, Command, blocks, commands
 
 QUICKSTART = ROOT / "examples" / "quickstart"
@@ -64,9 +65,13 @@ def _require_model() -> None:
 
 
 def _write_study(there: Path, *changes: tuple[str, str]) -> None:
-    """Write a study anew: shorter, and with one thread, which is less work in all."""
+    """Write a study anew: shorter, of a model with two layers and one thread, which is less work.
+
+    Whole audits of the model as it is packaged are in tests/model and tests/browser.
+    """
     text = (there / "study.yaml").read_text()
-    for old, new in (*changes, ("provider: embedded", "provider: embedded\n    threads: 1")):
+    model = f"provider: embedded\n    threads: 1\n    model_path: {shallow_model(layers=2)}"
+    for old, new in (*changes, ("provider: embedded", model)):
         assert old in text
         text = text.replace(old, new)
     (there / "study.yaml").write_text(text)
@@ -74,7 +79,7 @@ def _write_study(there: Path, *changes: tuple[str, str]) -> None:
 
 @contextmanager
 def quickstart(folder: Path) -> Iterator[After]:
-    """A clone with two items of one stratum, so that the real model is done in seconds."""
+    """A clone with two items of one stratum, so that the model is done in seconds."""
     _require_model()
     there = folder / "examples" / "quickstart"
     there.mkdir(parents=True)
@@ -92,7 +97,7 @@ def quickstart(folder: Path) -> Iterator[After]:
 
 @contextmanager
 def single_answers(folder: Path) -> Iterator[After]:
-    """The two examples, cut to two items, so that the real model is done in seconds."""
+    """The two examples, cut to two items, so that the model is done in seconds."""
     _require_model()
     for name in ("scores", "pass-fail"):
         there = folder / "examples" / name

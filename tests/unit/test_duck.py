@@ -6,7 +6,6 @@ import pytest
 from judgelaw.duck import MEMORY_LIMIT, foreign_errors, name, private_connection, text
 from judgelaw.errors import JudgelawError, RunError, TableError
 
-
 pytestmark = pytest.mark.usefixtures("own_database")
 
 
