@@ -17,6 +17,8 @@ _BLOCK = 1 << 21
 """Random numbers in a block of draws: 16 MB."""
 _KEPT = 1 << 24
 """Draws up to this many numbers are kept for the next judge with as many items: 128 MB."""
+_MOST_KEPT = 2 * _KEPT
+"""What is kept in all: layers and their strata take turns."""
 _MOST_NUMBERS = 100_000_000
 _LEAST_DRAWS = 1_000
 FEW = 8.0
@@ -72,9 +74,19 @@ def weigh_one(x: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
     return Draws(sums=drawn.sums[0], last=drawn.last)
 
 
-@lru_cache(maxsize=2)  # layers and their strata take turns
+_kept: dict[tuple[int, int, int], Floats] = {}
+"""Draws of weights, those that were used last at the end."""
+
+
 def _weights(seed: int, draws: int, N: int) -> Floats:
-    return _simplex(stream(seed, "new items", N), draws, N)
+    key = (seed, draws, N)
+    W = _kept.pop(key, None)
+    if W is None:
+        W = _simplex(stream(seed, "new items", N), draws, N)
+        while _kept and sum(kept.size for kept in _kept.values()) + W.size > _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+    _kept[key] = W
+    return W
 
 
 def _simplex(rng: np.random.Generator, draws: int, N: int) -> Floats:
