@@ -45,6 +45,14 @@ def pytest_make_collect_report():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_processes_beside_a_worker():
+    """Let commands that run within a test start no processes: the workers fill the cores."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("judgelaw.processes._cores", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _each_picture_drawn_once(tmp_path_factory):
     """Keep what the drawing engine made of a chart: many tests draw the same seeded report.
 

@@ -2,9 +2,10 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -15,41 +16,68 @@ T = TypeVar("T")
 _MANY = 20_000
 """From so many calls on the work that can be shared takes longer than the start of a process."""
 
-_started: "list[ProcessPoolExecutor]" = []
-"""Processes that wait for work, where some were started."""
+_started: "list[tuple[int, ProcessPoolExecutor]]" = []
+"""How many processes wait for work, and they themselves, where some were started."""
 
 
 @contextmanager
-def processes(count: int, *, calls: int | None = None) -> Iterator[None]:
+def processes(count: int, *, calls: int | None = None, needs: Sequence[str] = ()) -> Iterator[None]:
     """Let processes share the work within this context, if so many calls and the cores allow it.
 
     For commands alone: a new process loads the main module, which in a user's script may do
-    anything. `calls` is None where a process can start while something else is waited for.
+    anything.
+
+    Args:
+        count: how many processes.
+        calls: how many calls there are; None where a process can start while something else is
+            waited for.
+        needs: modules that this process and the others will use: copies of this one have them.
     """
     if (calls is not None and calls < _MANY) or _cores() == 1:
         yield
         return
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only where it pays
+    from multiprocessing import active_children, get_context  # noqa: PLC0415 - as above
 
+    for module in needs:
+        import_module(module)
     ignored = (signal.SIGINT, signal.SIG_IGN)  # the command itself answers to Ctrl-C
     others = set(active_children())
-    pool = ProcessPoolExecutor(
-        count, get_context("spawn"), initializer=signal.signal, initargs=ignored
-    )
-    _started.append(pool)
+    context = get_context(_start_method())
+    pool = ProcessPoolExecutor(count, context, initializer=signal.signal, initargs=ignored)
+    _started.append((count, pool))
     try:
         yield
     finally:
-        _started.remove(pool)
+        _started.pop()
         pool.shutdown(wait=False, cancel_futures=True)
         # Nobody waits any longer for what is under way: a command that ends, ends at once.
         for child in set(active_children()) - others:
             child.terminate()
 
 
-def shared() -> bool:
-    """Whether processes wait for work."""
-    return bool(_started)
+def quieten_blas() -> None:
+    """Keep matrix products in one thread: ours are small, and waiting for threads costs more.
+
+    Has an effect only before NumPy is imported; what the user set stays.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+def _start_method() -> str:
+    """Copy this process where that is safe: a copy has loaded what a new one takes .5 s to load.
+
+    It has no thread but the one that made it, and a lock that another thread held would never
+    open: so only a process without threads is copied, those of libraries included.
+    """
+    threads = Path("/proc/self/task")
+    return "fork" if threads.is_dir() and len(list(threads.iterdir())) == 1 else "spawn"
+
+
+def shared() -> int:
+    """Return how many processes wait for work."""
+    return _started[-1][0] if _started else 0
 
 
 def begin(work: Callable[..., T], *arguments: object) -> Callable[[], T]:
@@ -64,7 +92,7 @@ def begin(work: Callable[..., T], *arguments: object) -> Callable[[], T]:
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - as above
 
     try:
-        future = _started[-1].submit(work, *arguments)
+        future = _started[-1][1].submit(work, *arguments)
     except BrokenProcessPool:
         done = work(*arguments)
         return lambda: done

@@ -1,6 +1,9 @@
 """Processes that share the work of a large run: the same outcome, and gone when the command is."""
 
+import os
 import re
+import subprocess
+import sys
 import time
 from multiprocessing import active_children
 from unittest.mock import patch
@@ -74,6 +77,49 @@ def test_errors_of_shared_work_are_the_ones_that_it_raises_here():
         outcome = begin(int, "none")
         with pytest.raises(ValueError, match="'none'"):
             outcome()
+
+
+COPIED = """
+import sys, threading
+from judgelaw import processes as module
+module._cores = lambda: 2
+{}
+sys.modules["only a copy has this"] = sys
+with module.processes(2, needs=["judgelaw.decide"]):
+    print(module.begin(eval, "'only a copy has this' in __import__('sys').modules")())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies a process")
+@pytest.mark.parametrize(
+    ("before", "copied"),
+    [
+        ("", "True"),
+        ("threading.Thread(target=threading.Event().wait, daemon=True).start()", "False"),
+        # Its threads are its own, and Python does not count them.
+        ("import vl_convert; vl_convert.vegalite_to_svg({'mark': 'point'})", "False"),
+    ],
+)
+def test_a_process_is_copied_with_what_it_has_loaded_unless_it_has_threads(before, copied):
+    one = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", COPIED.format(before)]
+    done = subprocess.run(command, env=one, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == [copied]
+
+
+def test_commands_keep_linear_algebra_in_one_thread_so_that_they_can_be_copied():
+    watch = (
+        "import os, sys; from judgelaw.cli import main\n"
+        "try: main(['report', 'nowhere.csv'])\n"
+        "except SystemExit: pass\n"
+        "print('numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    free = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", watch], env=free, capture_output=True, text=True, timeout=60,
+        check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["True", "1"]
 
 
 @pytest.mark.parametrize(("calls", "cores"), [(10, 2), (MANY, 1)])

@@ -15,6 +15,7 @@ import judgelaw
 from judgelaw.cli.terminal import echo, say
 from judgelaw.cli.volume import with_volume
 from judgelaw.errors import IncompleteDesignError, JudgelawError, TableError, storage_error
+from judgelaw.processes import quieten_blas
 
 # Group -> command -> the sentence that `judgelaw --help` shows. A command is added by its line here
 # and a module of the same name, with a trailing underscore where the name is a Python keyword; its
@@ -120,6 +121,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code; errors of ours are one line."""
     # Looking for cycles among a million small values takes a twentieth of an analysis.
     gc.set_threshold(_BETWEEN_COLLECTIONS)
+    quieten_blas()
     sys.exit(_run(argv))
 
 

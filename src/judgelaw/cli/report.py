@@ -26,7 +26,8 @@ from judgelaw.runs import (
 )
 
 _BESIDE = 2
-"""Processes beside this one: one advises, one shuffles, then both draw."""
+"""Processes beside this one: they start while calls are read, then advise, shuffle and draw."""
+_NEEDED = ("judgelaw.analysis", "judgelaw.decide", "scipy.special")
 
 
 @click.command(
@@ -75,12 +76,12 @@ def command(
 
     The page needs no network, no server and no JavaScript, and holds everything that it shows.
     """
-    calls = read_source(source, reading)
-    target = output or report_target(source, calls)
-    check_target(target)
-    with processes(_BESIDE, calls=calls.count):
-        advice = begin_advice(calls, seed=seed_of(calls, seed)) if shared() else None
+    with processes(_BESIDE, needs=_NEEDED):
         start_drawing()
+        calls = read_source(source, reading)
+        target = output or report_target(source, calls)
+        check_target(target)
+        advice = begin_advice(calls, seed=seed_of(calls, seed)) if shared() else None
         analysis = analyze_source(
             calls, draws=draws, seed=seed, permutations=permutations, progress=progress
         )

@@ -301,8 +301,8 @@ class Svg:
 
 
 def start_drawing() -> None:
-    """Start the drawing engine in a process that waits for work: that takes half a second."""
-    if shared():
+    """Start the drawing engine in every process that waits for work: that takes half a second."""
+    for _ in range(shared()):
         begin(_drawn, chart(marks("point", [], {})))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from judgelaw.errors import InputError
+from judgelaw.processes import quieten_blas
 from judgelaw.runs.question_options import Which, check_which
 from judgelaw.words import candidate_names, judge_of, stream_name
 
@@ -277,15 +278,6 @@ def _of_criteria(
             listed = f"there are {', '.join(there)}" if there else "the calls have no criteria"
             raise InputError(f"no criterion is called {name!r}: {listed}")
     return {key: t for key, t in tensors.items() if not criteria or t.criterion in criteria}
-
-
-def quieten_blas() -> None:
-    """Keep matrix products in one thread: ours are small, and waiting for threads costs more.
-
-    Has an effect only before NumPy is imported; what the user set stays.
-    """
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
 
 
 def _of_layer(
