@@ -11,7 +11,7 @@ from judgelaw.acquire import acquire
 from judgelaw.acquire.verify import verify
 from judgelaw.estimate import COMPONENTS, population
 from judgelaw.tensor import VerdictTensor
-from support.model import frozen_study, laws_like, shallow_model, spec
+from support.model import ALONE, frozen_study, laws_like, shallow_model, spec
 
 pytestmark = pytest.mark.model
 
@@ -19,14 +19,13 @@ THREE_ERRORS = 3
 
 
 @pytest.mark.timeout(300)
-def test_soft_components_agree_with_the_stated_law_at_two_repeats(tmp_path, shallow):
-    judge, server = shallow
-    judges = [{**judge, "logprobs": 20}]
+def test_soft_components_agree_with_the_stated_law_at_two_repeats(tmp_path, lone_server):
+    judges = [spec(logprobs=20, **ALONE)]
     frozen = frozen_study(tmp_path, items=8, repeats=2, judges=judges)
     done = acquire(frozen)
     done.raise_if_open()
     tensor = VerdictTensor.from_table(done.path / "calls.parquet", judge="chat", layer="audit")
-    laws = laws_like(tensor, frozen, server)
+    laws = laws_like(tensor, frozen, lone_server)
     missing = 1 - tensor.soft.sum(axis=-1)
     assert missing.max() < 0.01
     assert np.abs(tensor.soft - laws[..., None, :]).max() < 0.01
