@@ -8,6 +8,9 @@ calls and more; it is used for twenty items or more. With nu = 2 (sum V_i)^2 / s
     R >= 4    A if it is positive and nu_A >= 12, else max(A, min(B, s^2 / N))
     R = 2, 3  min(A, s^2 / N) if nu_A >= 12, else min(B, s^2 / N)
 
+but for the call component of three calls, which is min(C, s^2 / N). C sums what each cell adds to
+it; cells move independently of each other, so that its degrees are counted by cells.
+
 Where s^2 / N is taken the upper end is shifted, with kappa = 7 (module `call_intervals`).
 
 A vector K that lacks the mass m is known up to a part that may be anywhere: the
@@ -47,7 +50,7 @@ from judgelaw.uncertainty.intervals import (
     spread_of,
     t_quantile,
 )
-from judgelaw.uncertainty.soft_variance import soft_covariances
+from judgelaw.uncertainty.soft_variance import soft_variance
 
 MOVED: Final = 0.01
 """Distance (half the sum of absolute differences) from which a vector counts as another one."""
@@ -66,10 +69,13 @@ class SoftErrors(CallErrors):
     Attributes:
         missing: mean missing mass of the calls of every cell, (items, cells).
         forms: of H_XO, H_X, H_O and H_0, (4, cells, cells).
+        by_cell: what every cell adds to the variance of its item's call component, (items, cells),
+            where the fewest calls of a cell are three; else None.
     """
 
     missing: Floats
     forms: Floats
+    by_cell: Floats | None
 
     @property
     def exact(self) -> bool:
@@ -81,9 +87,22 @@ class SoftErrors(CallErrors):
         """Which randomness these errors cover, in words."""
         return _COVERS
 
+    def variances(self, contrast: Contrast = "prompt") -> Floats:
+        """Return the variance V_i of every item by calls that move."""
+        if self.by_cell is not None and contrast == "call":
+            return np.asarray(self.by_cell.sum(axis=-1))
+        return super().variances(contrast)
+
     def spread(self, component: str) -> tuple[Spread, float]:
         """Return the variance that bounds of one component use; nothing shifts them."""
         return self.wide_spread(component), inf
+
+    def wide_spread(self, contrast: Contrast) -> Spread:
+        """Return the variance that bounds of a component or contrast use."""
+        if self.by_cell is not None and contrast == "call":
+            C, items = self._spread(self.by_cell), _over_items(self.values(contrast))
+            return min(C, items, key=_variance)
+        return super().wide_spread(contrast)
 
     def _chosen(self, values: Floats, sharp: Floats, safe: Floats) -> Spread:
         """Return the variance of a mean of these values, by how much can be known of it."""
@@ -154,7 +173,8 @@ class SoftErrors(CallErrors):
 
     def rows(self, rows: NDArray[np.intp]) -> Self:
         """Keep some items."""
-        return replace(super().rows(rows), missing=self.missing[rows])
+        by_cell = None if self.by_cell is None else self.by_cell[rows]
+        return replace(super().rows(rows), missing=self.missing[rows], by_cell=by_cell)
 
 
 def _variance(spread: Spread) -> float:
@@ -183,17 +203,19 @@ def soft_at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
     found = soft_components(y, w, q)
     c = concentration_forms(w, q)
     cells = _flat(y)
-    sharp, safe = soft_covariances(cells, c)
+    found_by, shown = soft_variance(cells, c), _shown(cells, w, q)
+    agreement = found_by.agreement
     errors = SoftErrors(
         estimates=np.stack([found[name] for name in COMPONENTS], axis=-1),
-        covariance=sharp,
-        smoothed=safe,
+        covariance=found_by.sharp,
+        smoothed=found_by.safe,
         components=component_map(len(w), len(q)),
-        shown=_shown(cells, w, q),
+        shown=shown,
         design="census",
         items=tensor.items,
         missing=missing_mass(cells),
         forms=c,
+        by_cell=None if agreement is None else shown.weights**2 * agreement,
     )
     return DepthEstimates(
         depth=tensor.depth[1],

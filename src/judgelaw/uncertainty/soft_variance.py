@@ -25,6 +25,17 @@ own P_u, and
 The factor is there because other cells draw m_u towards them, where prompts or orders differ. That
 the means of other cells are noisy adds four times the second sum; the sharp estimate takes it off,
 the safe one leaves it.
+
+The call component sums agreements of single cells, of which nothing cancels. With three calls only
+one number a cell is missing there: with D_u = P_u' S_u P_u + tr(S_u^2), which is known without bias
+(it is the variance of the three products of two calls), and the share rho_u of its first part,
+
+    Var a_u = D_u {4 rho_u / R + 2 (1 - rho_u) / (R (R - 1))}
+
+The share is m' S m / (m' S m + tr(S W)), with omega_r that counts what other cells show and not
+the call itself: D is there because a call moved, and it would be counted twice. Other cells may
+differ for good, and then say little about how this one moves, so rho_u goes a quarter of the way
+to 1, the most it can be; all of the way where no other cell shows such vectors.
 """
 
 from dataclasses import dataclass
@@ -37,6 +48,9 @@ from judgelaw.uncertainty.call_variance import MIN_REPEATS
 
 _CHUNK = 1 << 20
 """Distances between the vectors of items that are held at a time."""
+_TRIPLE = 3
+_CAUTION = 0.25
+"""How far the share of what goes together is moved from what other cells show to its most."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,8 +70,23 @@ class _Moments:
         )
 
 
-def soft_covariances(y: Floats, c: Array) -> tuple[Floats, Floats]:
-    """Return the sharp and the safe covariance of quadratic forms, (items, forms, forms) each.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SoftVariance:
+    """Estimates of how far calls move quadratic forms, and the agreement of every cell.
+
+    Attributes:
+        sharp, safe: covariances of the forms, (items, forms, forms).
+        agreement: variance of the agreement of every cell, (items, cells), where the fewest calls
+            of a cell are three; None where two do not show D, or four leave nothing to borrow.
+    """
+
+    sharp: Floats
+    safe: Floats
+    agreement: Floats | None
+
+
+def soft_variance(y: Floats, c: Array) -> SoftVariance:
+    """Return the variances of quadratic forms and of agreements.
 
     Args:
         y: vectors (items, cells, repeats, verdicts), nan where a call is absent; two or more a
@@ -76,9 +105,12 @@ def soft_covariances(y: Floats, c: Array) -> tuple[Floats, Floats]:
     g = np.einsum("fuv,nvc->nfuc", others, p)
     cross = _cross(m, others)
     if R.min() >= MIN_REPEATS:
-        return _unbiased(m, g, own) - 2 * cross, _plug_in(m, g, own) + 2 * cross
-    both = _weighted(m, g, own)
-    return both - 2 * cross, both + 2 * cross
+        sharp, safe = _unbiased(m, g, own), _plug_in(m, g, own)
+        return SoftVariance(sharp=sharp - 2 * cross, safe=safe + 2 * cross, agreement=None)
+    near = np.concatenate([_near(*part) for part in _in_chunks(m)])
+    both = _weighted(m, g, own, near)
+    agreement = _agreement(m, near) if R.min() >= _TRIPLE else None
+    return SoftVariance(sharp=both - 2 * cross, safe=both + 2 * cross, agreement=agreement)
 
 
 def _cross(m: _Moments, others: Array) -> Floats:
@@ -110,13 +142,8 @@ def _unbiased(m: _Moments, g: Floats, own: Array) -> Floats:
     R = m.R
     R2, R3 = R * (R - 1), R * (R - 1) * (R - 2)
     R4 = R3 * (R - 3)
-    products = m.y @ np.swapaxes(m.y, -1, -2)
-    each = np.arange(products.shape[-1])
-    products[..., each, each] = 0
-    h = products.sum(axis=-1)
+    h, T2, T3 = _distinct(m)
     T1 = h.sum(axis=-1)
-    T2 = (products**2).sum(axis=(-2, -1))
-    T3 = (h**2).sum(axis=-1) - T2
     T4 = T1**2 - 4 * T3 - 2 * T2
     gy = np.einsum("nfuc,nurc->nfur", g, m.y)
     Y = (gy * h[:, None]).sum(axis=-1)
@@ -128,14 +155,44 @@ def _unbiased(m: _Moments, g: Floats, own: Array) -> Floats:
     return np.asarray(m.linear(g) + 4 * both + _owned(own, 4 * t3 / R + 2 * pair))
 
 
-def _weighted(m: _Moments, g: Floats, own: Array) -> Floats:
+def _distinct(m: _Moments) -> tuple[Floats, Floats, Floats]:
+    """Return every call's products with the others of its cell, summed, and T2 and T3."""
+    products = m.y @ np.swapaxes(m.y, -1, -2)
+    each = np.arange(products.shape[-1])
+    products[..., each, each] = 0
+    h = products.sum(axis=-1)
+    T2 = (products**2).sum(axis=(-2, -1))
+    return h, T2, (h**2).sum(axis=-1) - T2
+
+
+def _weighted(m: _Moments, g: Floats, own: Array, near: Floats) -> Floats:
     """Return the first and the last sum with the vectors of a cell weighted by omega."""
-    omega = np.concatenate([_omega(*part) for part in _in_chunks(m)])
+    mean, around = _around(m, np.where(m.there, 1 + near, 0))
+    G = g + own[None, :, :, None] * mean[:, None]
+    return np.asarray(m.linear(G) + 4 * _owned(own, around / (m.R * (m.R - 1))))
+
+
+def _agreement(m: _Moments, near: Floats) -> Floats:
+    """Return the variance of the agreement of every cell of three calls or more."""
+    unlike = near.sum(axis=-1) == 0
+    mean, around = _around(m, np.where(unlike[..., None], m.there, near))
+    along = np.einsum("nuc,nucd,nud->nu", mean, m.S, mean, optimize=True)
+    both = along + around
+    rho = along / np.where(both > 0, both, 1)
+    rho = np.where(unlike, 1, rho + _CAUTION * (1 - rho))
+    _, T2, T3 = _distinct(m)
+    R2 = m.R * (m.R - 1)
+    D = T2 / R2 - T3 / (R2 * (m.R - 2))
+    return np.asarray(D * (4 * rho / m.R + 2 * (1 - rho) / R2))
+
+
+def _around(m: _Moments, weight: Floats) -> tuple[Floats, Floats]:
+    """Return the weighted mean of the vectors of every cell, and tr(S W) around it."""
+    omega = weight / weight.sum(axis=-1, keepdims=True)
     mean = (omega[..., None] * m.y).sum(axis=-2)
     off = np.where(m.there[..., None], m.y - mean[:, :, None], 0)
     around = np.einsum("nurc,nucd,nurd,nur->nu", off, m.S, off, omega, optimize=True)
-    G = g + own[None, :, :, None] * mean[:, None]
-    return np.asarray(m.linear(G) + 4 * _owned(own, around / (m.R * (m.R - 1))))
+    return mean, around
 
 
 def _in_chunks(m: _Moments) -> list[tuple[Floats, Array]]:
@@ -144,11 +201,11 @@ def _in_chunks(m: _Moments) -> list[tuple[Floats, Array]]:
     return [(m.y[i : i + size], m.there[i : i + size]) for i in range(0, N, size)]
 
 
-def _omega(y: Floats, there: Array) -> Floats:
-    """Return weights of the calls of every cell, (items, cells, repeats), that sum to one.
+def _near(y: Floats, there: Array) -> Floats:
+    """Count the calls of the item's other cells that show the vector of every call.
 
-    One for the call itself, and one for every call of the item's other cells that lies within half
-    of the largest distance between calls of this cell.
+    They lie within half of the largest distance between calls of its cell. Counts are (items,
+    cells, repeats), zero for a call that is absent.
     """
     N, U, R, C = y.shape
     flat = y.reshape(N, U * R, C)
@@ -162,5 +219,4 @@ def _omega(y: Floats, there: Array) -> Floats:
     reach = np.where(np.isfinite(inside), inside, 0).max(axis=(-2, -1))
     near = blocks < reach[:, :, None, None, None] / 4
     near[:, each, :, each] = False
-    weight = np.where(there, 1 + near.sum(axis=(-2, -1)), 0)
-    return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+    return np.asarray(near.sum(axis=(-2, -1)), dtype=float)

@@ -13,7 +13,7 @@ from judgelaw.estimate import COMPONENTS, Estimand, population, soft_components
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import concentration_forms, reconcile, soft_at_depth
 from judgelaw.uncertainty.forms import component_map
-from judgelaw.uncertainty.soft_variance import soft_covariances
+from judgelaw.uncertainty.soft_variance import soft_variance
 from support.vectors import with_verdicts
 
 rng = np.random.default_rng(20261116)
@@ -106,7 +106,7 @@ def second_sum(y, f, g):
 
 def test_the_safe_covariance_is_the_formula_written_out():
     y = soft_tensor(items=2, prompts=2, orders=1, repeats=4).soft.reshape(2, 2, 4, 3)
-    _, found = soft_covariances(y, FORMS)
+    found = soft_variance(y, FORMS).safe
     for i in range(2):
         S = [np.cov(y[i, u].T, ddof=1) for u in range(2)]
         p = y[i].mean(axis=1)
@@ -127,7 +127,8 @@ def test_the_sharp_covariance_of_four_calls_is_unbiased():
     y = np.stack([support[u][outcomes[:, u]] for u in range(2)], axis=1)
     p = np.prod([chance[u][outcomes[:, u]].prod(axis=-1) for u in range(2)], axis=0)
     found = soft_components(y[:, :, None], np.array([0.4, 0.6]), np.array([1.0]))
-    sharp, safe = soft_covariances(y, FORMS)
+    variance_of = soft_variance(y, FORMS)
+    sharp, safe = variance_of.sharp, variance_of.safe
     rows = component_map(2, 1)
     for name in ("call", "prompt", "total"):
         values = found[name].astype(float)
@@ -144,10 +145,59 @@ def test_two_calls_take_the_vector_that_other_cells_show_for_the_usual_one():
     usual, other = np.array([1.0, 0.0]), np.array([0.5, 0.5])
     y = np.array([[[usual, other], [usual, usual]]])
     c = np.array([np.diag([1.0, 0.0])])
-    sharp, safe = soft_covariances(y, c)
+    found = soft_variance(y, c)
     d = (usual - other)[None] * (usual - other)[:, None] / 2
     at = [4 / 2 * vector @ d @ vector for vector in (usual, other)]
-    assert sharp[0, 0, 0] == safe[0, 0, 0] == pytest.approx((3 * at[0] + at[1]) / 4)
+    assert found.sharp[0, 0, 0] == pytest.approx((3 * at[0] + at[1]) / 4)
+    assert found.safe[0, 0, 0] == found.sharp[0, 0, 0]
+
+
+def test_the_agreement_of_three_calls_varies_as_its_bounds_allow():
+    """Every outcome of a cell that no other shows: D without bias, with rho at its most."""
+    support, chance = np.array([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]]), np.array([0.7, 0.3])
+    outcomes = np.array(list(product(range(2), repeat=3)))
+    y, p = support[outcomes][:, None], chance[outcomes].prod(axis=-1)
+    P = chance @ support
+    S = (chance[:, None] * (support - P)).T @ (support - P)
+    along, around = P @ S @ P, np.trace(S @ S)
+    found = soft_variance(y, np.ones((1, 1, 1))).agreement[:, 0]
+    assert p @ found == pytest.approx(4 / 3 * (along + around), rel=1e-10)
+    a = soft_components(y[:, :, None], np.ones(1), np.ones(1))["call"].astype(float)
+    variance = p @ a**2 - (p @ a) ** 2
+    assert variance == pytest.approx(4 / 3 * along + around / 3, rel=1e-10)
+
+
+def test_a_cell_that_moved_is_weighed_by_what_other_cells_show():
+    """One call of the first cell has left the law that all others have: rho is that of the law."""
+    usual, other = np.array([1.0, 0.0]), np.array([0.5, 0.5])
+    y = np.tile(usual, (1, 4, 3, 1))
+    y[0, 0, 2] = other
+    D = np.var([1, 0.5, 0.5], ddof=1)
+    assert soft_variance(y, np.zeros((1, 4, 4))).agreement[0] == pytest.approx([4 / 3 * D, 0, 0, 0])
+    y[0, 2:] = [[usual, usual, other], [other, other, other]]
+    S, share = np.cov(y[0, 0].T, ddof=1), np.array([2 * 5, 4]) / 14
+    m = share @ [usual, other]
+    W = share.prod() * np.outer(usual - other, usual - other)
+    rho = m @ S @ m / (m @ S @ m + np.trace(S @ W))
+    found = soft_variance(y, np.zeros((1, 4, 4))).agreement[0, 0]
+    assert found == pytest.approx(D * (1 / 3 + rho + (1 - rho) / 4))
+
+
+@pytest.mark.parametrize("repeats", [2, 4])
+def test_two_calls_show_no_product_that_shares_a_call_and_four_need_none(repeats):
+    y = soft_tensor(items=2, prompts=2, orders=1, repeats=repeats).soft.reshape(2, 2, repeats, 3)
+    assert soft_variance(y, FORMS).agreement is None
+
+
+def test_the_call_error_of_three_calls_counts_its_degrees_by_cells():
+    """Both cells of one item of three move: four degrees of freedom, not two."""
+    y = np.tile([1.0, 0.0], (3, 2, 1, 3, 1))
+    y[0, :, :, 2] = [0.5, 0.5]
+    errors = soft_at_depth(with_verdicts(y, ("a", "b"), rng), CENSUS).errors
+    spread = errors.wide_spread("call")
+    assert spread.df == pytest.approx(4)
+    assert spread.variance == pytest.approx(errors.variances("call").sum() / 9)
+    assert errors.rows(np.array([1, 2])).wide_spread("call").variance == 0
 
 
 def test_absent_calls_do_not_count():
