@@ -130,6 +130,28 @@ def _database_started_once():
         database.close()
 
 
+SAID = [Path(__file__).parent / folder for folder in ("docs", "unit/cli", "unit/runs")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fewer_draws_where_words_are_tested(request):
+    """Advise and plan from fewer draws in tests of what commands and pages say.
+
+    How near the figures come is tested in `unit/decide`, `exact` and `calibration`, from as many
+    draws as users have.
+    """
+    if not any(request.path.is_relative_to(folder) for folder in SAID):
+        yield
+        return
+    from judgelaw.decide import assurance, protocols
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(protocols, "DRAWS", 6)
+        for look_ahead in (assurance.outlook_from_law, assurance.outlook_from_pilot):
+            patch.setitem(look_ahead.__kwdefaults__, "studies", 39)
+        yield
+
+
 @pytest.fixture
 def own_database(monkeypatch):
     """Start a database for every connection, as the program does."""
