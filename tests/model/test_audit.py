@@ -11,15 +11,17 @@ import pytest
 from judgelaw.estimate import decompose
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import item_bands
-from support.model import ALONE, llmbar, spec, write_study
+from support.model import ALONE, llmbar, shallow_model, spec, write_study
 
 pytestmark = pytest.mark.model
 
-JUDGES = (
-    spec("chat", **ALONE),
-    spec("messages", wire="anthropic", seed="logical", **ALONE),
-)
 PERMUTATIONS = 1999
+
+
+def judges(**fields) -> tuple[dict, dict]:
+    """One judge of the whole model, and one of what the fields say in the other format."""
+    other = spec("messages", wire="anthropic", seed="logical", **ALONE, **fields)
+    return spec("chat", **ALONE), other
 
 
 def judgelaw(*arguments: object) -> str:
@@ -38,16 +40,16 @@ def shortest_items(folder: Path, *, files: tuple[str, ...], each: int) -> None:
         (folder / f"{name}.json").write_text(json.dumps(rows[:each]))
 
 
-def audited(folder: Path, *, files: tuple[str, ...], each: int, repeats: int, labels: int) -> dict:
+def audited(folder: Path, asked: tuple, *, files: tuple[str, ...], each: int, **sizes) -> dict:
     """Run and analyse a study with a control layer; return the analysis."""
     shortest_items(folder / "llmbar", files=files, each=each)
     study = write_study(
         folder,
         items={"source": "llmbar", "path": "llmbar"},
-        judges=list(JUDGES),
+        judges=list(asked),
         layers=[
-            {"name": "audit", "role": "audit", "repeats": repeats},
-            {"name": "control", "role": "control", "repeats": 4, "labels": labels},
+            {"name": "audit", "role": "audit", "repeats": sizes["repeats"]},
+            {"name": "control", "role": "control", "repeats": 4, "labels": sizes["labels"]},
         ],
         transport={"timeout_s": 120},
     )
@@ -93,17 +95,20 @@ def check_audit(analysis: dict, judge: str) -> None:
 
 @pytest.mark.timeout(280)
 def test_an_audit_of_llmbar_items_in_both_wire_formats(tmp_path):
-    analysis = audited(tmp_path, files=("Natural",), each=2, repeats=2, labels=4)
+    asked = judges(model_path=str(shallow_model()))
+    analysis = audited(tmp_path, asked, files=("Natural",), each=2, repeats=2, labels=4)
     check_acquisition(tmp_path / "run")
-    for judge in JUDGES:
+    for judge in asked:
         check_audit(analysis, judge["name"])
         check_control(tmp_path / "run", analysis, judge["name"])
 
 
 @pytest.mark.slow
 def test_a_larger_audit_of_llmbar_items_in_both_wire_formats(tmp_path):
-    analysis = audited(tmp_path, files=("Natural", "GPTInst"), each=4, repeats=4, labels=6)
+    asked = judges()
+    files = ("Natural", "GPTInst")
+    analysis = audited(tmp_path, asked, files=files, each=4, repeats=4, labels=6)
     check_acquisition(tmp_path / "run")
-    for judge in JUDGES:
+    for judge in asked:
         check_audit(analysis, judge["name"])
         check_control(tmp_path / "run", analysis, judge["name"])

@@ -48,7 +48,8 @@ def audited(folder, judge, function=None):
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_real_server_is_audited_over_every_wire(tmp_path, server, wire):
+def test_a_real_server_is_audited_over_every_wire(tmp_path, shallow, wire):
+    _, server = shallow
     fields = dict(WIRES[wire])
     base = f"{server.base_url.removesuffix('/v1')}/{fields.pop('at')}".rstrip("/")
     judge = {
@@ -66,7 +67,8 @@ def test_a_real_server_is_audited_over_every_wire(tmp_path, server, wire):
     assert found["replay"] != "problem", "the alias of a served file is no replay"
 
 
-def test_a_command_in_front_of_a_real_model_is_audited(tmp_path, server):
+def test_a_command_in_front_of_a_real_model_is_audited(tmp_path, shallow):
+    _, server = shallow
     url = f"{server.base_url.removesuffix('/v1')}/v1/chat/completions"
     (tmp_path / "judge.py").write_text(f"URL = {url!r}\n{ASKING}")
     judge = {"name": "script", "provider": "command", "command": [sys.executable, "judge.py"]}

@@ -151,9 +151,9 @@ def test_a_process_is_kept_from_call_to_call(tmp_path):
 def test_retry_after_waits_and_asks_again(tmp_path):
     script(
         tmp_path,
-        "if not os.path.exists('met'):\n    open('met', 'w')\n"
-        "    print(json.dumps({'id': call['id'], 'error': 'busy', 'retry_after': 0.05}))\n"
-        f"else:\n    {ANSWER}",
+        # Of several processes one is the first: it alone can make the folder.
+        f"try:\n    os.mkdir('met')\nexcept FileExistsError:\n    {ANSWER}\nelse:\n"
+        "    print(json.dumps({'id': call['id'], 'error': 'busy', 'retry_after': 0.05}))",
     )
     done, _, attempts, _ = asked(tmp_path)
     done.raise_if_open()
