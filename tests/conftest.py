@@ -16,6 +16,11 @@ from pathlib import Path
 import pytest
 
 CI = os.environ.get("CI") == "true"
+BLANKS = {
+    "vegalite_to_svg": '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>',
+    "vegalite_to_png": b"\x89PNG\r\n\x1a\n",
+    "vegalite_to_pdf": b"%PDF-1.4",
+}
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
 # Spark lives for seconds here: compiling its code well takes longer than running it.
@@ -56,26 +61,33 @@ def _no_processes_beside_a_worker():
 def _each_picture_drawn_once(tmp_path_factory):
     """Keep what the drawing engine made of a chart: many tests draw the same seeded report.
 
-    A drawing depends on the chart alone, as `test_processes` checks, and takes 30 ms. The workers
-    share what was drawn.
+    A drawing depends on the chart alone, as `test_processes` checks, and takes 30 to 80 ms. The
+    workers share what was drawn.
     """
     import vl_convert
 
     base = tmp_path_factory.getbasetemp()
     kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "drawings"
     kept.mkdir(exist_ok=True)
-    draw = vl_convert.vegalite_to_svg
 
-    def drawn(chart):
-        file = kept / hashlib.sha256(json.dumps(chart).encode()).hexdigest()
-        if not file.exists():
-            part = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-            part.write_text(draw(chart), encoding="utf-8")
-            part.rename(file)  # whole, should another worker read it now
-        return file.read_text(encoding="utf-8")
+    def once(draw):
+        @functools.wraps(draw)
+        def drawn(chart, **options):
+            named = json.dumps([draw.__name__, chart, options])
+            file = kept / hashlib.sha256(named.encode()).hexdigest()
+            if not file.exists():
+                part = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+                made = draw(chart, **options)
+                part.write_bytes(made.encode() if isinstance(made, str) else made)
+                part.rename(file)  # whole, should another worker read it now
+            found = file.read_bytes()
+            return found.decode() if draw.__name__.endswith("svg") else found
+
+        return drawn
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vl_convert, "vegalite_to_svg", drawn)
+        for name in ("vegalite_to_svg", "vegalite_to_png"):  # no two PDFs of a chart are alike
+            patch.setattr(vl_convert, name, once(getattr(vl_convert, name)))
         yield
 
 
@@ -130,22 +142,42 @@ def _database_started_once():
         database.close()
 
 
-SAID = [Path(__file__).parent / folder for folder in ("docs", "unit/cli", "unit/runs")]
+SAID = [
+    Path(__file__).parent / folder
+    for folder in (
+        *("crash", "docs", "model", "postgres", "unit/acquire", "unit/cli", "unit/judges"),
+        *("unit/labels", "unit/live", "unit/replication", "unit/runs"),
+    )
+]
+DRAWN = (
+    "test_commands",
+    "test_demo",
+    "test_packages",
+    "test_report",
+    "test_run",
+    "test_several",
+    "test_simulation_figure",
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _fewer_draws_where_words_are_tested(request):
-    """Advise and plan from fewer draws in tests of what commands and pages say.
+    """Advise and plan from fewer draws in tests of what commands and pages say, and draw blanks.
 
     How near the figures come is tested in `unit/decide`, `exact` and `calibration`, from as many
-    draws as users have.
+    draws as users have. Charts are drawn in `unit/page`, in `browser` and in the modules `DRAWN`.
     """
     if not any(request.path.is_relative_to(folder) for folder in SAID):
         yield
         return
+    import vl_convert
+
     from judgelaw.decide import assurance, protocols
 
     with pytest.MonkeyPatch.context() as patch:
+        if request.path.stem not in DRAWN:
+            for name, blank in BLANKS.items():
+                patch.setattr(vl_convert, name, lambda *_, blank=blank, **__: blank)
         patch.setattr(protocols, "DRAWS", 6)
         for look_ahead in (assurance.outlook_from_law, assurance.outlook_from_pilot):
             patch.setitem(look_ahead.__kwdefaults__, "studies", 39)

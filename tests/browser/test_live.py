@@ -19,6 +19,7 @@ from support.reports import HOSTILE
 
 pytestmark = pytest.mark.browser
 
+FEW = {"draws": 200, "permutations": 99}
 PRICE = {"input_per_mtok": 10.0, "output_per_mtok": 100.0}
 
 
@@ -61,7 +62,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     for name, law in (("steady", 0.97), ("open", 0.6)):
         judge = simulated_judge(law={"verdicts": {"candidate_1": law, "candidate_2": 1 - law}})
-        study = write_study(folder / name, [judge], items=12, repeats=4, name=name)
+        study = write_study(folder / name, [judge], items=12, repeats=4, name=name, analysis=FEW)
         command = [
             sys.executable,
             "-m",
@@ -391,7 +392,7 @@ def test_a_label_that_was_not_saved_is_not_passed_over(tmp_path, open_tab):
 
 def test_an_audit_opens_its_own_page(tmp_path):
     """`audit --view` tells the address while it asks, and serves nothing once it has ended."""
-    study = write_study(tmp_path, [simulated_judge()], items=4)
+    study = write_study(tmp_path, [simulated_judge()], items=4, analysis=FEW)
     command = [sys.executable, "-m", "judgelaw", "audit", str(study), "--view"]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL

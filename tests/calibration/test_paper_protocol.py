@@ -21,10 +21,10 @@ FIGURES = ("figure_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6
 
 
 def reduced(folder):
-    """A tenth of the protocol: eight items of each stratum, half the repeats."""
+    """A twentieth of the protocol: four items of each stratum, half the repeats."""
     text = (EXAMPLE / "study.yaml").read_text()
     changes = [
-        ("per_stratum: 10", "per_stratum: 4"),
+        ("per_stratum: 10", "per_stratum: 2"),
         ("judges: [qwen], repeats: 8", "judges: [qwen], repeats: 4"),
         ("judges: [qwen], repeats: 16", "judges: [qwen], repeats: 8"),
         ("repeats: 4\n    reuse", "repeats: 2\n    reuse"),
@@ -36,9 +36,9 @@ def reduced(folder):
         text = text.replace(old, new)
     (folder / "study.yaml").write_text(text)
     lines = (EXAMPLE / "items.jsonl").read_text().splitlines(keepends=True)
-    kept = [line for line in lines if int(json.loads(line)["id"].rpartition("-")[2]) < 8]
+    kept = [line for line in lines if int(json.loads(line)["id"].rpartition("-")[2]) < 4]
     (folder / "items.jsonl").write_text("".join(kept))
-    return {"calls": 20 * 12 * (4 + 4 + 8 + 3 * 2) + 20 * 12 * 4, "panel": 2, "deep": (4, 8)}
+    return {"calls": 10 * 12 * (4 + 4 + 8 + 3 * 2) + 10 * 12 * 4, "panel": 2, "deep": (4, 8)}
 
 
 def whole(folder):

@@ -14,8 +14,9 @@ PAGE = PAGES["docs/howto/notebook.md"]
 LOOP = """\
 import asyncio
 assert asyncio.get_running_loop().is_running()
-again = jl.audit(study, out="runs/second")
-awaited = await jl.audit_async(study, out="runs/third")
+few = {**study, "repeats": 2, "analysis": {"draws": 200, "permutations": 99}}
+again = jl.audit(few, out="runs/second")
+awaited = await jl.audit_async(few, out="runs/third")
 assert again.status.open == awaited.status.open == 0
 """
 SHOWN = ("run", "plan", "analysis", "gate", "jl.compare(half)", "tensor", "jl.decompose(tensor)")

@@ -9,11 +9,13 @@ from multiprocessing import active_children
 from unittest.mock import patch
 
 import pytest
+import vl_convert
 
 from judgelaw import processes as module
 from judgelaw.analysis import analyze
 from judgelaw.page.component_figure import Mark, estimates
 from judgelaw.page.drawing import draw, start_drawing
+from judgelaw.page.export import drawn as exported
 from judgelaw.processes import begin, processes, shared
 from judgelaw.worlds import World
 
@@ -25,12 +27,14 @@ def two_cores(monkeypatch):
     monkeypatch.setattr(module, "_cores", lambda: 2)
 
 
+MARK = Mark(
+    component="prompt", estimate=0.01, plugin=0.03, low=-0.01, high=0.02, call_low=0.005,
+    call_high=0.015, text="0.0100", label="prompt: 0.0100",
+)  # fmt: skip
+
+
 def drawn() -> list[str]:
-    mark = Mark(
-        component="prompt", estimate=0.01, plugin=0.03, low=-0.01, high=0.02, call_low=0.005,
-        call_high=0.015, text="0.0100", label="prompt: 0.0100",
-    )  # fmt: skip
-    pictures = [draw(estimates([mark], width=width), label="x") for width in (680, 330)]
+    pictures = [draw(estimates([MARK], width=width), label="x") for width in (680, 330)]
     return [re.sub(r"c\d+-", "", picture.markup) for picture in pictures]
 
 
@@ -59,6 +63,15 @@ def test_what_processes_share_comes_out_the_same():
         assert drawn() == pictures, "drawn here instead"
         assert analysed() == analysis, "shuffled here instead"
     assert not shared()
+
+
+@pytest.mark.parametrize("extension", ["svg", "png"])
+def test_a_picture_comes_out_the_same_each_time(extension):
+    """Not one that tests keep: the engine draws it twice."""
+    draw_it = getattr(vl_convert, f"vegalite_to_{extension}").__wrapped__
+    with patch(f"vl_convert.vegalite_to_{extension}", draw_it):
+        first, second = (exported(estimates([MARK], width=330), extension) for _ in range(2))
+    assert first == second
 
 
 def test_work_under_way_does_not_hold_up_the_end_of_a_command():
