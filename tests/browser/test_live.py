@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
+import judgelaw as jl
 from judgelaw.live import view_server
 from judgelaw.study import write_sums
 from servers.holding import provider
@@ -63,16 +64,7 @@ def runs(tmp_path_factory):
     for name, law in (("steady", 0.97), ("open", 0.6)):
         judge = simulated_judge(law={"verdicts": {"candidate_1": law, "candidate_2": 1 - law}})
         study = write_study(folder / name, [judge], items=12, repeats=4, name=name, analysis=FEW)
-        command = [
-            sys.executable,
-            "-m",
-            "judgelaw",
-            "audit",
-            study,
-            "--out",
-            folder / "runs" / name,
-        ]
-        subprocess.run(command, check=True, capture_output=True)
+        jl.audit(study, out=folder / "runs" / name)
     return folder / "runs"
 
 
