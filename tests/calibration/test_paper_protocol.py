@@ -8,16 +8,16 @@ import json
 import struct
 from itertools import product
 from pathlib import Path
-from unittest.mock import patch
 
 import duckdb
 import numpy as np
 import pytest
 
-from judgelaw.runs import audit_study, read_source, write_paper
+from judgelaw.acquire import acquire
+from judgelaw.runs import read_source, write_paper
+from judgelaw.study import freeze, load_study
 
 EXAMPLE = Path(__file__).parents[2] / "examples/paper"
-BLANK = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 VERDICTS = ("candidate_1", "candidate_2", "tie", "invalid")
 FIGURES = ("figure_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_s1")
 
@@ -52,8 +52,9 @@ def whole(folder):
 @pytest.mark.parametrize("make", [reduced, pytest.param(whole, marks=pytest.mark.slow)])
 def test_every_table_is_an_independent_recount(make, tmp_path):
     expected = make(tmp_path)
-    with patch("vl_convert.vegalite_to_svg", return_value=BLANK):  # of the page, not of the paper
-        run = audit_study(tmp_path / "study.yaml", tmp_path / "run").run
+    acquired = acquire(freeze(load_study(tmp_path / "study.yaml"), tmp_path / "run"))
+    acquired.raise_if_open()
+    run = acquired.path
     made = write_paper(read_source(str(run)), tmp_path / "paper", items=2_000)
     streams = read_calls(run / "calls.parquet")
     assert sum(calls.size for calls in streams.values()) == expected["calls"]
