@@ -23,7 +23,7 @@ from judgelaw.duck import one_file, without_bar
 from judgelaw.errors import IntegrityError, RunError
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.items import Item, from_dict, from_jsonl
-from judgelaw.study.models import Study
+from judgelaw.study.models import Layer, Study
 from judgelaw.study.prompts import Template
 from judgelaw.study.record import RECORD, LookRecord, RunRecord, read_record
 from judgelaw.study.run_files import PENDING, exclusive, recover
@@ -233,11 +233,15 @@ class FrozenRun:
 
     def template_of(self, call: PlannedCall) -> Template:
         """Return the template that a call renders; all slots of a control layer render one."""
-        layer = next(layer for layer in self.study.streams if layer.name == call.layer)
-        prompt = call.prompt
+        layer, prompt = self._layers[call.layer], call.prompt
         if layer.role == "control":
             prompt = layer.prompt or next(iter(self.templates))
         return self.templates[prompt].asking(self.judges[call.judge].asks)
+
+    @cached_property
+    def _layers(self) -> dict[str, Layer]:
+        """The layers by name: thousands of calls ask for theirs."""
+        return {layer.name: layer for layer in self.study.streams}
 
     @cached_property
     def readers(self) -> dict[str, JudgeSpec]:
