@@ -2,7 +2,8 @@
 
 A page's commands share one folder, which is prepared as the page supposes it: a study, a run, logs.
 Nothing is asked of the world: endpoints are servers on this machine, and studies of the packaged
-model are cut to two items and its first layers, so that it answers in seconds.
+model are cut to two items and, but for the quickstart, to its first layers, so that it answers in
+seconds.
 """
 
 import inspect
@@ -65,13 +66,15 @@ def _require_model() -> None:
         pytest.skip(str(missing))
 
 
-def _write_study(there: Path, *changes: tuple[str, str]) -> None:
+def _write_study(there: Path, *changes: tuple[str, str], whole: bool = False) -> None:
     """Write a study anew: shorter, of a model with two layers and one thread, which is less work.
 
-    Whole audits of the model as it is packaged are in tests/model and tests/browser.
+    `whole` asks the model as it is packaged.
     """
     text = (there / "study.yaml").read_text()
-    model = f"provider: embedded\n    threads: 1\n    model_path: {shallow_model(layers=2)}"
+    model = "provider: embedded\n    threads: 1"
+    if not whole:
+        model += f"\n    model_path: {shallow_model(layers=2)}"
     for old, new in (*changes, ("provider: embedded", model)):
         assert old in text
         text = text.replace(old, new)
@@ -80,7 +83,7 @@ def _write_study(there: Path, *changes: tuple[str, str]) -> None:
 
 @contextmanager
 def quickstart(folder: Path) -> Iterator[After]:
-    """A clone with two items of one stratum, so that the model is done in seconds."""
+    """A clone with two items of one stratum, so that the real model is done in seconds."""
     _require_model()
     there = folder / "examples" / "quickstart"
     there.mkdir(parents=True)
@@ -91,6 +94,7 @@ def quickstart(folder: Path) -> Iterator[After]:
         there,
         ("sample: { per_stratum: 4 }", "sample: { per_stratum: 2 }"),
         ("control: { per_stratum: 2 }", "control: { per_stratum: 1 }"),
+        whole=True,
     )
     shutil.copy(ROOT / "Makefile", folder)
     yield nothing
