@@ -40,8 +40,11 @@ def drawn() -> list[str]:
 
 def analysed() -> dict:
     world = World.from_effects(prompt=0.02, order=0.02, interaction=0.01)
-    tensor = world.tensor(items=20, prompts=3, orders=2, repeats=4, seed=1)
-    return analyze({(None, "judge"): tensor}, draws=200, permutations=99).to_json()
+    tensors = {
+        (None, f"judge {n}"): world.tensor(items=20, prompts=3, orders=2, repeats=4, seed=n)
+        for n in (1, 2, 3)
+    }
+    return analyze(tensors, draws=200, permutations=99).to_json()
 
 
 def test_what_processes_share_comes_out_the_same():
