@@ -185,8 +185,8 @@ class _Response:
 
     def __init__(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         self.status = status
-        self.content_length = len(body)
-        self.headers = CIMultiDict(headers)
+        self.headers = CIMultiDict({**headers, "Content-Length": str(len(body))})
+        self.content = self
         self._body = body
 
     async def read(self) -> bytes:
