@@ -13,6 +13,7 @@ from judgelaw.errors import IntegrityError, RunLockedError
 from judgelaw.ledger import Read, Unsent
 from judgelaw.wire import Verdict
 from servers.endings import PARSER, completed, failed, read, record, states
+from servers.study import chat_judge, frozen_study
 
 one_holder = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 """Any number of sessions share a PostgreSQL ledger."""
@@ -59,6 +60,31 @@ def test_a_completion_ends_its_attempt_and_its_call(opened):
         record(ledger, read(done))
         assert list(ledger.verdicts()) == [(done.call.call_id, read(done).verdict)]
         record(ledger, Unsent(reservation=open_one, ended_at=20.0))
+
+
+def with_an_unknown_attempt(taken):
+    *some, last = taken
+    return [*map(completed, some), completed(replace(last, attempt=10**6))]
+
+
+@pytest.mark.parametrize("size", [1, 63, 87, 200])
+def test_a_group_of_any_size_is_written_whole_or_not_at_all(kind, tmp_path, size):
+    judge = chat_judge("http://127.0.0.1:9/v1")
+    frozen = frozen_study(tmp_path, [judge], repeats=26)
+    with kind(frozen.path) as ledger:
+        ledger.load(frozen.judges, frozen.iter_calls(), manifest="m1")
+        taken = reserve(ledger, limit=size)
+        assert [r.call for r in taken] == list(frozen.iter_calls())[:size]
+        texts = [f"text {i}" for i in range(size)]
+        record(ledger, *(completed(r, text) for r, text in zip(taken, texts, strict=True)))
+        stored = {c.call.call_id: c.completion.text for c in ledger.completions()}
+        assert stored == {r.call.call_id: t for r, t in zip(taken, texts, strict=True)}
+        record(ledger, *map(read, taken), *map(read, taken))
+        assert sorted(call for call, _ in ledger.verdicts()) == sorted(stored)
+    with pytest.raises(IntegrityError), kind(frozen.path) as ledger:
+        record(ledger, *with_an_unknown_attempt(reserve(ledger, limit=8)))
+    with kind(frozen.path) as ledger:
+        assert ledger.totals().completed == size
 
 
 def by_criterion(parser: str = "criteria/1#00000000") -> Verdict:

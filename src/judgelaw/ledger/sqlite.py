@@ -2,14 +2,15 @@
 
 import json
 import os
+import re
 import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
-from functools import partial
-from itertools import islice
+from functools import cache, partial
+from itertools import chain, islice
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from judgelaw.ledger.records import (
     Read,
     Record,
     Reservation,
+    Row,
     Unsent,
     call_row,
     completion_row,
@@ -42,13 +44,37 @@ from judgelaw.study import PlannedCall
 from judgelaw.wire import JudgeSpec, Verdict
 
 _SQL = statements("sqlite")
+_ROW = re.compile(r"\(\?(?:, \?)*\)")
+_AT_ONCE = (64, 16, 4, 1)
+"""Rows that one statement writes."""
+
+
+@cache
+def _of_rows(name: str, count: int) -> str:
+    """Return a statement that writes so many rows in place of one."""
+    return _ROW.sub(lambda row: ", ".join([row[0]] * count), _SQL[name])
+
+
+def write_rows(connection: sqlite3.Connection, name: str, rows: Iterable[Row]) -> None:
+    """Write rows with a statement for many of them.
+
+    Python gives way to the event loop at every statement, and taking turns costs more than a row.
+    """
+    left = iter(rows)
+    for count in _AT_ONCE:
+        while True:
+            some = list(islice(left, count))
+            if len(some) < count:
+                left = chain(some, left)
+                break
+            connection.execute(_of_rows(name, count), [value for row in some for value in row])
 
 
 def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> None:
     """Write a group of records inside the caller's transaction."""
     completed = [r for r in records if isinstance(r, Completed)]
     read = [r for r in records if isinstance(r, Read)]
-    connection.executemany(_SQL["complete"], map(completion_row, completed))
+    write_rows(connection, "complete", map(completion_row, completed))
     if rows := tokens_rows(completed):
         connection.executemany(_SQL["add_logprobs"], rows)
     _write_read(connection, read)
@@ -62,7 +88,7 @@ def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> 
 
 def _write_read(connection: sqlite3.Connection, read: Sequence[Read]) -> None:
     """Write verdicts and those on their criteria, together or not at all."""
-    connection.executemany(_SQL["add_verdict"], map(verdict_row, read))
+    write_rows(connection, "add_verdict", map(verdict_row, read))
     by_criterion = [row for each in read for row in criterion_rows(each)]
     if by_criterion:
         connection.executemany(_SQL["add_criterion_verdict"], by_criterion)
@@ -233,10 +259,8 @@ class SqliteLedger(SqliteView, Ledger):
     ) -> list[Reservation]:
         rows = connection.execute(_SQL["next_open_calls"], (judge, after, limit)).fetchall()
         now, first = self._clock(), self._last + 1
-        connection.executemany(
-            _SQL["start"],
-            [(first + i, row[0], row[1], self._session, now) for i, row in enumerate(rows)],
-        )
+        started = [(first + i, row[0], row[1], self._session, now) for i, row in enumerate(rows)]
+        write_rows(connection, "start", started)
         self._last += len(rows)
         return [reservation((first + i, *row[1:])) for i, row in enumerate(rows)]
 
@@ -291,6 +315,8 @@ def _connect(path: Path) -> sqlite3.Connection:
             raise sqlite3.OperationalError(f"its journal stays in mode {mode}")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+        # Rows of one statement pass through a table of their own, which needs no disk.
+        connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     except sqlite3.Error:
         connection.close()

@@ -99,10 +99,9 @@ INSERT INTO completions (
     input_tokens, output_tokens, cached_tokens, model, fingerprint, response_id, echoed_seed,
     replayed
 )
-VALUES (
-    (SELECT call FROM attempts WHERE id = ?1), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
-    ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17
-)
+SELECT a.call, v.*
+FROM (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) AS v
+LEFT JOIN attempts AS a ON a.id = v.column1
 
 -- name: add_logprobs
 INSERT INTO logprobs (call, tokens) VALUES ((SELECT call FROM attempts WHERE id = ?1), ?2)
@@ -117,7 +116,10 @@ UPDATE attempts SET state = 'unsent', ended_at = ? WHERE id = ?
 
 -- name: add_verdict
 INSERT INTO verdicts (call, parser, verdict, displayed, reason)
-SELECT id, ?2, ?3, ?4, ?5 FROM calls WHERE call_id = ?1
+SELECT c.id, v.column2, v.column3, v.column4, v.column5
+FROM (VALUES (?, ?, ?, ?, ?)) AS v
+CROSS JOIN calls AS c ON c.call_id = v.column1
+WHERE true
 ON CONFLICT (call, parser) DO NOTHING
 
 -- name: add_criterion_verdict
