@@ -4,12 +4,13 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 T = TypeVar("T")
 
@@ -86,24 +87,54 @@ def begin(work: Callable[..., T], *arguments: object) -> Callable[[], T]:
     Work and arguments have to be picklable. A process that somebody ended is no reason to lose
     the work: it is then done here.
     """
-    if not _started:
+    if (future := _submitted(work, *arguments)) is None:
         done = work(*arguments)
         return lambda: done
+    return partial(_outcome, future, partial(work, *arguments))
+
+
+def begin_each(
+    works: Sequence[Callable[[], T]],
+) -> Callable[[Callable[[int], T]], Iterator[tuple[int, T]]]:
+    """Begin several works in processes that wait for some: the last one first, never the first.
+
+    Return how to get the outcomes, each with the number of its work. Who asks for them does what
+    no process has begun, from the first on: `here` is told the number.
+    """
+    futures = [None, *[_submitted(work) for work in reversed(works[1:])][::-1]]
+
+    def outcomes(here: Callable[[int], T]) -> Iterator[tuple[int, T]]:
+        beside = []
+        for number, future in enumerate(futures):
+            if future is None or future.cancel():
+                yield number, here(number)
+            else:
+                beside.append((number, future))
+        for number, future in beside:
+            yield number, _outcome(future, works[number])
+
+    return outcomes
+
+
+def _submitted(work: Callable[..., T], *arguments: object) -> "Future[T] | None":
+    """Hand work to a process that waits for some; None where there is none."""
+    if not _started:
+        return None
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - as above
 
     try:
-        future = _started[-1][1].submit(work, *arguments)
+        return _started[-1][1].submit(work, *arguments)
     except BrokenProcessPool:
-        done = work(*arguments)
-        return lambda: done
+        return None
 
-    def outcome() -> T:
-        try:
-            return future.result()
-        except BrokenProcessPool:
-            return work(*arguments)
 
-    return outcome
+def _outcome(future: "Future[T]", work: Callable[[], T]) -> T:
+    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - as above
+
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return work()
 
 
 def _cores() -> int:

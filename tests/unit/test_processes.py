@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+from functools import partial
 from multiprocessing import active_children
 from unittest.mock import patch
 
@@ -16,7 +17,7 @@ from judgelaw.analysis import analyze
 from judgelaw.page.component_figure import Mark, estimates
 from judgelaw.page.drawing import draw, start_drawing
 from judgelaw.page.export import drawn as exported
-from judgelaw.processes import begin, processes, shared
+from judgelaw.processes import begin, begin_each, processes, shared
 from judgelaw.worlds import World
 
 MANY = 10**6
@@ -93,6 +94,29 @@ def test_errors_of_shared_work_are_the_ones_that_it_raises_here():
         outcome = begin(int, "none")
         with pytest.raises(ValueError, match="'none'"):
             outcome()
+
+
+def test_what_no_process_has_begun_is_done_here_and_each_thing_once(tmp_path):
+    begun = tmp_path / "begun"
+    works = [*[partial(str, n) for n in range(29)], begun.touch]
+    done_here = []
+
+    def here(number):
+        until = time.monotonic() + 60
+        while not begun.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        done_here.append(number)
+        return f"{number} here"
+
+    with processes(1, calls=MANY):
+        found = dict(begin_each(works)(here))
+        assert sorted(found) == list(range(30))
+        assert done_here[0] == 0, "who asks always has something to do"
+        assert 29 not in done_here, "the process begins with the last"
+        assert [found[n] for n in done_here] == [f"{n} here" for n in done_here]
+        assert all(found[n] == str(n) for n in range(29) if n not in done_here)
+    done_here.clear()
+    assert [n for n, _ in begin_each(works)(here)] == done_here == list(range(30))
 
 
 COPIED = """

@@ -22,7 +22,7 @@ from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Tab
 from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_span
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
-from judgelaw.processes import begin, shared
+from judgelaw.processes import begin, begin_each, shared
 from judgelaw.steps import Progress, unheard, unseen
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
@@ -174,7 +174,7 @@ def analyze(
     level: float = 0.95,
     threshold: float = TAU,
     roles: Mapping[str, str] | None = None,
-    evidence: Evidence | None = None,
+    evidence: Evidence | Callable[[], Evidence] | None = None,
     configurations: Mapping[str, Mapping[str, Cell]] | None = None,
     integrity: Sequence[tuple[str, str]] = (),
     gate: Gate | None = None,
@@ -193,7 +193,7 @@ def analyze(
         level: coverage of bands and intervals.
         threshold: prompt component above which a judge is flagged in the ranking of judges.
         roles: role of each layer, where its name does not say it.
-        evidence: times of calls and what a run knows of its replies, for the diagnostics.
+        evidence: times of calls and what a run knows of its replies, or what gathers that.
         configurations: fields of each judge's frozen configuration, by judge.
         integrity: checks made on the way here, with their results.
         gate: how the study's own limits were decided; None where it declares none.
@@ -205,7 +205,7 @@ def analyze(
     """
     everything, tensors = tensors, _checked(tensors, soft)
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
-    known = _Known(evidence or Evidence(), configurations or {}, integrity, threshold, gate)
+    known = _Known(_gatherer(evidence), configurations or {}, integrity, threshold, gate)
     estimand = Estimand(design=design, order_weights=order_weights)
     how = Resampling(draws=draws or draws_for(tensors.values()), seed=seed, level=level)
     request = Request(estimand=estimand, how=how, permutations=shuffles, soft=soft)
@@ -213,6 +213,14 @@ def analyze(
         found = _complete(tensors, roles, replace(request, advance=advance), known)
         found = _with_probes(found, everything, seed)
     return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
+
+
+def _gatherer(evidence: Evidence | Callable[[], Evidence] | None) -> Callable[[], Evidence]:
+    """Return what gathers the evidence, while processes are at work."""
+    if callable(evidence):
+        return evidence
+    given = evidence or Evidence()
+    return lambda: given
 
 
 def _checked(tensors: Mapping[Key, VerdictTensor], soft: str) -> Mapping[Key, VerdictTensor]:
@@ -252,7 +260,7 @@ def _tests(tensors: Mapping[Key, VerdictTensor], shuffles: int) -> int:
 class _Known:
     """What a run knows beside its calls, and the limit that judges are ranked against."""
 
-    evidence: Evidence
+    evidence: Callable[[], Evidence]
     configurations: Mapping[str, Mapping[str, Cell]]
     integrity: Sequence[tuple[str, str]]
     threshold: float
@@ -265,12 +273,14 @@ def _complete(
     request: Request,
     known: _Known,
 ) -> Analysis:
-    """Analyse every judge, then diagnose them together, then make the tables."""
+    """Analyse every judge, diagnose them together, then make the tables."""
     main, known_roles = _main_of(tensors, roles)
-    found = _of_streams(tensors, main, request)
-    layered = _by_layer(found, main, known_roles)
-    diagnosis = _diagnose(tensors, layered, request, known.evidence, known.threshold)
+    analysed = _begin_streams(tensors, main, request)
+    evidence = known.evidence()
+    diagnosis = _diagnose(tensors, main, known_roles, request, evidence, known.threshold)
     request.advance(STEPS)
+    found = analysed()
+    layered = _by_layer(found, main, known_roles)
     context = Context(
         tensors=tensors,
         found=found,
@@ -280,10 +290,10 @@ def _complete(
         estimand=request.estimand,
         how=request.how,
         findings=diagnosis.findings,
-        spans={key: time_span(seconds) for key, seconds in known.evidence.seconds.items()},
+        spans={key: time_span(seconds) for key, seconds in evidence.seconds.items()},
         configurations=known.configurations,
         integrity=known.integrity,
-        reused=known.evidence.reused,
+        reused=evidence.reused,
     )
     tables, left_out = make_tables(context)
     request.advance(STEPS)
@@ -307,35 +317,31 @@ def _complete(
     )
 
 
-def _of_streams(
+def _begin_streams(
     tensors: Mapping[Key, VerdictTensor], main: str | None, request: Request
-) -> dict[Key, JudgeAnalysis]:
-    """Analyse the calls of every judge in every layer."""
+) -> Callable[[], dict[Key, JudgeAnalysis]]:
+    """Begin to analyse the calls of every judge in every layer; return how to get that."""
     tested = _begin_tests(tensors, request)
-    beside = _begin_some(tensors, main, request)
-    found = {}
-    for key, tensor in tensors.items():
-        if key not in beside:
-            request.advance(0)
-            found[key] = analyze_judge(key[1], tensor, request, votes=key[0] == main)
-            request.advance(STEPS)
-    for key, outcome in beside.items():
-        found[key] = outcome()
-        request.advance(STEPS)
-    return {key: replace(found[key], permutation=tests) for key, tests in tested().items()}
-
-
-def _begin_some(
-    tensors: Mapping[Key, VerdictTensor], main: str | None, request: Request
-) -> dict[Key, Callable[[], JudgeAnalysis]]:
-    """Begin every second stream beside the others, unless the one process that waits shuffles."""
-    if shared() <= 1:
-        return {}
+    keys = list(tensors)
+    works = [
+        partial(analyze_judge, judge, tensors[layer, judge], votes=layer == main)
+        for layer, judge in keys
+    ]
     silent = replace(request, advance=unheard)
-    return {
-        key: begin(partial(analyze_judge, votes=key[0] == main), key[1], tensors[key], silent)
-        for key in list(tensors)[1::2]
-    }
+    outcomes = begin_each([partial(work, request=silent) for work in works])
+
+    def here(number: int) -> JudgeAnalysis:
+        request.advance(0)
+        return works[number](request=request)
+
+    def found() -> dict[Key, JudgeAnalysis]:
+        done = {}
+        for number, analysis in outcomes(here):
+            done[keys[number]] = analysis
+            request.advance(STEPS)
+        return {key: replace(done[key], permutation=tests) for key, tests in tested().items()}
+
+    return found
 
 
 def _begin_tests(
@@ -383,18 +389,19 @@ def _by_layer(
     return _Layered(layers=layers, main=main, roles=roles)
 
 
-def _diagnose(
+def _diagnose(  # noqa: PLR0917 - what `diagnose` takes by name
     tensors: Mapping[Key, VerdictTensor],
-    layered: _Layered,
+    main: str | None,
+    roles: Mapping[str, str],
     request: Request,
     evidence: Evidence,
     threshold: float,
 ) -> Diagnosis:
     return diagnose(
         tensors,
-        main=layered.main,
+        main=main,
         how=request.how,
-        roles=layered.roles,
+        roles=roles,
         evidence=evidence,
         estimand=request.estimand,
         threshold=threshold,

@@ -157,6 +157,8 @@ _CONFIG: Spec = {
         "titlePadding": 8,
         "labelLimit": 220,
     },
+    # Numbers are never cut short, so none is measured for that: a sixth of the time of drawing.
+    "axisQuantitative": {"labelLimit": 0},
     "title": {
         "color": _INK,
         "fontSize": 12,

@@ -1,6 +1,7 @@
 """From calls that were read to an answer: an analysis, a gate, or a page."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,7 @@ def _of_run(calls: Source) -> dict[str, Any]:
     if calls.folder is None:
         return {}
     return {
-        "evidence": calls.folder.evidence(calls.tensors, calls.main_layer, calls.reused),
+        "evidence": partial(calls.folder.evidence, calls.tensors, calls.main_layer, calls.reused),
         "configurations": calls.folder.judge_configurations(),
         "integrity": calls.folder.integrity(),
     }
