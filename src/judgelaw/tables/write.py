@@ -1,10 +1,12 @@
 """Write a calls table (or any table of columns): whole or not at all, the same bytes each time."""
 
+import fcntl
 import os
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import duckdb
 import numpy as np
@@ -45,8 +47,8 @@ def write_calls(path: str | os.PathLike[str], columns: Block | Iterable[Block]) 
     blocks = iter([columns] if isinstance(columns, Mapping) else columns)
     with foreign_errors(str(target)):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
-            draft = Path(folder) / f"draft{_suffix(target)}"
+        with _draft_folder(target) as folder:
+            draft = folder / f"draft{_suffix(target)}"
             # One thread: the split into row groups must not depend on the machine.
             with private_connection(threads=1) as con:
                 rows = _collect(con, blocks)
@@ -54,6 +56,37 @@ def write_calls(path: str | os.PathLike[str], columns: Block | Iterable[Block]) 
             _sync(draft)
             draft.replace(target)
     return rows
+
+
+@contextmanager
+def _draft_folder(target: Path) -> Iterator[Path]:
+    """Yield a folder beside a table to write its draft in, one writer at a time.
+
+    The name is always the same: what a killed writer left goes with the next one.
+    """
+    folder = target.with_name(f".{target.name}.draft")
+    with _hold(folder):
+        try:
+            yield folder
+        finally:
+            # Disks of a network keep an open file, and its folder, until it is closed.
+            shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _hold(folder: Path) -> IO[str]:
+    """Make a folder and wait until nobody else writes in it; the hold ends with the file's."""
+    lock = folder / "lock"
+    while True:
+        folder.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError), ExitStack() as stack:
+            held = stack.enter_context(lock.open("w"))
+            fcntl.flock(held, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(held.fileno()), lock.stat()):
+                stack.pop_all()
+                return held
+        # Whoever was waited for has removed its folder: make it anew.
 
 
 def _suffix(target: Path) -> str:

@@ -2,7 +2,11 @@
 
 import gzip
 import json
+import signal
+import subprocess
+import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
 import numpy as np
@@ -182,3 +186,30 @@ def test_a_calls_table_holds_every_text_as_it_is(tmp_path, name):
     write_calls(tmp_path / name, {**columns, "repeat": [0] * count, "verdict": ["tie"] * count})
     tensor = read_tensor(tmp_path / name)
     assert sorted(tensor.items) == sorted(items)
+
+
+KILLED = """
+import os, signal, sys
+from judgelaw.tables import write
+write._sync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+write.write_calls(sys.argv[1], {"verdict": ["tie"]})
+"""
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path):
+    path = tmp_path / "calls.parquet"
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert [found.name for found in tmp_path.rglob("draft.*")] == ["draft.parquet"]
+    write_calls(path, ROWS)
+    assert [found.name for found in tmp_path.iterdir()] == ["calls.parquet"]
+
+
+def test_writers_of_one_table_wait_for_each_other(tmp_path):
+    path = tmp_path / "calls.parquet"
+    numbers = range(24)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda n: write_calls(path, {"repeat": np.full(50, n)}), numbers))
+    (found,) = {row[0] for row in stored(path)}
+    assert found in numbers
+    assert [found.name for found in tmp_path.iterdir()] == ["calls.parquet"]
