@@ -52,6 +52,16 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
         if not handle.cancelled():
             handle._run()
 
+    def close(self) -> None:
+        """Let tasks that were cancelled end first: a drawn sequence may not have come to them."""
+        if not self.is_closed():
+            self.run_until_complete(self._come_to_rest())
+        super().close()
+
+    async def _come_to_rest(self) -> None:
+        while self._ready:  # noqa: ASYNC110 - no event tells that nothing is ready
+            await asyncio.sleep(0)
+
     def _let_time_pass(self) -> None:
         """Make ready what is due; if nothing is, jump to the next time at which something is."""
         while not self._ready:
