@@ -69,14 +69,17 @@ def open_judge(spec: JudgeSpec, around: JudgeContext) -> Judge:
 
 
 def _factory(spec: JudgeSpec) -> JudgeFactory:
-    known = {name: EntryPoint(name, p.opens, GROUP) for name, p in PROVIDERS.items()}
-    others = {point.name: point for point in entry_points(group=GROUP)}
-    if spec.provider not in known | others:
-        raise InputError(
-            f"judge {spec.name}: provider {spec.provider!r} is unknown; there are "
-            f"{', '.join([*PROVIDERS, *sorted(others)])}, and an entry point of the group {GROUP} "
-            "adds one"
-        )
     # HTTP, NumPy or a model load with the class that asks.
-    factory: JudgeFactory = (others | known)[spec.provider].load()
+    if provider := PROVIDERS.get(spec.provider):
+        point = EntryPoint(spec.provider, provider.opens, GROUP)
+    else:
+        others = {point.name: point for point in entry_points(group=GROUP)}
+        if spec.provider not in others:
+            raise InputError(
+                f"judge {spec.name}: provider {spec.provider!r} is unknown; there are "
+                f"{', '.join([*PROVIDERS, *sorted(others)])}, and an entry point of the group "
+                f"{GROUP} adds one"
+            )
+        point = others[spec.provider]
+    factory: JudgeFactory = point.load()
     return factory

@@ -321,13 +321,13 @@ def parser_problems(parser: ParserSpec, task: str) -> Found:
 
 
 def _named_parser(name: str, task: str) -> Found:
-    known = ["first-line", *_names(PARSERS_GROUP)]
-    if name not in known:
-        forms = ", ".join([*known, "{regex: ...}", "{json: ...}", "{score: ...}"])
+    if name == "first-line":
+        if task == "pointwise":
+            text = "'first-line', reads A, B or TIE; answers need {score: ...}, scale: or labels:"
+            yield (), text
+    elif name not in (known := _names(PARSERS_GROUP)):
+        forms = ", ".join(["first-line", *known, "{regex: ...}", "{json: ...}", "{score: ...}"])
         yield (), f"{name!r}, must be one of {forms}; choose one"
-    elif name == "first-line" and task == "pointwise":
-        text = "'first-line', reads A, B or TIE; answers need {score: ...}, scale: or labels:"
-        yield (), text
 
 
 def _score(parser: ScoreParser, task: str) -> Found:

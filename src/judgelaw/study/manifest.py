@@ -63,11 +63,14 @@ class TableWriter:
     def __init__(self, scratch: Path, columns: Mapping[str, str]) -> None:
         """Open a table of these columns in the scratch folder."""
         self._columns = columns
-        self._connection = duckdb.connect(str(scratch / "rows.duckdb"))
-        # One thread keeps the rows in sequence; the object columns hold text only.
-        self._connection.execute(
-            "SET threads = 1; SET memory_limit = '256MB'; SET pandas_analyze_sample = 0"
+        self._connection = duckdb.connect(
+            config={
+                "memory_limit": "256MB",
+                "temp_directory": str(scratch / "rows"),  # where the rest of a large table goes
+                "threads": 1,  # keeps the rows in sequence
+            }
         )
+        self._connection.execute("SET pandas_analyze_sample = 0")  # object columns hold text only
         without_bar(self._connection)
         declared = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
         self._connection.execute(f"CREATE TABLE rows ({declared})")
