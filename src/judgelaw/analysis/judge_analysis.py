@@ -36,7 +36,7 @@ from judgelaw.analysis.soft_evidence import (
     soft_evidence,
 )
 from judgelaw.analysis.values import JudgeAnalysis, Key
-from judgelaw.arrays import Floats
+from judgelaw.arrays import PAIR, Floats
 from judgelaw.decide import choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
 from judgelaw.steps import Advance, within
@@ -62,7 +62,6 @@ from judgelaw.uncertainty import (
 from judgelaw.words import is_permutation
 
 _FACETS = (("prompt", "prompt"), ("order", "answer order"))
-_PAIR = 2
 
 
 def warnings(
@@ -90,7 +89,7 @@ def warnings(
 def _slots(tensor: VerdictTensor) -> Iterator[str]:
     """Say why no preference for a slot is shown where several candidates are."""
     orders, n = tensor.orders, len(tensor.orders[0])
-    several = all(is_permutation(order.upper()) for order in orders) and n > _PAIR
+    several = all(is_permutation(order.upper()) for order in orders) and n > PAIR
     if several and slot_choices(tensor) is None:
         yield (
             f"whether a displayed slot is favoured is not known: these {len(orders)} orders do not "

@@ -125,7 +125,6 @@ def command(
         show(analysis)
 
 
-_PAIR = 2
 _DRAWN = 4
 """Where the interval of drawn prompts stands, after those of items."""
 
@@ -166,8 +165,9 @@ def show(analysis: "Analysis") -> None:
 def _slots(judge: "JudgeAnalysis", level: float) -> None:
     """Print how often each displayed slot is chosen, where there are more than two."""
     from judgelaw.analysis import slot_sentence
+    from judgelaw.arrays import PAIR
 
-    if len(judge.slots) <= _PAIR:
+    if len(judge.slots) <= PAIR:
         return
     ends = (f"{100 * level:g}%, these items", f"{100 * level:g}%, items like these")
     echo()

@@ -64,13 +64,10 @@ def _of_pair(pair: Pair) -> str:
 
 
 def _axis(con: duckdb.DuckDBPyConnection, pair: Pair, part: str) -> tuple[str, ...]:
-    """Sort the labels of an axis and keep their codes in the table `axis_PART`."""
-    con.execute(
-        f"CREATE OR REPLACE TEMP TABLE axis_{part} AS "
-        f"SELECT {name(part)}, (row_number() OVER (ORDER BY {name(part)}) - 1)::BIGINT AS code "
-        f"FROM (SELECT DISTINCT {name(part)} FROM cells WHERE {_of_pair(pair)})"
-    )
-    labels = con.execute(f"SELECT {name(part)} FROM axis_{part} ORDER BY code").fetchall()
+    """Return the labels of an axis, sorted."""
+    labels = con.execute(
+        f"SELECT DISTINCT {name(part)} FROM cells WHERE {_of_pair(pair)} ORDER BY 1"
+    ).fetchall()
     return tuple(label for (label,) in labels)
 
 
@@ -126,13 +123,16 @@ def _refuse_conflict(calls: Calls, rows: Sequence[tuple[Any, ...]]) -> None:
 def _masks(
     con: duckdb.DuckDBPyConnection, pair: Pair, shape: tuple[int, int, int, int], planes: int
 ) -> tuple[Masks, ...]:
+    """Lay the masks on a grid; the rank of a label among those of its axis is its place there."""
     _, k, o, words = shape
     names = ["presence", *(f"plane_{j}" for j in range(planes))]
+    item, prompt, order = (
+        f"(dense_rank() OVER (ORDER BY {name(part)}) - 1)" for part in ("item", "prompt", "order")
+    )
     table = con.execute(
-        f"SELECT ((i.code * {k} + p.code) * {o} + q.code) * {words} + word AS place, "
+        f"SELECT (({item} * {k} + {prompt}) * {o} + {order}) * {words} + word AS place, "
         f"{', '.join(f'{mask}::UINTEGER AS {mask}' for mask in names)} "
-        "FROM cells JOIN axis_item i USING (item) JOIN axis_prompt p USING (prompt) "
-        f'JOIN axis_order q USING ("order") WHERE {_of_pair(pair)}'
+        f"FROM cells WHERE {_of_pair(pair)}"
     ).fetchnumpy()
     grids = []
     for mask in names:

@@ -10,6 +10,7 @@ from judgelaw.uncertainty import infer, item_difference, signed_interval, treate
 from judgelaw.uncertainty.item_bounds import (
     DRAWS,
     Draws,
+    _order_statistic,
     carried_distances,
     effective_items,
     lower_bound,
@@ -215,3 +216,22 @@ def test_ranges_are_those_of_a_census():
     assert found.top["prompt"] == 1 - 1 / 4
     assert found.top["order"] == 1 - 1 / 2
     assert decompose(counts).prompt[0] <= found.top["prompt"]
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9, 0.975, 0.9999, 1.0])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.random.default_rng(1).standard_normal(20_000) ** 3,
+        np.random.default_rng(2).integers(0, 3, size=5_000).astype(float),
+        np.zeros(1_000),
+        np.array([2.0, 1.0]),
+        # Every 16th value is large: a sample of them says nothing of where the tail begins.
+        np.where(np.arange(4_000) % 16 == 0, 1.0, 0.0) + np.random.default_rng(3).random(4_000) / 2,
+        np.where(np.arange(4_000) % 16 == 0, 0.0, 1.0) + np.random.default_rng(4).random(4_000) / 2,
+    ],
+    ids=["skewed", "ties", "all alike", "two", "sample too large", "sample too small"],
+)
+def test_the_tail_holds_the_order_statistic_of_all_values(values, p):
+    at = int(np.ceil(p * (len(values) - 1)))
+    assert _order_statistic(values, p) == np.sort(values)[at]
