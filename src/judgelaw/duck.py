@@ -30,6 +30,12 @@ def one_file(path: str | PathLike[str]) -> str:
     return f"read_parquet('{literal}', hive_partitioning=false)"
 
 
+def column_types(con: duckdb.DuckDBPyConnection, scan: str) -> dict[str, str]:
+    """Return DuckDB's type of every column of what is scanned."""
+    described = con.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608 - our own SQL
+    return {row[0]: row[1] for row in described}
+
+
 class _Array(ctypes.Structure):
     """`struct ArrowArray` of the Arrow C data interface."""
 

@@ -123,7 +123,7 @@ class BatchLane:
         return not (self.rules.cancel or self.reading.halt.stopped or self.halt.stopped)
 
     def _done(self) -> bool:
-        """Whether nothing is left to submit; the reason, where that was not wanted."""
+        """Whether nothing is left to submit; where batches were cancelled, say so as the reason."""
         if self.rules.cancel:
             words = f"judge {self.spec.name}: no batch waits at the provider any more"
             self.halt.stop(Reason.POSTPONED, words)

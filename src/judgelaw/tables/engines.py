@@ -377,10 +377,6 @@ def laid_out(frame: Any, columns: Mapped, table: str) -> Layout:
     )
 
 
-def _types(con: duckdb.DuckDBPyConnection, scan: str) -> dict[str, str]:
-    return {row[0]: row[1] for row in con.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()}
-
-
 _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from judgelaw.duck import foreign_errors
+from judgelaw.duck import column_types, foreign_errors
 from judgelaw.errors import InputError, TableError
 from judgelaw.tables.columns import PEEKED, Calls, Mapped, lay_out
-from judgelaw.tables.engines import DuckCalls, Locator, _types, laid_out
+from judgelaw.tables.engines import DuckCalls, Locator, laid_out
 
 FRAME = "the frame"
 ROWS = "the list"
@@ -55,7 +55,7 @@ def _open_rows(con: duckdb.DuckDBPyConnection, rows: Sequence[Any], columns: Map
                 _ROW: np.arange(len(rows)),
             },
         )
-        types = _types(con, "rows")
+        types = column_types(con, "rows")
     return DuckCalls(
         con=con,
         table=ROWS,
@@ -111,7 +111,7 @@ def _open_frame(con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped) ->
     needed: Sequence[str] = sorted(set(layout.columns.values()))
     with engine_errors(FRAME):
         registered(con, "frame", frame.select(needed))
-        types = _types(con, "frame")
+        types = column_types(con, "frame")
     return DuckCalls(
         con=con,
         table=FRAME,

@@ -13,11 +13,17 @@ from typing import Any
 
 import duckdb
 
-from judgelaw.duck import foreign_errors, private_connection
+from judgelaw.duck import column_types, foreign_errors, private_connection
 from judgelaw.errors import TableError
 from judgelaw.tables.census import is_empty
 from judgelaw.tables.columns import ALIASES, CONTRACT, Need, Wish
-from judgelaw.tables.engines import DuckCalls, LazyCalls, Locator, _types, engine_errors, registered
+from judgelaw.tables.engines import (
+    DuckCalls,
+    LazyCalls,
+    Locator,
+    engine_errors,
+    registered,
+)
 from judgelaw.tables.positions import are_positions, refuse_in_log
 from judgelaw.tables.read import open_calls
 
@@ -141,7 +147,7 @@ def _scanned(con: duckdb.DuckDBPyConnection, calls: Any) -> DuckCalls:
     names = sorted(set(calls.layout.columns.values()))
     with engine_errors(calls.table):
         registered(con, "frame", calls.frame.select(names).collect())
-        types = _types(con, "frame")
+        types = column_types(con, "frame")
     return DuckCalls(
         con=con,
         table=calls.table,

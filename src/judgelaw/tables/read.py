@@ -15,7 +15,7 @@ from typing import Any, Literal
 import duckdb
 
 from judgelaw.arrays import check_at_least
-from judgelaw.duck import foreign_errors, name, private_connection, text
+from judgelaw.duck import column_types, foreign_errors, name, private_connection, text
 from judgelaw.errors import InputError, RunError, TableError
 from judgelaw.tables.assemble import Part, assemble, gather
 from judgelaw.tables.by_criterion import choose_criteria, choose_criterion, of_criterion
@@ -28,7 +28,7 @@ from judgelaw.tables.census import (
     take_census,
 )
 from judgelaw.tables.columns import PEEKED, Calls, Layout, Mapped, Pair, lay_out, place_of
-from judgelaw.tables.engines import DuckCalls, Locator, _types, spark_calls
+from judgelaw.tables.engines import DuckCalls, Locator, spark_calls
 from judgelaw.tables.files import FileSource, TextFile, locate, store_errors
 from judgelaw.tables.forgiving import Blank, check_blank, whole_table, without_blanks
 from judgelaw.tables.in_memory import open_in_memory
@@ -61,8 +61,8 @@ def _open_parquet(con: duckdb.DuckDBPyConnection, found: FileSource, columns: Ma
             # DuckDB lets `judge=x` in the path hide the file's own column of that name.
             plain = f"read_parquet({text(found.pattern)}, hive_partitioning=false)"
             in_path = {key for key, equals, _ in _parts(found.pattern) if equals}
-            scan = plain if in_path and in_path & set(_types(con, plain)) else scan
-        types = _types(con, scan)
+            scan = plain if in_path and in_path & set(column_types(con, plain)) else scan
+        types = column_types(con, scan)
 
     def places(rows: list[tuple[Any, ...]]) -> list[str]:
         return [f"{path} row {row + 1}" for path, row in rows]

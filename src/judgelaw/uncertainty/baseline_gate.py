@@ -17,7 +17,13 @@ from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.call_variance import smoothed_laws
 from judgelaw.uncertainty.contrasts import judge_difference
 from judgelaw.uncertainty.gate_limits import Limit
-from judgelaw.uncertainty.gating import LimitDecision, _Asked, _Bounded, _decided, _shallow
+from judgelaw.uncertainty.gating import (
+    BoundedQuantity,
+    GateLevels,
+    LimitDecision,
+    decide_limit,
+    shallow_note,
+)
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import shifted_upper, spread_of, wider
 from judgelaw.uncertainty.new_items import item_difference, signed_interval
@@ -111,7 +117,7 @@ class Versions:
     lost: int
 
     def decide(
-        self, asked: _Asked, *, design: Design, order_weights: Weights, strict: bool
+        self, levels: GateLevels, *, design: Design, order_weights: Weights, strict: bool
     ) -> list[LimitDecision]:
         """Decide every margin."""
         inferred: dict[str, Inference] = {}
@@ -125,11 +131,11 @@ class Versions:
             # Any quantity that has a maximum will do: only the value and the side decide.
             limit = Limit(quantity="total", side="max", value=margin)
             bounds = (
-                _component(name, self, asked, **inferred)
+                _component(name, self, levels, **inferred)
                 if name in COMPONENTS
-                else _rate(name, self, asked)
+                else _rate(name, self, levels)
             )
-            decided = _decided(self.judge, limit, bounds, asked)
+            decided = decide_limit(self.judge, limit, bounds, levels)
             quantity = _WORSE.get(name, f"{name} above baseline")
             if self.lost:
                 known = [] if decided.reason is None else [decided.reason]
@@ -173,18 +179,18 @@ def _margins(
 
 
 def _component(
-    name: str, version: Versions, asked: _Asked, *, now: Inference, before: Inference
-) -> _Bounded:
+    name: str, version: Versions, levels: GateLevels, *, now: Inference, before: Inference
+) -> BoundedQuantity:
     """Bound how much more of a component there is now."""
-    reason = now.refusal(name, asked.scope) or before.refusal(name, asked.scope)
-    p, q = asked.sides("max")
-    if asked.scope == "new":
+    reason = now.refusal(name, levels.scope) or before.refusal(name, levels.scope)
+    p, q = levels.sides("max")
+    if levels.scope == "new":
         low, high = (item_difference(now.items, before.items, name, p=x) for x in (p, q))
     else:
         low, high = (judge_difference(now.calls, before.calls, name, p=x) for x in (p, q))
         depth = min(version.now.depth[0], version.before.depth[0])
-        reason = reason or _shallow(depth, asked.scope)
-    return _Bounded(
+        reason = reason or shallow_note(depth, levels.scope)
+    return BoundedQuantity(
         estimate=low.estimate,
         lower=low.low,
         upper=high.high,
@@ -193,7 +199,7 @@ def _component(
     )
 
 
-def _rate(name: str, version: Versions, asked: _Asked) -> _Bounded:
+def _rate(name: str, version: Versions, levels: GateLevels) -> BoundedQuantity:
     """Bound how much more often outputs are invalid now, or how much less often right.
 
     New items: bounds of a signed mean over items, with one unseen item at the end of its range: a
@@ -204,11 +210,11 @@ def _rate(name: str, version: Versions, asked: _Asked) -> _Bounded:
     now, before = (_shares(name, t, version.judge) for t in (version.now, version.before))
     sign = -1.0 if name == "gold" else 1.0
     y = sign * (now.share - before.share)
-    p, q = asked.sides("max")
+    p, q = levels.sides("max")
     estimate = float(y.mean())
-    if asked.scope == "new":
+    if levels.scope == "new":
         low, high = (signed_interval(y, level=2 * x - 1, strict=True) for x in (p, q))
-        return _Bounded(
+        return BoundedQuantity(
             estimate=estimate,
             lower=low.low,
             upper=high.high,
@@ -220,7 +226,7 @@ def _rate(name: str, version: Versions, asked: _Asked) -> _Bounded:
         spread_of((now.seen + before.seen) / N**2),
         spread_of((now.supposed + before.supposed) / N**2),
     )
-    return _Bounded(
+    return BoundedQuantity(
         estimate=estimate,
         lower=-shifted_upper(-estimate, spread, p),
         upper=shifted_upper(estimate, spread, q),

@@ -114,7 +114,7 @@ def _record(d: LimitDecision) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Bounded:
+class BoundedQuantity:
     """An estimate between the two bounds that decide, nan where there are none."""
 
     estimate: float
@@ -131,15 +131,15 @@ _LOOKED = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What all limits of a gate share."""
+class GateLevels:
+    """The levels at which the limits of a gate pass and fail, and for which items."""
 
     scope: Scope
     level: float
     fail_level: float
 
     @classmethod
-    def for_limits(cls, m: int, *, scope: Scope, level: float) -> "_Asked":
+    def for_limits(cls, m: int, *, scope: Scope, level: float) -> "GateLevels":
         """Share the error of failing among all limits."""
         if m == 0:
             raise InputError(_NO_LIMIT)
@@ -150,7 +150,7 @@ class _Asked:
         passing, failing = self.level, self.fail_level
         return (failing, passing) if side == "max" else (passing, failing)
 
-    def after(self, looks: tuple[float, ...]) -> "_Asked":
+    def after(self, looks: tuple[float, ...]) -> "GateLevels":
         """Return the levels that are left where calls were looked at while they grew."""
         passing, failing = levels_left(looks, self.level)[1], levels_left(looks, self.fail_level)[0]
         return replace(self, level=passing, fail_level=failing)
@@ -179,23 +179,23 @@ def check_limits(
     held = held_by(tensors, limits)
     versions = () if baseline is None else baseline.beside(tensors)
     decided = [*held.values(), *(version.margins for version in versions)]
-    asked = _Asked.for_limits(sum(map(len, decided)), scope=scope, level=level)
+    levels = GateLevels.for_limits(sum(map(len, decided)), scope=scope, level=level)
     how: dict[str, Any] = {"design": design, "order_weights": order_weights, "strict": strict}
     decisions = []
     for judge, tensor in tensors.items():
         there, found = (coverage or {}).get(judge), _inference(tensor, held[judge], **how)
         bounds = _Judge(
-            judge=judge, tensor=tensor, asked=asked, inference=found, coverage=there, shift=shift
+            judge=judge, tensor=tensor, levels=levels, inference=found, coverage=there, shift=shift
         )
         decisions += bounds.decide(held[judge])
     for version in versions:
-        decisions += version.decide(asked.after(version.now.looks), **how)
+        decisions += version.decide(levels.after(version.now.looks), **how)
     return Gate(
         verdict=overall(d.verdict for d in decisions),
         limits=tuple(decisions),
         items=scope,
         level=level,
-        fail_level=asked.fail_level,
+        fail_level=levels.fail_level,
     )
 
 
@@ -224,21 +224,21 @@ class _Judge:
 
     judge: str
     tensor: VerdictTensor
-    asked: _Asked
+    levels: GateLevels
     inference: Inference | None
     coverage: float | None
     shift: "Shift | None" = None
 
     def decide(self, limits: Sequence[Limit]) -> list[LimitDecision]:
         """Hold the judge against every limit."""
-        return [_decided(self.judge, limit, self.of(limit), self._left) for limit in limits]
+        return [decide_limit(self.judge, limit, self.of(limit), self._left) for limit in limits]
 
     @property
-    def _left(self) -> _Asked:
+    def _left(self) -> GateLevels:
         """The levels at which this judge is decided: what looks have left."""
-        return self.asked.after(self.tensor.looks)
+        return self.levels.after(self.tensor.looks)
 
-    def of(self, limit: Limit) -> _Bounded:
+    def of(self, limit: Limit) -> BoundedQuantity:
         """Return the estimate and the bounds that decide a limit."""
         if limit.quantity == "coverage":
             return self._coverage()
@@ -250,14 +250,14 @@ class _Judge:
             return self._rate(_right(self.judge, self.tensor), limit.side)
         return self._component(limit.quantity, limit.side)
 
-    def _component(self, name: str, side: Side) -> _Bounded:
-        inference, scope = self.inference, self.asked.scope
+    def _component(self, name: str, side: Side) -> BoundedQuantity:
+        inference, scope = self.inference, self.levels.scope
         if inference is None:
             raise NotIdentifiedError(f"no bounds were prepared for {name}")
-        p, q = self.asked.sides(side)
+        p, q = self.levels.sides(side)
         lower, upper = inference.bounds(name, p, scope)[0], inference.bounds(name, q, scope)[1]
-        note = _shallow(self.tensor.depth[0], scope)
-        return _Bounded(
+        note = shallow_note(self.tensor.depth[0], scope)
+        return BoundedQuantity(
             estimate=inference.estimate(name),
             lower=lower,
             upper=upper,
@@ -271,10 +271,10 @@ class _Judge:
             return None
         left, times = self._left, "once" if len(looks) == 1 else f"{len(looks)} times"
         return _LOOKED.format(
-            times=times, passing=left.level, failing=left.fail_level, level=self.asked.level
+            times=times, passing=left.level, failing=left.fail_level, level=self.levels.level
         )
 
-    def _rate(self, counted: "Counted", side: Side) -> _Bounded:
+    def _rate(self, counted: "Counted", side: Side) -> BoundedQuantity:
         """Bound the share of calls that count, of those in question.
 
         Fixed items: exact binomial bounds over all calls, valid for unequal rates of cells as well,
@@ -283,29 +283,29 @@ class _Judge:
         """
         hits, calls = counted
         p, q = self._left.sides(side)
-        if self.asked.scope == "fixed":
+        if self.levels.scope == "fixed":
             total, of = int(hits.sum()), int(calls.sum())
-            return _Bounded(
+            return BoundedQuantity(
                 estimate=total / of,
                 lower=_binomial(total, of, p)[0],
                 upper=_binomial(total, of, q)[1],
                 covers="call sampling, with the items fixed (exact binomial)",
             )
         shares = hits / calls
-        return _Bounded(
+        return BoundedQuantity(
             estimate=float(shares.mean()),
             lower=rate_bounds(shares, p)[0],
             upper=rate_bounds(shares, q)[1],
             covers="new items like these, call sampling included",
         )
 
-    def _probe(self, probe: str) -> _Bounded:
+    def _probe(self, probe: str) -> BoundedQuantity:
         """Bound how far a probe moves the score, in either direction."""
         if self.shift is None:
             raise NotIdentifiedError(f"no calls of a probe {probe!r}: leave its limit out")
         p, q = self._left.sides("max")
         failing, passing = (self.shift(self.judge, probe, 2 * x - 1) for x in (p, q))
-        return _Bounded(
+        return BoundedQuantity(
             estimate=abs(passing.estimate),
             lower=max(failing.low, -failing.high),
             upper=max(passing.high, -passing.low),
@@ -313,24 +313,26 @@ class _Judge:
             reason=passing.reason,
         )
 
-    def _coverage(self) -> _Bounded:
+    def _coverage(self) -> BoundedQuantity:
         """Return the share of planned calls that are there: a fact, with no error."""
         there = self.coverage
         if there is None:
             raise NotIdentifiedError(
                 f"the coverage of {self.judge!r} is not known: leave --min coverage out"
             )
-        return _Bounded(
+        return BoundedQuantity(
             estimate=there, lower=there, upper=there, covers="nothing random: a count of calls"
         )
 
 
-def _shallow(depth: int, scope: Scope) -> str | None:
+def shallow_note(depth: int, scope: Scope) -> str | None:
     """Say that bounds of few repeats are wrong more often than they say, or None."""
     return _SHALLOW_NOTE.format(depth=depth) if depth < _SHALLOW and scope == "fixed" else None
 
 
-def _decided(judge: str, limit: Limit, found: _Bounded, asked: _Asked) -> LimitDecision:
+def decide_limit(
+    judge: str, limit: Limit, found: BoundedQuantity, levels: GateLevels
+) -> LimitDecision:
     """Compare the bounds with the limit; rounding decides nothing."""
     verdict: Verdict = "inconclusive"
     low, high, at = found.lower, found.upper, limit.value
@@ -355,8 +357,8 @@ def _decided(judge: str, limit: Limit, found: _Bounded, asked: _Asked) -> LimitD
         estimate=found.estimate,
         lower=low,
         upper=high,
-        level=asked.level,
-        fail_level=asked.fail_level,
+        level=levels.level,
+        fail_level=levels.fail_level,
         covers=found.covers,
         reason=reason,
     )

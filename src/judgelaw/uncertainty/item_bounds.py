@@ -19,8 +19,8 @@ _KEPT = 1 << 24
 """Draws up to this many numbers are kept for the next judge with as many items: 128 MB."""
 _MOST_KEPT = 2 * _KEPT
 """What is kept in all: layers and their strata take turns."""
-_MOST_NUMBERS = 100_000_000
-_LEAST_DRAWS = 1_000
+MOST_NUMBERS, LEAST_DRAWS = 100_000_000, 1_000
+"""Very many items get fewer draws, so that these are all the numbers drawn; never fewer than so."""
 FEW = 8.0
 _UNSEEN_OF_FEW, _UNSEEN, _LIKE_THE_LEAST = 0.8, 0.5, 0.25
 """How much of an item weighs in the bounds of a score with drawn prompts, beside those seen."""
@@ -120,7 +120,7 @@ def upper_bound(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool)
     `top`, the largest value that an item can have, is never taken below the largest one seen;
     `careful` supposes an unseen item there, whatever was seen.
     """
-    m, se = float(x.mean()), _standard_error(x)
+    m, se = float(x.mean()), standard_error(x)
     t = m + t_quantile(p, len(x) - 1) * se
     gaffke = drawn.quantile(p, unseen_value(x, top, careful=careful))
     return max(t, gaffke) if careful else max(t, gaffke, _hall(x, m, se, p))
@@ -131,11 +131,11 @@ def carried_bound(x: Floats, p: float, *, top: float, few: float) -> float:
 
     max(t, Hall) where `few` items or more do; else max(t, Gaffke), with an unseen item at `top`.
     """
-    m, se = float(x.mean()), _standard_error(x)
+    m, se = float(x.mean()), standard_error(x)
     t = m + t_quantile(p, len(x) - 1) * se
     if effective_items(x) >= few:
         return max(t, _hall(x, m, se, p))
-    drawn = weigh_one(x, draws=min(DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // len(x))))
+    drawn = weigh_one(x, draws=min(DRAWS, max(LEAST_DRAWS, MOST_NUMBERS // len(x))))
     return max(t, drawn.quantile(p, unseen_value(x, top, careful=True)))
 
 
@@ -154,7 +154,7 @@ def carried_distances(above: Floats, below: Floats, p: float, *, top: float) -> 
         p: level of each bound.
         top: the most that these can be.
     """
-    draws = min(DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // len(above)))
+    draws = min(DRAWS, max(LEAST_DRAWS, MOST_NUMBERS // len(above)))
     drawn = weigh_one(above - above.mean(), draws=draws)
     seen = drawn.sums / (1 - drawn.last)
     return _carried_distance(below, -seen, p, top), _carried_distance(above, seen, p, top)
@@ -179,7 +179,7 @@ def _shares(N: int, unseen: float, draws: int) -> tuple[Floats, Floats, Floats]:
 
 def may_be_positive(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> bool:
     """Whether the upper bound of a mean reaches zero: many times faster than the bound itself."""
-    m, se = float(x.mean()), _standard_error(x)
+    m, se = float(x.mean()), standard_error(x)
     if m + t_quantile(p, len(x) - 1) * se >= -_ROUNDING:
         return True
     if not careful and _hall(x, m, se, p) >= -_ROUNDING:
@@ -199,7 +199,7 @@ def unseen_value(x: Floats, top: float, *, careful: bool) -> float:
 
 def lower_bound(x: Floats, drawn: Draws, p: float) -> float:
     """Return the lower bound of the mean of a component at level p."""
-    m, se = float(x.mean()), _standard_error(x)
+    m, se = float(x.mean()), standard_error(x)
     t = m - t_quantile(p, len(x) - 1) * se
     mirrored = Draws(sums=-drawn.sums, last=drawn.last)
     least = -float(x.min())
@@ -221,7 +221,7 @@ def rate_bounds(x: Floats, p: float, *, draws: int = DRAWS, seed: int = 0) -> tu
     return low, high
 
 
-def _standard_error(x: Floats) -> float:
+def standard_error(x: Floats) -> float:
     """Return s / sqrt N; values that differ by rounding alone do not vary."""
     if np.ptp(x) <= _ROUNDING * max(1.0, float(np.abs(x).max())):
         return 0.0

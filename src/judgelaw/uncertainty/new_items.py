@@ -35,16 +35,16 @@ from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty.forms import Contrast, absent_reason, contrast_vector
 from judgelaw.uncertainty.intervals import Interval, check_level, no_interval, remembered
 from judgelaw.uncertainty.item_bounds import (
-    _LEAST_DRAWS,
-    _MOST_NUMBERS,
     DRAWS,
     FEW,
+    LEAST_DRAWS,
+    MOST_NUMBERS,
     Draws,
-    _standard_error,
     carried_bound,
     effective_items,
     lower_bound,
     may_be_positive,
+    standard_error,
     upper_bound,
     weigh,
 )
@@ -202,7 +202,7 @@ def new_item_bounds(
 
 def draws_for(items: int, draws: int = DRAWS) -> int:
     """Return how many weightings so many items get: their bounds then hang on no single item."""
-    return min(draws, max(_LEAST_DRAWS, _MOST_NUMBERS // items))
+    return min(draws, max(LEAST_DRAWS, MOST_NUMBERS // items))
 
 
 def item_difference(
@@ -314,7 +314,7 @@ def _both_sides(
 def _interval(x: Floats, low: float, high: float, level: float) -> Interval:
     return Interval(
         estimate=float(x.mean()),
-        se=_standard_error(x),
+        se=standard_error(x),
         low=low,
         high=high,
         df=float(len(x) - 1),
