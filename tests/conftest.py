@@ -162,10 +162,11 @@ DRAWN = (
 
 @pytest.fixture(scope="module", autouse=True)
 def _fewer_draws_where_words_are_tested(request):
-    """Advise and plan from fewer draws in tests of what commands and pages say, and draw blanks.
+    """Advise, plan and bound from fewer draws in tests of what commands and pages say; no charts.
 
-    How near the figures come is tested in `unit/decide`, `exact` and `calibration`, from as many
-    draws as users have. Charts are drawn in `unit/page`, in `browser` and in the modules `DRAWN`.
+    How near the figures come is tested in `unit/decide`, `unit/uncertainty`, `exact` and
+    `calibration`, from as many draws as users have. Charts are drawn in `unit/page`, in `browser`
+    and in the modules `DRAWN`.
     """
     if not any(request.path.is_relative_to(folder) for folder in SAID):
         yield
@@ -173,12 +174,14 @@ def _fewer_draws_where_words_are_tested(request):
     import vl_convert
 
     from judgelaw.decide import assurance, protocols
+    from judgelaw.uncertainty import new_items
 
     with pytest.MonkeyPatch.context() as patch:
         if request.path.stem not in DRAWN:
             for name, blank in BLANKS.items():
                 patch.setattr(vl_convert, name, lambda *_, blank=blank, **__: blank)
         patch.setattr(protocols, "DRAWS", 6)
+        patch.setattr(new_items, "MOST_NUMBERS", 0)  # the least draws, as for very many items
         for look_ahead in (assurance.outlook_from_law, assurance.outlook_from_pilot):
             patch.setitem(look_ahead.__kwdefaults__, "studies", 39)
         yield
