@@ -9,7 +9,7 @@ from judgelaw.analysis.comparison import (
 from judgelaw.analysis.complete_analysis import (
     TABLES as TABLES,
     analyze as analyze,
-    draws_for as draws_for,
+    band_draws_for as band_draws_for,
     infer_roles as infer_roles,
     main_layer as main_layer,
     make_tables as make_tables,

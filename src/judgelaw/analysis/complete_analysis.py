@@ -40,7 +40,7 @@ _MOVES = 1_000_000_000
 LEAST_PERMUTATIONS = 99
 
 
-def draws_for(tensors: Iterable[VerdictTensor]) -> int:
+def band_draws_for(tensors: Iterable[VerdictTensor]) -> int:
     """Return the item resamples of the bands: fewer for more than five thousand items.
 
     The ends of a band over many items are read off as well from a tenth of the draws: their error
@@ -207,7 +207,7 @@ def analyze(
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
     known = _Known(_gatherer(evidence), configurations or {}, integrity, threshold, gate)
     estimand = Estimand(design=design, order_weights=order_weights)
-    how = Resampling(draws=draws or draws_for(tensors.values()), seed=seed, level=level)
+    how = Resampling(draws=draws or band_draws_for(tensors.values()), seed=seed, level=level)
     request = Request(estimand=estimand, how=how, permutations=shuffles, soft=soft)
     with progress("analysing", _steps(tensors, shuffles)) as advance:
         found = _complete(tensors, roles, replace(request, advance=advance), known)

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import click
 
-from judgelaw.cli.options import examples, on_terminal, out_option, say, without_texts_option
+from judgelaw.cli.options import (
+    examples,
+    on_terminal,
+    out_option,
+    say_on_stderr,
+    without_texts_option,
+)
 from judgelaw.cli.terminal import echo, write_json
 from judgelaw.errors import writing
 from judgelaw.runs import REPORT
@@ -55,7 +61,7 @@ def command(
             show(audited.analysis)
             echo(f"report: {audited.run / REPORT}")
         if watch and sys.stdin.isatty():
-            say("the page stays until you press Enter")
+            say_on_stderr("the page stays until you press Enter")
             sys.stdin.readline()
 
 
@@ -70,6 +76,6 @@ def _viewed(study: Path, out: Path | None) -> Iterator[None]:
     with writing(run.parent):
         run.parent.mkdir(parents=True, exist_ok=True)
     with view_server(run.parent).beside() as address:
-        say(f"live: {address.url}")
+        say_on_stderr(f"live: {address.url}")
         open_browser(address.url)
         yield

@@ -51,7 +51,7 @@ def command(
     difference is paired by item, at the depth that all judges have. The intervals hold together:
     they are adjusted for all differences printed.
     """
-    from judgelaw.analysis import by_prompt, compare, draws_for
+    from judgelaw.analysis import band_draws_for, by_prompt, compare
 
     read = [read_source(source, replace(reading, judges=())) for source in sources]
     chosen = compared(sources, read, judges=reading.judges, prompts=prompts or None)
@@ -59,7 +59,7 @@ def command(
     comparison = compare(
         named,
         declared=chosen.estimand,
-        draws=draws_for(named.values()) if draws is None else draws,
+        draws=band_draws_for(named.values()) if draws is None else draws,
         seed=seed or 0,
     )
     if json_file is not None:

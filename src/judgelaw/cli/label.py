@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli.options import examples, say
+from judgelaw.cli.options import examples, say_on_stderr
 from judgelaw.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -62,17 +62,21 @@ def command(
     who = labeller or getpass.getuser()
     with LabelBook(target) as book:
         if book.torn:
-            say(f"{target}: the last line was cut off and is dropped; its item comes again")
+            say_on_stderr(
+                f"{target}: the last line was cut off and is dropped; its item comes again"
+            )
         server = label_server(labelling, book, labeller=who, port=port)
 
         def opened() -> None:
             echo(server.address.url)
             if not (no_open or open_browser(server.address.url)):
-                say("open this address in a browser on this machine; Ctrl-C ends")
+                say_on_stderr("open this address in a browser on this machine; Ctrl-C ends")
 
         server.run(opened)
         done = sum(item in labelling.items for item in book.of(who))
-        say(f"{done} of {len(labelling.items)} items have a label by {who}; they are in {target}")
+        say_on_stderr(
+            f"{done} of {len(labelling.items)} items have a label by {who}; they are in {target}"
+        )
         _join(labelling, book, target)
 
 
@@ -84,4 +88,4 @@ def _join(labelling: "Labelling", book: "LabelBook", target: Path) -> None:
         return
     beside = target.with_name(f"{target.name.removesuffix('.csv')}-and-verdicts.csv")
     write_table(beside, joined(labelling, book.labels))
-    say(f"next: judgelaw validate {beside} --human label")
+    say_on_stderr(f"next: judgelaw validate {beside} --human label")

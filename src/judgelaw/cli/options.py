@@ -37,7 +37,7 @@ def lease_option(words: str) -> Callable[[F], F]:
     )
 
 
-def say(words: str) -> None:
+def say_on_stderr(words: str) -> None:
     """Print on stderr what happens."""
     echo(words, err=True)
 
@@ -61,7 +61,7 @@ def on_terminal() -> "Shown":
     """Return who shows an audit here: bars, lines and words on stderr."""
     from judgelaw.runs import Shown
 
-    return Shown(bar=progress, observer=observer, say=say)
+    return Shown(bar=progress, observer=observer, say=say_on_stderr)
 
 
 def examples(*lines: str) -> str:

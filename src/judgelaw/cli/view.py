@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from judgelaw.cli.options import examples, say
+from judgelaw.cli.options import examples, say_on_stderr
 from judgelaw.cli.terminal import echo
 
 
@@ -29,7 +29,7 @@ def command(*, folder: Path, port: int, no_open: bool) -> None:
     def opened() -> None:
         echo(server.address.url)
         if not (no_open or open_browser(server.address.url)):
-            say("open this address in a browser on this machine; Ctrl-C ends")
+            say_on_stderr("open this address in a browser on this machine; Ctrl-C ends")
 
     server.run(opened)
-    say("ended; runs go on as they were")
+    say_on_stderr("ended; runs go on as they were")

@@ -34,7 +34,7 @@ def command(ledger: str, run: str | None, lease_s: float) -> None:
     cut off at any time. Rate limits and budgets of a study hold for all workers together. Ends
     when nothing is left to ask.
     """
-    from judgelaw.cli.options import say
+    from judgelaw.cli.options import say_on_stderr
     from judgelaw.errors import RunError
     from judgelaw.ledger import list_runs, read_address
 
@@ -48,7 +48,7 @@ def command(ledger: str, run: str | None, lease_s: float) -> None:
     for name in names:
         acquired = _work(address, name, lease_s)
         t = acquired.totals
-        say(f"{name}: {t.completed} of {t.planned} calls done, {t.open} open")
+        say_on_stderr(f"{name}: {t.completed} of {t.planned} calls done, {t.open} open")
         worked.append(acquired)
         if acquired.interrupted:
             break
@@ -59,7 +59,7 @@ def command(ledger: str, run: str | None, lease_s: float) -> None:
 
 def _work(address: "Address", name: str, lease_s: float) -> "Acquisition":
     from judgelaw.acquire import work_on
-    from judgelaw.cli.options import observer, say
+    from judgelaw.cli.options import observer, say_on_stderr
 
     with observer() as shown:
-        return work_on(address, name, lease_s=lease_s, observer=shown, say=say)
+        return work_on(address, name, lease_s=lease_s, observer=shown, say=say_on_stderr)

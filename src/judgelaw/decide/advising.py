@@ -46,12 +46,12 @@ from judgelaw.steps import Advance, Progress, unseen, within
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     Draws,
-    draws_for,
     lower_bound,
     signed_interval,
     signed_intervals,
     upper_bound,
     weigh,
+    weightings_for,
 )
 from judgelaw.words import listed, of_orders
 
@@ -273,7 +273,7 @@ def _weighed(columns: Sequence[tuple[str, int, Floats]], seed: int) -> dict[tupl
     if not columns or len(columns[0][2]) < PAIR:
         return {}
     values = np.stack([x for _, _, x in columns], axis=1)
-    drawn = weigh(values, draws=draws_for(len(values)), seed=seed)
+    drawn = weigh(values, draws=weightings_for(len(values)), seed=seed)
     return {
         (kind, at): Draws(sums=drawn.sums[c], last=drawn.last)
         for c, (kind, at, _) in enumerate(columns)

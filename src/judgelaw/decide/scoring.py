@@ -35,11 +35,11 @@ from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     MIN_PROMPTS,
     Draws,
-    draws_for,
     signed_interval,
     t_quantile,
     upper_bound,
     weigh,
+    weightings_for,
 )
 from judgelaw.words import listed, of_orders
 
@@ -224,7 +224,7 @@ def _interval(cells: CellScores, scale: Scale, design: Design) -> Estimate:
         by_prompt = np.asarray(cells.y.mean(axis=2), dtype=float)
         low, high = drawn_bounds(by_prompt, p, above=x - scale.low, below=scale.high - x, top=top)
         return Estimate(estimate=estimate, low=low, high=high)
-    drawn = weigh(x[:, None], draws=draws_for(N))
+    drawn = weigh(x[:, None], draws=weightings_for(N))
     up = Draws(sums=drawn.sums[0] - scale.low * (1 - drawn.last), last=drawn.last)
     down = Draws(sums=scale.high * (1 - drawn.last) - drawn.sums[0], last=drawn.last)
     return Estimate(

@@ -69,7 +69,7 @@ def settle(bundles: Sequence[Bundle]) -> list[dict[str, Test]]:
     for at, bundle in enumerate(bundles):
         wanted = [name for number, name in chosen if number == at]
         if wanted:
-            ps = bundle.run(wanted, draws_for(len(chosen)))
+            ps = bundle.run(wanted, family_draws(len(chosen)))
             own |= {(at, name): p for name, p in zip(wanted, ps, strict=True)}
     together = dict(zip(own, holm(list(own.values())), strict=True))
     found: list[dict[str, Test]] = [{} for _ in bundles]
@@ -168,7 +168,7 @@ def in_blocks(draws: int, numbers: int, at_once: int) -> list[int]:
     return [min(block, draws - start) for start in range(0, draws, block)]
 
 
-def draws_for(tests: int) -> int:
+def family_draws(tests: int) -> int:
     """Return the most draws of each test in a family of so many."""
     return max(_DRAWS, _DRAWS_A_TEST * tests) - 1
 

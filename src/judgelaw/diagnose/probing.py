@@ -23,7 +23,7 @@ from math import isnan, nan
 import numpy as np
 
 from judgelaw.arrays import Floats
-from judgelaw.diagnose.family import draws_for, holm
+from judgelaw.diagnose.family import family_draws, holm
 from judgelaw.diagnose.paired_calls import (
     Counts,
     Pair,
@@ -178,7 +178,7 @@ def _pairs(baseline: VerdictTensor, probes: Mapping[str, Sequence[Changed]]) -> 
 
 
 def _draws(pairs: Pairs, families: int, draws: int | None) -> int:
-    return draws or draws_for(2 * len(pairs) * families)
+    return draws or family_draws(2 * len(pairs) * families)
 
 
 def _together(pairs: Pairs, families: int, draws: int | None, seed: int) -> dict[str, float]:

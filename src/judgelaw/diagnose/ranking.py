@@ -25,7 +25,7 @@ from judgelaw.diagnose.family import (
     PROBLEM,
     Bundle,
     Test,
-    draws_for,
+    family_draws,
     holm,
     in_blocks,
     permutation_ps,
@@ -252,7 +252,7 @@ def _told_apart(
     x = values[:: -(-len(values) // _ITEMS_AT_MOST)]
     d = np.stack([x[:, a] - x[:, b] for a, b in pairs], axis=-1)
     d = np.where(np.abs(d) <= _TIE, 0.0, d)
-    ps = sign_flip_ps(d, stream(seed, "sign flips"), draws_for(len(pairs)))
+    ps = sign_flip_ps(d, stream(seed, "sign flips"), family_draws(len(pairs)))
     told = [at for at, p in enumerate(holm(ps)) if p <= PROBLEM]
     held = [at for at in told if _holds(d[:, at], x[:, list(pairs[at])], top, seed)]
     means = values.mean(axis=0)

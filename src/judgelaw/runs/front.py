@@ -158,7 +158,7 @@ def compare(
     >>> jl.compare({"a": a, "b": b}, draws=200).judges
     ('a', 'b')
     """
-    from judgelaw.analysis import by_prompt, compare as compare_tensors, draws_for
+    from judgelaw.analysis import band_draws_for, by_prompt, compare as compare_tensors
 
     if not xs:
         raise InputError("nothing to compare: give two runs, tables or tensors, or one of several")
@@ -172,7 +172,7 @@ def compare(
     return compare_tensors(
         named,
         declared=chosen.estimand,
-        draws=draws_for(named.values()) if draws is None else draws,
+        draws=band_draws_for(named.values()) if draws is None else draws,
         seed=seed,
         level=level,
     )

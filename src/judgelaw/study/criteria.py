@@ -15,7 +15,7 @@ from judgelaw.study.models import AskedCriterion, Study
 from judgelaw.study.problems import Path, Problem
 from judgelaw.study.single_answers import (
     gate_problems,
-    parser_problems as verdict_problems,
+    verdict_problems,
     with_parsers,
 )
 from judgelaw.wire import JudgeSpec, ParserSpec, SingleCriterion, canonical_json, parser_rule

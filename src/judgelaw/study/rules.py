@@ -16,7 +16,7 @@ from judgelaw.study.single_answers import (
     COMPONENTS,
     answer_problems,
     gate_problems,
-    parser_problems,
+    verdict_problems,
 )
 from judgelaw.words import LEVEL_MARKS, is_permutation
 
@@ -48,7 +48,7 @@ def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> 
     yield from _prompts(study)
     for judge, origin in zip(study.judges, origins, strict=True):
         yield from judge_problems(judge, ("judges", origin), study.task)
-        for key, text in parser_problems(judge, study):
+        for key, text in verdict_problems(judge, study):
             yield Problem(path=("judges", origin, *key), text=text)
     yield from _judges(study, origins)
     yield from _schedule(study)

@@ -158,7 +158,7 @@ def gate_problems(study: Study) -> Iterator[Problem]:
             yield Problem(path=("gate", name), text=text)
 
 
-def parser_problems(judge: JudgeSpec, study: Study) -> Iterator[tuple[tuple[str, ...], str]]:
+def verdict_problems(judge: JudgeSpec, study: Study) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield where a parser and the verdicts of the study do not go together."""
     verdicts, parser = study.verdicts, judge.parser
     if verdicts is None:

@@ -96,12 +96,12 @@ from judgelaw.uncertainty.item_intervals import (
 )
 from judgelaw.uncertainty.new_items import (
     NewItems as NewItems,
-    draws_for as draws_for,
     item_difference as item_difference,
     new_item_bounds as new_item_bounds,
     signed_interval as signed_interval,
     signed_intervals as signed_intervals,
     treated_interval as treated_interval,
+    weightings_for as weightings_for,
 )
 from judgelaw.uncertainty.permutation import (
     PERMUTATIONS as PERMUTATIONS,

@@ -187,7 +187,7 @@ def new_item_bounds(
     range of each component. Where there are very many items, there are fewer random weightings.
     """
     N = len(estimates[0])
-    drawn = weigh(np.concatenate(estimates, axis=1), draws=draws_for(N, draws), seed=seed)
+    drawn = weigh(np.concatenate(estimates, axis=1), draws=weightings_for(N, draws), seed=seed)
     width = len(COMPONENTS)
     return [
         NewItems(
@@ -200,7 +200,7 @@ def new_item_bounds(
     ]
 
 
-def draws_for(items: int, draws: int = DRAWS) -> int:
+def weightings_for(items: int, draws: int = DRAWS) -> int:
     """Return how many weightings so many items get: their bounds then hang on no single item."""
     return min(draws, max(LEAST_DRAWS, MOST_NUMBERS // items))
 
@@ -252,7 +252,7 @@ def signed_intervals(
             no_interval(estimate=float(x), level=level, covers=COVERS, reason=ONE_ITEM)
             for x in values[0]
         ]
-    drawn = weigh(values, draws=draws_for(len(values)))
+    drawn = weigh(values, draws=weightings_for(len(values)))
     found = []
     for y, sums in zip(values.T, drawn.sums, strict=True):
         one = Draws(sums=sums, last=drawn.last)

@@ -50,7 +50,7 @@ from judgelaw.uncertainty.item_bounds import (
     upper_bound,
     weigh,
 )
-from judgelaw.uncertainty.new_items import COVERS, ONE_ITEM, draws_for
+from judgelaw.uncertainty.new_items import COVERS, ONE_ITEM, weightings_for
 from judgelaw.uncertainty.sampled_prompts import Scope
 from judgelaw.words import factor_prompt, prompt_factors
 
@@ -110,7 +110,7 @@ class FactorParts:
 
     def _of_new_items(self, part: Part, p: float) -> tuple[float, float]:
         x = self.values(part)
-        drawn = weigh(x[:, None], draws=draws_for(len(x)))
+        drawn = weigh(x[:, None], draws=weightings_for(len(x)))
         one = Draws(sums=drawn.sums[0], last=drawn.last)
         top = self.tops[self.parts.index(part)]
         careful = effective_items(x) < FEW

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judgelaw.analysis import analyze, complete_analysis, draws_for
+from judgelaw.analysis import analyze, band_draws_for, complete_analysis
 from judgelaw.analysis.complete_analysis import permutations_for
 from judgelaw.tensor import VerdictTensor
 
@@ -19,7 +19,7 @@ def sized(items, calls):
     ("items", "draws"), [(10, 20_000), (5_000, 20_000), (20_000, 5_000), (150_000, 1_000)]
 )
 def test_more_items_have_fewer_draws(items, draws):
-    assert draws_for([sized(3, 9), sized(items, 9)]) == draws
+    assert band_draws_for([sized(3, 9), sized(items, 9)]) == draws
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from judgelaw.diagnose.family import (
     Test,
     by_chance,
     can_speak,
-    draws_for,
+    family_draws,
     holm,
     permutation_p,
     permutation_ps,
@@ -56,7 +56,7 @@ def test_only_testable_tests_are_run_and_all_are_judged_together():
     two = Bundle(least={"c": 0.0}, run=run)
     never = Bundle(least={"d": 1.0}, run=run)
     first, second, third = settle([one, two, never])
-    assert asked == [(["a"], draws_for(2)), (["c"], draws_for(2))]
+    assert asked == [(["a"], family_draws(2)), (["c"], family_draws(2))]
     assert first["a"] == Test(p=0.004, least=0.0, together=pytest.approx(0.008))
     assert second["c"].together == pytest.approx(0.008)
     assert isnan(first["b"].together)

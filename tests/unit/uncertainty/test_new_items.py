@@ -18,7 +18,7 @@ from judgelaw.uncertainty.item_bounds import (
     upper_bound,
     weigh,
 )
-from judgelaw.uncertainty.new_items import draws_for, largest_allowed
+from judgelaw.uncertainty.new_items import largest_allowed, weightings_for
 from support import judges
 
 
@@ -125,8 +125,8 @@ def test_an_unseen_item_lies_at_the_end_only_where_few_items_carry_the_sum(carri
 
 
 def test_draws_fall_with_the_number_of_items_and_blocks_change_nothing(monkeypatch):
-    assert draws_for(1_000) == DRAWS
-    assert draws_for(1_000_000) == 1_000
+    assert weightings_for(1_000) == DRAWS
+    assert weightings_for(1_000_000) == 1_000
     x = np.random.default_rng(3).random((40, 2))
     whole = weigh(x, draws=500, seed=4)
     monkeypatch.setattr("judgelaw.uncertainty.item_bounds._KEPT", 0)
