@@ -194,6 +194,16 @@ def _fewer_draws_where_words_are_tested(request):
         yield
 
 
+@pytest.fixture(scope="session")
+def fleet():
+    """One process that has everything loaded, from which tests fork those that they kill."""
+    from support.workers import Fleet
+
+    started = Fleet()
+    yield started
+    started.close()
+
+
 @pytest.fixture
 def own_database(monkeypatch):
     """Start a database for every connection, as the program does."""

@@ -3,13 +3,18 @@ import pytest
 from judgelaw.ledger import read_address
 from support.postgres import clean_database
 from support.sites import make_site
-from support.workers import Fleet
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/postgres/" in str(item.path):
             item.add_marker(pytest.mark.postgres)
+
+
+@pytest.fixture(autouse=True)
+def _look_often(monkeypatch):
+    """Let a worker that waits for others look more often than anybody outside tests would."""
+    monkeypatch.setattr("judgelaw.acquire.worker._LOOK_S", 0.05)
 
 
 @pytest.fixture
@@ -21,14 +26,6 @@ def url():
 @pytest.fixture
 def address(url):
     return read_address(url)
-
-
-@pytest.fixture(scope="module")
-def fleet():
-    """One process that has everything loaded, for all tests of a module."""
-    started = Fleet()
-    yield started
-    started.close()
 
 
 @pytest.fixture

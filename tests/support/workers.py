@@ -16,6 +16,9 @@ import judgelaw.cli.run, judgelaw.wire, judgelaw.tables
 import judgelaw.decide, judgelaw.judges.command, judgelaw.judges.python, judgelaw.runs.stopping
 from judgelaw.cli import main
 
+# Whoever waits for calls of others looks more often than anybody outside tests would.
+judgelaw.acquire.worker._LOOK_S = 0.05
+
 for line in sys.stdin:
     order = json.loads(line)
     if "argv" in order:
@@ -79,6 +82,7 @@ class Fleet:
 
     def __init__(self) -> None:
         self._workers: list[Worker] = []
+        self._started = 0
         self._zygote = subprocess.Popen(
             [sys.executable, "-c", _ZYGOTE],
             stdin=subprocess.PIPE,
@@ -95,7 +99,8 @@ class Fleet:
 
         The environment is that of the test at this moment; code in `first` is executed before.
         """
-        log = folder / f"worker-{len(self._workers)}.log"
+        self._started += 1
+        log = folder / f"worker-{self._started}.log"
         words = [str(a) for a in argv]
         order = {"argv": words, "log": str(log), "env": dict(os.environ), "first": first}
         pid = int(self.order(order))
@@ -109,6 +114,7 @@ class Fleet:
             if worker.code() is None:
                 worker.send(signal.SIGCONT)
                 worker.kill()
+        self._workers.clear()
 
     def close(self) -> None:
         self.end()
