@@ -6,7 +6,7 @@ import time
 import pytest
 
 from support.postgres import crash, synced
-from support.sites import check, make_site
+from support.sites import both_at_work, check, make_site
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def _synced():
 
 def test_a_killed_server_loses_no_commit(site):
     """Workers wait for it, and learn from it which of their commits took place."""
-    workers = [site.worker(lease_s=60) for _ in range(2)]
+    workers = both_at_work(site)
     site.provider.until(site.calls // 3)
     crash()
     for worker in workers:

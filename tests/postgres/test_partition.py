@@ -9,10 +9,8 @@ import pytest
 
 from judgelaw.ledger import PostgresLedger
 from support.postgres import Line
-from support.sites import CONCURRENCY, LEASE_S, check, make_site, until_held
+from support.sites import BRIEF_S, CONCURRENCY, LEASE_S, check, make_site, until_held
 from support.wires import TcpWire
-
-LONG_S = 2.5 * LEASE_S
 
 
 @pytest.fixture
@@ -25,7 +23,7 @@ def line(site):
 def paid_in_a_partition(site, line):
     """Start a worker, part it from the ledger, and let the provider answer what it asked."""
     site.provider.hold()
-    worker = site.worker(url=line.url)
+    worker = site.worker(url=line.url, lease_s=BRIEF_S)
     until_held(site, CONCURRENCY)
     line.silence()
     site.provider.release()
@@ -35,7 +33,7 @@ def paid_in_a_partition(site, line):
 def test_a_worker_without_its_ledger_asks_nothing_more(site, line):
     """What was asked is answered and paid; nothing leaves while it cannot be marked."""
     worker = paid_in_a_partition(site, line)
-    time.sleep(LONG_S)
+    time.sleep(1.5 * BRIEF_S)
     assert len(site.provider.requests) == CONCURRENCY
     line.mend()
     assert worker.wait() == 0, worker.said
@@ -75,7 +73,7 @@ def test_a_worker_without_its_provider_keeps_its_calls(tmp_path, url, fleet):
         site.wire.silence()
         site.provider.release()
         other = site.worker()
-        time.sleep(LONG_S)
+        time.sleep(1.5 * LEASE_S)
         with site.view() as view:
             assert (view.totals().orphaned, view.totals().completed) == (0, 0)
         site.wire.mend()

@@ -9,12 +9,12 @@ import pytest
 
 from judgelaw.ledger import PostgresLedger, read_address
 from support.postgres import Line, restart
-from support.sites import CONCURRENCY, Site, check, make_site, until_held
+from support.sites import BRIEF_S, CONCURRENCY, Site, both_at_work, check, make_site, until_held
 
 
 def test_a_killed_worker_leaves_its_calls_to_others(site):
     site.provider.hold()
-    victim = site.worker()
+    victim = site.worker(lease_s=BRIEF_S)
     until_held(site, CONCURRENCY)
     victim.kill()
     site.provider.release()
@@ -27,7 +27,7 @@ def test_a_killed_worker_leaves_its_calls_to_others(site):
 
 def test_a_worker_that_wakes_after_its_lease_changes_nothing(site):
     site.provider.hold()
-    sleeper = site.worker()
+    sleeper = site.worker(lease_s=BRIEF_S)
     until_held(site, CONCURRENCY)
     sleeper.send(signal.SIGSTOP)
     site.provider.release()
@@ -56,7 +56,7 @@ def test_a_worker_that_wakes_in_time_goes_on(site):
 
 
 def test_the_server_restarts_in_the_middle(site):
-    workers = [site.worker(lease_s=60) for _ in range(2)]
+    workers = both_at_work(site)
     site.provider.until(site.calls // 4)
     restart()
     for worker in workers:

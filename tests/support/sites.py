@@ -16,6 +16,9 @@ from support.wires import TcpWire
 from support.workers import Fleet, Worker
 
 LEASE_S = 1.5
+BRIEF_S = 1.0
+"""The lease of a worker that a test takes away while nobody else is there: nobody can take its
+calls too early, however slow the machine is, and whoever comes next need not wait long."""
 CONCURRENCY = 4
 
 
@@ -97,3 +100,12 @@ def until_held(site: Site, count: int) -> None:
     """Wait until the provider holds so many requests, and their workers wait for nothing else."""
     site.provider.until(count)
     time.sleep(0.1)
+
+
+def both_at_work(site: Site) -> list[Worker]:
+    """Start two workers, and return once both ask: a session does not begin without its server."""
+    site.provider.hold()
+    workers = [site.worker(lease_s=60) for _ in range(2)]
+    site.provider.until(2 * CONCURRENCY)
+    site.provider.release()
+    return workers
