@@ -282,6 +282,12 @@ def test_schema_goes_to_a_file(capsys, tmp_path):
     assert json.loads(path.read_text())["title"] == "Study"
 
 
+@pytest.fixture
+def hasty(monkeypatch):
+    """Give patterns half their time: the longest of the short replies takes a tenth of that."""
+    monkeypatch.setattr("judgelaw.wire.bounded.SECONDS", 0.5)
+
+
 @pytest.mark.parametrize(
     ("pattern", "code", "said"),
     [
@@ -289,6 +295,7 @@ def test_schema_goes_to_a_file(capsys, tmp_path):
         (r"(\w+)\s*:", 0, "its pattern ran out of time on a reply of 100,000 characters"),
     ],
 )
+@pytest.mark.usefixtures("hasty")
 def test_check_tries_the_pattern_of_a_parser(tmp_path, capsys, pattern, code, said):
     study = write_study(tmp_path, [simulated_judge(parser={"regex": pattern})])
     found, _, err = run(capsys, "check", str(study))
