@@ -173,7 +173,7 @@ def test_a_time_out_ends_the_process_and_all_that_it_started(tmp_path, mode):
         "open('pids', 'a').write(f'{os.getpid()}\\n{child.pid}\\n')\n"
         "time.sleep(60)\n"
     )
-    transport = {**FAST, "attempts": 1, "timeout_s": 0.7, "concurrency": 1}
+    transport = {**FAST, "attempts": 1, "timeout_s": 0.7, "concurrency": 4}
     started = time.monotonic()
     _, totals, attempts, _ = asked(tmp_path, mode=mode, transport=transport, repeats=1)
     assert {a.kind for a in attempts if a.kind} == {"timeout"}
