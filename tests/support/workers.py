@@ -97,7 +97,8 @@ class Fleet:
     def start(self, folder: Path, *argv: object, first: str = "") -> Worker:
         """Start `judgelaw ARGV`; what it says goes to a file in the folder.
 
-        The environment is that of the test at this moment; code in `first` is executed before.
+        The environment is that of the test at this moment; code in `first` is executed before. The
+        process is a group of its own, so that signals reach it alone.
         """
         self._started += 1
         log = folder / f"worker-{self._started}.log"

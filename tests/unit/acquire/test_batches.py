@@ -1,8 +1,6 @@
 """The same manifest through batch interfaces: chunks, polling, partial errors, expiry, kills."""
 
-import os
-import subprocess
-import sys
+import signal
 import textwrap
 from collections import Counter
 
@@ -306,6 +304,10 @@ def test_a_batch_that_the_provider_has_forgotten_is_orphaned_and_asked_anew(tmp_
 class TestKillBetweenSubmitAndItsCommit:
     """The provider has the batch, and the ledger has not heard its name."""
 
+    @pytest.fixture(autouse=True)
+    def _fleet(self, fleet):
+        self.fleet = fleet
+
     def killed(self, tmp_path, at, wire):
         frozen = freeze(tmp_path, at, wire, judge_fields={"chunk": 10})
         code = f"""
@@ -325,14 +327,8 @@ class TestKillBetweenSubmitAndItsCommit:
                 client.create = create
             acquire(open_run(Path({str(frozen.path)!r})))
         """
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(code)],
-            env=environment,
-            check=False,
-            capture_output=True,
-        )
-        assert done.returncode == -9, done.stderr.decode()
+        done = self.fleet.start(tmp_path, first=textwrap.dedent(code))
+        assert done.wait() == -signal.SIGKILL, done.said
         assert len(at.batches) == 1
         with SqliteView(frozen.path / LEDGER_NAME) as view:
             assert [b.state for b in view.batches()] == ["submitting"]

@@ -1,11 +1,8 @@
 """Replies are durable before they are read, and no parser can hold up or cost a run."""
 
 import json
-import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing
@@ -16,6 +13,7 @@ import pytest
 from judgelaw.acquire import acquire, reparse, with_parser
 from judgelaw.acquire.readings import Readings
 from judgelaw.acquire.verify import verify
+from judgelaw.cli import program
 from judgelaw.errors import InputError
 from judgelaw.ledger import LEDGER_NAME, Completed, SqliteView
 from servers.batches import BatchProvider
@@ -25,6 +23,7 @@ from servers.study import chat_judge, frozen_study, simulated_judge, write_study
 
 BACKTRACKS = {"regex": "^(A|B|A+)+$"}
 HOSTILE = "A" * 60 + "!"
+HASTY = "import judgelaw.wire.bounded as bounded; bounded.SECONDS = 0.2"
 
 
 @pytest.fixture(autouse=True)
@@ -152,50 +151,46 @@ def test_batches_are_collected_before_they_are_read_and_none_follows(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_a_run_whose_parser_is_at_work(tmp_path, number):
+def test_a_signal_stops_a_run_whose_parser_is_at_work(tmp_path, fleet, number):
     with Provider(say(HOSTILE)) as provider:
         study = write_study(tmp_path, [chat_judge(provider.base_url, parser=BACKTRACKS)])
         run = tmp_path / "run"
-        command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(run)]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+        process = fleet.start(tmp_path, "run", study, "--out", run)
         until = time.monotonic() + 60
         while not psutil.Process(process.pid).children() and time.monotonic() < until:
             time.sleep(0.02)
-        os.kill(process.pid, number)
+        process.send(number)
         started = time.monotonic()
-        _, said = process.communicate(timeout=60)
-        assert process.returncode == 130, said
+        assert process.wait() == 130, process.said
         assert time.monotonic() - started < 8
         asked = len(provider.seen)
     assert completed(run) == asked > 0
 
 
-def test_a_kill_while_a_parser_is_at_work_loses_nothing(tmp_path):
+def test_a_kill_while_a_parser_is_at_work_loses_nothing(tmp_path, fleet):
     async def mostly_hostile(seen, request):
         return await say(HOSTILE if seen.total % 2 else "A")(seen, request)
 
     with Provider(mostly_hostile) as provider:
         study = write_study(tmp_path, [chat_judge(provider.base_url, parser=BACKTRACKS)])
         run = tmp_path / "run"
-        command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(run)]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE)
+        process = fleet.start(tmp_path, "run", study, "--out", run)
         until = time.monotonic() + 60
         while len(provider.seen) < 16 and time.monotonic() < until:
             time.sleep(0.02)
         time.sleep(0.5)
         process.kill()
-        process.communicate()
         assert (completed(run), len(provider.seen)) == (16, 16)
-        again = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert again.returncode == 2, again.stderr
-        assert "ran out of time on 3 of" in again.stderr
+        again = fleet.start(tmp_path, "run", study, "--out", run, first=HASTY)
+        assert again.wait() == 2, again.said
+        assert "ran out of time on 3 of" in again.said
         assert len(provider.seen) == 16
 
 
-def test_a_run_with_unread_replies_can_be_looked_at(tmp_path):
+def test_a_run_with_unread_replies_can_be_looked_at(tmp_path, capsys):
     with Provider(say(HOSTILE)) as provider:
         frozen = frozen_study(tmp_path, [chat_judge(provider.base_url, parser=BACKTRACKS)])
         acquire(frozen)
-    command = [sys.executable, "-m", "judgelaw", "status", str(frozen.path), "--json"]
-    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert program._run(["status", str(frozen.path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
     assert (found["completed"], found["unread"]) == (16, 13)

@@ -1,7 +1,6 @@
 """`run`, `status`, `verify` and `reparse` as a user meets them: output and exit codes."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -244,7 +243,7 @@ def test_reparse_says_what_it_wants(tmp_path, judgelaw, arguments, words):
     assert words in err
 
 
-def start_slow_run(tmp_path, delay, **transport):
+def start_slow_run(fleet, tmp_path, delay, **transport):
     """Start a run against a server that takes its time; return both processes and the log."""
     log = tmp_path / "requests.log"
     server = subprocess.Popen(
@@ -255,12 +254,8 @@ def start_slow_run(tmp_path, delay, **transport):
     port = int(server.stdout.readline())
     judge = chat_judge(f"http://127.0.0.1:{port}/v1")
     study = write_study(tmp_path, [judge], items=20, transport={"concurrency": 4, **transport})
-    command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(tmp_path / "run")]
-    # Its own group, so that the signal reaches it alone.
-    run = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    while run.poll() is None and (not log.exists() or log.stat().st_size < 65 * 4):
+    run = fleet.start(tmp_path, "run", study, "--out", tmp_path / "run")
+    while run.code() is None and (not log.exists() or log.stat().st_size < 65 * 4):
         time.sleep(0.01)
     return server, run, log
 
@@ -271,13 +266,12 @@ def stop_server(server):
     server.wait(10)
 
 
-def test_ctrl_c_waits_for_replies_under_way_and_saves_them(tmp_path, judgelaw):
-    server, run, log = start_slow_run(tmp_path, 0.4)
+def test_ctrl_c_waits_for_replies_under_way_and_saves_them(fleet, tmp_path, judgelaw):
+    server, run, log = start_slow_run(fleet, tmp_path, 0.4)
     try:
-        os.kill(run.pid, signal.SIGINT)
-        _, err = run.communicate(timeout=60)
-        assert run.returncode == 130, err
-        assert "saved" in err
+        run.send(signal.SIGINT)
+        assert run.wait() == 130, run.said
+        assert "saved" in run.said
         asked = len(log.read_text().split())
         found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
         assert found["completed"] == found["attempts"] == asked < found["planned"]
@@ -292,11 +286,10 @@ def test_ctrl_c_waits_for_replies_under_way_and_saves_them(tmp_path, judgelaw):
         stop_server(server)
 
 
-def test_after_a_kill_every_attempt_stands_in_a_column(tmp_path, judgelaw):
-    server, run, _ = start_slow_run(tmp_path, 3.0)
+def test_after_a_kill_every_attempt_stands_in_a_column(fleet, tmp_path, judgelaw):
+    server, run, _ = start_slow_run(fleet, tmp_path, 3.0)
     try:
-        os.kill(run.pid, signal.SIGKILL)
-        run.communicate(timeout=60)
+        run.kill()
     finally:
         stop_server(server)
     found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
@@ -308,15 +301,14 @@ def test_after_a_kill_every_attempt_stands_in_a_column(tmp_path, judgelaw):
     assert f"{found['in_flight']} attempts in flight: reserved, and perhaps sent" in err
 
 
-def test_a_second_ctrl_c_does_not_wait_and_says_what_may_be_lost(tmp_path, judgelaw):
-    server, run, log = start_slow_run(tmp_path, 3.0, concurrency=6)
+def test_a_second_ctrl_c_does_not_wait_and_says_what_may_be_lost(fleet, tmp_path, judgelaw):
+    server, run, log = start_slow_run(fleet, tmp_path, 3.0, concurrency=6)
     try:
-        os.kill(run.pid, signal.SIGINT)
+        run.send(signal.SIGINT)
         time.sleep(0.2)
-        os.kill(run.pid, signal.SIGTERM)
+        run.send(signal.SIGTERM)
         begin = time.monotonic()
-        _, err = run.communicate(timeout=60)
-        assert run.returncode == 130, err
+        assert run.wait() == 130, run.said
         assert time.monotonic() - begin < 2.5
         found = json.loads(judgelaw("status", tmp_path / "run", "--json")[1])
         assert found["completed"] == 0
@@ -326,16 +318,16 @@ def test_a_second_ctrl_c_does_not_wait_and_says_what_may_be_lost(tmp_path, judge
         stop_server(server)
 
 
-def test_a_second_process_is_told_who_holds_the_run(tmp_path, judgelaw):
-    server, run, _ = start_slow_run(tmp_path, 0.5)
+def test_a_second_process_is_told_who_holds_the_run(fleet, tmp_path, judgelaw):
+    server, run, _ = start_slow_run(fleet, tmp_path, 0.5)
     try:
         code, _, err = judgelaw("run", tmp_path / "study.yaml", "--out", tmp_path / "run")
         assert code == 3
         assert f"held by process {run.pid} on " in err
         assert judgelaw("status", tmp_path / "run")[0] == 0, "looking is always allowed"
     finally:
-        os.kill(run.pid, signal.SIGTERM)
-        run.communicate(timeout=60)
+        run.send(signal.SIGTERM)
+        run.wait()
         stop_server(server)
 
 

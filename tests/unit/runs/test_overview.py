@@ -3,9 +3,6 @@
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -58,28 +55,28 @@ def test_a_run_that_nobody_started_waits(tmp_path):
     assert (found.state, found.completed, found.planned) == ("waiting", 0, 16)
 
 
-def test_a_run_is_seen_while_it_goes_on_and_after_it_was_killed(tmp_path):
+def test_a_run_is_seen_while_it_goes_on_and_after_it_was_killed(tmp_path, fleet):
     with provider(tmp_path / "provider", delay_s=0.02) as server:
         judge = chat_judge(server.base_url, price=PRICE)
         study = write_study(tmp_path, [judge], items=20, transport={"concurrency": 2})
-        command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", "run"]
-        with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
-            server.until(40)
-            runs = Overview(tmp_path)
-            (name,) = runs.find()
-            found = runs.glance(name)
-            assert found.state == "running"
-            assert f"process {process.pid}, since" in found.about
-            assert 0 < found.completed < found.planned == 160
-            spent = found.plain()["usd"]
-            assert spent == pytest.approx(found.completed * (100 * 10 + 100) / 1e6)
-            left = found.planned - found.completed
-            assert found.plain()["usd_left"] == pytest.approx(spent * left / found.completed)
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
+        command = ("run", study, "--out", tmp_path / "run")
+        process = fleet.start(tmp_path, *command)
+        server.until(40)
+        runs = Overview(tmp_path)
+        (name,) = runs.find()
+        found = runs.glance(name)
+        assert found.state == "running"
+        assert f"process {process.pid}, since" in found.about
+        assert 0 < found.completed < found.planned == 160
+        spent = found.plain()["usd"]
+        assert spent == pytest.approx(found.completed * (100 * 10 + 100) / 1e6)
+        left = found.planned - found.completed
+        assert found.plain()["usd_left"] == pytest.approx(spent * left / found.completed)
+        process.kill()
         assert holder_of(tmp_path / "run").alive is False
         assert runs.glance(name).state == "killed"
-        subprocess.run(command, cwd=tmp_path, stderr=subprocess.DEVNULL, check=True)
+        again = fleet.start(tmp_path, *command)
+        assert again.wait() == 0, again.said
     found = runs.glance(name)
     assert (found.state, found.completed) == ("answered", 160)
     assert found.orphaned >= 1
