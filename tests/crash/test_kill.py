@@ -58,7 +58,7 @@ def kill_after(pause_s: float, study: Path, run: Path) -> bool:
 def until(process: Worker, log: Path, count: int) -> None:
     """Wait until so many requests were written down, or the process ends."""
     while process.code() is None and len(requests(log)) < count:
-        time.sleep(0.002)
+        time.sleep(0.004)
 
 
 def committed(run: Path, name: str = "request_sha256") -> set[str]:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 _ZYGOTE = """
 import faulthandler, json, os, signal, sys
-import aiohttp, psycopg
+import aiohttp, psycopg, scipy.optimize, scipy.special
 import judgelaw.acquire.worker, judgelaw.cli.run, judgelaw.cli.worker, judgelaw.judges.http
-import judgelaw.cli.run, judgelaw.wire, judgelaw.tables
+import judgelaw.analysis, judgelaw.runs.auditing, judgelaw.tables.read, judgelaw.wire
 import judgelaw.decide, judgelaw.judges.command, judgelaw.judges.python, judgelaw.runs.stopping
 from judgelaw.cli import main
 
