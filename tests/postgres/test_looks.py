@@ -69,6 +69,6 @@ def test_a_worker_does_not_wait_for_ever(tmp_path, address):
     frozen = freeze(load_study(study(tmp_path)), tmp_path / "run")
     acquire_shared(frozen, address, ask=False)
     said = []
-    found = work_on(address, "run", lease_s=1.0, say=said.append)
+    found = work_on(address, "run", lease_s=0.3, say=said.append)  # nobody else is there
     assert found.totals.completed == frozen.count
     assert "nobody looked" in said[-1]
