@@ -24,39 +24,6 @@ FEW = {"draws": 200, "permutations": 99}
 PRICE = {"input_per_mtok": 10.0, "output_per_mtok": 100.0}
 
 
-class Tab:
-    """A page of a server, with every complaint and every request that it made."""
-
-    def __init__(self, browser, url, **context):
-        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
-        self.page = self.context.new_page()
-        self.complaints, self.requests, self.dialogs = [], [], []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("dialog", lambda dialog: self.dialogs.append(dialog.message))
-        self.url = url
-        self.page.goto(url)
-        self.page.wait_for_selector("body[data-ready]")
-
-    @property
-    def foreign(self):
-        return [u for u in self.requests if not u.startswith(self.url) and u != "data:,"]
-
-
-@pytest.fixture
-def open_tab(browser):
-    opened = []
-
-    def open_(url, **context):
-        opened.append(Tab(browser, url, **context))
-        return opened[-1]
-
-    yield open_
-    for tab in opened:
-        tab.context.close()
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Two finished runs of judges that differ, and one that nobody started."""
