@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import judgelaw
+from support.sources import nodes, tree
 
 SRC = Path(judgelaw.__file__).parent
 
@@ -47,11 +48,6 @@ def _files(src):
     return sorted(src.rglob("*.py"))
 
 
-@cache
-def _tree(path):
-    return ast.parse(path.read_text())
-
-
 def _module(src, path):
     parts = ("judgelaw", *path.relative_to(src).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -69,7 +65,7 @@ def long_functions(src):
     return {
         f"{path.relative_to(src)}:{node.name}": node.end_lineno - node.lineno + 1
         for path in _files(src)
-        for node in ast.walk(_tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno - node.lineno + 1 > FUNCTION_LINES
     }
@@ -81,7 +77,7 @@ def deep_imports(src):
     doors = {name for name, path in modules.items() if path.name == "__init__.py"}
     found = set()
     for importer, path in modules.items():
-        for node in ast.walk(_tree(path)):
+        for node in nodes(path):
             for imported in _imported(node, modules):
                 other = imported.split(".")[:2] != importer.split(".")[:2]
                 if other and imported.count(".") > 1 and imported not in doors:
@@ -114,7 +110,7 @@ def _bound(path):
 
 def _statements(path):
     """Yield the statements of a file, with those that only the type checker reads."""
-    for node in _tree(path).body:
+    for node in tree(path).body:
         yield from _typed(node) or [node]
 
 
@@ -187,7 +183,7 @@ def naming_providers(src):
         str(path.relative_to(src))
         for path in _files(src)
         if "importers" not in path.parts
-        for node in ast.walk(_tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and node.value in PROVIDERS
     }
 

@@ -1,11 +1,13 @@
 """One way to the terminal: nothing is printed that did not pass `words.visible`."""
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 import judgelaw
+from support.sources import nodes
 
 SOURCE = Path(judgelaw.__file__).parent
 SINK = Path("cli/terminal.py")
@@ -40,10 +42,10 @@ def is_safe(call: ast.Call) -> bool:
     )
 
 
-def unsafe_prints(source: str, path: Path) -> list[str]:
+def unsafe_prints(parts: Iterable[ast.AST], path: Path) -> list[str]:
     """Name every print whose text was not made visible, and every console outside the sink."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in parts:
         if not isinstance(node, ast.Call):
             continue
         if is_print(node, path) and not is_safe(node):
@@ -63,7 +65,7 @@ def test_nothing_reaches_a_terminal_but_through_the_one_function():
     found = [
         problem
         for path in sorted(SOURCE.rglob("*.py"))
-        for problem in unsafe_prints(path.read_text(), path.relative_to(SOURCE))
+        for problem in unsafe_prints(nodes(path), path.relative_to(SOURCE))
     ]
     kept = [p for p in found if not any(p.endswith(a.partition(": ")[2]) for a in ALLOWED)]
     assert kept == []
@@ -85,7 +87,7 @@ def test_nothing_reaches_a_terminal_but_through_the_one_function():
     ],
 )
 def test_a_print_without_it_is_found(line, caught):
-    assert bool(unsafe_prints(line, Path("cli/some.py"))) is caught
+    assert bool(unsafe_prints(ast.walk(ast.parse(line)), Path("cli/some.py"))) is caught
 
 
 def test_the_sink_makes_everything_visible(capsys):
