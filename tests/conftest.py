@@ -30,8 +30,10 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes folders of its own there
 ENOUGH = 4 << 30
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ENOUGH:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
-# Spark lives for seconds here: compiling its code well takes longer than running it.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# Spark lives for seconds here: to compile its code well, or to verify it, takes longer.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+UNVERIFIED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+os.environ.setdefault("JDK_JAVA_OPTIONS", f"{QUICK_JAVA} {UNVERIFIED}")
 # `python` is the one that runs the tests, as in an environment that is activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
