@@ -158,6 +158,7 @@ SAID = [
         *("unit/labels", "unit/live", "unit/replication", "unit/runs"),
     )
 ]
+SHOWN = [Path(__file__).parent / folder for folder in ("browser", "unit/page")]
 DRAWN = (
     "test_commands",
     "test_demo",
@@ -174,10 +175,13 @@ def _fewer_draws_where_words_are_tested(request):
     """Advise, plan and bound from fewer draws in tests of what commands and pages say; no charts.
 
     How near the figures come is tested in `unit/decide`, `unit/uncertainty`, `exact` and
-    `calibration`, from as many draws as users have. Charts are drawn in `unit/page`, in `browser`
-    and in the modules `DRAWN`.
+    `calibration`, from as many draws as users have. Charts are drawn in the folders `SHOWN` and in
+    the modules `DRAWN`.
     """
-    if not any(request.path.is_relative_to(folder) for folder in SAID):
+    said, shown = (
+        any(request.path.is_relative_to(folder) for folder in folders) for folders in (SAID, SHOWN)
+    )
+    if not said and not shown:
         yield
         return
     import vl_convert
@@ -186,7 +190,7 @@ def _fewer_draws_where_words_are_tested(request):
     from judgelaw.uncertainty import new_items
 
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.stem not in DRAWN:
+        if said and request.path.stem not in DRAWN:
             for name, blank in BLANKS.items():
                 patch.setattr(vl_convert, name, lambda *_, blank=blank, **__: blank)
         patch.setattr(protocols, "DRAWS", 6)

@@ -1,11 +1,14 @@
 """Small worlds for the report: every facet, one facet, unanimous, hostile."""
 
+import hashlib
+import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
 from judgelaw.analysis import Analysis, JudgeAnalysis, Key, Settings, Table, analyze
+from judgelaw.decide import protocols
 from judgelaw.diagnose import Finding
 from judgelaw.page.document import Part
 from judgelaw.tensor import VerdictTensor
@@ -83,9 +86,20 @@ def completions(calls: VerdictTensor, text: str) -> dict[tuple[str, str, str, in
     }
 
 
+_analyses: dict[bytes, Analysis] = {}
+
+
 def analysed(tensors: dict[Key, VerdictTensor]) -> Analysis:
-    """Analyse with few draws: the report does not care how smooth a band is."""
-    return analyze(tensors, draws=200, permutations=19, seed=3)
+    """Analyse with few draws: the report does not care how smooth a band is.
+
+    The same calls are analysed once, as many tests look at the same small world; where tests take
+    other draws for advice (`_fewer_draws_where_words_are_tested`), once more.
+    """
+    calls = [(key, [getattr(t, f.name) for f in fields(t)]) for key, t in tensors.items()]
+    named = hashlib.sha256(pickle.dumps((calls, protocols.DRAWS))).digest()
+    if named not in _analyses:
+        _analyses[named] = analyze(tensors, draws=200, permutations=19, seed=3)
+    return _analyses[named]
 
 
 def judge_part(analysis: Analysis, name: str = "j") -> Part[JudgeAnalysis]:

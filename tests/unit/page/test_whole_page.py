@@ -68,7 +68,9 @@ class Reader(HTMLParser):
             self._open = None
 
 
+@cache
 def read(html: str) -> Reader:
+    """Read a page, once for all tests of it."""
     reader = Reader()
     reader.feed(html)
     return reader
