@@ -7,7 +7,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from unittest.mock import patch
 
 import pytest
 
@@ -21,17 +22,19 @@ from support.reports import HOSTILE
 pytestmark = pytest.mark.browser
 
 FEW = {"draws": 200, "permutations": 99}
+BLANK = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 PRICE = {"input_per_mtok": 10.0, "output_per_mtok": 100.0}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Two finished runs of judges that differ, and one that nobody started."""
+    """Two finished runs of judges that differ; charts are drawn where a test opens the report."""
     folder = tmp_path_factory.mktemp("runs")
-    for name, law in (("steady", 0.97), ("open", 0.6)):
+    for name, law, drawn in (("steady", 0.97, True), ("open", 0.6, False)):
         judge = simulated_judge(law={"verdicts": {"candidate_1": law, "candidate_2": 1 - law}})
         study = write_study(folder / name, [judge], items=12, repeats=4, name=name, analysis=FEW)
-        jl.audit(study, out=folder / "runs" / name)
+        with nullcontext() if drawn else patch("vl_convert.vegalite_to_svg", return_value=BLANK):
+            jl.audit(study, out=folder / "runs" / name)
     return folder / "runs"
 
 
@@ -55,6 +58,13 @@ def served(*words, cwd):
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
             process.said = process.communicate(timeout=20)[1]
+
+
+@contextmanager
+def viewed(folder):
+    """Serve runs from this process, where a test is not about the command that serves them."""
+    with view_server(folder).beside() as address:
+        yield address.url
 
 
 def listed(tab, *, runs: int):
@@ -86,7 +96,7 @@ def test_changes_of_scores_are_points_and_no_share_of_100(runs, tmp_path, open_t
     (judge,) = found["judges"].values()
     path.write_text(json.dumps({**found, "judges": {"sim": {**judge, "changes_in": "points"}}}))
     again = f"{judge['changes']['ask_again']['estimate']:.2f}"
-    with served("view", tmp_path, cwd=tmp_path) as (_, url):
+    with viewed(tmp_path) as url:
         page = open_tab(url).page
         assert f"ask again {again}" in page.inner_text(".first")
         assert "of 100" not in page.inner_text(".first")
@@ -97,7 +107,7 @@ def test_changes_of_scores_are_points_and_no_share_of_100(runs, tmp_path, open_t
 
 
 def test_two_runs_stand_side_by_side(runs, open_tab):
-    with served("view", runs, cwd=runs) as (_, url):
+    with viewed(runs) as url:
         tab = open_tab(url)
         page = listed(tab, runs=2)
         button = page.locator("text=Show two side by side")
@@ -123,7 +133,7 @@ def test_a_run_is_watched_while_it_goes_on_and_shown_as_killed(tmp_path, open_ta
         command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", "runs/a"]
         with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
             server.until(30)
-            with served("view", "runs", cwd=tmp_path) as (_, url):
+            with viewed(tmp_path / "runs") as url:
                 page = open_tab(url).page
                 assert page.locator(".state").inner_text() == "under way"
                 page.click("tbody th a")
@@ -147,7 +157,7 @@ def test_before_the_analysis_declared_looks_are_shown_and_nothing_else(tmp_path,
     study = write_study(tmp_path, [simulated_judge()], items=30, repeats=4, stop=stop)
     command = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", "runs/a"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    with served("view", "runs", cwd=tmp_path) as (_, url):
+    with viewed(tmp_path / "runs") as url:
         page = open_tab(url).page
         page.click("tbody th a")
         page.wait_for_selector("table.looks")
@@ -161,7 +171,7 @@ def test_before_the_analysis_declared_looks_are_shown_and_nothing_else(tmp_path,
 def test_a_new_run_appears_by_itself_and_a_lost_server_is_said(tmp_path, runs, open_tab):
     folder = tmp_path / "runs"
     folder.mkdir()
-    with served("view", folder, cwd=tmp_path) as (process, url):
+    with served("view", "runs", cwd=tmp_path) as (process, url):
         page = open_tab(url).page
         assert "No run here yet" in page.inner_text("tbody")
         shutil.copytree(runs / "open", folder / "later")
