@@ -9,7 +9,9 @@ from unittest.mock import patch
 
 import duckdb
 import pytest
+import vl_convert
 
+from judgelaw import replication
 from judgelaw.acquire.verify import check_files
 from judgelaw.cli import main
 from judgelaw.errors import IncompleteRunError, InputError, IntegrityError
@@ -50,6 +52,29 @@ layers:
   - {{name: panel, role: audit, reuse: {{layer: evaluation, judge: one, repeats: 2}}}}
 analysis: {{draws: 200, permutations: 99}}
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _each_paper_figure_made_once():
+    """Keep the PDF of a chart and the simulation behind one: every release here has the same."""
+    pdf, simulate = vl_convert.vegalite_to_pdf, replication.simulate_point
+    drawn, simulated = {}, {}
+
+    def draw(chart):
+        named = json.dumps(chart)
+        if named not in drawn:
+            drawn[named] = pdf(chart)
+        return drawn[named]
+
+    def point(*, items, seed, progress):
+        if (items, seed) not in simulated:
+            simulated[items, seed] = simulate(items=items, seed=seed, progress=progress)
+        return simulated[items, seed]
+
+    with pytest.MonkeyPatch.context() as kept:
+        kept.setattr(vl_convert, "vegalite_to_pdf", draw)
+        kept.setattr(replication, "simulate_point", point)
+        yield
 
 
 @pytest.fixture(scope="module")
