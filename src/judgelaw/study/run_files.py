@@ -102,7 +102,7 @@ def durable(path: Path, content: bytes) -> None:
 def file_sha256(path: Path) -> str:
     """Hash a file without holding it."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with path.open("rb", buffering=0) as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
