@@ -20,7 +20,7 @@ from judgelaw.study import open_run, payload_for
 from servers.local_judges import function_judge, write_code
 from servers.study import frozen_study, simulated_judge, write_study
 
-FAST = {"attempts": 2, "backoff_s": 0.001, "timeout_s": 0.3, "concurrency": 4}
+FAST = {"attempts": 2, "backoff_s": 0.001, "timeout_s": 10, "concurrency": 4}
 OPEN = {"name": "fn", "provider": "python"}
 
 
@@ -147,7 +147,7 @@ def test_plain_functions_run_side_by_side(tmp_path):
         together.wait()
         return "A"
 
-    _, done = asked(tmp_path, meet, transport={**FAST, "timeout_s": 10})
+    _, done = asked(tmp_path, meet, transport=FAST)
     done.raise_if_open()
 
 
@@ -248,7 +248,9 @@ async def never(_call):
 @pytest.mark.parametrize("function", [blocks, blocks_the_loop, never])
 def test_a_function_without_an_end_times_out(tmp_path, function):
     started = time.monotonic()
-    _, kinds, _ = failed(tmp_path, function, items=1, transport={**FAST, "attempts": 1})
+    _, kinds, _ = failed(
+        tmp_path, function, items=1, transport={**FAST, "attempts": 1, "timeout_s": 0.3}
+    )
     assert kinds == {"timeout"}
     assert time.monotonic() - started < 4
 
