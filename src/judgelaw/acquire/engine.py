@@ -11,9 +11,11 @@ from contextlib import AsyncExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, cast
+from weakref import WeakSet
 
 import aiohttp
+from aiohttp.connector import Connection
 
 from judgelaw.acquire.batch_calls import BatchCalls
 from judgelaw.acquire.batches import BatchLane, BatchRules
@@ -307,13 +309,35 @@ class Engine:
         return tuple(sorted(stops, key=lambda stop: -stop.reason))
 
 
+class Connections(aiohttp.TCPConnector):
+    """Connections that are used again only if nothing came over them in between.
+
+    What a server sends that nobody asked for would be taken for the answer to the next request on
+    that connection, and its answer for that to the one after it: replies to the wrong calls.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._used: WeakSet[object] = WeakSet()
+
+    async def connect(self, *asked: Any, **named: Any) -> Connection:
+        """Return a connection that holds nothing unread, unless it is new."""
+        while True:
+            connection = await super().connect(*asked, **named)
+            protocol = connection.protocol
+            if protocol is None or not (protocol in self._used and protocol.should_close):
+                self._used.add(protocol)
+                return connection
+            connection.close()
+
+
 def _session() -> aiohttp.ClientSession:
     """Open a session that does nothing of its own: no cookies, proxies, limits or time-outs.
 
     The limiter bounds connections and the lane keeps time, for every kind of judge alike.
     """
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0),
+        connector=Connections(limit=0),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
         trust_env=False,

@@ -108,7 +108,8 @@ class DirectPost:
             and not connector.force_close
             and bool(url.raw_host and url.scheme in connector.allowed_protocol_schema_set)
             and url.raw_user is None
-            and [*signature(connector.connect).parameters] == ["req", "traces", "timeout"]
+            and [*signature(aiohttp.TCPConnector.connect).parameters]
+            == ["self", "req", "traces", "timeout"]
             and all(hasattr(ResponseHandler, name) for name in ("set_response_params", "read"))
         )
 

@@ -200,6 +200,38 @@ def test_a_call_that_nobody_waits_for_costs_its_connection():
 
 
 @pytest.mark.usefixtures("direct")
+def test_what_nobody_asked_for_is_the_answer_to_no_call():
+    """A server that answers once too often would be heard one call late from then on."""
+    said, surplus = 0, asyncio.Event()
+
+    async def serve(reader, writer):
+        nonlocal said
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+            await reader.readexactly(length)
+            said += 1
+            writer.write(JSON + b"Content-Length: 4\r\n\r\n%4d" % said)
+            if said == 1:
+                await surplus.wait()
+                writer.write(JSON + b"Content-Length: 4\r\n\r\nmore")
+
+    async def run():
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        server.port = server.sockets[0].getsockname()[1]
+        async with _session() as session, judge_at(server, session) as judge:
+            found = [await judge.ask(None, BODY)]
+            surplus.set()
+            (idle,) = next(iter(session.connector._conns.values()))
+            while not idle[0].should_close:  # noqa: ASYNC110 - until the surplus has arrived
+                await asyncio.sleep(0)
+            found += [await judge.ask(None, BODY) for _ in range(2)]
+        server.close()
+        return [int(reply.body) for reply in found]
+
+    assert asyncio.run(run()) == [1, 2, 3]
+
+
+@pytest.mark.usefixtures("direct")
 def test_a_large_body_arrives_whole():
     async def run():
         body = b'"' + b"x" * 900_000 + b'"'
