@@ -1,7 +1,9 @@
 """The benchmarks run, and the page of results has all that they promise. No speed is tested."""
 
 import math
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +26,18 @@ def test_a_cheap_benchmark_measures_what_it_promises(name):
         else:
             assert math.isfinite(figure.value)
             assert figure.value > 0
+
+
+def test_every_benchmark_loads_where_no_test_runs():
+    load = "from benchmarks.__main__ import TITLES, promised; print(all(map(promised, TITLES)))"
+    done = subprocess.run(
+        [sys.executable, "-c", load],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_acquisition_is_measured_beside_the_bare_loop():
