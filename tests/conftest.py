@@ -186,7 +186,7 @@ def _fewer_draws_where_words_are_tested(request):
         return
     import vl_convert
 
-    from judgelaw.decide import assurance, protocols
+    from judgelaw.decide import assurance, protocols, vote_forecast
     from judgelaw.uncertainty import new_items
 
     with pytest.MonkeyPatch.context() as patch:
@@ -194,6 +194,8 @@ def _fewer_draws_where_words_are_tested(request):
             for name, blank in BLANKS.items():
                 patch.setattr(vl_convert, name, lambda *_, blank=blank, **__: blank)
         patch.setattr(protocols, "DRAWS", 6)
+        patch.setattr(vote_forecast, "_ROUNDS", 100)
+        patch.setattr(vote_forecast, "_CUTS", 5)  # ranges are wider then, never too narrow
         patch.setattr(new_items, "MOST_NUMBERS", 0)  # the least draws, as for very many items
         for look_ahead in (assurance.outlook_from_law, assurance.outlook_from_pilot):
             patch.setitem(look_ahead.__kwdefaults__, "studies", 39)

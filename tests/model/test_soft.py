@@ -21,7 +21,7 @@ THREE_ERRORS = 3
 @pytest.mark.timeout(300)
 def test_soft_components_agree_with_the_stated_law_at_two_repeats(tmp_path, lone_server):
     judges = [spec(logprobs=20, **ALONE)]
-    frozen = frozen_study(tmp_path, items=8, repeats=2, judges=judges)
+    frozen = frozen_study(tmp_path, items=8, repeats=2, judges=judges, schedule="prompts")
     done = acquire(frozen)
     done.raise_if_open()
     tensor = VerdictTensor.from_table(done.path / "calls.parquet", judge="chat", layer="audit")
