@@ -188,6 +188,22 @@ def naming_providers(src):
     }
 
 
+def borrowed_private_names(src):
+    """What files take from each other although its name says that it is nobody else's."""
+    return {
+        f"{path.relative_to(src)}: {taken.name}"
+        for path in _files(src)
+        for node in nodes(path)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("judgelaw")
+        for taken in node.names
+        if re.match("_[^_]", taken.name)
+    }
+
+
+def test_what_files_share_has_no_hiding_underscore():
+    assert not borrowed_private_names(SRC)
+
+
 def test_a_provider_is_named_in_its_own_file():
     assert naming_providers(SRC) == set(NAMES_PROVIDERS)
 
@@ -231,6 +247,14 @@ def _planted(tmp_path, files):
             naming_providers,
             {"a.py": 'x = "anthropic"\n', "b.py": 'x = "an anthropic one"\n'},
             {"a.py"},
+        ),
+        (
+            borrowed_private_names,
+            {
+                "a.py": "from judgelaw.b import _f, g\n",
+                "b.py": "from judgelaw import __version__\nfrom math import _f\n",
+            },
+            {"a.py: _f"},
         ),
         (
             repeated_names,
