@@ -101,7 +101,7 @@ def begin_each(
     Return how to get the outcomes, each with the number of its work. Who asks for them does what
     no process has begun, from the first on: `here` is told the number.
     """
-    futures = [None, *[_submitted(work) for work in reversed(works[1:])][::-1]]
+    futures = [None, *[_submitted(work) for work in reversed(works[1:])][::-1]][: len(works)]
 
     def outcomes(here: Callable[[int], T]) -> Iterator[tuple[int, T]]:
         beside = []

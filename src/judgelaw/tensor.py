@@ -369,20 +369,24 @@ class VerdictTensor:
     def complete(self, incomplete: Literal["error", "drop"] = "error") -> Self:
         """Require calls in every cell, or keep the items that have two in each.
 
+        Where no cell holds two calls, one in each is what an item needs.
+
         Raises:
             IncompleteDesignError: cells are empty and `incomplete` is "error".
-            NotIdentifiedError: no item has two calls in every cell.
+            NotIdentifiedError: no item has the calls that it needs in every cell.
         """
         if incomplete not in {"error", "drop"}:
             raise InputError(f"incomplete = {incomplete!r}: it is 'error' or 'drop'")
         if incomplete == "error":
             self._refuse_empty_cells()
             return self
-        keep = np.all(self.repeats >= 2, axis=(1, 2))  # noqa: PLR2004 - a pair of distinct calls
+        least = min(2, self.depth[1])  # a pair of distinct calls, where there is any
+        keep = np.all(self.repeats >= least, axis=(1, 2))
         if not keep.any():
+            needed = "a call" if least == 1 else "two calls"
             raise NotIdentifiedError(
-                f"{self._who()}none of the {len(self.items)} items has two calls in every one of "
-                f"its {len(self.prompts)} x {len(self.orders)} cells: acquire a second repeat, "
+                f"{self._who()}none of the {len(self.items)} items has {needed} in every one of "
+                f"its {len(self.prompts)} x {len(self.orders)} cells: acquire what is missing, "
                 "or select the prompts and orders that are complete"
             )
         if keep.all():
@@ -403,7 +407,8 @@ class VerdictTensor:
         cells = self.repeats.size
         raise IncompleteDesignError(
             f"{self._who()}{len(empty)} of {cells} cells (item x prompt x order) hold no call, "
-            f"first {first}: complete the run, or pass incomplete='drop' to keep complete items"
+            f"first {first}: complete the run, or keep the complete items, --incomplete drop "
+            "(incomplete='drop')"
         )
 
     def _who(self) -> str:

@@ -311,9 +311,16 @@ class TestComplete:
         tensor = ranked().prefix(1)
         assert tensor.complete() is tensor
 
+    def test_where_no_cell_holds_two_calls_one_in_each_is_complete(self):
+        tensor = ranked().prefix(1)
+        assert tensor.complete("drop") is tensor
+
     def test_no_complete_item_is_not_identified(self):
-        with pytest.raises(NotIdentifiedError, match=r"none of the 3 items.*second repeat"):
-            ranked().prefix(1).complete("drop")
+        tensor = ranked()
+        counts = tensor.counts.copy()
+        counts[:, 0, 0] = 0
+        with pytest.raises(NotIdentifiedError, match=r"none of the 3 items has two calls"):
+            replace(tensor, counts=counts, ranked=None).complete("drop")
 
 
 def test_no_item_has_no_depth():

@@ -13,6 +13,7 @@ from judgelaw.analysis.judge_analysis import (
     STEPS,
     Request,
     analyze_judge,
+    one_call_judge,
     permutation_tests,
     tests_of,
 )
@@ -33,6 +34,7 @@ from judgelaw.uncertainty import (
     PermutationTest,
     Resampling,
 )
+from judgelaw.words import judge_of
 
 _PICKS = 100_000_000
 _LEAST_DRAWS = 1_000
@@ -200,15 +202,18 @@ def analyze(
         soft: whether token probabilities may answer: "auto" where they hold, "never" or "only".
         progress: opens what shows how far it is.
 
+    Where no cell of a judge holds two calls, right, swap and reword are answered all the same.
+
     Raises:
-        NotIdentifiedError: a cell holds a single call.
+        NotIdentifiedError: a cell holds a single call, and others more.
     """
     everything, tensors = tensors, _checked(tensors, soft)
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
     known = _Known(_gatherer(evidence), configurations or {}, integrity, threshold, gate)
     estimand = Estimand(design=design, order_weights=order_weights)
     how = Resampling(draws=draws or band_draws_for(tensors.values()), seed=seed, level=level)
-    request = Request(estimand=estimand, how=how, permutations=shuffles, soft=soft)
+    judges = len({judge_of(judge) for _, judge in tensors})
+    request = Request(estimand=estimand, how=how, permutations=shuffles, judges=judges, soft=soft)
     with progress("analysing", _steps(tensors, shuffles)) as advance:
         found = _complete(tensors, roles, replace(request, advance=advance), known)
         found = _with_probes(found, everything, seed)
@@ -275,15 +280,20 @@ def _complete(
 ) -> Analysis:
     """Analyse every judge, diagnose them together, then make the tables."""
     main, known_roles = _main_of(tensors, roles)
-    analysed = _begin_streams(tensors, main, request)
+    repeated = {key: t for key, t in tensors.items() if t.depth[1] > 1}
+    analysed = _begin_streams(repeated, main, request)
     evidence = known.evidence()
-    diagnosis = _diagnose(tensors, main, known_roles, request, evidence, known.threshold)
+    diagnosis = _diagnose(repeated, main, known_roles, request, evidence, known.threshold)
     request.advance(STEPS)
-    found = analysed()
+    several = analysed()
+    found = {
+        key: several[key] if key in several else one_call_judge(key[1], tensor, request)
+        for key, tensor in tensors.items()
+    }
     layered = _by_layer(found, main, known_roles)
     context = Context(
-        tensors=tensors,
-        found=found,
+        tensors=repeated,
+        found=several,
         drift=diagnosis.drift,
         roles=layered.roles,
         main=layered.main,
@@ -295,10 +305,10 @@ def _complete(
         integrity=known.integrity,
         reused=evidence.reused,
     )
-    tables, left_out = make_tables(context)
+    tables, left_out = make_tables(context) if repeated else ({}, {})
     request.advance(STEPS)
     judges = {
-        name: with_trust(judge, diagnosis.findings, known.gate)
+        name: judge if judge.one_call else with_trust(judge, diagnosis.findings, known.gate)
         for name, judge in layered.layers[layered.main].items()
     }
     layers = {name: found for name, found in layered.layers.items() if name is not None}
@@ -397,6 +407,8 @@ def _diagnose(  # noqa: PLR0917 - what `diagnose` takes by name
     evidence: Evidence,
     threshold: float,
 ) -> Diagnosis:
+    if not tensors:
+        return Diagnosis(findings=(), drift={})
     return diagnose(
         tensors,
         main=main,

@@ -52,6 +52,7 @@ def encode_judge(j: JudgeAnalysis) -> dict[str, Any]:
 
 def _judge(j: JudgeAnalysis) -> dict[str, Any]:
     return {
+        "answer": asdict(j.answer),
         "sentence": j.sentence,
         "trust": j.trust and asdict(j.trust),
         "short": j.short,

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import numpy as np
 
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
 from judgelaw.analysis.facet_values import (
+    Component,
     Components,
     Identity,
     ItemValues,
@@ -26,6 +28,7 @@ from judgelaw.analysis.outcomes import (
     slot_preferences,
     unanimous_cells,
 )
+from judgelaw.analysis.rates import Answer, answer_of
 from judgelaw.analysis.score_answers import score_answers
 from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.soft_evidence import (
@@ -35,7 +38,7 @@ from judgelaw.analysis.soft_evidence import (
     may_estimate,
     soft_evidence,
 )
-from judgelaw.analysis.values import JudgeAnalysis, Key
+from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Key, ToDo
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.decide import choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
@@ -180,11 +183,12 @@ _FACET_AXES: tuple[tuple[Facet, int], ...] = (("prompt", 1), ("order", 2))
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What was asked of the analysis."""
+    """What was asked of the analysis, and how many judges share its claims."""
 
     estimand: Estimand
     how: Resampling
     permutations: int
+    judges: int = 1
     soft: SoftMode = "auto"
     advance: Advance = lambda _: None
 
@@ -232,7 +236,108 @@ def analyze_judge(
         short=first.short,
         changes=first.changes,
         to_do=first.to_do,
+        answer=answer_of(tensor, estimand, judges=request.judges, seed=how.seed),
     )
+
+
+ONE_CALL = (
+    "one call in each cell: chance cannot be told from prompt and order, so how often a verdict "
+    "changes when just asked again, and the components, are not known (they are not 0)"
+)
+_ASK_TWICE = ToDo(
+    do="Ask every cell a second time (a run: judgelaw extend RUN --repeats 2; a table: two calls "
+    "for each item, prompt and order)",
+    because="only calls that differ in nothing show chance",
+)
+
+
+def one_call_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
+    """Return what one call in each cell tells: right, swap and reword, with chance in them."""
+    level, absent = request.how.level, dict.fromkeys(COMPONENTS, _ABSENT)
+    answer = answer_of(tensor, request.estimand, judges=request.judges, seed=request.how.seed)
+    changes = {
+        change: None
+        if rate is None
+        else ChangeRate(
+            estimate=rate.estimate,
+            interval=None if rate.low is None or rate.high is None else (rate.low, rate.high),
+            call_interval=None,
+        )
+        for change, rate in answer.changes.items()
+    }
+    items, prompts, orders, _ = tensor.counts.shape
+    nowhere = np.full((items, len(COMPONENTS)), np.nan)
+    return JudgeAnalysis(
+        name=name,
+        layer=tensor.layer,
+        items=items,
+        prompts=prompts,
+        orders=orders,
+        repeats=1,
+        calls=int(tensor.counts.sum()),
+        components=absent,
+        depths={1: absent},
+        outcomes=count_outcomes(tensor),
+        gold_match=gold_match(tensor),
+        permutation={facet: None for facet, _ in _FACET_AXES},
+        split={},
+        lead=None,
+        strata={},
+        item_values=ItemValues(
+            items=tensor.items,
+            strata=tensor.strata,
+            estimates=nowhere,
+            plugin=nowhere,
+            call_variance=None,
+        ),
+        prompt_distances=None,
+        order_direction=order_direction(tensor, level),
+        prompt_leans=(),
+        slots=(),
+        factors={},
+        factor_levels={},
+        by_prompt=(),
+        projection=None,
+        other_metrics=(),
+        identity=(),
+        unanimous_cells=nan,
+        sentence=_one_call_sentence(answer, scored=tensor.scale is not None),
+        short="One call in each cell: chance cannot be told from prompt and order.",
+        changes=changes,
+        to_do=(_ASK_TWICE,),
+        warnings=(*tensor.notes, ONE_CALL),
+        single=tensor.single,
+        scores=score_answers(tensor, level),
+        answer=answer,
+    )
+
+
+_ABSENT = Component(
+    estimate=nan,
+    plugin=nan,
+    interval=None,
+    band=None,
+    plugin_band=None,
+    call_se=None,
+    call_interval=None,
+    share=nan,
+    share_band=None,
+    share_interval=None,
+    share_item_interval=None,
+)
+_WHEN = {"reword": "when reworded", "swap": "when the answers are swapped"}
+
+
+def _one_call_sentence(answer: Answer, *, scored: bool) -> str:
+    """Say what is known, with what is in it."""
+    known = {when: rate for c, when in _WHEN.items() if (rate := answer.changes[c]) is not None}
+    if not known:
+        return "One call for each item: how often a verdict changes is not known."
+    if scored:
+        said = [f"{rate.estimate:.2f} points {when}" for when, rate in known.items()]
+        return f"Two scores are apart by {' and '.join(said)}; chance is part of that."
+    said = [f"{100 * rate.estimate:.1f} {when}" for when, rate in known.items()]
+    return f"Of 100 verdicts change {' and '.join(said)}; chance is part of that."
 
 
 @dataclass(frozen=True, kw_only=True)

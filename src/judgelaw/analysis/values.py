@@ -17,6 +17,7 @@ from judgelaw.analysis.facet_values import (
     PromptLean,
     SlotPreference,
 )
+from judgelaw.analysis.rates import Answer
 from judgelaw.analysis.score_answers import ScoreAnswers
 from judgelaw.analysis.soft_evidence import SoftEvidence
 from judgelaw.decide import PromptRow
@@ -197,6 +198,7 @@ class JudgeAnalysis(Result):
         soft: what token probabilities say beside them; None where there are none.
         single: whether single answers were judged, so that there is no order at all.
         scores: mean score, scores by prompt and against gold; None where verdicts are no scores.
+        answer: how often it is right and how often its verdict changes, for items like these.
     """
 
     name: str
@@ -231,6 +233,7 @@ class JudgeAnalysis(Result):
     changes: Mapping[str, ChangeRate | None]
     to_do: tuple[ToDo, ...]
     warnings: tuple[str, ...]
+    answer: Answer
     trust: Trust | None = None
     evidence: Literal["sampled", "soft"] = "sampled"
     soft: SoftEvidence | None = None
@@ -259,6 +262,11 @@ class JudgeAnalysis(Result):
         estimates = {name: c.estimate for name, c in self.components.items()}
         plugins = {name: c.plugin for name, c in self.components.items()}
         return super()._repr_html_() + bars_svg(estimates, plugins)
+
+    @property
+    def one_call(self) -> bool:
+        """Whether every cell holds a single call, so that chance is not known."""
+        return self.repeats == 1
 
     @property
     def near_deterministic(self) -> bool:

@@ -136,6 +136,9 @@ def show(analysis: "Analysis") -> None:
     several = len(analysis.judges) > 1
     negative = False
     for name, judge in analysis.judges.items():
+        if judge.one_call:
+            _one_call(f"{name}: " if several else "", judge)
+            continue
         _first(f"{name}: " if several else "", judge, analysis.settings.level)
         say(judge.sentence)
         if judge.probes:
@@ -160,6 +163,53 @@ def show(analysis: "Analysis") -> None:
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
         say(line)
+
+
+def _one_call(who: str, judge: "JudgeAnalysis") -> None:
+    """Print what one call in each cell tells, and what would tell the rest."""
+    say(f"{who}{judge.sentence}")
+    echo()
+    right, scored = judge.answer.right, judge.scores is not None
+    if right is not None:
+        fixed = f"always the same answer gets {100 * right.baseline:.0f}"
+        ends = (
+            ""
+            if right.low is None or right.high is None
+            else (f" ({100 * right.low:.1f} to {100 * right.high:.1f} of 100 items like these)")
+        )
+        say(f"  right: {100 * right.estimate:.1f} of 100{ends}; {fixed}.")
+    if judge.answer.invalid:
+        say(f"  no verdict: {100 * judge.answer.invalid:.1f} of 100 replies.")
+    if judge.scores is not None:
+        _show_scores(judge.scores)
+    echo()
+    write = _in_points if scored else _of_100
+    rows = [
+        [
+            label,
+            "not known: one call in a cell" if name == "ask_again" else _estimate(rate, scored),
+            "-" if rate is None else write(rate.interval),
+        ]
+        for name, label in _ONE_CALL.items()
+        if not (judge.single and name in _SWAPPED)
+        for rate in [judge.changes[name]]
+    ]
+    columns = ["two calls", "points apart" if scored else "changed of 100", "items like these"]
+    show_table(columns, rows, title=_title(judge))
+    echo()
+    for x in judge.to_do:
+        say(f"  to do: {x.do}: {x.because}.")
+    for line in _notes(judge):
+        say(line)
+    echo()
+
+
+_ONE_CALL = {
+    "ask_again": _CHANGES["ask_again"],
+    "reword": "reword: another prompt, chance included",
+    "swap": "swap: another answer order, chance included",
+    "both": "both: another prompt and order, chance included",
+}
 
 
 def _slots(judge: "JudgeAnalysis", level: float) -> None:
@@ -268,8 +318,14 @@ def _change(
 ) -> list[str]:
     if rate is None:
         return [label, "not varied", "-", "-"]
-    number = f"{100 * rate.estimate:.1f}" if write is _of_100 else f"{rate.estimate:.2f}"
+    number = _estimate(rate, write is _in_points)
     return [label, number, write(rate.call_interval), write(rate.interval)]
+
+
+def _estimate(rate: "ChangeRate | None", scored: bool) -> str:  # noqa: FBT001 - one of two units
+    if rate is None:
+        return "not varied"
+    return f"{rate.estimate:.2f}" if scored else f"{100 * rate.estimate:.1f}"
 
 
 def _in_points(pair: tuple[float, float] | None) -> str:

@@ -56,3 +56,4 @@ from judgelaw.estimate.other_designs import (
     uncrossed as uncrossed,
     variance_correction as variance_correction,
 )
+from judgelaw.estimate.single_calls import ItemRates as ItemRates, item_rates as item_rates

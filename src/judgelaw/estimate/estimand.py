@@ -132,8 +132,21 @@ def check_depth(
     count, first = _first(np.less(R, minimum), names)
     raise NotIdentifiedError(
         f"{count} of {R.size} cells hold fewer than {minimum} calls (R = {low}), first {first}: "
-        "one call cannot tell the judge's dice from the prompt's effect; "
-        "acquire a second repeat of every cell (judgelaw.estimate.plugin exists at R = 1, biased)"
+        f"{_remedy(R, minimum, names)}"
+    )
+
+
+def _remedy(R: NDArray[Any], minimum: int, names: CellNames | None) -> str:
+    """Say what to do about short cells: where items are whole, those can be kept."""
+    whole = int((minimum <= R).all(axis=(1, 2)).sum()) if names is not None else 0
+    if whole:
+        return (
+            f"acquire the missing calls, or keep the {whole} of {len(R)} items that have "
+            f"{minimum} in every cell, --incomplete drop (incomplete='drop')"
+        )
+    return (
+        "one call cannot tell the judge's dice from the prompt's effect; acquire a second repeat "
+        "of every cell (judgelaw.estimate.plugin exists at R = 1, biased)"
     )
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.errors import InputError, writing
+from judgelaw.errors import InputError, NotIdentifiedError, writing
 from judgelaw.runs.source import Source
 from judgelaw.steps import Progress, unseen
 
@@ -145,6 +145,11 @@ def report_page(
     The title is by default the name of the study or of the table. Without `texts` the page holds
     no question, no answer and no reply. `advice` gives what was begun earlier.
     """
+    if single := [name for name, judge in analysis.judges.items() if judge.one_call]:
+        raise NotIdentifiedError(
+            f"judge {single[0]!r}: one call in each cell; a page needs two, since it shows what "
+            "chance does: judgelaw analyze says what one call tells"
+        )
     from judgelaw.page import build
     from judgelaw.runs.decisions import advise_source
     from judgelaw.runs.labelled import label_sections

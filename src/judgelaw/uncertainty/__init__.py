@@ -76,9 +76,11 @@ from judgelaw.uncertainty.intervals import (
 from judgelaw.uncertainty.item_bounds import (
     FEW as FEW,
     Draws as Draws,
+    MeanBounds as MeanBounds,
     carried_distances as carried_distances,
     effective_items as effective_items,
     lower_bound as lower_bound,
+    mean_bounds as mean_bounds,
     unseen_value as unseen_value,
     upper_bound as upper_bound,
     weigh as weigh,

@@ -1,12 +1,13 @@
 """Bounds of a mean over items, where a few items carry the sum: t, Hall and Gaffke."""
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, sqrt
+from math import ceil, nan, sqrt
 
 import numpy as np
 
-from judgelaw.arrays import Floats
+from judgelaw.arrays import PAIR, Floats
 from judgelaw.streams import stream
 from judgelaw.uncertainty.intervals import t_quantile
 
@@ -65,13 +66,16 @@ def _order_statistic(values: Floats, p: float) -> float:
     return float(np.partition(values, at)[at])
 
 
-def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
-    """Return the random weightings of quantities (items, quantities), all from the same weights."""
+def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0, of: int = 0) -> Draws:
+    """Return the random weightings of quantities (items, quantities), all from the same weights.
+
+    Weights of another `of` are independent of these.
+    """
     N = len(values)
     if draws * (N + 1) <= _KEPT:
-        W = _weights(seed, draws, N)
+        W = _weights(seed, draws, N, of)
         return Draws(sums=np.ascontiguousarray((W[:, :N] @ values).T), last=W[:, N].copy())
-    rng = stream(seed, "new items", N)
+    rng = _stream_of(seed, N, of)
     sums, last = np.empty((values.shape[1], draws)), np.empty(draws)
     size = max(1, _BLOCK // (N + 1))
     for first in range(0, draws, size):
@@ -81,21 +85,25 @@ def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
     return Draws(sums=sums, last=last)
 
 
-def weigh_one(x: Floats, *, draws: int = DRAWS, seed: int = 0) -> Draws:
+def weigh_one(x: Floats, *, draws: int = DRAWS, seed: int = 0, of: int = 0) -> Draws:
     """Return the random weightings of one quantity, (items,)."""
-    drawn = weigh(x[:, None], draws=draws, seed=seed)
+    drawn = weigh(x[:, None], draws=draws, seed=seed, of=of)
     return Draws(sums=drawn.sums[0], last=drawn.last)
 
 
-_kept: dict[tuple[int, int, int], Floats] = {}
+_kept: dict[tuple[int, int, int, int], Floats] = {}
 """Draws of weights, those that were used last at the end."""
 
 
-def _weights(seed: int, draws: int, N: int) -> Floats:
-    key = (seed, draws, N)
+def _stream_of(seed: int, N: int, of: int) -> np.random.Generator:
+    return stream(seed, "new items", N, *([of] if of else []))
+
+
+def _weights(seed: int, draws: int, N: int, of: int) -> Floats:
+    key = (seed, draws, N, of)
     W = _kept.pop(key, None)
     if W is None:
-        W = _simplex(stream(seed, "new items", N), draws, N)
+        W = _simplex(_stream_of(seed, N, of), draws, N)
         while _kept and sum(kept.size for kept in _kept.values()) + W.size > _MOST_KEPT:
             del _kept[next(iter(_kept))]
     _kept[key] = W
@@ -219,6 +227,84 @@ def rate_bounds(x: Floats, p: float, *, draws: int = DRAWS, seed: int = 0) -> tu
     low = 0.0 if not x.any() else -mirrored.quantile(p, 0.0)
     high = 1.0 if (x == 1).all() else one.quantile(p, 1.0)
     return low, high
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanBounds:
+    """A mean over items with both bounds for items like them, nan where none can be had.
+
+    Attributes:
+        estimate: the weighted mean.
+        low, high: each at the level asked, not cut at the ends of the range.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+
+def mean_bounds(
+    x: Floats,
+    p: float,
+    *,
+    ends: tuple[float, float] = (0.0, 1.0),
+    classes: Sequence[Hashable] | None = None,
+    weights: Mapping[Hashable, float] | None = None,
+    lone_items: bool = False,
+    seed: int = 0,
+) -> MeanBounds:
+    """Return the mean of item values between `ends`, with each bound at level p for new items.
+
+    The larger of t and Gaffke's bound, whose unseen item lies at the end of the range; of 0 and 1
+    that is Clopper and Pearson's. Where items lie in classes of fixed weight, each class has an
+    unseen item of its own and t is Welch's.
+
+    Args:
+        x: values of items.
+        p: level of each bound.
+        ends: what an item can be, at least and at most.
+        classes: the class of each item, with `weights`.
+        weights: of the classes, summing to one.
+        lone_items: take 1/4 for the variance of a class with one item, instead of no bounds.
+        seed: of the random weights.
+    """
+    kept = {None: 1.0} if classes is None or weights is None else weights
+    labels = np.array([None] * len(x) if classes is None or weights is None else classes)
+    parts = [(v, x[labels == g]) for g, v in kept.items()]
+    m = sum(v * float(part.mean()) for v, part in parts)
+    least = 1 if lone_items else PAIR
+    if len(x) < PAIR or any(len(part) < least for _, part in parts):
+        return MeanBounds(estimate=m, low=nan, high=nan)
+    spreads = [
+        (v**2 * (standard_error(part) ** 2 if len(part) > 1 else _LONE), max(1, len(part) - 1))
+        for v, part in parts
+    ]
+    V, squares = sum(V_g for V_g, _ in spreads), sum(V_g**2 / nu for V_g, nu in spreads)
+    t = t_quantile(p, V**2 / squares) * sqrt(V) if squares > 0 else 0.0
+    low, high = _gaffke(parts, p, ends, seed)
+    return MeanBounds(estimate=m, low=min(m - t, low), high=max(m + t, high))
+
+
+_LONE = 0.25
+"""The largest variance of a value between 0 and 1."""
+
+
+def _gaffke(
+    parts: Sequence[tuple[float, Floats]], p: float, ends: tuple[float, float], seed: int
+) -> tuple[float, float]:
+    """Return Gaffke's bounds of a weighted mean of class means, an unseen item in each class."""
+    N = sum(len(part) for _, part in parts)
+    draws = min(DRAWS, max(LEAST_DRAWS, MOST_NUMBERS // N))
+    sums, last = np.zeros(draws), np.zeros(draws)
+    for number, (v, part) in enumerate(parts):
+        # Classes of one size must not share their weights: every class has a stream of its own.
+        drawn = weigh_one(part, draws=draws, seed=seed, of=number)
+        sums, last = sums + v * drawn.sums, last + v * drawn.last
+    low, high = ends
+    return (
+        -_order_statistic(-sums - last * low, p),
+        _order_statistic(sums + last * high, p),
+    )
 
 
 def standard_error(x: Floats) -> float:

@@ -9,7 +9,7 @@ import pytest
 
 from judgelaw.analysis import analyze, position_choices
 from judgelaw.analysis.outcomes import prompt_leans
-from judgelaw.errors import InputError, NotIdentifiedError
+from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, decompose, prompt_distances
 from judgelaw.uncertainty import (
     call_errors,
@@ -169,9 +169,7 @@ def test_a_judge_that_never_varies_has_no_interval_of_width_zero():
         assert np.isnan(c.share)
 
 
-def test_single_calls_are_refused_with_a_remedy():
-    with pytest.raises(NotIdentifiedError, match="second repeat"):
-        one(drawn(repeats=1))
+def test_no_calls_are_refused():
     with pytest.raises(InputError, match="no calls"):
         analyze({})
 

@@ -264,10 +264,7 @@ def test_incomplete_tables_are_refused_with_the_option_that_helps(tmp_path, caps
     assert "dropped 1 of 5 items" in out
 
 
-def test_single_calls_and_missing_files_are_usage_errors(tmp_path, capsys):
-    code, _, err = run(capsys, "analyze", write(tmp_path / "t.csv", drawn(items=3, repeats=1)))
-    assert code == 2
-    assert "second repeat" in err
+def test_a_missing_file_is_a_usage_error(tmp_path, capsys):
     code, _, err = run(capsys, "analyze", tmp_path / "none.csv")
     assert code == 2
     assert "none.csv" in err
