@@ -74,6 +74,38 @@ def visible_json(text: str) -> str:
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+_RUN = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a formula starts; some spreadsheets take the wide forms of East Asian type for the same."""
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?", re.ASCII)
+
+
+def inert(text: str, *, reversible: bool = False) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula.
+
+    Args:
+        text: any text.
+        reversible: whether `active` must find the text again: one that begins with apostrophes and
+            goes on as a formula gets one more.
+
+    >>> inert("=1+1"), inert("-1.5"), inert("'=1"), inert("'=1", reversible=True)
+    ("'=1+1", '-1.5', "'=1", "''=1")
+    """
+    return f"'{text}" if _runs(text.lstrip("'") if reversible else text) else text
+
+
+def active(text: str) -> str:
+    """Return the text that `inert` made reversibly.
+
+    >>> active("'=1+1"), active("''=1"), active("'tis")
+    ('=1+1', "'=1", "'tis")
+    """
+    return text[1:] if text.startswith("'") and _runs(text.lstrip("'")) else text
+
+
+def _runs(text: str) -> bool:
+    return text.startswith(_RUN) and not _NUMBER.fullmatch(text)
+
+
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -354,8 +354,9 @@ def test_a_label_that_was_not_saved_is_not_passed_over(tmp_path, open_tab):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         page.keyboard.press("1")
-        page.wait_for_selector("[role=status]:has-text('Not saved')")
+        page.wait_for_selector("[role=status]:has-text('Not saved yet')")
         assert page.evaluate("document.body.dataset.item") == item
+        page.keyboard.press("u")
     assert labels_in(out) == []
 
 

@@ -68,14 +68,15 @@ def command(
 @contextmanager
 def _viewed(study: Path, out: Path | None) -> Iterator[None]:
     """Serve the folder of the run while it is made, and open its page."""
-    from judgelaw.live import open_browser, view_server
+    from judgelaw.live import view_server
     from judgelaw.runs import run_folder
     from judgelaw.study import load_study
 
     run = run_folder(load_study(study), out)
     with writing(run.parent):
         run.parent.mkdir(parents=True, exist_ok=True)
-    with view_server(run.parent).beside() as address:
+    server = view_server(run.parent)
+    with server.beside() as address:
         say_on_stderr(f"live: {address.url}")
-        open_browser(address.url)
+        server.show()
         yield

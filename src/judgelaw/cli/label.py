@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 )
 @click.option("--show", metavar="A,B,...", help="The columns that a person sees.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Any free one by default.")
+@click.option(
+    "--public-url",
+    metavar="URL",
+    help="The address under which a proxy shows the page. [default: this machine alone]",
+)
 @click.option("--no-open", is_flag=True, help="Print the address and open no browser.")
 def command(
     *,
@@ -45,6 +50,7 @@ def command(
     out: Path | None,
     show: str | None,
     port: int,
+    public_url: str | None,
     no_open: bool,
 ) -> None:
     """Label items in a browser, in random order and without the verdict.
@@ -53,7 +59,7 @@ def command(
     item is shown; the same command goes on where it stopped. Where the source has verdicts, a
     second file puts them beside the labels, as `judgelaw validate` reads them.
     """
-    from judgelaw.live import LabelBook, label_server, open_browser, read_labelling
+    from judgelaw.live import LabelBook, label_server, read_labelling
 
     labelling = read_labelling(
         source, labels=(labels or "").split(","), show=show.split(",") if show else ()
@@ -61,18 +67,19 @@ def command(
     target = out or source.with_name(f"{source.name.split('.')[0]}-labels.csv")
     who = labeller or getpass.getuser()
     with LabelBook(target) as book:
-        if book.torn:
-            say_on_stderr(
-                f"{target}: the last line was cut off and is dropped; its item comes again"
-            )
-        server = label_server(labelling, book, labeller=who, port=port)
+        for words in book.said:
+            say_on_stderr(words)
+        at_start = len(book.said)
+        server = label_server(labelling, book, labeller=who, port=port, public=public_url)
 
         def opened() -> None:
             echo(server.address.url)
-            if not (no_open or open_browser(server.address.url)):
+            if not (no_open or public_url or server.show()):
                 say_on_stderr("open this address in a browser on this machine; Ctrl-C ends")
 
         server.run(opened)
+        for words in book.said[at_start:]:
+            say_on_stderr(words)
         done = sum(item in labelling.items for item in book.of(who))
         say_on_stderr(
             f"{done} of {len(labelling.items)} items have a label by {who}; they are in {target}"

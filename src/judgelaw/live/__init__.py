@@ -12,11 +12,7 @@ if TYPE_CHECKING:
         read_labelling as read_labelling,
     )
     from judgelaw.live.label_site import label_server as label_server
-    from judgelaw.live.local_server import (
-        Address as Address,
-        LocalServer as LocalServer,
-        open_browser as open_browser,
-    )
+    from judgelaw.live.local_server import Address as Address, LocalServer as LocalServer
     from judgelaw.live.view_site import view_server as view_server
 else:
     __getattr__, __dir__ = lazy(__name__)

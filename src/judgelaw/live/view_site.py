@@ -31,13 +31,13 @@ _SANDBOX = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
 """A report is shown as a page of no origin: what it holds cannot ask this server anything."""
 
 
-def view_server(folder: Path, *, port: int = 0) -> LocalServer:
+def view_server(folder: Path, *, port: int = 0, public: str | None = None) -> LocalServer:
     """Return the server that shows the runs of a folder."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name a folder with runs, or a run")
     site = _Site(folder)
     site.read_ahead()
-    return LocalServer(site.routes(), port=port)
+    return LocalServer(site.routes(), port=port, public=public)
 
 
 class _Site:

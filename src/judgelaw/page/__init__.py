@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     )
     from judgelaw.page.table_forms import (
         escape as escape,
-        inert as inert,
         to_csv as to_csv,
         to_json_text as to_json_text,
         to_latex as to_latex,

@@ -11,7 +11,6 @@ import csv
 import io
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from judgelaw.analysis import Table
 from judgelaw.diagnose import Cell, Finding
 from judgelaw.errors import InputError, writing
 from judgelaw.page.document import Inline, Number, Part, TableView, decimal, measured
-from judgelaw.words import visible
+from judgelaw.words import inert, visible
 
 FORMATS = ("csv", "tex", "json")
 _ESCAPED = str.maketrans(
@@ -40,9 +39,6 @@ _ESCAPED = str.maketrans(
     }
 )
 _WHOLE = 1e15
-_RUN = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""How a formula starts; some spreadsheets take the wide forms of East Asian type for the same."""
-_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?", re.ASCII)
 
 
 def to_csv(table: Table) -> str:
@@ -170,11 +166,6 @@ def _exact(cell: Cell) -> str:
     if not _finite(cell):
         return ""
     return repr(cell) if isinstance(cell, float) else inert(str(cell))
-
-
-def inert(text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
-    return f"'{text}" if text.startswith(_RUN) and not _NUMBER.fullmatch(text) else text
 
 
 Shape = Callable[..., Number]

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import writing
-from judgelaw.page import escape, inert
+from judgelaw.page import escape
+from judgelaw.words import inert
 
 Pair = tuple[float, float]
 NOT_THERE = "--"

@@ -61,7 +61,10 @@ from judgelaw.study.run_files import (
     SUMS as SUMS,
     durable as durable,
     file_sha256 as file_sha256,
+    own_link as own_link,
     read_sums as read_sums,
+    sync_folder as sync_folder,
+    write_all as write_all,
     write_sums as write_sums,
 )
 from judgelaw.study.single_answers import reading_rule as reading_rule

@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from judgelaw.errors import IntegrityError, RunLockedError, writing
+from judgelaw.errors import InputError, IntegrityError, RunLockedError, writing
 
 SUMS = "SHA256SUMS"
 PENDING = ".pending"
@@ -18,6 +18,7 @@ _COMMIT = "COMMIT"
 _SCRATCH = ".scratch"
 _LOCK = ".freeze.lock"
 _CHUNK = 1 << 20
+_LINKS = 40
 
 
 @contextmanager
@@ -82,21 +83,69 @@ def recover(run: Path) -> None:
             if (pending / name).exists():
                 (run / name).parent.mkdir(parents=True, exist_ok=True)
                 (pending / name).replace(run / name)
-        _sync_folder(run)
+        sync_folder(run)
         commit.unlink()
     shutil.rmtree(pending)
 
 
-def durable(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
+def durable(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Write a file so that it is there whole or not at all.
+
+    Args:
+        path: where; a link there is replaced, not followed.
+        content: all of it.
+        mode: its permissions; by default what the user's mask leaves of reading and writing.
+    """
     temporary = path.with_name(path.name + ".tmp")
     with writing(path):
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
+        temporary.unlink(missing_ok=True)  # of a dead process, or a link that somebody put there
+        try:
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            try:
+                if mode is not None:
+                    os.fchmod(fd, mode)
+                write_all(fd, content)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            temporary.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+        sync_folder(path.parent)
+
+
+def write_all(fd: int, content: bytes) -> None:
+    """Write all of it, however little the disk takes at a time."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def own_link(path: Path) -> Path:
+    """Return the path that links of one's own lead to; a link of another user is not followed."""
+    for _ in range(_LINKS):
+        if not path.is_symlink():
+            return path
+        refuse_foreign(path)
+        path = path.parent / path.readlink()
+    raise InputError(f"{path}: too many links, one after the other; give another path")
+
+
+def refuse_foreign(path: Path) -> None:
+    """Refuse what another user made: what is written there goes where that user likes.
+
+    Raises:
+        InputError: the owner is somebody else.
+    """
+    owner = path.lstat().st_uid
+    if owner != os.geteuid():
+        kind = "link" if path.is_symlink() else "folder"
+        raise InputError(
+            f"{path}: a {kind} of another user (number {owner}), who may lead what is written "
+            "there elsewhere; give another path, or make it yours (chown)"
+        )
 
 
 def file_sha256(path: Path) -> str:
@@ -144,7 +193,8 @@ def _sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

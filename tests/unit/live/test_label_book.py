@@ -95,7 +95,7 @@ def test_a_line_that_a_power_loss_cut_is_dropped_and_said(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole + b"b,fa")
     with LabelBook(path) as book:
-        assert book.torn
+        assert book.said == [f"{path}: its last line was cut off and is dropped: b,fa"]
         assert set(book.of("ann")) == {"a"}
         book.add(item="b", label="fail", labeller="ann")
     assert [row["item"] for row in rows(path)] == ["a", "b"]

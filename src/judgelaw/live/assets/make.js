@@ -1,6 +1,7 @@
 "use strict";
 // What both pages share. Text written by others only ever goes in through textContent.
-const base = document.body.dataset.base;
+// The page may stand under a path of a proxy: where it is, and not where it was sent from, counts.
+const base = new URL(document.body.dataset.base, location.href).pathname;
 const make = (tag, traits = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(traits)) {
@@ -13,8 +14,13 @@ const ask = async (path, sent) => {
   const answer = await fetch(base + path, sent === undefined ? {} : {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(sent),
   });
-  const said = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(said.error || answer.statusText), { said });
+  const text = await answer.text();
+  let said = null;
+  try { said = JSON.parse(text); } catch { /* words in plain text, or the page of a proxy */ }
+  if (!answer.ok || said === null) {
+    const plain = (answer.headers.get("Content-Type") || "").startsWith("text/plain") ? text.slice(0, 300) : "";
+    throw Object.assign(new Error((said && said.error) || plain || `the server answers ${answer.status}`), { said, status: answer.status });
+  }
   return said;
 };
 const grouped = (n) => Math.round(n).toLocaleString("en");
