@@ -16,9 +16,19 @@ Keep = Literal["synced", "everything", "some"]
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One thing done to a disk; `data` is what was written, `number` an offset or a size."""
+    """One thing done to a disk; `data` is what was written or a new name, `number` a place."""
 
-    kind: Literal["create", "write", "truncate", "sync", "failed sync", "delete", "delete synced"]
+    kind: Literal[
+        "create",
+        "write",
+        "truncate",
+        "sync",
+        "failed sync",
+        "delete",
+        "delete synced",
+        "rename",
+        "sync names",
+    ]
     name: str
     number: int = 0
     data: bytes = b""
@@ -83,6 +93,12 @@ class Shadow:
                 self._rename(op.name, None)
                 if op.kind == "delete synced":
                     self._sync_names()
+            case "rename":
+                file = self._names[op.name]
+                self._rename(op.data.decode(), file)
+                self._rename(op.name, None)
+            case "sync names":
+                self._sync_names()
 
     def image(self, keep: Keep, dice: random.Random) -> dict[str, bytes]:
         """Return the files that a power loss leaves."""

@@ -58,6 +58,7 @@ _TRIES = 20
 """How often others may change the file while one label is written."""
 _LARGEST = 1 << 28
 _DIGITS = 16
+_HOLE = bytes(8)
 _GIVEN, _TAKEN = "given", "taken"
 
 _Change = tuple[str, Label]
@@ -179,16 +180,18 @@ class LabelBook:
             as_left = content is not None and content == self._file.content and not self._in_doubt
             if as_left and self._written == self._journal.changes:
                 return
-            rows, torn = list(self._rows), b""
+            rows, torn = list(self._rows), None
             if not as_left:
-                rows, torn = ([], b"") if content is None else self._understood(content)
+                rows, torn = ([], None) if content is None else self._understood(content)
             self._bring_together(content, rows, torn)
         raise StorageError(
             f"{self.path} is changed all the time by another program; end that program: the same "
             "label is taken then"
         )
 
-    def _bring_together(self, content: bytes | None, rows: Sequence[Label], torn: bytes) -> None:
+    def _bring_together(
+        self, content: bytes | None, rows: Sequence[Label], torn: bytes | None
+    ) -> None:
         """Enter in the journal what the file has, then write into the file what it lacks."""
         book = self._journal
         there = dict.fromkeys(rows)
@@ -206,7 +209,7 @@ class LabelBook:
         stays = [row for row in there if row in book.rows]
         missing = [row for row in book.rows if row not in there]
         after = dict.fromkeys([*stays, *missing])
-        if content is None or torn or self._in_doubt or len(stays) < len(there):
+        if content is None or torn is not None or self._in_doubt or len(stays) < len(there):
             self._file.replace(b"".join(map(_line, [COLUMNS, *map(_cells, after)])))
             self._in_doubt = False
         else:
@@ -235,23 +238,28 @@ class LabelBook:
             added = counted(new - changed, "label")
             self.said.append(f"{self.path}: took over {added} that another program wrote there")
 
-    def _understood(self, content: bytes) -> tuple[list[Label], bytes]:
+    def _understood(self, content: bytes) -> tuple[list[Label], bytes | None]:
         """Return what `_parsed` does; a file that others broke is kept under another name."""
         try:
             return self._parsed(content)
         except InputError as error:
-            if not self._journal.known:
+            if not self._journal.is_open:
                 raise
             aside = f"{self._file.path.name}.unreadable-{_checksum(content)[:8].decode()}"
             durable(self._file.path.with_name(aside), content, mode=self._file.mode)
             self.said.append(f"{error}; it is kept as {aside}, and the labels are written anew")
             return [], content
 
-    def _parsed(self, content: bytes) -> tuple[list[Label], bytes]:
-        """Return the labels in a file, and what there is of a last row that was cut off."""
-        known = self._journal.known
-        if known and len(content) < len(_line(COLUMNS)) and _line(COLUMNS).startswith(content):
+    def _parsed(self, content: bytes) -> tuple[list[Label], bytes | None]:
+        """Return the labels in a file, and what there is of a last row if one was cut off."""
+        header = _line(COLUMNS)
+        if self._journal.is_open and content != header and header.startswith(content):
             return [], content
+        if _HOLE in content:
+            raise InputError(
+                f"{self.path}: it has a hole, as a power loss leaves them; restore it, or name "
+                "another file with --out"
+            )
         end = _end_of_rows(content)
         rows, tail = self._records(content[:end]), content[end:]
         if tail:
@@ -271,7 +279,7 @@ class LabelBook:
                     f"{self.path}: row {number} has {len(row)} fields in place of "
                     f"{len(COLUMNS)}; repair it, or name another file with --out"
                 )
-        return [_label(map(active, row)) for row in rows[1:]], tail
+        return [_label(map(active, row)) for row in rows[1:]], tail or None
 
     def _records(self, content: bytes) -> list[list[str]]:
         try:
@@ -303,6 +311,7 @@ class _Journal:
         rows: the labels that stand.
         known: all that were ever given.
         damaged: how many lines cannot be read.
+        is_open: whether there is one: then the file beside it is one of labels.
     """
 
     def __init__(self, path: Path) -> None:
@@ -310,6 +319,7 @@ class _Journal:
         self.rows: dict[Label, None] = {}
         self.known: set[Label] = set()
         self.damaged = 0
+        self.is_open = False
         self._file = _Held(path)
         self._lines: list[bytes] = []
         self._in_doubt = False
@@ -324,6 +334,7 @@ class _Journal:
         if not self.path.exists():
             durable(self.path, b"", mode=mode)
         self.look()
+        self.is_open = True
         if self.damaged and not self.known:
             raise InputError(
                 f"{self.path}: no line of it is of a journal of labels; move it away, or name "
@@ -348,7 +359,7 @@ class _Journal:
         lines = [_entry(*change) for change in changes]
         before = b"".join(self._lines)
         try:
-            if self._in_doubt:
+            if self._in_doubt or self._file.content is None:
                 self._file.replace(before + b"".join(lines))
             else:
                 self._file.append(before, b"".join(lines))

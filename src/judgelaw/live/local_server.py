@@ -368,6 +368,5 @@ def _in_words(error: Exception) -> str:
 def _nobody() -> logging.Logger:
     """Return a log that nobody reads: strangers who send nonsense write nothing on the terminal."""
     log = logging.getLogger("judgelaw.live")
-    log.propagate = False
-    log.handlers = [logging.NullHandler()]
+    log.disabled = True
     return log
