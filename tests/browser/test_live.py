@@ -3,19 +3,21 @@
 import csv
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from unittest.mock import patch
 
 import pytest
 
 import judgelaw as jl
-from judgelaw.live import view_server
+from judgelaw.live import LabelBook, label_server, read_labelling, view_server
 from judgelaw.study import write_sums
 from servers.holding import provider
+from servers.prefix import proxy
 from servers.study import chat_judge, simulated_judge, write_study
 from support.reports import HOSTILE
 
@@ -358,6 +360,110 @@ def test_a_label_that_was_not_saved_is_not_passed_over(tmp_path, open_tab):
         assert page.evaluate("document.body.dataset.item") == item
         page.keyboard.press("u")
     assert labels_in(out) == []
+
+
+def test_a_label_that_the_disk_does_not_take_is_kept_in_the_page_and_sent_again(tmp_path, open_tab):
+    table, out = label_table(tmp_path), tmp_path / "labels.csv"
+    words = ("label", table, "--labels", "pass,fail", "--as", "ann", "--out", out)
+    free = resource.RLIM_INFINITY
+    with served(*words, cwd=tmp_path) as (process, url):
+        page = open_tab(url).page
+        first = press(page, "1")
+        item = page.evaluate("document.body.dataset.item")
+        size = out.stat().st_size
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, free))
+        page.fill("#note", "why not")
+        page.locator("#note").press("Enter")
+        page.keyboard.press("2")
+        page.wait_for_selector("body[data-kept] [role=status]:has-text('Not saved yet')")
+        said = page.inner_text("[role=status]")
+        assert "File too large" in said
+        assert "Your label (fail) is kept in this page and sent again" in said
+        assert page.evaluate("document.body.dataset.item") == item
+        assert page.locator(".choices button").first.is_disabled()
+        assert violations(page) == []
+        assert [row["item"] for row in labels_in(out)] == [first]
+        assert out.stat().st_size == size
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (free, free))
+        page.wait_for_selector("body:not([data-kept])")
+        page.wait_for_function("t => document.body.dataset.item !== t", arg=item)
+        assert page.inner_text("[role=status]") == ""
+        found = [(row["item"], row["label"], row["note"]) for row in labels_in(out)]
+        assert found == [(first, "pass", ""), (item, "fail", "why not")]
+        out.write_text("item,label,labeller,note,time\n")
+        press(page, "1")
+        assert "put back 2 labels that it no longer had" in page.inner_text("[role=status]")
+        assert len(labels_in(out)) == 3
+
+
+def test_a_label_that_is_kept_in_the_page_can_be_taken_back(tmp_path, open_tab):
+    table, out = label_table(tmp_path), tmp_path / "labels.csv"
+    free = resource.RLIM_INFINITY
+    with served("label", table, "--labels", "pass,fail", "--out", out, cwd=tmp_path) as (
+        process,
+        url,
+    ):
+        page = open_tab(url).page
+        item = page.evaluate("document.body.dataset.item")
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (out.stat().st_size, free))
+        page.keyboard.press("1")
+        page.wait_for_selector("body[data-kept]")
+        page.keyboard.press("u")
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (free, free))
+        page.wait_for_selector("body:not([data-kept])")
+        assert page.evaluate("document.body.dataset.item") == item
+        assert labels_in(out) == []
+        assert press(page, "2") == item
+        assert [(row["item"], row["label"]) for row in labels_in(out)] == [(item, "fail")]
+
+
+def test_two_tabs_of_one_person_lose_nothing_and_say_what_they_do_not_take(tmp_path, open_tab):
+    table, out = label_table(tmp_path, count=3), tmp_path / "labels.csv"
+    with served("label", table, "--labels", "pass,fail", "--out", out, cwd=tmp_path) as (_, url):
+        one, two = open_tab(url).page, open_tab(url).page
+        item = press(one, "1")
+        assert press(two, "2") == item
+        assert "has another label by" in two.inner_text("[role=status]")
+        assert [(row["item"], row["label"]) for row in labels_in(out)] == [(item, "pass")]
+
+
+@pytest.mark.parametrize("keeps_host", [True, False])
+def test_pages_work_behind_a_proxy_under_a_path_of_its_own(tmp_path, runs, open_tab, keeps_host):
+    labelling = read_labelling(label_table(tmp_path, count=3), labels=LABELS)
+    with proxy("/team/labels/", keeps_host=keeps_host) as front, ExitStack() as stack:
+        public = f"http://127.0.0.1:{front.port}/team/labels"
+        book = stack.enter_context(LabelBook(tmp_path / "labels.csv"))
+        server = label_server(labelling, book, labeller="ann", public=public)
+        address = stack.enter_context(server.beside())
+        front.behind = address.port
+        tab = open_tab(address.url)
+        press(tab.page, "1")
+        assert len(book.labels) == 1
+        assert (tab.complaints, tab.foreign) == ([], [])
+        address = stack.enter_context(view_server(runs, public=public).beside())
+        front.behind = address.port
+        tab = open_tab(address.url)
+        page = listed(tab, runs=2)
+        page.click("tbody th a")
+        page.wait_for_selector("article .state")
+        page.click("text=Open the report")
+        page.wait_for_selector("#explorer:not([hidden]) tbody tr")
+        assert (tab.complaints, tab.foreign) == ([], [])
+        assert [referer for *_, referer in front.log if referer] == []
+
+
+def test_a_proxy_that_nobody_declared_is_said_in_the_page(tmp_path, open_tab):
+    labelling = read_labelling(label_table(tmp_path, count=3), labels=LABELS)
+    with (
+        proxy("/p/", keeps_host=False) as front,
+        LabelBook(tmp_path / "labels.csv") as book,
+        label_server(labelling, book, labeller="ann").beside() as address,
+    ):
+        front.behind = address.port
+        page = open_tab(f"http://127.0.0.1:{front.port}/p/{address.token}/").page
+        page.keyboard.press("1")
+        page.wait_for_selector("[role=status]:has-text('start it with --public-url')")
+        page.keyboard.press("u")
 
 
 def test_an_audit_opens_its_own_page(tmp_path):

@@ -174,8 +174,8 @@ class LabelBook:
 
     def _settle(self) -> None:
         """Make the file hold the labels of the journal, and the journal what others wrote."""
-        self._journal.look()
         for _ in range(_TRIES):
+            self._journal.look()
             content = self._file.read()
             as_left = content is not None and content == self._file.content and not self._in_doubt
             if as_left and self._written == self._journal.changes:
@@ -335,11 +335,6 @@ class _Journal:
             durable(self.path, b"", mode=mode)
         self.look()
         self.is_open = True
-        if self.damaged and not self.known:
-            raise InputError(
-                f"{self.path}: no line of it is of a journal of labels; move it away, or name "
-                "another file with --out"
-            )
 
     def look(self) -> None:
         """Take in what lies at the path; write it whole where that is not what was written."""
