@@ -116,7 +116,9 @@ def command(
         )
     if tables_folder is not None:
         from judgelaw.page import write_tables
+        from judgelaw.study import own_folder
 
+        own_folder(tables_folder)
         written = write_tables(analysis.tables, tables_folder)
         echo(f"{len(written)} files in {tables_folder}", err=True)
     if json_file is not None:

@@ -76,9 +76,12 @@ def command(out: Path) -> None:
 
 
 def _written(out: Path) -> Path:
+    from judgelaw.study import own_folder
+
     study = out / "study.yaml"
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
+        own_folder(out)
         if not study.exists():
             (out / "items.jsonl").write_text("".join(map(_item, range(_ITEMS))), encoding="utf-8")
             study.write_text(_STUDY, encoding="utf-8")

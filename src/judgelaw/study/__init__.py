@@ -61,6 +61,7 @@ from judgelaw.study.run_files import (
     SUMS as SUMS,
     durable as durable,
     file_sha256 as file_sha256,
+    own_folder as own_folder,
     own_link as own_link,
     read_sums as read_sums,
     sync_folder as sync_folder,

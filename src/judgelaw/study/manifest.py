@@ -26,7 +26,7 @@ from judgelaw.study.items import Item, from_dict, from_jsonl
 from judgelaw.study.models import Layer, Study
 from judgelaw.study.prompts import Template
 from judgelaw.study.record import RECORD, LookRecord, RunRecord, read_record
-from judgelaw.study.run_files import PENDING, exclusive, recover
+from judgelaw.study.run_files import PENDING, SEALED, exclusive, recover
 from judgelaw.wire import JudgeSpec
 
 Columns = Mapping[str, NDArray[Any]]
@@ -165,7 +165,7 @@ MANIFEST = "manifest.parquet"
 ITEMS = "inputs/items.jsonl"
 CHANGED = "inputs/probes.jsonl"
 PROMPTS = "inputs/prompts.json"
-LABELS = "sealed/labels.parquet"
+LABELS = f"{SEALED}/labels.parquet"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,12 +13,15 @@ from judgelaw.errors import InputError, IntegrityError, RunLockedError, writing
 
 SUMS = "SHA256SUMS"
 PENDING = ".pending"
+SEALED = "sealed"
+"""The folder of what nobody should look at while calls come in: its owner alone may read it."""
 
 _COMMIT = "COMMIT"
 _SCRATCH = ".scratch"
 _LOCK = ".freeze.lock"
 _CHUNK = 1 << 20
 _LINKS = 40
+_PRIVATE = 0o700
 
 
 @contextmanager
@@ -26,7 +29,7 @@ def scratch(run: Path) -> Iterator[Path]:
     """Yield a folder for files that are needed only while freezing."""
     folder = run / _SCRATCH
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    folder.mkdir(mode=_PRIVATE)
     try:
         yield folder
     finally:
@@ -38,15 +41,23 @@ def exclusive(run: Path) -> Iterator[None]:
     """Hold the folder while it is frozen; the lock dies with its process."""
     with writing(run):
         run.mkdir(parents=True, exist_ok=True)
-        with (run / _LOCK).open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunLockedError(
-                    f"{run}: another process is freezing this run; wait for it, or use "
-                    "another folder"
-                ) from None
+        own_folder(run)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(run / _LOCK, flags, 0o600)
+        try:
+            _lock(run, lock)
             yield
+        finally:
+            os.close(lock)
+
+
+def _lock(run: Path, lock: int) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunLockedError(
+            f"{run}: another process is freezing this run; wait for it, or use another folder"
+        ) from None
 
 
 @contextmanager
@@ -58,7 +69,7 @@ def staged(run: Path) -> Iterator[Path]:
     """
     recover(run)
     pending = run / PENDING
-    pending.mkdir()
+    pending.mkdir(mode=_PRIVATE)
     try:
         yield pending
     except BaseException:
@@ -81,7 +92,11 @@ def recover(run: Path) -> None:
     if commit.exists():
         for name in json.loads(commit.read_bytes()):
             if (pending / name).exists():
-                (run / name).parent.mkdir(parents=True, exist_ok=True)
+                folder, sealed = (run / name).parent, name.startswith(f"{SEALED}/")
+                folder.mkdir(parents=True, exist_ok=True)
+                if sealed:
+                    folder.chmod(_PRIVATE)
+                    (pending / name).chmod(0o600)
                 (pending / name).replace(run / name)
         sync_folder(run)
         commit.unlink()
@@ -131,6 +146,13 @@ def own_link(path: Path) -> Path:
         refuse_foreign(path)
         path = path.parent / path.readlink()
     raise InputError(f"{path}: too many links, one after the other; give another path")
+
+
+def own_folder(folder: Path) -> None:
+    """Refuse a folder that another user made, or in which one has put a link or a folder."""
+    for path in (folder, folder.resolve(), *folder.rglob("*")):
+        if path.is_symlink() or path.is_dir():  # one that is not there yet is neither
+            refuse_foreign(path)
 
 
 def refuse_foreign(path: Path) -> None:

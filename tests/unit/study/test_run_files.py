@@ -1,10 +1,11 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from judgelaw.errors import IntegrityError, RunLockedError
-from judgelaw.study import file_sha256, read_sums, write_sums
+from judgelaw.errors import InputError, IntegrityError, RunLockedError
+from judgelaw.study import durable, file_sha256, read_sums, write_sums
 from judgelaw.study.run_files import PENDING, exclusive, recover, staged
 
 
@@ -82,3 +83,63 @@ def test_two_processes_do_not_freeze_one_run(tmp_path):
         pass
     with exclusive(tmp_path):
         pass
+
+
+@pytest.fixture(params=[0o000, 0o022])
+def mask(request):
+    """Set what new files and folders leave out for others."""
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("mask")
+def test_what_is_sealed_is_for_its_owner_alone(tmp_path):
+    with exclusive(tmp_path / "run"), staged(tmp_path / "run") as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "sealed").mkdir()
+        (folder / "sealed" / "labels.parquet").write_text("1")
+    sealed = tmp_path / "run" / "sealed"
+    assert sealed.stat().st_mode & 0o777 == 0o700
+    assert (sealed / "labels.parquet").stat().st_mode & 0o777 == 0o600
+
+
+def planted(place):
+    """Say that whatever is a link, or lies at this place, belongs to somebody else."""
+
+    def lstat(path, real=Path.lstat):
+        there = real(path)
+        foreign = path == place
+        return os.stat_result([*there[:4], there.st_uid + foreign, *there[5:]])
+
+    return lstat
+
+
+@pytest.mark.parametrize("name", ["", "report.html", "inputs", "tables/x.csv"])
+def test_a_folder_or_link_of_another_user_is_refused(tmp_path, monkeypatch, name):
+    run, other = tmp_path / "run", tmp_path / "other"
+    other.write_text("mine")
+    (run / "tables").mkdir(parents=True)
+    if name == "inputs":
+        (run / name).mkdir()
+    elif name:
+        (run / name).symlink_to(other)
+    with exclusive(run):
+        pass
+    monkeypatch.setattr(Path, "lstat", planted(run / name if name else run))
+    with pytest.raises(InputError, match=r"of another user .*; give another path"), exclusive(run):
+        pass
+    assert other.read_text() == "mine"
+
+
+def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path):
+    other = tmp_path / "other"
+    other.write_text("mine")
+    for name in ("a.tmp", "a", ".freeze.lock"):
+        (tmp_path / name).symlink_to(other)
+    durable(tmp_path / "a", b"new")
+    with pytest.raises(InputError, match="symbolic links"), exclusive(tmp_path):
+        pass
+    assert other.read_text() == "mine"
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert not (tmp_path / "a").is_symlink()
