@@ -222,15 +222,21 @@ FLAGS = {
             "::test_a_frame_and_the_command_line_give_the_same_systems",
         ),
     },
-    "view": dict.fromkeys(
-        ("--port", "--no-open"),
-        f"{CLI}/test_label.py"
-        "::test_a_view_listens_where_it_is_told_and_lists_nothing_where_there_is_nothing",
-    ),
-    "label": dict.fromkeys(
-        ("--labels", "--as", "--out", "--show", "--port", "--no-open"),
-        f"{CLI}/test_label.py::test_labels_go_where_they_are_told_under_the_name_that_was_given",
-    ),
+    "view": {
+        **dict.fromkeys(
+            ("--port", "--no-open"),
+            f"{CLI}/test_label.py"
+            "::test_a_view_listens_where_it_is_told_and_lists_nothing_where_there_is_nothing",
+        ),
+        "--public-url": f"{CLI}/test_label.py::test_a_page_is_shown_under_the_address_of_a_proxy",
+    },
+    "label": {
+        **dict.fromkeys(
+            ("--labels", "--as", "--out", "--show", "--port", "--no-open"),
+            f"{CLI}/test_label.py::test_labels_go_where_they_are_told_under_the_name_that_was_given",
+        ),
+        "--public-url": f"{CLI}/test_label.py::test_a_page_is_shown_under_the_address_of_a_proxy",
+    },
     "compare": {
         **READS,
         **dict.fromkeys(("--draws", "--seed"), MOVED),

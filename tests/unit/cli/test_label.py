@@ -109,6 +109,22 @@ def test_a_view_listens_where_it_is_told_and_lists_nothing_where_there_is_nothin
     assert "ended; runs go on as they were" in ended(process)
 
 
+@pytest.mark.parametrize("command", ["view", "label"])
+def test_a_page_is_shown_under_the_address_of_a_proxy(tmp_path, table, command):
+    port, public = free_port(), "https://labels.example.org/team"
+    source = table if command == "label" else tmp_path
+    words = (command, source, "--port", port, "--public-url", f"{public}/", "--no-open")
+    process = started(tmp_path, *words)
+    url = process.stdout.readline().strip()
+    assert url.startswith(f"{public}/")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    token = url.removeprefix(f"{public}/")
+    connection.request("GET", f"/{token}", headers={"Host": "labels.example.org"})
+    assert connection.getresponse().status == 200
+    connection.close()
+    ended(process)
+
+
 def test_what_is_not_there_is_named(tmp_path, capsys):
     assert program._run(["view", str(tmp_path / "none")]) == 2
     assert "no such folder; name a folder with runs, or a run" in capsys.readouterr().err
