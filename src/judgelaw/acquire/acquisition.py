@@ -5,8 +5,10 @@ import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from types import TracebackType
 
 from judgelaw.acquire.engine import GRACE_S, Stop, drive
 from judgelaw.acquire.lane import Effects
@@ -17,6 +19,7 @@ from judgelaw.errors import (
     BudgetReachedError,
     IncompleteRunError,
     InputError,
+    IntegrityError,
     JudgelawError,
     ProviderRefusedError,
     RunError,
@@ -30,8 +33,9 @@ from judgelaw.ledger import (
     SqliteLedger,
     SqliteView,
     Totals,
+    refuse_missing,
 )
-from judgelaw.study import MANIFEST, FrozenRun, durable, file_sha256, write_sums
+from judgelaw.study import MANIFEST, FrozenRun, announce, durable, file_sha256, write_sums
 from judgelaw.wire import parser_name
 from judgelaw.words import counted, words
 
@@ -44,12 +48,15 @@ def note_ledger(run: Path, address: Address, name: str) -> None:
 
     Raises:
         InputError: the folder has a ledger of its own.
+        IntegrityError: it had one.
     """
     if (run / LEDGER_NAME).exists() and not (run / NOTE).exists():
         raise InputError(
             f"{run} keeps its own {LEDGER_NAME}: a run has one ledger from its first call on; go "
             "on without --ledger, or start another folder with --out"
         )
+    if not (run / NOTE).exists():
+        refuse_missing(run)
     note = {"schema": SCHEMA, "url": str(address), "run": name}
     durable(run / NOTE, (json.dumps(note, indent=1) + "\n").encode())
     write_sums(run, [NOTE])
@@ -164,7 +171,8 @@ def acquire(
 
     Raises:
         RunLockedError: another process holds the run.
-        IntegrityError: the ledger has lost what was durable; `accept_loss` goes on without it.
+        IntegrityError: the ledger is gone, or has lost what was durable; `accept_loss` goes on
+            without it.
         RunError: the calls are asked through a shared ledger.
     """
     refuse_local(frozen.path)
@@ -172,8 +180,9 @@ def acquire(
         lock = stack.enter_context(RunLock(frozen.path))
         ledger = SqliteLedger(frozen.path, lock=lock, accept_loss=accept_loss)
         # Runs after the ledger is closed, whatever ends the session.
-        stack.callback(write_outputs, frozen)
+        stack.push(partial(_leave_outputs, frozen))
         stack.enter_context(ledger)
+        announce(frozen.path, LEDGER_NAME)
         manifest = file_sha256(frozen.path / MANIFEST)
         ledger.load(frozen.judges, frozen.iter_calls(), manifest=manifest)
         observer = observer or Silent()
@@ -192,8 +201,20 @@ def acquire(
     return Acquisition(path=frozen.path, totals=totals, unread=left, stops=stops)
 
 
+def _leave_outputs(
+    frozen: FrozenRun,
+    _kind: type[BaseException] | None,
+    error: BaseException | None,
+    _trace: TracebackType | None,
+) -> None:
+    """Write the outputs of a session; a ledger that is damaged or not there gives none."""
+    if not isinstance(error, IntegrityError):
+        write_outputs(frozen)
+
+
 def write_outputs(frozen: FrozenRun) -> None:
     """Write the tables of a run from its closed ledger, and the hashes of all three."""
+    refuse_missing(frozen.path)
     with SqliteView(frozen.path / LEDGER_NAME) as view:
         write_tables(frozen, view)
     write_sums(frozen.path, [LEDGER_NAME, CALLS, TIMING])

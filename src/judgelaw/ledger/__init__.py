@@ -41,6 +41,8 @@ from judgelaw.ledger.sqlite_view import (
     LEDGER_NAME as LEDGER_NAME,
     SqliteView as SqliteView,
     lost as lost,
+    refuse_missing as refuse_missing,
+    traces as traces,
 )
 from judgelaw.ledger.view import LedgerView as LedgerView
 from judgelaw.ledger.writer import Ledger as Ledger

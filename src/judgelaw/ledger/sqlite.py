@@ -37,7 +37,14 @@ from judgelaw.ledger.records import (
     tokens_rows,
     verdict_row,
 )
-from judgelaw.ledger.sqlite_view import LEDGER_NAME, SqliteView, damaged, disk_fault, lost
+from judgelaw.ledger.sqlite_view import (
+    LEDGER_NAME,
+    SqliteView,
+    damaged,
+    disk_fault,
+    lost,
+    refuse_missing,
+)
 from judgelaw.ledger.view import reservation
 from judgelaw.ledger.writer import Commit, Explain, GroupWriter, Ledger, Work
 from judgelaw.study import PlannedCall
@@ -140,8 +147,10 @@ class SqliteLedger(SqliteView, Ledger):
                 loss = _accepted_loss(self.path, accept=accept_loss)
                 self._connection = _connect(self.path)
                 self._held.callback(self._connection.close)
+                self._file = self.path.stat()
                 self._session = self._begin(loss)
                 counts = Counts(*self._connection.execute(_SQL["counts"]).fetchone())
+                self._log = _beside(self.path, "wal").stat()
             self._marks = SentMarks(run / SENT_NAME, counts)
         except BaseException:
             self._held.close()
@@ -171,8 +180,17 @@ class SqliteLedger(SqliteView, Ledger):
         return UNLIMITED
 
     async def sending(self, reservation: Reservation) -> None:
-        """Mark that the wire is about to be touched, so that a kill leaves an orphan."""
+        """Mark that the wire is about to be touched, so that a kill leaves an orphan.
+
+        Raises:
+            IntegrityError: the file has lost its name; the replies under way are still written.
+        """
+        self._refuse_unnamed()
         self._marks.mark(reservation.attempt)
+
+    async def _before_sending(self, work: Work) -> None:
+        self._refuse_unnamed()
+        await super()._before_sending(work)
 
     def add_verdicts(self, verdicts: Iterable[tuple[str, Verdict]]) -> None:
         """Add `(call_id, verdict)` under further parser versions; those that are there stay."""
@@ -188,6 +206,8 @@ class SqliteLedger(SqliteView, Ledger):
         """
         super().close()
         self._writer.stop()
+        if not self._is_there():
+            self._rescue()
         try:
             # Where the writer broke, the marks stay for the next session to read.
             self._writer.refuse_if_broken()
@@ -207,6 +227,44 @@ class SqliteLedger(SqliteView, Ledger):
         self._checkpoint()
         return results
 
+    def _refuse_unnamed(self) -> None:
+        if not self._is_there():
+            raise IntegrityError(f"{self.path} was removed or replaced: nothing more is asked")
+
+    def _is_there(self) -> bool:
+        """Whether the name still leads to the file that this session writes."""
+        try:
+            return os.path.samestat(self.path.stat(), self._file)
+        except FileNotFoundError:
+            return False
+
+    def _rescue(self) -> None:
+        """Write out what a file that has lost its name holds, and let the run go.
+
+        The system keeps such a file for as long as it is open. Its rows get their name back where
+        that is free; else they go beside it, since nobody here can know which file is the right
+        one. The marks stay: a session that finds less refuses to begin.
+
+        Raises:
+            IntegrityError: always, with where the rows are.
+        """
+        run = self.path.parent
+        there = run.is_dir()
+        with self._held:
+            saved = _unused((self.path if there else run).with_name(f"{run.name}.rescued.sqlite"))
+            with _ours(saved), closing(sqlite3.connect(saved)) as copy:
+                self._connection.backup(copy)
+            self._connection.close()
+            self._drop_log()
+            where = f"is {saved}: put it in the place of {self.path}, then the same command goes on"
+            if there and not self.path.exists():
+                saved.rename(self.path)
+                where = "has its name back: the same command goes on"
+        raise IntegrityError(
+            f"{self.path} was removed or replaced while this session wrote it; what it held, "
+            f"{self._completed} replies, {where}. Find out what touches the folder first"
+        )
+
     def _checkpoint(self) -> None:
         """Copy the log into the database now and then."""
         now = self._clock()
@@ -217,6 +275,14 @@ class SqliteLedger(SqliteView, Ledger):
         # or broken says so to the next commit.
         with suppress(sqlite3.OperationalError):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def _drop_log(self) -> None:
+        """Take our own log away from a name that is another file's: read with it, it is damage."""
+        log = _beside(self.path, "wal")
+        with suppress(FileNotFoundError):
+            if os.path.samestat(log.stat(), self._log):
+                log.unlink()
+                _beside(self.path, "shm").unlink()
 
     def _write_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Write rows in transactions that are long enough to be fast and short enough to hold."""
@@ -283,6 +349,20 @@ class SqliteLedger(SqliteView, Ledger):
         return connection.execute(_SQL["open_batches"], (judge,)).fetchall()
 
 
+def _beside(path: Path, what: str) -> Path:
+    """Return the log of a database, or the index of it."""
+    return path.with_name(f"{path.name}-{what}")
+
+
+def _unused(path: Path) -> Path:
+    """Return the path, or one like it that nothing has."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_stem(f"{path.stem}-{number}")
+    return free
+
+
 def _roll_back(path: Path) -> None:
     """Make SQLite undo an unfinished change if there is no log, or no longer one.
 
@@ -295,11 +375,15 @@ def _roll_back(path: Path) -> None:
 
 def _accepted_loss(path: Path, *, accept: bool) -> Loss | None:
     loss = lost(path)
-    if loss is None or accept:
+    if accept:
         return loss
+    if loss is None or not path.with_name(SENT_NAME).exists():
+        refuse_missing(path.parent)
+    if loss is None:
+        return None
     raise IntegrityError(
-        f"{path} lacks {loss.words} ({SENT_NAME} has the marks): {path.name}-wal was lost or "
-        f"damaged, or {path.name} is an older copy. Restore both from a copy and run the same "
+        f"{path} lacks {loss.words} (as {SENT_NAME} or the tables tell): {path.name}-wal was lost "
+        f"or damaged, or {path.name} is an older copy. Restore both from a copy and run the same "
         "command; or go on without them: `judgelaw run --accept-loss` asks and pays for those "
         "calls again, and writes the loss down for verify and the report"
     )

@@ -7,13 +7,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
+from judgelaw.duck import one_file
 from judgelaw.errors import IntegrityError, JudgelawError, RunError, StorageError, disk_refuses
 from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks
 from judgelaw.ledger.migrations import foreign_schema, statements
 from judgelaw.ledger.records import JudgePulse, Loss, Pulse, StoredBatch
 from judgelaw.ledger.view import LedgerView
+from judgelaw.study import SUMS, read_sums, reading
 
 LEDGER_NAME = "ledger.sqlite"
+_DERIVED = ("calls.parquet", "timing.parquet")
+"""Tables that are written from a ledger; the second has a row for every call that was answered."""
 
 _SQL = statements("sqlite")
 _DISK = (
@@ -136,18 +142,55 @@ def _show_as_present(connection: sqlite3.Connection) -> None:
 
 
 def lost(path: Path) -> Loss | None:
-    """Compare a ledger with the marks that its last session left; None where nothing is missing.
+    """Compare a ledger with the marks that its last session left, and with the table made of it.
 
-    Reads only: what is left of the ledger may be needed to mend it.
+    None where nothing is missing. Reads only: what is left may be needed to mend it.
     """
     left = LeftMarks(path.with_name(SENT_NAME))
     there = Counts()
     if path.exists() and path.stat().st_size:
         with SqliteView(path) as view:
             there = view.counts()
-    replies = max(0, left.counts.completed - there.completed)
+    durable = max(left.counts.completed, _tabled(path.with_name(_DERIVED[1])))
+    replies = max(0, durable - there.completed)
     attempts = left.sent_after(there.attempt)
     return Loss(replies=replies, attempts=attempts) if replies or attempts else None
+
+
+def _tabled(table: Path) -> int:
+    """Count the calls of the table of times; one that is not there, or damaged, tells of none."""
+    if not table.is_file():
+        return 0
+    try:
+        with reading() as connection:
+            query = f"SELECT count(*) FROM {one_file(table)}"  # noqa: S608 - the path is quoted
+            return int(connection.execute(query).fetchall()[0][0])
+    except duckdb.Error:  # `verify` names it, and the next session writes it anew
+        return 0
+
+
+def refuse_missing(run: Path) -> None:
+    """Refuse a folder whose calls were asked, and whose ledger is not there.
+
+    Raises:
+        IntegrityError: another ledger would ask and pay for everything again.
+    """
+    if told := traces(run):
+        raise IntegrityError(
+            f"{run}: no {LEDGER_NAME}, and calls were asked: {', '.join(told)}. Restore the ledger "
+            "from a copy, then the same command goes on; `judgelaw run --accept-loss` asks and "
+            "pays for every call again, as does another folder with --out"
+        )
+
+
+def traces(run: Path) -> list[str]:
+    """Return what tells of a ledger in a folder that has none; nothing where it has one."""
+    if (run / LEDGER_NAME).exists():
+        return []
+    found = [f"{name} is there" for name in _DERIVED if (run / name).exists()]
+    if LEDGER_NAME in read_sums(run):
+        found.append(f"{SUMS} names it")
+    return found
 
 
 def damaged(path: Path, error: sqlite3.Error) -> JudgelawError:

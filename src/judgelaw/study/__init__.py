@@ -59,6 +59,7 @@ from judgelaw.study.requests import (
 )
 from judgelaw.study.run_files import (
     SUMS as SUMS,
+    announce as announce,
     durable as durable,
     file_sha256 as file_sha256,
     own_folder as own_folder,

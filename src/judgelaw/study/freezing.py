@@ -15,6 +15,7 @@ from judgelaw.study.loading import LoadedStudy
 from judgelaw.study.manifest import (
     CHANGED,
     ITEMS,
+    MANIFEST,
     STUDY,
     FrozenRun,
     changed_jsonl,
@@ -31,7 +32,7 @@ from judgelaw.study.record import (
     identity,
     versions,
 )
-from judgelaw.study.run_files import exclusive, recover, scratch, staged
+from judgelaw.study.run_files import SUMS, exclusive, read_sums, recover, scratch, staged
 from judgelaw.study.schedule import (
     CAPACITY,
     counts,
@@ -49,6 +50,9 @@ from judgelaw.wire import (
 
 Choose = Callable[[Blueprint], tuple[Mapping[str, Mapping[str, int]], str]]
 """From a study to repeats by judge and item, with the reason in a sentence."""
+
+_WRITTEN = ("ledger.sqlite", "calls.parquet", MANIFEST)
+"""What another run in the same folder would write over."""
 
 
 def freeze(
@@ -85,14 +89,21 @@ def freeze(
             _resume(loaded, blueprint, run)
             if date is not None:
                 _add_wave(open_run(run), date, progress)
-        elif (run / "ledger.sqlite").exists():
+        elif left := _left_of_a_run(run):
             raise IntegrityError(
-                f"{run}: a ledger without a manifest; restore {RECORD} or use another folder"
+                f"{run}: {', '.join(left)} without {RECORD}: the folder holds what is left of a "
+                "run; restore it from a copy, or use another folder with --out"
             )
         else:
             blueprint = with_repeats(loaded, blueprint, choose)
             _freeze_new(loaded, blueprint, run, date, progress)
     return open_run(run)
+
+
+def _left_of_a_run(run: Path) -> list[str]:
+    """Return the files of a run that lie in a folder without a record."""
+    found = [name for name in _WRITTEN if (run / name).exists()]
+    return found or ([SUMS] if RECORD in read_sums(run) else [])
 
 
 def _refuse_waves(loaded: LoadedStudy) -> None:

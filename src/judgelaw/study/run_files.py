@@ -200,6 +200,16 @@ def write_sums(run: Path, names: Iterable[str]) -> None:
     durable(run / SUMS, _sums_text(sums))
 
 
+def announce(run: Path, name: str) -> None:
+    """Name a file that is being written under the hash of nothing, unless it is named already.
+
+    That it was there is known from then on, even where it is lost before it has a hash.
+    """
+    sums = read_sums(run)
+    if name not in sums:
+        durable(run / SUMS, _sums_text({**sums, name: hashlib.sha256().hexdigest()}))
+
+
 def _write_sums(run: Path, pending: Path, names: list[str]) -> None:
     sums = read_sums(run)
     sums.update({name: file_sha256(pending / name) for name in names})

@@ -152,7 +152,7 @@ def test_damaged_and_missing_records_are_told(make_study, run, tmp_path):
 def test_a_ledger_without_a_manifest_is_not_frozen_over(make_study, run):
     run.mkdir()
     (run / "ledger.sqlite").touch()
-    with pytest.raises(IntegrityError, match="a ledger without a manifest"):
+    with pytest.raises(IntegrityError, match=r"ledger\.sqlite without manifest\.json"):
         freeze(load_study(make_study()), run)
 
 

@@ -38,6 +38,7 @@ from judgelaw.ledger import (
     SqliteView,
     StoredCompletion,
     lost,
+    traces,
 )
 from judgelaw.steps import Advance, Progress, unseen
 from judgelaw.study import MANIFEST, SUMS, FrozenRun, PlannedCall, file_sha256, open_run, reading
@@ -386,7 +387,7 @@ def _opened(run: Path, frozen: FrozenRun, advance: Advance) -> Iterator[Check]:
     yield from guarded("controls", lambda: check_controls(frozen))
     yield from guarded("marks", lambda: _missing(run))
     if not (run / LEDGER_NAME).exists():
-        yield Check(name="ledger", ok=True, detail="nothing was acquired yet")
+        yield from guarded("ledger", lambda: [_no_ledger(run)])
         return
     with SqliteView(run / LEDGER_NAME) as view:
         yield from guarded("database", lambda: [check_database(view)])
@@ -395,6 +396,13 @@ def _opened(run: Path, frozen: FrozenRun, advance: Advance) -> Iterator[Check]:
         yield from guarded("completions", lambda: CompletionChecks(frozen, view).run(advance))
         yield from guarded("tables", lambda: check_tables(frozen, view))
         yield from guarded("complete", lambda: [_complete(frozen, view)])
+
+
+def _no_ledger(run: Path) -> Check:
+    """Say whether a run without a ledger was never asked, or has lost it."""
+    told = traces(run)
+    detail = f"there is none, and {', '.join(told)}" if told else "nothing was acquired yet"
+    return Check(name="ledger", ok=not told, detail=detail)
 
 
 def guarded(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
