@@ -182,7 +182,10 @@ def definition(address, run):
             "JOIN pg_class AS c ON c.oid = t.tgrelid "
             "WHERE c.relnamespace = $1::regnamespace AND NOT tgisinternal ORDER BY 1"
         ),
-        "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = $1::regnamespace ORDER BY 1",
+        (
+            "SELECT proname, prosrc, proconfig FROM pg_proc "
+            "WHERE pronamespace = $1::regnamespace ORDER BY 1"
+        ),
         "SELECT viewname, definition FROM pg_views WHERE quote_ident(schemaname) = $1 ORDER BY 1",
     )
     with address.connect() as connection:

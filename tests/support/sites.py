@@ -11,7 +11,7 @@ from judgelaw.acquire.verify import verify
 from judgelaw.ledger import LEDGER_NAME, PostgresView, SqliteView, read_address
 from judgelaw.study import freeze, load_study
 from servers.holding import Provider, provider
-from servers.study import chat_judge, frozen_study
+from servers.study import chat_judge, write_study
 from support.wires import TcpWire
 from support.workers import Fleet, Worker
 
@@ -32,10 +32,11 @@ class Site:
     provider: Provider
     calls: int
     wire: TcpWire | None = None
+    name: str = "run"
 
     @property
     def run(self) -> Path:
-        return self.folder / "run"
+        return self.folder / self.name
 
     def worker(self, *, url: str | None = None, lease_s: float = LEASE_S) -> Worker:
         options = ("--ledger", url or self.url, "--lease", lease_s)
@@ -48,20 +49,28 @@ class Site:
         assert acquired.totals.open == 0
 
     def view(self) -> PostgresView:
-        return PostgresView(read_address(self.url), "run")
+        return PostgresView(read_address(self.url), self.name)
 
 
 @contextmanager
-def make_site(tmp_path, url, fleet, *, through: type[TcpWire] | None = None, **fields):
+def make_site(
+    tmp_path, url, fleet, *, through: type[TcpWire] | None = None, name: str = "run", **fields
+):
     """Hand a run over to workers; `through` puts a line between them and the provider."""
     with provider(tmp_path / "provider") as at, ExitStack() as stack:
         wire = stack.enter_context(closing(through(at.port))) if through else None
         judge = chat_judge(f"http://127.0.0.1:{wire.port}/v1" if wire else at.base_url)
         fields["transport"] = {"concurrency": CONCURRENCY, **fields.get("transport", {})}
-        frozen = frozen_study(tmp_path, [judge], **fields)
+        frozen = freeze(load_study(write_study(tmp_path, [judge], **fields)), tmp_path / name)
         acquire_shared(frozen, read_address(url), ask=False)
         site = Site(
-            folder=tmp_path, url=url, fleet=fleet, provider=at, calls=frozen.count, wire=wire
+            folder=tmp_path,
+            url=url,
+            fleet=fleet,
+            provider=at,
+            calls=frozen.count,
+            wire=wire,
+            name=name,
         )
         try:
             yield site

@@ -258,7 +258,7 @@ class PostgresLedger(PostgresView, Ledger):
         if foreign != (0,):
             raise self._changed(f"{foreign and foreign[0]} calls differ from those there")
         connection.execute(_SQL["add_calls"])
-        connection.execute("DROP TABLE incoming")
+        connection.execute("DROP TABLE pg_temp.incoming")
 
     def _seal(self, manifest: str, count: int, connection: "psycopg.Connection[Any]") -> None:
         row = connection.execute(_SQL["call_count"]).fetchone()

@@ -7,9 +7,10 @@ U+FFFF 1 for itself.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -26,6 +27,8 @@ _ENV = "env:"
 _HIDDEN = "***"
 _FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or env:NAME for a variable that holds it"
 _PATIENCE_S = 10
+_BUSY_MS = "20000"
+"""How long whoever freezes while it makes a schema holds up everybody else."""
 
 
 def driver() -> Any:
@@ -81,7 +84,12 @@ class Address:
         settings = {"connect_timeout": _PATIENCE_S, "application_name": "judgelaw", **options}
         try:
             return psycopg.connect(  # type: ignore[no-any-return] # loaded lazily, thus untyped
-                self.url, autocommit=True, cursor_factory=psycopg.RawCursor, **settings
+                self.url,
+                autocommit=True,
+                cursor_factory=psycopg.RawCursor,
+                # A prepared statement would outlive its transaction, which a pooler does not carry.
+                prepare_threshold=None,
+                **settings,
             )
         except psycopg.Error as error:
             # Not chained: the driver's own traceback holds the address.
@@ -168,6 +176,23 @@ _TABLE = (
     "CREATE TABLE IF NOT EXISTS migrations (version integer PRIMARY KEY, name text NOT NULL, "
     "applied_at timestamptz NOT NULL DEFAULT clock_timestamp())"
 )
+_UNBOUND = """
+SELECT oid::regprocedure::text
+FROM pg_catalog.pg_proc
+WHERE pronamespace = to_regnamespace($1) AND proconfig IS NULL
+"""
+"""The rules of a schema that mean the tables of whoever sets them off: behind a pooler the session
+may have another run's schema in its settings."""
+_SCHEMA = ":run."
+"""Stands in every statement for the schema of a run; see `statements.sql`."""
+_UNDATED = {
+    ":run.calls AS": "(SELECT *, NULL::text AS date FROM :run.calls) AS",
+    ":run.criterion_verdicts AS": (
+        "(SELECT *, NULL::text AS criterion FROM :run.verdicts WHERE false) AS"
+    ),
+    ":run.logprobs AS": "(SELECT 0::bigint AS call, NULL::text AS tokens WHERE false) AS",
+}
+"""What a schema of an earlier version, without waves, is read as."""
 
 
 def schema_of(run: str) -> str:
@@ -187,40 +212,113 @@ def list_runs(address: Address) -> list[str]:
     return [row[0].removeprefix(PREFIX) for row in rows]
 
 
-def enter(connection: "psycopg.Connection[Any]", run: str) -> None:
-    """Make the statements of this connection use the tables of one run."""
+@cache
+def named(sql: str, run: str, *, dated: bool = True) -> str:
+    """Return a statement on the tables of one run, whatever the connection's settings are.
+
+    >>> named("SELECT count(*) FROM :run.calls", "first")
+    'SELECT count(*) FROM "judgelaw:first".calls'
+    """
+    for part, earlier in () if dated else _UNDATED.items():
+        sql = sql.replace(part, earlier)
+    return sql.replace(_SCHEMA, f'"{schema_of(run)}".')
+
+
+class _Named:
+    """A cursor whose statements name the schema of one run."""
+
+    names: Callable[[str], str]
+
+    def execute(self, query: Any, *values: Any, **options: Any) -> Any:
+        if isinstance(query, str):
+            query = self.names(query)
+        return super().execute(query, *values, **options)  # type: ignore[misc] # of the driver
+
+
+def enter(connection: "psycopg.Connection[Any]", run: str, *, dated: bool = True) -> None:
+    """Make the statements of this connection name the tables of one run.
+
+    Nothing is set for the session: behind a pooler each transaction may have another one.
+    """
     adapt(connection)
-    connection.execute(
-        "SELECT set_config('search_path', quote_ident($1), false)", (schema_of(run),)
-    )
+    psycopg = driver()
+    members = {"names": staticmethod(partial(named, run=run, dated=dated))}
+    connection.cursor_factory = type("Cursor", (_Named, psycopg.RawCursor), members)
+    connection.server_cursor_factory = type("Pages", (_Named, psycopg.RawServerCursor), members)
 
 
 def require(connection: "psycopg.Connection[Any]", run: str, address: Address) -> None:
     """Raise where a run is not in the database."""
-    found = connection.execute("SELECT to_regclass('open_calls') IS NOT NULL").fetchone()
+    found = connection.execute("SELECT to_regclass(':run.open_calls') IS NOT NULL").fetchone()
     if found != (True,):
         raise RunError(
             f"{address} holds no run {run}: `judgelaw run STUDY --ledger URL` freezes one into it"
         )
 
 
+def is_dated(connection: "psycopg.Connection[Any]") -> bool:
+    """Whether the schema has waves, criteria and token probabilities."""
+    return (
+        connection.execute(
+            "SELECT 1 FROM pg_catalog.pg_attribute "
+            "WHERE attrelid = to_regclass(':run.calls') AND attname = 'date'"
+        ).fetchone()
+        is not None
+    )
+
+
 def migrate(connection: "psycopg.Connection[Any]", run: str, address: Address) -> None:
-    """Make the schema of a run, or apply the steps that it lacks: all of them or none."""
-    steps = migrations("postgres")
+    """Make the schema of a run, or apply the steps that it lacks: all of them or none.
+
+    Who only works on a run needs no right to create anything.
+    """
+    newest = migrations("postgres")[-1].version
+    have = _version(connection)
+    if have == newest and not _unbound(connection, run):
+        return
+    if have > newest:
+        raise InputError(
+            f"run {run} in {address} has schema version {have}, and this judgelaw knows up to "
+            f"{newest}: upgrade judgelaw to the version that wrote the run"
+        )
+    try:
+        _apply(connection, run)
+    except driver().errors.InsufficientPrivilege as error:
+        what = "was made by an earlier judgelaw" if have else "is not there"
+        raise RunError(
+            f"run {run} in {address} {what}, and this user may not change that "
+            f"({address.hide(error)}): `judgelaw run STUDY --ledger URL` by the user "
+            "who owns the run does, then workers need rights on rows only"
+        ) from None
+
+
+def _version(connection: "psycopg.Connection[Any]") -> int:
+    """Return the version of a run's schema; 0 where there is none."""
+    if connection.execute("SELECT to_regclass(':run.migrations')").fetchone() == (None,):
+        return 0
+    row = connection.execute("SELECT coalesce(max(version), 0) FROM :run.migrations").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _apply(connection: "psycopg.Connection[Any]", run: str) -> None:
     schema = schema_of(run)
     with connection.transaction():
+        connection.execute(statements("postgres")["settings"], (_BUSY_MS,))
         connection.execute(_LOCK, (schema,))
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        # For this transaction: the steps do not name the schema that they build.
+        connection.execute("SELECT set_config('search_path', quote_ident($1), true)", (schema,))
         connection.execute(_TABLE)
-        row = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchone()
-        have = row[0] if row else 0
-        if have > steps[-1].version:
-            raise InputError(
-                f"run {run} in {address} has schema version {have}, and this judgelaw knows up to "
-                f"{steps[-1].version}: upgrade judgelaw to the version that wrote the run"
-            )
-        for step in steps[have:]:
+        # Asked again: somebody else may have held the lock before.
+        for step in migrations("postgres")[_version(connection) :]:
             connection.execute(step.script.encode())
             connection.execute(
                 "INSERT INTO migrations (version, name) VALUES ($1, $2)", (step.version, step.name)
             )
+        for rule in _unbound(connection, run):
+            connection.execute(f"ALTER FUNCTION {rule} SET search_path FROM CURRENT")
+
+
+def _unbound(connection: "psycopg.Connection[Any]", run: str) -> list[str]:
+    rows = connection.execute(_UNBOUND, (f'"{schema_of(run)}"',)).fetchall()
+    return [row[0] for row in rows]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from judgelaw import __version__
 from judgelaw.errors import IntegrityError, LeaseLostError, RunError
@@ -77,6 +78,10 @@ def write_rows(
         raise IntegrityError(f"{statement}: {touched} rows of {exactly} are in the ledger")
 
 
+_POOLER = (
+    "connect to the PostgreSQL server itself, or through a pooler that gives each transaction one "
+    "connection (PgBouncer: pool_mode = transaction or session, never statement)"
+)
 _NOBODY = 0
 _TRIES = 20
 _BUSY_MS = 1_000
@@ -193,6 +198,7 @@ class Session:
             if self._connection.closed:
                 self._connection = self._connect()
             with self._connection.transaction():
+                self._connection.execute(_SQL["settings"], (self._idle_ms,))
                 _settle(self._connection, self.id, lost=False)
         except (psycopg.Error, RunError):
             return
@@ -205,6 +211,7 @@ class Session:
         begun = self._now()
         self.id = _NOBODY
         with self._connection.transaction():
+            self._connection.execute(_SQL["settings"], (self._idle_ms,))
             # One at a time, so that sessions that overlap agree on their round.
             self._connection.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", (schema_of(self.run),)
@@ -212,11 +219,17 @@ class Session:
             self.reap(self._connection)
             row = self._connection.execute(_SQL["begin_session"], (*who, *terms)).fetchone()
         self._valid_until = begun + self.terms.lease_s
-        return row or (_NOBODY, 1)
+        found = row or (_NOBODY, 1)
+        if self._connection.execute(_SQL["session"], found[:1]).fetchone() is None:
+            raise RunError(
+                f"the ledger {self.address} does not show what was just committed to it: a proxy "
+                "reads from a replica that is behind; name the primary server itself"
+            )
+        return found
 
     def _fence(self, group: int) -> bool:
         """Take hold of the session's row; return whether this group is still to be written."""
-        fenced = self._connection.execute(_SQL["fence"], (self.id, group))
+        fenced = self._connection.execute(_SQL["fence"], (self.id, group, self._idle_ms))
         if fenced.rowcount:
             return True
         if self._committed() == group:
@@ -263,22 +276,48 @@ class Session:
         # Nothing is kept alive while something is under way: that has a time of its own, without
         # which a partition is noticed after a quarter of an hour.
         connection = self.address.connect(**keepalive, tcp_user_timeout=_SILENCE_MS)
-        # A worker that is frozen inside a transaction must not hold its locks for long, and
-        # what is committed must be on the disk whatever the server's default is.
-        idle_ms = max(_BUSY_MS, int(self.terms.lease_s * 500))
-        settings = (
-            ("idle_in_transaction_session_timeout", str(idle_ms)),
-            ("synchronous_commit", "on"),
-        )
         try:
             with self.address.explained("the connection was closed"):
                 enter(connection, self.run)
-                for name, value in settings:
-                    connection.execute("SELECT set_config($1, $2, false)", (name, value))
+                self._probe(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _probe(self, connection: "psycopg.Connection[Any]") -> None:
+        """Refuse a way to the ledger on which a transaction is not what it is on the server itself.
+
+        What one sets holds up to its end, on one connection, and not beyond it.
+        """
+        token = f"{os.getpid()}-{uuid4().hex}"
+        try:
+            with connection.transaction():
+                connection.execute(_SQL["settings"], (self._idle_ms,))
+                connection.execute(_SQL["probe"], (token,))
+                inside = connection.execute(_SQL["probed"]).fetchone()
+            with connection.transaction():
+                after = connection.execute(_SQL["probed"]).fetchone()
+        except driver().Error as error:
+            raise RunError(f"{self._torn}: {self.address.hide(error)}; {_POOLER}") from None
+        if inside is None or inside[:2] != (token, "on"):
+            raise RunError(f"{self._torn}: what it sets is gone before it ends; {_POOLER}")
+        if after is None or after[0] == token:
+            raise RunError(f"{self._torn}: what it sets holds beyond its end; {_POOLER}")
+        if inside[2]:
+            raise RunError(
+                f"the ledger {self.address} is a replica, which takes no writes: name the primary "
+                "server, or all of them and ?target_session_attrs=read-write"
+            )
+
+    @property
+    def _torn(self) -> str:
+        return f"the ledger {self.address} cannot hold a transaction together"
+
+    @property
+    def _idle_ms(self) -> str:
+        """How long a worker that freezes inside a transaction may hold its locks."""
+        return str(max(_BUSY_MS, int(self.terms.lease_s * 500)))
 
 
 def _settle(connection: "psycopg.Connection[Any]", session: int, *, lost: bool) -> None:

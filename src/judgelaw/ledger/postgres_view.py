@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import RunError
 from judgelaw.ledger.migrations import migrate, statements
-from judgelaw.ledger.postgres_schema import Address, driver, enter, require, schema_of
+from judgelaw.ledger.postgres_schema import (
+    Address,
+    driver,
+    enter,
+    is_dated,
+    require,
+    schema_of,
+)
 from judgelaw.ledger.records import call_row
 from judgelaw.ledger.view import LedgerView
 
@@ -116,8 +123,7 @@ class PostgresView(LedgerView):
     def _pages(
         self, connection: "psycopg.Connection[Any]", name: str, values: tuple[object, ...]
     ) -> Iterator[Any]:
-        cursor_name = f"rows_{next(self._cursors)}"
-        with driver().RawServerCursor(connection, cursor_name) as cursor:
+        with connection.cursor(f"rows_{next(self._cursors)}") as cursor:
             cursor.itersize = _PAGE
             cursor.execute(_SQL[name], values)
             yield from cursor
@@ -137,31 +143,12 @@ class PostgresView(LedgerView):
         try:
             enter(connection, self.run)
             require(connection, self.run, self.address)
-            _show_as_present(connection, self.run)
+            if not is_dated(connection):
+                enter(connection, self.run, dated=False)
         except BaseException:
             connection.close()
             raise
         return connection
-
-
-def _show_as_present(connection: "psycopg.Connection[Any]", run: str) -> None:
-    """Let a schema of an earlier version have no dates, criteria or token probabilities."""
-    found = connection.execute(
-        "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('calls') AND attname = 'date'"
-    ).fetchone()
-    if found is None:
-        connection.execute(
-            "CREATE TEMPORARY VIEW calls AS SELECT *, NULL::text AS date "  # noqa: S608 - a checked name
-            f'FROM "{schema_of(run)}".calls'
-        )
-        connection.execute(
-            "CREATE TEMPORARY VIEW criterion_verdicts AS "  # noqa: S608 - a checked name
-            f'SELECT *, NULL::text AS criterion FROM "{schema_of(run)}".verdicts WHERE false'
-        )
-        connection.execute(
-            "CREATE TEMPORARY VIEW logprobs AS "
-            "SELECT 0::bigint AS call, NULL::text AS tokens WHERE false"
-        )
 
 
 _COPY_SQL = statements("sqlite")

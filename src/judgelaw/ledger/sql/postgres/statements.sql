@@ -1,3 +1,6 @@
+-- What is executed on the ledger of one run. `:run.` stands for its schema: every statement names it,
+-- since a pooler may hand each transaction to another connection, and settings do not move along.
+
 -- name: runs
 SELECT n.nspname
 FROM pg_catalog.pg_namespace AS n
@@ -6,31 +9,52 @@ WHERE starts_with(n.nspname, $1)
 ORDER BY n.oid
 
 -- name: deposit
-INSERT INTO inputs (name, content) VALUES ($1, $2)
+INSERT INTO :run.inputs (name, content) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET content = excluded.content
 
 -- name: inputs
-SELECT name, content FROM inputs
+SELECT name, content FROM :run.inputs
 
 -- name: begin_session
-INSERT INTO sessions (pid, host, version, attempts, lease_s, round)
+INSERT INTO :run.sessions (pid, host, version, attempts, lease_s, round)
 SELECT $1, $2, $3, $4, $5, coalesce(
     max(round) FILTER (WHERE ended_at IS NULL), max(round) + 1, 1
 )
-FROM sessions
+FROM :run.sessions
 RETURNING id, round
 
+-- name: settings
+-- For one transaction: behind a pooler the next one may have another connection. What is committed
+-- is on the disk whatever the server's default is, and a worker that freezes holds no lock for long.
+SELECT
+    set_config('synchronous_commit', 'on', true),
+    set_config('idle_in_transaction_session_timeout', $1, true)
+
 -- name: fence
-UPDATE sessions
+WITH settings AS MATERIALIZED (
+    SELECT
+        set_config('synchronous_commit', 'on', true),
+        set_config('idle_in_transaction_session_timeout', $3, true)
+)
+UPDATE :run.sessions
 SET groups = $2, heartbeat_at = clock_timestamp()
+FROM settings
 WHERE id = $1 AND ended_at IS NULL AND groups = $2 - 1
 
+-- name: probe
+SELECT set_config('judgelaw.probe', $1, true)
+
+-- name: probed
+SELECT
+    current_setting('judgelaw.probe', true), current_setting('synchronous_commit'),
+    pg_is_in_recovery()
+
 -- name: session
-SELECT groups, ended_at IS NULL FROM sessions WHERE id = $1
+SELECT groups, ended_at IS NULL FROM :run.sessions WHERE id = $1
 
 -- name: expired_sessions
 SELECT id
-FROM sessions
+FROM :run.sessions
 WHERE ended_at IS NULL
     AND heartbeat_at + lease_s * interval '1 second' < clock_timestamp()
     AND id <> $1
@@ -38,7 +62,7 @@ ORDER BY id
 FOR UPDATE SKIP LOCKED
 
 -- name: settle_session
-UPDATE attempts
+UPDATE :run.attempts
 SET
     state = CASE WHEN sent_at IS NULL THEN 'unsent' ELSE 'orphaned' END,
     ended_at = extract(epoch FROM clock_timestamp()),
@@ -46,15 +70,15 @@ SET
 WHERE session = $1
     AND state = 'started'
     AND NOT EXISTS (
-        SELECT 1 FROM batches AS b
+        SELECT 1 FROM :run.batches AS b
         WHERE b.id = attempts.batch AND b.state IN ('submitting', 'submitted')
     )
 
 -- name: let_go
-UPDATE open_calls SET session = NULL WHERE session = $1 AND attempt IS NULL
+UPDATE :run.open_calls SET session = NULL WHERE session = $1 AND attempt IS NULL
 
 -- name: let_batches_go
-UPDATE batches
+UPDATE :run.batches
 SET
     session = NULL,
     state = CASE WHEN state = 'prepared' THEN 'withdrawn' ELSE state END,
@@ -62,36 +86,36 @@ SET
 WHERE session = $1 AND state IN ('prepared', 'submitting', 'submitted')
 
 -- name: end_session
-UPDATE sessions SET ended_at = clock_timestamp(), lost = $2 WHERE id = $1 AND ended_at IS NULL
+UPDATE :run.sessions SET ended_at = clock_timestamp(), lost = $2 WHERE id = $1 AND ended_at IS NULL
 
 -- name: remaining_calls
 -- One statement sees one moment: what is free now is not held a moment later as well. The free ones
 -- come as a row without a holder.
 SELECT NULL::integer, NULL::text, count(*)
-FROM open_calls AS o
-LEFT JOIN sessions AS s ON s.id = o.session
+FROM :run.open_calls AS o
+LEFT JOIN :run.sessions AS s ON s.id = o.session
 WHERE (o.session IS NULL AND NOT (o.round = $1 AND o.failures >= $2))
     -- in a batch that waits at a provider, with nobody to collect it
     OR s.ended_at IS NOT NULL
 UNION ALL
 (
     SELECT s.pid, s.host, count(*)
-    FROM open_calls AS o
-    JOIN sessions AS s ON s.id = o.session
+    FROM :run.open_calls AS o
+    JOIN :run.sessions AS s ON s.id = o.session
     WHERE o.session <> $3 AND s.ended_at IS NULL
     GROUP BY s.pid, s.host
     ORDER BY s.host, s.pid
 )
 
 -- name: add_judge
-INSERT INTO judges (name, model, judge_sha256) VALUES ($1, $2, $3)
+INSERT INTO :run.judges (name, model, judge_sha256) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO NOTHING
 
 -- name: other_judge
-SELECT judge_sha256 <> $2 FROM judges WHERE name = $1
+SELECT judge_sha256 <> $2 FROM :run.judges WHERE name = $1
 
 -- name: incoming
-CREATE TEMPORARY TABLE incoming (
+CREATE TEMPORARY TABLE pg_temp.incoming (
     call_id        text,
     judge          text,
     layer          text,
@@ -109,15 +133,15 @@ CREATE TEMPORARY TABLE incoming (
 ) ON COMMIT DROP
 
 -- name: copy_calls
-COPY incoming (
+COPY pg_temp.incoming (
     call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
     request_sha256, payload_sha256, gold, date
 ) FROM STDIN (FORMAT BINARY)
 
 -- name: foreign_calls
 SELECT count(*)
-FROM incoming AS i
-JOIN calls AS c ON c.call_id = i.call_id OR (c.judge = i.judge AND c.position = i.position)
+FROM pg_temp.incoming AS i
+JOIN :run.calls AS c ON c.call_id = i.call_id OR (c.judge = i.judge AND c.position = i.position)
 WHERE (
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
     c.position, c.request_sha256, c.payload_sha256, c.gold, c.date
@@ -127,42 +151,42 @@ WHERE (
 )
 
 -- name: add_calls
-INSERT INTO calls (
+INSERT INTO :run.calls (
     call_id, judge, layer, item, stratum, prompt, "order", repeat, seed, position,
     request_sha256, payload_sha256, gold, date
 )
 SELECT
     i.call_id, i.judge, i.layer, i.item, i.stratum, i.prompt, i."order", i.repeat, i.seed,
     i.position, i.request_sha256, i.payload_sha256, i.gold, i.date
-FROM incoming AS i
+FROM pg_temp.incoming AS i
 ORDER BY i.position
 ON CONFLICT (call_id) DO NOTHING
 
 -- name: call_count
-SELECT count(*) FROM calls
+SELECT count(*) FROM :run.calls
 
 -- name: manifest
-SELECT value FROM meta WHERE key = 'manifest'
+SELECT value FROM :run.meta WHERE key = 'manifest'
 
 -- name: set_manifest
-INSERT INTO meta (key, value) VALUES ('manifest', $1)
+INSERT INTO :run.meta (key, value) VALUES ('manifest', $1)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value
 
 -- name: set_judge_limits
-UPDATE judges
+UPDATE :run.judges
 SET
     request_s = $2, token_s = $3,
     input_per_mtok = $4, output_per_mtok = $5, cached_input_per_mtok = $6
 WHERE name = $1
 
 -- name: drop_purse
-DELETE FROM purse
+DELETE FROM :run.purse
 
 -- name: lock_purse
-LOCK TABLE purse IN EXCLUSIVE MODE
+LOCK TABLE :run.purse IN EXCLUSIVE MODE
 
 -- name: fill_purse
-INSERT INTO purse (
+INSERT INTO :run.purse (
     most_calls, most_tokens, most_usd, calls, tokens, usd, under_way, held_tokens, held_usd
 )
 SELECT
@@ -180,26 +204,26 @@ FROM (
             + coalesce(r.cached_tokens, 0) * j.cached_input_per_mtok
             + r.output_tokens * j.output_per_mtok
         ), 0) / 1e6 AS usd
-    FROM completions AS r
-    JOIN calls AS c ON c.id = r.call
-    JOIN judges AS j ON j.name = c.judge
+    FROM :run.completions AS r
+    JOIN :run.calls AS c ON c.id = r.call
+    JOIN :run.judges AS j ON j.name = c.judge
 ) AS spent
 CROSS JOIN LATERAL (
     -- What was not set aside counts at the mean of what was answered.
     SELECT
         coalesce(sum(coalesce(a.tokens, spent.tokens / nullif(spent.n, 0))), 0) AS tokens,
         coalesce(sum(coalesce(a.usd, spent.usd / nullif(spent.n, 0))), 0) AS usd
-    FROM attempts AS a
+    FROM :run.attempts AS a
     WHERE a.at_risk
 ) AS lost
 CROSS JOIN (
     SELECT count(*) AS n, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(usd), 0) AS usd
-    FROM attempts
+    FROM :run.attempts
     WHERE state = 'started' AND tokens IS NOT NULL
 ) AS held
 
 -- name: hold
-UPDATE purse
+UPDATE :run.purse
 SET
     under_way = under_way + 1,
     held_tokens = held_tokens + cost.tokens,
@@ -215,15 +239,15 @@ WHERE coalesce(calls + under_way + 1 <= most_calls, true)
 SELECT
     most_calls, most_tokens, most_usd, calls, tokens::double precision, usd::double precision,
     under_way, held_tokens::double precision, held_usd::double precision
-FROM purse
+FROM :run.purse
 
 -- name: set_aside
-UPDATE attempts
+UPDATE :run.attempts
 SET tokens = $2::double precision::numeric, usd = $3::double precision::numeric
 WHERE id = $1
 
 -- name: book
-UPDATE judges
+UPDATE :run.judges
 SET
     next_request = CASE
         WHEN request_s IS NULL THEN next_request
@@ -244,7 +268,7 @@ RETURNING greatest(
 -- name: reserve
 WITH free AS (
     SELECT o.call, o.attempts + 1 AS number
-    FROM open_calls AS o
+    FROM :run.open_calls AS o
     WHERE o.judge = $1
         AND o.position > $2
         AND o.session IS NULL
@@ -254,7 +278,7 @@ WITH free AS (
     FOR UPDATE SKIP LOCKED
 ),
 started AS (
-    INSERT INTO attempts (call, number, session, reserved_at)
+    INSERT INTO :run.attempts (call, number, session, reserved_at)
     SELECT f.call, f.number, $6, $7 FROM free AS f
     RETURNING id, call, number
 )
@@ -263,23 +287,23 @@ SELECT
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
     c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
 FROM started AS s
-JOIN calls AS c ON c.id = s.call
-JOIN judges AS j ON j.name = c.judge
+JOIN :run.calls AS c ON c.id = s.call
+JOIN :run.judges AS j ON j.name = c.judge
 ORDER BY c.position
 
 -- name: start_again
-INSERT INTO attempts (call, number, session, reserved_at)
-SELECT call, number + 1, $2, $3 FROM attempts WHERE id = $1
+INSERT INTO :run.attempts (call, number, session, reserved_at)
+SELECT call, number + 1, $2, $3 FROM :run.attempts WHERE id = $1
 RETURNING id
 
 -- name: mark_sent
-UPDATE attempts AS a
+UPDATE :run.attempts AS a
 SET sent_at = m.sent_at
 FROM unnest($1::bigint[], $2::double precision[]) AS m (id, sent_at)
 WHERE a.id = m.id AND a.session = $3
 
 -- name: complete
-INSERT INTO completions (
+INSERT INTO :run.completions (
     call, attempt, sent_at, ended_at, status, body, text, finish_reason, refusal, content_filtered,
     input_tokens, output_tokens, cached_tokens, model, fingerprint, response_id, echoed_seed,
     replayed
@@ -297,22 +321,22 @@ FROM unnest(
     input_tokens, output_tokens, cached_tokens, model, fingerprint, response_id, echoed_seed,
     replayed
 )
-JOIN attempts AS a ON a.id = e.attempt
+JOIN :run.attempts AS a ON a.id = e.attempt
 
 -- name: add_logprobs
-INSERT INTO logprobs (call, tokens)
+INSERT INTO :run.logprobs (call, tokens)
 SELECT a.call, e.tokens
 FROM unnest($1::bigint[], $2::text[]) AS e (attempt, tokens)
-JOIN attempts AS a ON a.id = e.attempt
+JOIN :run.attempts AS a ON a.id = e.attempt
 
 -- name: archived_logprobs
 SELECT r.attempt, l.tokens
-FROM logprobs AS l
-JOIN completions AS r ON r.call = l.call
+FROM :run.logprobs AS l
+JOIN :run.completions AS r ON r.call = l.call
 ORDER BY r.attempt
 
 -- name: fail
-UPDATE attempts AS a
+UPDATE :run.attempts AS a
 SET
     state = e.state, sent_at = e.sent_at, ended_at = e.ended_at, status = e.status, kind = e.kind,
     detail = e.detail, at_risk = e.at_risk
@@ -323,37 +347,37 @@ FROM unnest(
 WHERE a.id = e.attempt
 
 -- name: unsend
-UPDATE attempts AS a
+UPDATE :run.attempts AS a
 SET state = 'unsent', ended_at = e.ended_at, sent_at = NULL
 FROM unnest($1::bigint[], $2::double precision[]) AS e (attempt, ended_at)
 WHERE a.id = e.attempt
 
 -- name: add_verdicts
-INSERT INTO verdicts (call, parser, verdict, displayed, reason)
+INSERT INTO :run.verdicts (call, parser, verdict, displayed, reason)
 SELECT c.id, v.parser, v.verdict, v.displayed, v.reason
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
     AS v (call_id, parser, verdict, displayed, reason)
-JOIN calls AS c ON c.call_id = v.call_id
+JOIN :run.calls AS c ON c.call_id = v.call_id
 ON CONFLICT (call, parser) DO NOTHING
 
 -- name: add_criterion_verdicts
-INSERT INTO criterion_verdicts (call, parser, criterion, verdict, displayed, reason)
+INSERT INTO :run.criterion_verdicts (call, parser, criterion, verdict, displayed, reason)
 SELECT c.id, v.parser, v.criterion, v.verdict, v.displayed, v.reason
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
     AS v (call_id, parser, criterion, verdict, displayed, reason)
-JOIN calls AS c ON c.call_id = v.call_id
+JOIN :run.calls AS c ON c.call_id = v.call_id
 ON CONFLICT (call, parser, criterion) DO NOTHING
 
 -- name: count_calls
 SELECT
-    (SELECT count(*) FROM calls WHERE $1::text IS NULL OR judge = $1),
+    (SELECT count(*) FROM :run.calls WHERE $1::text IS NULL OR judge = $1),
     count(*),
     coalesce(sum(r.input_tokens), 0)::bigint,
     coalesce(sum(r.output_tokens), 0)::bigint,
     coalesce(sum(r.cached_tokens), 0)::bigint,
     count(*) FILTER (WHERE r.input_tokens IS NULL OR r.output_tokens IS NULL)
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
+FROM :run.completions AS r
+JOIN :run.calls AS c ON c.id = r.call
 WHERE $1::text IS NULL OR c.judge = $1
 
 -- name: count_attempts
@@ -364,14 +388,14 @@ SELECT
     count(*) FILTER (WHERE a.state = 'refused'),
     count(*) FILTER (WHERE a.state = 'unsent'),
     count(*) FILTER (WHERE a.at_risk)
-FROM attempts AS a
-JOIN calls AS c ON c.id = a.call
+FROM :run.attempts AS a
+JOIN :run.calls AS c ON c.id = a.call
 WHERE $1::text IS NULL OR c.judge = $1
 
 -- name: count_flagged
 SELECT count(DISTINCT f.call)
-FROM flags AS f
-JOIN calls AS c ON c.id = f.call
+FROM :run.flags AS f
+JOIN :run.calls AS c ON c.id = f.call
 WHERE ($1::text IS NULL OR c.judge = $1)
     AND NOT (f.kind = 'model' AND strpos($2::text, chr(30) || c.judge || chr(31) || f.detail || chr(30)) > 0)
 
@@ -381,84 +405,84 @@ SELECT
     count(c.id),
     count(r.call),
     count(*) FILTER (WHERE (
-        SELECT count(*) FROM attempts AS a WHERE a.call = c.id AND a.state <> 'unsent'
+        SELECT count(*) FROM :run.attempts AS a WHERE a.call = c.id AND a.state <> 'unsent'
     ) > 1)
-FROM judges AS j
-LEFT JOIN calls AS c ON c.judge = j.name
-LEFT JOIN completions AS r ON r.call = c.id
+FROM :run.judges AS j
+LEFT JOIN :run.calls AS c ON c.judge = j.name
+LEFT JOIN :run.completions AS r ON r.call = c.id
 GROUP BY j.name
 ORDER BY j.name COLLATE "C"
 
 -- name: judge_shares
 SELECT c.judge, count(*), count(r.call)
-FROM calls AS c
-LEFT JOIN completions AS r ON r.call = c.id
+FROM :run.calls AS c
+LEFT JOIN :run.completions AS r ON r.call = c.id
 GROUP BY c.judge
 ORDER BY c.judge COLLATE "C"
 
 -- name: finish_reasons
 SELECT c.judge, coalesce(r.finish_reason, 'not said'), count(*)
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
+FROM :run.completions AS r
+JOIN :run.calls AS c ON c.id = r.call
 GROUP BY 1, 2
 
 -- name: failures
 SELECT c.judge, coalesce(a.kind, a.state), count(*)
-FROM attempts AS a
-JOIN calls AS c ON c.id = a.call
+FROM :run.attempts AS a
+JOIN :run.calls AS c ON c.id = a.call
 WHERE a.state IN ('failed', 'refused', 'orphaned')
 GROUP BY 1, 2
 
 -- name: failure_words
 SELECT c.judge, a.detail, count(*)
-FROM attempts AS a
-JOIN calls AS c ON c.id = a.call
+FROM :run.attempts AS a
+JOIN :run.calls AS c ON c.id = a.call
 WHERE a.state IN ('failed', 'refused') AND a.detail <> ''
 GROUP BY 1, 2
 ORDER BY 3 DESC, max(a.id) DESC
 
 -- name: unreadable
 SELECT c.judge, k.criterion, v.parser, substr(trim(r.text), 1, 120), count(*)
-FROM verdicts AS v
-JOIN completions AS r ON r.call = v.call
-JOIN calls AS c ON c.id = v.call
-LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
+FROM :run.verdicts AS v
+JOIN :run.completions AS r ON r.call = v.call
+JOIN :run.calls AS c ON c.id = v.call
+LEFT JOIN :run.criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
 WHERE coalesce(k.reason, v.reason) IN ('no label', 'unknown label')
 GROUP BY 1, 2, 3, 4
 ORDER BY 5 DESC, 4, 2
 
 -- name: returned_models
 SELECT c.judge, j.model, r.model
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
-JOIN judges AS j ON j.name = c.judge
+FROM :run.completions AS r
+JOIN :run.calls AS c ON c.id = r.call
+JOIN :run.judges AS j ON j.name = c.judge
 WHERE r.model IS NOT NULL AND j.model IS NOT NULL
 GROUP BY 1, 2, 3
 
 -- name: flag_kinds
 SELECT c.judge, f.kind, count(*)
-FROM flags AS f
-JOIN calls AS c ON c.id = f.call
+FROM :run.flags AS f
+JOIN :run.calls AS c ON c.id = f.call
 WHERE NOT (f.kind = 'model' AND strpos($1::text, chr(30) || c.judge || chr(31) || f.detail || chr(30)) > 0)
 GROUP BY 1, 2
 
 -- name: models
 SELECT c.judge, coalesce(r.model, 'not said'), count(*)
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
+FROM :run.completions AS r
+JOIN :run.calls AS c ON c.id = r.call
 GROUP BY 1, 2
 
 -- name: fingerprints
 SELECT c.judge, r.fingerprint, count(*)
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
+FROM :run.completions AS r
+JOIN :run.calls AS c ON c.id = r.call
 WHERE r.fingerprint IS NOT NULL
 GROUP BY 1, 2
 
 -- name: verdict_counts
 SELECT c.judge, v.parser, v.verdict, v.reason, count(*)
-FROM verdicts AS v
-JOIN calls AS c ON c.id = v.call
+FROM :run.verdicts AS v
+JOIN :run.calls AS c ON c.id = v.call
 GROUP BY 1, 2, 3, 4
 ORDER BY c.judge COLLATE "C", v.parser COLLATE "C", v.verdict COLLATE "C", v.reason COLLATE "C"
 
@@ -466,38 +490,38 @@ ORDER BY c.judge COLLATE "C", v.parser COLLATE "C", v.verdict COLLATE "C", v.rea
 SELECT
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
     c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
-FROM calls AS c
-JOIN judges AS j ON j.name = c.judge
+FROM :run.calls AS c
+JOIN :run.judges AS j ON j.name = c.judge
 ORDER BY c.position, c.call_id COLLATE "C"
 
 -- name: attempts
 SELECT
     a.id, c.call_id, a.number, a.session, a.state, a.reserved_at, a.sent_at, a.ended_at, a.status,
     a.kind, a.detail
-FROM attempts AS a
-JOIN calls AS c ON c.id = a.call
+FROM :run.attempts AS a
+JOIN :run.calls AS c ON c.id = a.call
 ORDER BY a.id
 
 -- name: completions
 SELECT
     r.attempt,
-    (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
+    (SELECT count(*) FROM :run.attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
     r.sent_at, r.ended_at, r.status, r.body, r.text, r.finish_reason, r.refusal,
     r.content_filtered, r.input_tokens, r.output_tokens, r.cached_tokens, r.model, r.fingerprint,
     r.response_id, r.echoed_seed, r.replayed,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
     c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
-JOIN judges AS j ON j.name = c.judge
+FROM :run.completions AS r
+JOIN :run.calls AS c ON c.id = r.call
+JOIN :run.judges AS j ON j.name = c.judge
 ORDER BY c.judge COLLATE "C", c.position
 
 -- name: replies
 SELECT
     c.call_id, c.layer, c.judge, c.item, c.prompt, c."order", c.repeat, c.seed, r.response_id,
     r.text, r.refusal, r.content_filtered, c.date
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
+FROM :run.completions AS r
+JOIN :run.calls AS c ON c.id = r.call
 WHERE $1::text IS NULL OR c.layer = $1
 ORDER BY r.call
 
@@ -505,9 +529,9 @@ ORDER BY r.call
 SELECT
     k.criterion, k.verdict, k.displayed, k.reason,
     v.parser, v.verdict, v.displayed, v.reason, c.call_id
-FROM verdicts AS v
-JOIN calls AS c ON c.id = v.call
-LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
+FROM :run.verdicts AS v
+JOIN :run.calls AS c ON c.id = v.call
+LEFT JOIN :run.criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
 WHERE $1::text IS NULL OR v.parser = $1
 ORDER BY
     c.judge COLLATE "C", c.position, v.parser COLLATE "C", k.criterion COLLATE "C"
@@ -516,17 +540,17 @@ ORDER BY
 SELECT
     k.criterion, k.verdict, k.displayed, k.reason,
     v.parser, v.verdict, v.displayed, v.reason,
-    (SELECT count(*) FROM attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
+    (SELECT count(*) FROM :run.attempts AS a WHERE a.call = r.call AND a.state <> 'unsent'),
     r.sent_at, r.ended_at, r.finish_reason, r.input_tokens, r.output_tokens, r.cached_tokens,
     l.tokens, CASE WHEN l.tokens IS NOT NULL THEN r.text END, r.refusal, r.content_filtered,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
     c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
-FROM verdicts AS v
-JOIN completions AS r ON r.call = v.call
-LEFT JOIN logprobs AS l ON l.call = v.call
-JOIN calls AS c ON c.id = v.call
-JOIN judges AS j ON j.name = c.judge
-LEFT JOIN criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
+FROM :run.verdicts AS v
+JOIN :run.completions AS r ON r.call = v.call
+LEFT JOIN :run.logprobs AS l ON l.call = v.call
+JOIN :run.calls AS c ON c.id = v.call
+JOIN :run.judges AS j ON j.name = c.judge
+LEFT JOIN :run.criterion_verdicts AS k ON k.call = v.call AND k.parser = v.parser
 ORDER BY
     c.judge COLLATE "C", c.layer COLLATE "C", c.date COLLATE "C" NULLS FIRST, c.item COLLATE "C",
     c."order" COLLATE "C", c.repeat, c.prompt COLLATE "C", v.parser COLLATE "C",
@@ -534,60 +558,60 @@ ORDER BY
 
 -- name: unjudged
 SELECT c.call_id, c."order", r.text, r.finish_reason, r.refusal, r.content_filtered
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
+FROM :run.completions AS r
+JOIN :run.calls AS c ON c.id = r.call
 WHERE c.judge = $1
-    AND NOT EXISTS (SELECT 1 FROM verdicts AS v WHERE v.call = r.call AND v.parser = $2)
+    AND NOT EXISTS (SELECT 1 FROM :run.verdicts AS v WHERE v.call = r.call AND v.parser = $2)
 ORDER BY c.position
 
 -- name: flags
 SELECT c.call_id, f.kind, f.detail
-FROM flags AS f
-JOIN calls AS c ON c.id = f.call
+FROM :run.flags AS f
+JOIN :run.calls AS c ON c.id = f.call
 WHERE NOT (f.kind = 'model' AND strpos($1::text, chr(30) || c.judge || chr(31) || f.detail || chr(30)) > 0)
 ORDER BY c.position, f.kind COLLATE "C"
 
 -- name: loose_ends
 SELECT 'calls that are neither open nor completed', count(*)
-FROM calls AS c
-WHERE NOT EXISTS (SELECT 1 FROM completions AS r WHERE r.call = c.id)
-    AND NOT EXISTS (SELECT 1 FROM open_calls AS o WHERE o.call = c.id)
+FROM :run.calls AS c
+WHERE NOT EXISTS (SELECT 1 FROM :run.completions AS r WHERE r.call = c.id)
+    AND NOT EXISTS (SELECT 1 FROM :run.open_calls AS o WHERE o.call = c.id)
 UNION ALL
 SELECT 'calls that are both open and completed', count(*)
-FROM open_calls AS o
-JOIN completions AS r ON r.call = o.call
+FROM :run.open_calls AS o
+JOIN :run.completions AS r ON r.call = o.call
 UNION ALL
 SELECT 'attempts under way that hold no call', count(*)
-FROM attempts AS a
+FROM :run.attempts AS a
 WHERE a.state = 'started'
-    AND NOT EXISTS (SELECT 1 FROM open_calls AS o WHERE o.attempt = a.id)
+    AND NOT EXISTS (SELECT 1 FROM :run.open_calls AS o WHERE o.attempt = a.id)
 UNION ALL
 SELECT 'completions without a completed attempt', count(*)
-FROM completions AS r
-JOIN attempts AS a ON a.id = r.attempt
+FROM :run.completions AS r
+JOIN :run.attempts AS a ON a.id = r.attempt
 WHERE a.state <> 'completed'
 
 -- name: archived_sessions
 SELECT
     id, pid, host, version, extract(epoch FROM started_at)::double precision,
     extract(epoch FROM ended_at)::double precision
-FROM sessions
+FROM :run.sessions
 ORDER BY id
 
 -- name: archived_judges
-SELECT name, model, judge_sha256 FROM judges ORDER BY name COLLATE "C"
+SELECT name, model, judge_sha256 FROM :run.judges ORDER BY name COLLATE "C"
 
 -- name: archived_attempts
 SELECT
     a.id, c.call_id, a.number, a.session, a.state, a.reserved_at, a.sent_at, a.ended_at, a.status,
     a.kind, a.detail, a.at_risk, a.batch
-FROM attempts AS a
-JOIN calls AS c ON c.id = a.call
+FROM :run.attempts AS a
+JOIN :run.calls AS c ON c.id = a.call
 ORDER BY a.id
 
 -- name: archived_batches
 SELECT id, uid, judge, state, provider_id, prepared_at, submitted_at, ended_at, detail
-FROM batches
+FROM :run.batches
 ORDER BY id
 
 -- name: archived_completions
@@ -595,30 +619,30 @@ SELECT
     r.attempt, r.sent_at, r.ended_at, r.status, r.body, r.text, r.finish_reason, r.refusal,
     r.content_filtered, r.input_tokens, r.output_tokens, r.cached_tokens, r.model, r.fingerprint,
     r.response_id, r.echoed_seed, r.replayed
-FROM completions AS r
-JOIN calls AS c ON c.id = r.call
+FROM :run.completions AS r
+JOIN :run.calls AS c ON c.id = r.call
 ORDER BY c.position, c.call_id COLLATE "C"
 
 -- name: archived_verdicts
 SELECT c.call_id, v.parser, v.verdict, v.displayed, v.reason
-FROM verdicts AS v
-JOIN calls AS c ON c.id = v.call
+FROM :run.verdicts AS v
+JOIN :run.calls AS c ON c.id = v.call
 ORDER BY c.position, c.call_id COLLATE "C", v.parser COLLATE "C"
 
 -- name: archived_criterion_verdicts
 SELECT c.call_id, k.parser, k.criterion, k.verdict, k.displayed, k.reason
-FROM criterion_verdicts AS k
-JOIN calls AS c ON c.id = k.call
+FROM :run.criterion_verdicts AS k
+JOIN :run.calls AS c ON c.id = k.call
 ORDER BY c.position, c.call_id COLLATE "C", k.parser COLLATE "C", k.criterion COLLATE "C"
 
 -- name: prepare_batch
-INSERT INTO batches (uid, judge, prepared_at, session) VALUES ($1, $2, $3, $4) RETURNING id
+INSERT INTO :run.batches (uid, judge, prepared_at, session) VALUES ($1, $2, $3, $4) RETURNING id
 
 -- name: join_batch
-UPDATE attempts SET batch = $1 WHERE id = ANY($2::bigint[])
+UPDATE :run.attempts SET batch = $1 WHERE id = ANY($2::bigint[])
 
 -- name: note_batch
-UPDATE batches
+UPDATE :run.batches
 SET
     state = $2::text,
     provider_id = coalesce($3::text, provider_id),
@@ -632,17 +656,17 @@ SET
 WHERE id = $1
 
 -- name: orphan_batch
-UPDATE attempts SET state = 'orphaned', ended_at = $2, at_risk = true
+UPDATE :run.attempts SET state = 'orphaned', ended_at = $2, at_risk = true
 WHERE batch = $1 AND state = 'started'
 
 -- name: unsend_batch
-UPDATE attempts SET state = 'unsent', ended_at = $2 WHERE batch = $1 AND state = 'started'
+UPDATE :run.attempts SET state = 'unsent', ended_at = $2 WHERE batch = $1 AND state = 'started'
 
 -- name: take_batches
 WITH free AS (
     SELECT b.id
-    FROM batches AS b
-    LEFT JOIN sessions AS s ON s.id = b.session
+    FROM :run.batches AS b
+    LEFT JOIN :run.sessions AS s ON s.id = b.session
     WHERE b.judge = $1
         AND b.state IN ('submitting', 'submitted')
         AND (b.session IS NULL OR b.session = $2 OR s.ended_at IS NOT NULL)
@@ -650,12 +674,12 @@ WITH free AS (
     FOR UPDATE OF b SKIP LOCKED
 ),
 held AS (
-    UPDATE open_calls AS o
+    UPDATE :run.open_calls AS o
     SET session = $2
-    FROM attempts AS a
+    FROM :run.attempts AS a
     WHERE o.attempt = a.id AND a.batch IN (SELECT id FROM free)
 )
-UPDATE batches AS b
+UPDATE :run.batches AS b
 SET session = $2
 FROM free AS f
 WHERE b.id = f.id
@@ -666,15 +690,15 @@ SELECT
     a.id, a.number,
     c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
     c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
-FROM attempts AS a
-JOIN calls AS c ON c.id = a.call
-JOIN judges AS j ON j.name = c.judge
+FROM :run.attempts AS a
+JOIN :run.calls AS c ON c.id = a.call
+JOIN :run.judges AS j ON j.name = c.judge
 WHERE a.batch = $1 AND a.state = 'started'
 ORDER BY a.id
 
 -- name: batches
 SELECT
     b.id, b.uid, b.judge, b.state, b.provider_id, b.prepared_at, b.submitted_at, b.ended_at,
-    b.detail, (SELECT count(*) FROM attempts AS a WHERE a.batch = b.id)
-FROM batches AS b
+    b.detail, (SELECT count(*) FROM :run.attempts AS a WHERE a.batch = b.id)
+FROM :run.batches AS b
 ORDER BY b.id
