@@ -95,3 +95,14 @@ def real(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"{name} is not in ../shared/data/verdicts")
     return path
+
+
+WILD = REAL.parent / "wild"
+
+
+def wild(name: str) -> Path:
+    """The path of a file as a stranger published it, or a skip that says where it would be."""
+    path = WILD / name
+    if not path.exists():
+        pytest.skip(f"{name} is not in ../shared/data/wild")
+    return path

@@ -14,5 +14,7 @@ from judgelaw.tables.importers.formats import (
     FORMATS as FORMATS,
     detect as detect,
     import_log as import_log,
+    known_log as known_log,
     read_calls as read_calls,
 )
+from judgelaw.tables.importers.known import KnownLog as KnownLog

@@ -7,7 +7,7 @@ from math import inf
 
 from judgelaw.errors import DuplicateCallsError, TableError
 from judgelaw.tables.importers.copies import Copies, find_copies
-from judgelaw.tables.importers.entries import ORDERS, Advice, ImportedCall
+from judgelaw.tables.importers.entries import ORDERS, Advice, ImportedCall, Scale
 from judgelaw.wire import DISPLAYED, restore
 from judgelaw.words import counted
 
@@ -24,6 +24,7 @@ class JudgeSurvey:
 
     Attributes:
         judge, layer: whose calls they are, and of which stream; None where the log has no layers.
+        criterion: what they judge; None where the log has no criteria.
         calls, items: how many there are.
         prompts, orders: the levels found; no order where the log has none.
         repeats: calls of the emptiest and of the fullest cell of the crossed design.
@@ -46,6 +47,7 @@ class JudgeSurvey:
     unread: dict[str, int]
     identified: tuple[str, ...]
     missing: tuple[str, ...]
+    criterion: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -53,7 +55,8 @@ class JudgeSurvey:
         low, high = self.repeats
         depth = f"{high}" if low == high else f"{low} to {high}"
         prompts = counted(len(self.prompts), "prompt")
-        name = self.judge if self.layer is None else f"{self.judge} ({self.layer})"
+        name = self.judge if self.criterion is None else f"{self.judge} / {self.criterion}"
+        name = name if self.layer is None else f"{name} ({self.layer})"
         return (
             f"{name}: {counted(self.items, 'item')} x {prompts} x "
             f"{counted(max(len(self.orders), 1), 'order')}, {depth} "
@@ -70,16 +73,20 @@ class Survey:
         left_out: entries that hold an error and no completion, as `place: error`.
         copies: copied responses that were left out.
         notes: what else a reader should know.
+        says: how the log was read, where its format says what everything means.
+        not_calls: what is in the log and is no call of a judge, by name and count.
     """
 
     judges: tuple[JudgeSurvey, ...]
     left_out: tuple[str, ...] = ()
     copies: int = 0
     notes: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
+    not_calls: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
         """Say all of it, line by line."""
-        lines = []
+        lines = [f"read: {sentence}" for sentence in self.says]
         for judge in self.judges:
             found = ", ".join(judge.identified) or "nothing"
             lines += [judge.sentence, f"  identified: {found}"]
@@ -93,6 +100,7 @@ class Survey:
             entries = "1 entry" if rest + _NAMED == 1 else f"{rest + _NAMED} entries"
             named = "; ".join(self.left_out[:_NAMED])
             lines.append(f"left out: {entries} without a completion ({named}{more})")
+        lines += [f"left out: {named}" for named in self.not_calls]
         if self.copies:
             copies = "copy" if self.copies == 1 else "copies"
             lines.append(f"left out: {self.copies} {copies} of other responses")
@@ -100,7 +108,12 @@ class Survey:
 
 
 def survey_judge(
-    judge: str, layer: str | None, calls: Sequence[ImportedCall], *, how_to_repeat: str
+    judge: str,
+    layer: str | None,
+    calls: Sequence[ImportedCall],
+    *,
+    how_to_repeat: str,
+    criterion: str | None = None,
 ) -> JudgeSurvey:
     """Find the crossed design in one judge's calls of one layer, and say what it identifies."""
     items = sorted({call.item for call in calls})
@@ -129,6 +142,7 @@ def survey_judge(
         unread=dict(Counter(call.reason for call in calls if call.verdict == "invalid")),
         identified=(*wanted, "total") if complete else (),
         missing=tuple(_missing(cells, crossed, orders, complete, how_to_repeat)),
+        criterion=criterion,
     )
 
 
@@ -166,16 +180,27 @@ def _missing(
 _INVALID = "invalid"
 _CANDIDATES = frozenset({"candidate_1", "candidate_2"})
 _NAMED_IN_MESSAGES = 5
-_COLUMNS = ("judge", "layer", "item", "stratum", "prompt", "order", "repeat", "verdict", "gold")
-_OPTIONAL = ("layer", "stratum", "order", "gold")
+_COLUMNS = (
+    *("judge", "criterion", "layer", "date", "item", "stratum", "prompt", "order", "repeat"),
+    *("verdict", "gold", "human", "cluster", "answer"),
+)
+_NEEDED = frozenset({"judge", "item", "prompt", "repeat", "verdict"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
-    """A calls table and what can be learnt from it."""
+    """A calls table and what can be learnt from it.
+
+    Attributes:
+        columns: the table.
+        survey: what it can tell.
+        scale: the scores from low to high, or their ends where they are continuous; None where
+            verdicts are labels, or nobody says which scores there are.
+    """
 
     columns: Mapping[str, list[str | int | None]]
     survey: Survey
+    scale: Scale | None = None
 
 
 def assemble(
@@ -184,6 +209,9 @@ def assemble(
     advice: Advice,
     drop_copies: bool = False,
     left_out: Sequence[str] = (),
+    says: Sequence[str] = (),
+    not_calls: Sequence[str] = (),
+    scale: Scale | None = None,
 ) -> Imported:
     """Restore candidates, refuse copies, rank repeats, and survey what is there.
 
@@ -199,19 +227,21 @@ def assemble(
     if copies.found and not drop_copies:
         raise DuplicateCallsError(_refusal(copies, len(calls), advice))
     kept = copies.without(restored)
-    streams: dict[tuple[str, str | None], list[ImportedCall]] = {}
+    streams: dict[tuple[str, str | None, str | None], list[ImportedCall]] = {}
     for call in kept:
-        streams.setdefault((call.judge, call.layer), []).append(call)
+        streams.setdefault(call.stream, []).append(call)
     survey = Survey(
         judges=tuple(
-            survey_judge(judge, layer, group, how_to_repeat=advice.repeat)
-            for (judge, layer), group in streams.items()
+            survey_judge(judge, layer, group, how_to_repeat=advice.repeat, criterion=criterion)
+            for (judge, criterion, layer), group in streams.items()
         ),
         left_out=tuple(left_out),
         copies=len(copies.found),
         notes=(*notes, *copies.notes),
+        says=tuple(says),
+        not_calls=tuple(not_calls),
     )
-    return Imported(columns=_columns(kept), survey=survey)
+    return Imported(columns=_columns(kept), survey=survey, scale=scale)
 
 
 def _refusal(copies: Copies, total: int, advice: Advice) -> str:
@@ -288,7 +318,7 @@ def _columns(calls: Sequence[ImportedCall]) -> dict[str, list[str | int | None]]
     return {
         name: values
         for name, values in columns.items()
-        if name not in _OPTIONAL or any(value is not None for value in values)
+        if name in _NEEDED or any(value is not None for value in values)
     }
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from judgelaw.tables.importers.entries import (
     mapping,
     mappings,
 )
+from judgelaw.tables.importers.known import LogFile
 from judgelaw.tables.importers.log_files import read_json_lines
 from judgelaw.wire import Answer, Completion, Failure, Reply, chat, completions, messages
 
@@ -143,14 +145,26 @@ def _words(error: Any) -> str:
     return str(error)
 
 
+def _tells(field: str, file: LogFile) -> bool:
+    return file.kind != "table" and {"custom_id", field} <= set(file.columns)
+
+
 _ADVICE = Advice(
     fresh="send every repeat as a request of its own, with a custom_id of its own",
     repeat="one request for each repeat, or n=4 with OpenAI",
 )
 OFFERED = tuple(
-    Format(name=name, place=place, read=read, advice=_ADVICE, by_custom_id=True, marks=marks)
-    for name, place, read, marks in (
-        ("openai-batch", 40, read_openai, ("custom_id", "response")),
-        ("anthropic-batch", 50, read_anthropic, ("custom_id", "result")),
+    Format(
+        name=name,
+        title=title,
+        place=place,
+        tells=partial(_tells, field),
+        read=read,
+        advice=_ADVICE,
+        by_custom_id=True,
+    )
+    for name, title, place, read, field in (
+        ("openai-batch", "results of an OpenAI batch", 40, read_openai, "response"),
+        ("anthropic-batch", "results of an Anthropic batch", 50, read_anthropic, "result"),
     )
 )

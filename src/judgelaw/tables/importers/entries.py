@@ -2,11 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import ValidationError
 
@@ -17,6 +17,10 @@ from judgelaw.tables.positions import check_positions
 from judgelaw.tensor import INVALID
 from judgelaw.wire import FORMS, Completion, JudgeSpec, ScoreParser, parse, parser_rule
 from judgelaw.words import storable
+
+if TYPE_CHECKING:
+    from judgelaw.steps import Advance
+    from judgelaw.tables.importers.known import KnownLog, LogFile
 
 MISSING: Final = object()
 _SHOWN = 12
@@ -171,13 +175,25 @@ class ImportedCall:
     response_id: str | None = None
     cached: bool = False
     reason: str = "parsed"
+    criterion: str | None = None
+    date: str | None = None
+    human: str | None = None
+    cluster: str | None = None
+    answer: str | None = None
 
     @property
     def cell(self) -> tuple[str | None, ...]:
-        """Judge, layer, item, prompt and order."""
-        return self.judge, self.layer, self.item, self.prompt, self.order
+        """Judge, criterion, layer, date, item, prompt and order."""
+        return (*self.stream, self.date, self.item, self.prompt, self.order)
+
+    @property
+    def stream(self) -> tuple[str, str | None, str | None]:
+        """Judge, criterion and layer."""
+        return self.judge, self.criterion, self.layer
 
 
+Scale = tuple[float, ...] | Mapping[str, float]
+"""Scores from low to high, or `{"from": 0, "to": 1}` where they are continuous."""
 ORDERS = ("AB", "BA")
 SINGLE = "single"
 _LONGEST_RANK = 18
@@ -227,6 +243,11 @@ class Rules:
         if "verdict" in self.fields:
             raise InputError("a parser and a verdict field: leave one of them out")
         _ = self.judge  # a parser that cannot be read is refused here
+
+    @property
+    def nothing_said(self) -> bool:
+        """Whether nobody said what a field means, so that a log that knows may say it."""
+        return self == Rules()
 
     def keeps(self, entry: Entry) -> bool:
         """Say whether an entry is asked for."""
@@ -403,18 +424,20 @@ class Format:
 
     Attributes:
         name: what `--from` takes.
+        title: what such a log is, in words.
         place: where lists show it, the smallest first.
-        read: gives every entry of a file.
+        tells: whether a file is such a log, by its content; None where only `--from` can tell.
+        known: gives the calls of its files where the format says what everything means.
+        read: gives every entry of a file, for rules that say what its fields mean.
         advice: how people make the tool repeat.
         by_custom_id: whether `read` takes the pattern of a custom id as well.
-        names: patterns of file names that this tool alone writes.
-        marks: keys in the first entries of a JSON log that tell the tool.
     """
 
     name: str
+    title: str = ""
     place: int = 100
-    read: Callable[..., Iterator[Entry]]
+    tells: "Callable[[LogFile], bool] | None" = None
+    known: "Callable[[Sequence[LogFile], Advance], KnownLog] | None" = None
+    read: Callable[..., Iterator[Entry]] | None = None
     advice: Advice
     by_custom_id: bool = False
-    names: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()

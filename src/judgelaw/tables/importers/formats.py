@@ -1,11 +1,11 @@
 """Which reader reads which log, and the whole way from files to a table."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from fnmatch import fnmatch
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 
 from judgelaw.doors import offered
 from judgelaw.errors import InputError, TableError
@@ -19,11 +19,19 @@ from judgelaw.tables.importers.entries import (
     interpret,
     is_blank,
 )
-from judgelaw.tables.importers.log_files import file_errors, open_text
+from judgelaw.tables.importers.known import (
+    CACHED,
+    PLACE,
+    RESPONSE,
+    ROW,
+    KnownLog,
+    LogFile,
+    Row,
+)
 from judgelaw.tables.positions import are_positions, refuse_in_log
-from judgelaw.tensor import DEFAULT_VERDICTS
+from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.wire import DISPLAYED
-from judgelaw.words import bare
+from judgelaw.words import bare, listed
 
 _FOUND: list[Format] = offered("judgelaw.tables.importers", "OFFERED")
 FORMATS = {f.name: f for f in sorted(_FOUND, key=lambda f: (f.place, f.name))}
@@ -52,6 +60,9 @@ def import_log(
         DuplicateCallsError: copies of one response would be counted as repeats.
         TableError: a file is damaged, or lacks what the rules name; the message gives the place.
     """
+    format_ = FORMATS.get(source)
+    if (rules is None or rules.nothing_said) and custom_id is None and format_ and format_.known:
+        return _import_known(format_, paths, drop_copies=drop_copies, progress=progress)
     rules = rules or Rules()
     files = [path for given in paths for path in _files(source, Path(given))]
     size = sum(path.stat().st_size for path in files if path.is_file())
@@ -64,6 +75,41 @@ def import_log(
     )
     _check_gold(calls, imported)
     return imported
+
+
+def _import_known(
+    format_: Format,
+    paths: Sequence[str | PathLike[str]],
+    *,
+    drop_copies: bool,
+    progress: Progress,
+) -> Imported:
+    """Read a log whose format says what everything means."""
+    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
+    with progress("reading", max(size, 1)) as tick:
+        log = known_log(paths, like=format_.name, tick=tick)
+    if log is None:
+        raise TableError(f"{paths[0]}: there is no such file: check the path")
+    return assemble(
+        [_call(number, row) for number, row in enumerate(log.rows)],
+        advice=format_.advice,
+        drop_copies=drop_copies,
+        says=log.says,
+        not_calls=log.left_out,
+        scale=log.scale,
+    )
+
+
+def _call(number: int, row: Row) -> ImportedCall:
+    parts = {part: row.get(part) for part in ROW if part != "repeat"}
+    return ImportedCall(
+        place=row.get(PLACE) or f"row {number}",
+        response_id=row.get(RESPONSE),
+        cached=row.get(CACHED) is not None,
+        said=row.get("reply"),
+        reason="invalid" if row["verdict"] == INVALID else "stored",
+        **parts,  # type: ignore[arg-type] # a row has a judge, an item, a prompt and a verdict
+    )
 
 
 def _as_displayed(calls: list[ImportedCall], rules: Rules, *, plain: bool) -> list[ImportedCall]:
@@ -136,39 +182,109 @@ def read_calls(
     return calls, left_out
 
 
-def detect(path: str | PathLike[str]) -> str:
-    """Say which tool wrote a log, or the logs of a folder, by the names and the first entries.
+def known_log(
+    paths: Sequence[str | PathLike[str]], *, like: str | None = None, tick: Advance = unheard
+) -> KnownLog | None:
+    """Read files whose format says what everything means; None where they are no such log.
+
+    Args:
+        paths: files, or folders of them; what is at no path of this machine is no known log.
+        like: what `--from` says; absent, the content of the files tells.
+        tick: told how many bytes were read.
 
     Raises:
-        InputError: nothing tells.
+        TableError: the files are logs of several tools, or of one and other files, or hold no
+            call of a judge.
+    """
+    places = [Path(path) for path in paths]
+    if like is not None and like not in FORMATS:
+        raise InputError(f"no format {like!r}: there are {', '.join(FORMATS)}")
+    if not places or not all(place.exists() for place in places):
+        return None
+    files = [file for place in places for file in _log_files(place)]
+    found = {like} if like else {_format_of(file) for file in files}
+    format_ = FORMATS.get(next(iter(found)) or "") if len(found) == 1 else None
+    if format_ is None:
+        _refuse_mixture(files, found)
+        return None
+    if format_.known is None:
+        if like is None:
+            raise _needs_rules(format_, files[0].path)
+        return None
+    _distinct([file.path for file in files])
+    return format_.known(files, tick)
+
+
+def _needs_rules(format_: Format, path: Path) -> TableError:
+    return TableError(
+        f"{path}: {format_.title}: the verdicts stand in the completions; read them with judgelaw "
+        f"import --from {format_.name} {quote(str(path))} --parser first-line (or "
+        "regex:PATTERN, json:FIELD, score:MIN..MAX)"
+    )
+
+
+def _log_files(place: Path) -> list[LogFile]:
+    """Return a file, or those of a folder that are logs of some tool."""
+    if not place.is_dir():
+        return [LogFile(place)]
+    inside = (LogFile(path) for path in sorted(place.rglob("*")) if path.is_file())
+    return [file for file in inside if _format_of(file) is not None]
+
+
+def _format_of(file: LogFile) -> str | None:
+    """Say which tool wrote a file, by its content; None for a table that is no log of a tool."""
+    found = _written_by(file)
+    return None if found == _PLAIN else found
+
+
+def _refuse_mixture(files: Sequence[LogFile], found: Collection[str | None]) -> None:
+    named = [(file, name) for file in files if (name := _format_of(file)) is not None]
+    if len(found) > 1 and named:
+        one, name = named[0]
+        other = next(file for file in files if _format_of(file) != name)
+        what = FORMATS[_format_of(other) or _PLAIN].title
+        raise TableError(
+            f"{one.path}: {FORMATS[name].title}; {other.path}: {what}: read them one at a time"
+        )
+
+
+def detect(path: str | PathLike[str]) -> str:
+    """Say which tool wrote a log, or the logs of a folder, by their content.
+
+    Raises:
+        InputError: nothing tells; the message names the fields that are there.
     """
     place = Path(path)
     if place.is_dir():
-        found = {_written_by(file) for file in sorted(place.rglob("*")) if file.is_file()}
-        tools = sorted(tool for tool in found if tool is not None)
+        inside = (LogFile(file) for file in sorted(place.rglob("*")) if file.is_file())
+        tools = sorted({tool for file in inside if (tool := _written_by(file)) is not None})
         if len(tools) != 1:
             held = f"logs of {' and '.join(tools)}" if tools else "no log that is known"
             raise InputError(f"{place} holds {held}: say which to read, --from {_NAMES}")
         return tools[0]
-    tool = _written_by(place)
+    file = LogFile(place)
+    tool = _written_by(file)
     if tool is None:
-        raise InputError(f"{place}: nothing tells what wrote it: say it, --from {_NAMES}")
+        raise InputError(
+            f"{place}: nothing tells what wrote it; it has {_seen(file)}. As a plain table it is "
+            f"read with --from {_PLAIN} --verdict FIELD; else say what it is, --from {_NAMES}"
+        )
     return tool
 
 
-def _written_by(path: Path) -> str | None:
-    name = path.name.lower().removesuffix(".gz")
-    by_name = [f.name for f in FORMATS.values() if any(fnmatch(name, n) for n in f.names)]
-    if by_name or not name.endswith((".json", ".jsonl")):
-        return by_name[0] if by_name else None
-    with file_errors(path), open_text(path) as file:
-        start = file.read(_ENOUGH)
-    telling = (f for f in FORMATS.values() if f.marks and all(f'"{m}"' in start for m in f.marks))
-    return next((found.name for found in telling), None)
+def _seen(file: LogFile) -> str:
+    """Name the fields of the first record."""
+    return f"the fields {listed(file.columns)}" if file.columns else "no fields"
 
 
-_ENOUGH = 100_000
-"""Characters of a log in which it shows what it is."""
+def _written_by(file: LogFile) -> str | None:
+    try:
+        return next((f.name for f in FORMATS.values() if f.tells and f.tells(file)), None)
+    except TableError:
+        return None  # the reader that is asked to read it says what is wrong with it
+
+
+_PLAIN = "csv"
 _NAMES = "|".join(FORMATS)
 
 
@@ -176,7 +292,8 @@ def _files(source: str, path: Path) -> list[Path]:
     """Return a file, or those of a folder that the tool wrote."""
     if not path.is_dir():
         return [path]
-    found = [f for f in sorted(path.rglob("*")) if f.is_file() and _written_by(f) == source]
+    inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
+    found = [file for file in inside if _written_by(LogFile(file)) == source]
     if not found:
         raise TableError(f"{path}: no log of {source} is in this folder: name the files")
     return found
@@ -185,11 +302,17 @@ def _files(source: str, path: Path) -> list[Path]:
 def _reader(source: str, custom_id: str | None) -> Callable[[Path, Advance], Iterator[Entry]]:
     if source not in FORMATS:
         raise InputError(f"no format {source!r}: there are {', '.join(FORMATS)}")
+    read = FORMATS[source].read
+    if read is None:
+        raise InputError(
+            f"{source}: this format says itself what everything means: leave the parser and the "
+            "fields out"
+        )
     if custom_id is None:
-        return FORMATS[source].read
+        return read
     if not FORMATS[source].by_custom_id:
         raise InputError(f"{source} logs have no custom_id: name fields instead, --item FIELD")
-    return partial(FORMATS[source].read, pattern=custom_id)
+    return partial(read, pattern=custom_id)
 
 
 def _distinct(paths: Sequence[str | PathLike[str]]) -> list[Path]:

@@ -1,7 +1,14 @@
-"""Logs of inspect_ai, `.eval` and `.json`, read without inspect_ai."""
+"""Logs of inspect_ai, `.eval` and `.json`, read without inspect_ai.
+
+Two kinds of calls lie in them. Scorers that asked a model are calls of a judge, the grader: they
+are what the log says it is. Where the model under test is itself the judge, its completions are
+read as rules say.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +23,22 @@ from judgelaw.tables.importers.entries import (
     mapping,
     mappings,
 )
+from judgelaw.tables.importers.known import (
+    AS_GIVEN,
+    CACHED,
+    PLACE,
+    RESPONSE,
+    KnownLog,
+    LogFile,
+    Row,
+    counts,
+    finished,
+    hashed,
+    human_label,
+    judged_by_the_model,
+)
 from judgelaw.tables.importers.log_files import Archive, read_json
+from judgelaw.tensor import INVALID
 
 _EPOCH = re.compile(r"_epoch_(\d+)\.json$")
 _ATTACHED = "attachment://"
@@ -32,7 +54,7 @@ def read(path: Path, tick: Advance) -> Iterator[Entry]:
 
 
 def _samples(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any], Any]]:
-    if path.suffix == ".eval":
+    if LogFile(path).kind == "archive":
         yield from _from_archive(path, tick)
         return
     document = read_json(path, tick)
@@ -128,12 +150,244 @@ def _attached(value: Any, attachments: Mapping[str, str]) -> Any:
     return value
 
 
+_LETTERS = {"C": "correct", "I": "incorrect", "P": "partial", "N": "no answer"}
+"""The words that inspect writes as letters: C would pass for the name of an answer."""
+_UNREAD = "grade not found in model output"
+"""What model-graded scorers say of a reply without a grade; they score it as incorrect."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sample:
+    """A sample with the log that it stands in."""
+
+    place: str
+    task: Mapping[str, Any]
+    record: Mapping[str, Any]
+    graders: Mapping[str, "tuple[Mapping[str, Any], ...]"]
+
+    @property
+    def judged(self) -> str:
+        """Name what a grader saw: the input and the answer to it."""
+        output = mapping(self.record.get("output"))
+        choice = next(iter(mappings(output.get("choices"))), {})
+        return hashed(self.asked, _text(output, choice))
+
+    @property
+    def asked(self) -> str:
+        """Name the question."""
+        return hashed(self.record.get("input"), self.record.get("target"))
+
+
+def tells(file: LogFile) -> bool:
+    """Whether a file is a log of inspect: an archive with a header, or a document with `eval`."""
+    if file.kind == "archive":
+        return any(name in file.archive.names for name in ("header.json", "_journal/start.json"))
+    return "model" in mapping(file.document.get("eval"))
+
+
+def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
+    """Read a call for each scorer that asked a model, in each sample.
+
+    Raises:
+        TableError: no scorer did.
+    """
+    left: Counter[str] = Counter()
+    samples = [sample for file in files for sample in _graded(file.path, tick)]
+    names = _names(samples)
+    rows = [row for s, name in zip(samples, names, strict=True) for row in _scores(s, name, left)]
+    if not rows:
+        raise _no_grader(files[0].path, left, samples)
+    if len({row["criterion"] for row in rows}) == 1:
+        rows = [{**row, "criterion": None} for row in rows]
+    return KnownLog(
+        format="inspect",
+        name="inspect log",
+        says=(
+            "judge: the model that each scorer asked, not the model under test",
+            "criterion: the scorer, where several asked a model",
+            "item: the sample, with its epoch where there are several: a new answer is a new item",
+            "two logs: samples are the same item only where input and answer are the same",
+            "verdict: the score; a reply without a grade is invalid",
+        ),
+        left_out=counts(left),
+        rows=finished(rows),
+    )
+
+
+def _no_grader(path: Path, left: Counter[str], samples: Sequence[_Sample]) -> TableError:
+    found = ", ".join(counts(left)) or "no sample"
+    said = (
+        f"{path}: an inspect log in which no scorer asked a model ({found}): a string match has no "
+        "dice. "
+    )
+    return TableError(
+        said
+        + judged_by_the_model(
+            "inspect", path, *(sample.record.get("metadata") for sample in samples)
+        )
+    )
+
+
+def _graded(path: Path, tick: Advance) -> Iterator[_Sample]:
+    for place, task, sample in _samples(path, tick):
+        if not isinstance(sample, dict) or "id" not in sample or "epoch" not in sample:
+            raise TableError(f"{place}: no sample of an inspect log: it needs id and epoch")
+        graders = _asked_by_scorer(mappings(sample.pop("events", None)))
+        attachments = mapping(sample.pop("attachments", None))
+        sample.pop("messages", None)
+        whole = _attached(sample, attachments) if attachments else sample
+        yield _Sample(place=place, task=task, record=whole, graders=graders)
+
+
+def _asked_by_scorer(
+    events: Sequence[Mapping[str, Any]],
+) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    """Return the calls of models that each scorer made, by its name.
+
+    Newer logs nest events in spans, older ones between the begin and the end of a step.
+    """
+    scorer: dict[Any, str] = {}
+    parent: dict[Any, Any] = {}
+    step: str | None = None
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for event in events:
+        kind = event.get("event")
+        if kind == "span_begin":
+            parent[event.get("id")] = event.get("parent_id")
+            if event.get("type") == "scorer":
+                scorer[event.get("id")] = str(event.get("name"))
+        elif kind == "step" and event.get("type") == "scorer":
+            step = str(event.get("name")) if event.get("action") == "begin" else None
+        elif kind == "model":
+            span = event.get("span_id")
+            while span is not None and span not in scorer:
+                span = parent.get(span)
+            name = scorer.get(span, step)
+            if name is not None:
+                found.setdefault(name, []).append(event)
+    return {name: tuple(calls) for name, calls in found.items()}
+
+
+def _names(samples: Sequence[_Sample]) -> list[tuple[str, str, str | None]]:
+    """Return item, cluster and answer of every sample.
+
+    Ids are kept as long as they name one thing: another question under the same id is called by
+    its task as well, another answer by its epoch, and by its model or a number where that is not
+    enough.
+    """
+    epochs = len({sample.record["epoch"] for sample in samples}) > 1
+    questions: dict[str, str] = {}
+    answers: dict[str, str] = {}
+    found = []
+    for sample in samples:
+        task, model = (as_text(sample.task.get(key)) or "?" for key in ("task", "model"))
+        own = as_text(sample.record["id"]) or "?"
+        cluster = _free(questions, sample.asked, (own, f"{task}/{own}"))
+        answer = str(sample.record["epoch"]) if epochs else None
+        name = f"{cluster}/{answer}" if answer else cluster
+        item = _free(answers, sample.judged, (name, f"{name} ({model})"))
+        found.append((item, cluster, answer))
+    return found
+
+
+def _free(taken: dict[str, str], content: str, names: Sequence[str]) -> str:
+    """Return the name that this content has, or the first that no other content has."""
+    for name in names:
+        if taken.setdefault(name, content) == content:
+            return name
+    number = 2
+    while taken.setdefault(f"{names[-1]} #{number}", content) != content:
+        number += 1
+    return f"{names[-1]} #{number}"
+
+
+def _scores(
+    sample: _Sample, named: tuple[str, str, str | None], left: Counter[str]
+) -> Iterator[Row]:
+    scores = mapping(sample.record.get("scores")) or _single(sample.record.get("score"))
+    if not scores:
+        why = "an error" if sample.record.get("error") else "no score"
+        left[f"samples with {why}"] += 1
+    item, cluster, answer = named
+    metadata = mapping(sample.record.get("metadata"))
+    for name, score in scores.items():
+        found = mapping(score)
+        asked = sample.graders.get(name) or _only(sample.graders, scores)
+        grading = mapping(found.get("metadata")).get("grading")
+        if not asked and not grading:
+            left[f"{name} (asked no model)"] += 1
+            continue
+        last = asked[-1] if asked else {}
+        for criterion, verdict in _values(name, found):
+            yield {
+                "judge": _grader(sample.task, asked, grading, name),
+                "criterion": criterion,
+                "item": item,
+                "cluster": cluster,
+                "answer": answer,
+                "stratum": as_text(metadata.get("stratum")),
+                "prompt": AS_GIVEN,
+                "verdict": verdict,
+                "human": human_label(metadata),
+                "instruction": as_text(sample.record.get("input")),
+                "candidate_1": as_text(found.get("answer")),
+                "reference": as_text(sample.record.get("target")),
+                "reply": as_text(found.get("explanation")),
+                RESPONSE: _with_criterion(
+                    _response_id(mapping(last.get("output")), last), criterion
+                ),
+                CACHED: "yes" if last.get("cache") == "read" else None,
+                PLACE: f"{sample.place} {criterion}",
+            }
+
+
+def _single(score: Any) -> Mapping[str, Any]:
+    """Return the score of the oldest logs, which had one."""
+    return {"score": score} if isinstance(score, Mapping) else {}
+
+
+def _only(
+    graders: Mapping[str, tuple[Mapping[str, Any], ...]], scores: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], ...]:
+    """Return the calls of the one scorer, whatever its span is called."""
+    return next(iter(graders.values())) if len(graders) == len(scores) == 1 else ()
+
+
+def _with_criterion(response: str | None, criterion: str) -> str | None:
+    """Name what one reply says on one criterion: replies on several are no copies."""
+    return response and f"{response} {criterion}"
+
+
+def _values(name: str, score: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    value = score.get("value")
+    unread = _UNREAD in (as_text(score.get("explanation")) or "").casefold()
+    for key, each in value.items() if isinstance(value, Mapping) else [(None, value)]:
+        text = as_text(each)
+        blank = text is None or not text.strip() or text == "nan"
+        verdict = INVALID if unread or blank or text is None else _LETTERS.get(text, text)
+        yield (name if key is None else f"{name}.{key}"), verdict
+
+
+def _grader(
+    task: Mapping[str, Any], asked: Sequence[Mapping[str, Any]], grading: Any, scorer: str
+) -> str:
+    """Name who graded: by the calls, the role, the reply; never by the model under test."""
+    models = sorted({model for event in asked if (model := as_text(event.get("model")))})
+    if models:
+        return " + ".join(models)
+    roles = mapping(task.get("model_roles"))
+    role = as_text(mapping(roles.get("grader")).get("model")) or as_text(roles.get("grader"))
+    replied = (as_text(message.get("model")) for message in mappings(grading))
+    return role or next((name for name in replied if name), None) or f"grader of {scorer}"
+
+
 OFFERED = (
     Format(
         name="inspect",
-        names=("*.eval",),
-        marks=("eval", "task"),
+        title="inspect log",
         place=10,
+        tells=tells,
+        known=known,
         read=read,
         advice=Advice(
             fresh="run it with cache=False, or with CachePolicy(per_epoch=True) and an empty cache",

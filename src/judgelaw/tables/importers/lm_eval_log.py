@@ -9,6 +9,7 @@ from typing import Any
 from judgelaw.errors import NotIdentifiedError, TableError
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import Advice, Entry, Format, as_text, known_parts
+from judgelaw.tables.importers.known import LogFile
 from judgelaw.tables.importers.log_files import read_json_lines
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl(?:\.gz)?")
@@ -58,12 +59,17 @@ def _known(path: Path, line: dict[str, Any]) -> dict[str, str]:
     return known_parts(told, line.get("doc"))
 
 
+def tells(file: LogFile) -> bool:
+    """Whether records are samples: a document and the responses to it."""
+    return file.kind != "table" and {"doc_id", "resps"} <= set(file.columns)
+
+
 OFFERED = (
     Format(
         name="lm-eval",
-        names=("samples_*.jsonl",),
-        marks=("doc_id", "arguments"),
+        title="samples of lm-evaluation-harness",
         place=30,
+        tells=tells,
         read=read,
         advice=Advice(
             fresh="run it without --use_cache, with do_sample: true and a temperature",

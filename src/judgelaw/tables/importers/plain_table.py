@@ -10,8 +10,11 @@ from judgelaw.errors import TableError
 from judgelaw.steps import Advance
 from judgelaw.tables.columns import ALIASES, FURTHER, SHOWN, folded
 from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, scalars
+from judgelaw.tables.importers.known import LogFile
 from judgelaw.tables.importers.log_files import file_errors, open_text, read_json_lines
 
+LAST = 1_000
+"""Where lists show it: what a format knows, nobody needs to read as a plain table."""
 _SUFFIXES = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 
 
@@ -78,12 +81,19 @@ def _parquet_rows(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, An
     tick(path.stat().st_size)
 
 
+def tells(file: LogFile) -> bool:
+    """Whether a file has columns, or records with a verdict; asked after all others."""
+    if file.kind in {"table", "parquet"}:
+        return file.path.name.lower().endswith((*_SUFFIXES, ".tsv"))
+    return file.kind == "records" and "verdict" in file.columns
+
+
 OFFERED = (
     Format(
         name="csv",
-        names=("*.csv", "*.tsv", "*.parquet"),
-        marks=("verdict",),
-        place=60,
+        title="plain table",
+        place=LAST,
+        tells=tells,
         read=read,
         advice=Advice(
             fresh="leave the copied rows out where the table is made",

@@ -72,7 +72,9 @@ def test_copies_end_with_an_error_unless_one_of_each_is_asked_for(judgelaw, tmp_
     assert code == 0
     assert "left out: 8 copies of other responses" in out
     assert "with one call in a cell nothing is identified" in out
-    assert judgelaw("analyze", "calls.parquet")[0] == 2, "and analysis refuses as well"
+    code, out, _ = judgelaw("analyze", "calls.parquet", "--json", "-")
+    (judge,) = json.loads(out)["judges"].values()
+    assert judge["components"]["call"] is None, "and analysis says no more"
 
 
 def test_fields_labels_orders_and_choices_come_from_options(judgelaw, tmp_path):

@@ -125,8 +125,11 @@ def test_the_tool_is_told_by_what_it_wrote(name, tool):
 
 def test_what_nobody_can_tell_is_asked_for(tmp_path):
     (tmp_path / "x.json").write_text('{"a": 1}')
-    with pytest.raises(InputError, match="nothing tells what wrote it: say it, --from inspect"):
+    with pytest.raises(InputError, match="nothing tells what wrote it; it has the fields 'a'") as e:
         detect(tmp_path / "x.json")
+    assert "read with --from csv --verdict FIELD; else say what it is, --from inspect" in str(
+        e.value
+    )
     letters(tmp_path / "raw.csv")
     shutil.copy(FIXTURES / "openai-batch.jsonl", tmp_path)
     with pytest.raises(InputError, match="holds logs of csv and openai-batch: say which"):
