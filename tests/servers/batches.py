@@ -11,6 +11,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
 
 from aiohttp import web
 
@@ -26,6 +28,19 @@ def always_a(_call_id: str, _number: int) -> Outcome:
 
 def never(_method: str, _path: str) -> int | str | None:
     return None
+
+
+def numbered(number: int, prefix: str) -> str:
+    return f"{prefix}_{number}"
+
+
+def as_it_is(shown: dict) -> dict:
+    return shown
+
+
+def call_of(entry: dict) -> str:
+    """Return the call that a request names; the rest of its name says which batch it is in."""
+    return entry["custom_id"].partition("-")[0]
 
 
 @dataclass
@@ -48,6 +63,10 @@ class BatchProvider(Provider):
         outcome: what the n-th time a call is asked leads to.
         steps: statuses that a batch shows, the last one for ever.
         refuse: called with method and path; a status, `drop` or `drop after` spoils the request.
+        name: the provider's name of the n-th batch.
+        change: what is shown of a batch, changed.
+        spoil: a file of results, changed.
+        counts: whether batches say how many requests of theirs have ended how.
         shuffle: results come in another sequence than requests.
     """
 
@@ -55,6 +74,10 @@ class BatchProvider(Provider):
     steps: tuple[str, ...] = ("validating", "in_progress", "finalizing", "completed")
     refuse: Callable[[str, str], int | str | None] = never
     errors: list[dict] | None = None
+    name: Callable[[int, str], Any] = numbered
+    change: Callable[[dict], dict] = as_it_is
+    spoil: Callable[[str], str] | None = None
+    counts: bool = True
     shuffle: bool = True
     files: dict[str, list[dict]] = field(default_factory=dict)
     batches: dict[str, Made] = field(default_factory=dict)
@@ -89,6 +112,7 @@ class BatchProvider(Provider):
             ("GET", f"/v1/batches/({name})", self._get),
             ("POST", f"/v1/batches/({name})/cancel", self._cancel),
             ("POST", "/v1/messages/batches", self._create_messages),
+            ("GET", "/v1/messages/batches", self._list_messages),
             ("GET", f"/v1/messages/batches/({name})", self._get_messages),
             ("GET", f"/v1/messages/batches/({name})/results", self._results),
             ("POST", f"/v1/messages/batches/({name})/cancel", self._cancel_messages),
@@ -113,8 +137,11 @@ class BatchProvider(Provider):
     async def _content(self, _request, name):
         if name not in self.files:
             return web.json_response({"error": {"message": "no such file"}}, status=404)
-        lines = self.files[name]
-        return web.Response(text="".join(json.dumps(line) + "\n" for line in lines))
+        return self._written(self.files[name])
+
+    def _written(self, lines: list[dict]) -> web.Response:
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        return web.Response(text=self.spoil(text) if self.spoil else text)
 
     async def _create(self, request):
         asked = await request.json()
@@ -125,22 +152,24 @@ class BatchProvider(Provider):
 
     def _make(self, prefix, entries, metadata) -> Made:
         self.made += 1
-        name = f"{prefix}_{self.made}"
+        name = self.name(self.made, prefix)
         for entry in entries:
-            self.asked[entry["custom_id"]] += 1
+            self.asked[call_of(entry)] += 1
         made = Made(name, entries, metadata, int(time.time()), list(self.steps))
-        self.batches[name] = made
+        self.batches[name if name is None else str(name)] = made
         return made
 
     async def _list(self, request):
-        newest_first = list(self.batches.values())[::-1]
-        after = request.query.get("after")
-        if after:
-            names = [made.id for made in newest_first]
-            newest_first = newest_first[names.index(after) + 1 :]
-        page = newest_first[:2]  # small pages, so that paging is exercised
-        more = len(newest_first) > len(page)
+        page, more = self._page(request.query.get("after"))
         return web.json_response({"data": [self._shown(m) for m in page], "has_more": more})
+
+    def _page(self, after: str | None) -> tuple[list[Made], bool]:
+        """Return some batches, the newest first: few, so that paging is exercised."""
+        newest_first = list(self.batches.values())[::-1]
+        if after:
+            names = [str(made.id) for made in newest_first]
+            newest_first = newest_first[names.index(after) + 1 :]
+        return newest_first[:2], len(newest_first) > 2
 
     async def _get(self, _request, name):
         made = self.batches.get(name)
@@ -161,17 +190,22 @@ class BatchProvider(Provider):
             "errors": {"data": self.errors} if self.errors and status == "failed" else None,
             "output_file_id": None,
             "error_file_id": None,
+            "request_counts": {"total": len(made.entries), "completed": 0, "failed": 0},
         }
         if status in ("completed", "expired", "cancelled"):
             lines = [line for entry in made.entries if (line := self._line(entry))]
             if self.shuffle:
                 random.Random(made.id).shuffle(lines)
             good = [line for line in lines if line["error"] is None]
+            counts = {"completed": len(good), "failed": len(lines) - len(good)}
+            shown["request_counts"] |= counts
             for key, part in (("output", good), ("error", [x for x in lines if x["error"]])):
                 if part:
                     self.files[f"{made.id}-{key}"] = part
                     shown[f"{key}_file_id"] = f"{made.id}-{key}"
-        return shown
+        if not self.counts:
+            del shown["request_counts"]
+        return self.change(shown)
 
     def _line(self, entry: dict) -> dict | None:
         call = entry["custom_id"]
@@ -200,7 +234,7 @@ class BatchProvider(Provider):
             assert set(entry) == {"custom_id", "params"}
         for part in raw.split(b'{"custom_id": "')[1:]:
             call, _, rest = part.partition(b'", "params": ')
-            self.bodies[call.decode()] = rest.rstrip(b",]}") + b"}"
+            self.bodies[call.decode().partition("-")[0]] = rest.rstrip(b",]}") + b"}"
         made = self._make("msgbatch", entries, {})
         return web.json_response(self._message_batch(made))
 
@@ -214,23 +248,42 @@ class BatchProvider(Provider):
 
     def _message_batch(self, made: Made) -> dict:
         ended = made.steps[0] in ("completed", "expired", "cancelled")
-        return {
+        counts = self._counts(made) if ended else self._none_yet(made)
+        shown = {
             "id": made.id,
             "type": "message_batch",
             "processing_status": "ended" if ended else "in_progress",
+            "created_at": datetime.fromtimestamp(made.created_at, UTC).isoformat(),
+            "archived_at": None,
+            **({"request_counts": counts} if self.counts else {}),
             "cancel_initiated_at": "2026-01-01T00:00:00Z" if made.cancelled else None,
             "results_url": "http://elsewhere.invalid/results" if ended else None,
         }
+        return self.change(shown)
+
+    async def _list_messages(self, request):
+        page, more = self._page(request.query.get("after_id"))
+        shown = [self._message_batch(made) for made in page]
+        return web.json_response({"data": shown, "has_more": more})
+
+    def _none_yet(self, made: Made) -> dict:
+        counts = dict.fromkeys(("succeeded", "errored", "canceled", "expired"), 0)
+        return {"processing": len(made.entries), **counts}
+
+    def _counts(self, made: Made) -> dict:
+        lines = [line for entry in made.entries if (line := self._result(entry))]
+        kinds = Counter(line["result"]["type"] for line in lines)
+        return {key: kinds[key] for key in self._none_yet(made)}
 
     async def _results(self, _request, name):
         made = self.batches[name]
         lines = [line for entry in made.entries if (line := self._result(entry))]
         if self.shuffle:
             random.Random(made.id).shuffle(lines)
-        return web.Response(text="".join(json.dumps(line) + "\n" for line in lines))
+        return self._written(lines)
 
     def _result(self, entry: dict) -> dict | None:
-        call = entry["custom_id"]
+        call = call_of(entry)
         outcome = self.outcome(call, self.asked[call])
         if outcome is None:
             return None
@@ -244,7 +297,7 @@ class BatchProvider(Provider):
         else:
             body = outcome if isinstance(outcome, dict) else messages_body(outcome, number=call[:8])
             result = {"type": "succeeded", "message": body}
-        return {"custom_id": call, "result": result}
+        return {"custom_id": entry["custom_id"], "result": result}
 
     async def _cancel_messages(self, _request, name):
         made = self.batches[name]

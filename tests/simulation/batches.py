@@ -13,6 +13,7 @@ from judgelaw.wire import (
     LostBatch,
     Reply,
     Stage,
+    Unheard,
     decode,
 )
 from simulation.provider import Provider
@@ -69,14 +70,16 @@ class Batches:
         made = self._make(uid, entries)
         return await self._back() or made.name
 
-    async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
-        del since
+    def mark(self, uid: str) -> str:
+        return uid[:4]
+
+    async def find(self, lost: Unheard) -> str | LostBatch | Failure:
         if failure := await self._there() or await self._back():
             return failure
         self._let_arrive(self._now())
         if not self._keeps_names:
             return LostBatch.UNKNOWN
-        return self._by_uid[uid].name if uid in self._by_uid else LostBatch.ABSENT
+        return self._by_uid[lost.uid].name if lost.uid in self._by_uid else LostBatch.ABSENT
 
     async def look(self, provider_id: str) -> BatchStatus | Failure:
         if failure := await self._there() or await self._back():

@@ -48,6 +48,7 @@ class BatchCalls:
         self._after = -1
         self._later: list[tuple[float, CallUnderWay]] = []
         self._exhausted = False
+        self._given_up: set[str] = set()
 
     @property
     def over(self) -> bool:
@@ -63,10 +64,7 @@ class BatchCalls:
         """Reserve the calls of one batch, as far as size and budget reach."""
         ready = await self._due(chunk)
         if len(ready) < chunk:
-            fresh = await self.ledger.reserve(
-                self.spec.name, after=self._after, limit=chunk - len(ready)
-            )
-            ready += self._next_tries(fresh)
+            ready += self._next_tries(await self._fresh(chunk - len(ready)))
         self._exhausted = not ready
         self.lacking = False
         asked: list[CallUnderWay] = []
@@ -91,6 +89,10 @@ class BatchCalls:
         """Let a call be tried again in a later batch."""
         self._later.append((self.effects.monotonic() + delay_s, one))
 
+    def leave(self, one: CallUnderWay) -> None:
+        """Leave a call open that has used up its tries: a later session asks it again."""
+        self._given_up.add(one.entry.call_id)
+
     def rewind(self, asked: Sequence[CallUnderWay]) -> None:
         """Reserve calls again that were not asked after all."""
         first = min((one.reservation.call.position for one in asked), default=self._after + 1)
@@ -108,6 +110,21 @@ class BatchCalls:
         spent = self._meter.learn(one.body, receipt)
         self.settle(one, spent, completed=True)
         return spent is not None or not self.run_budget.needs_usage
+
+    async def _fresh(self, limit: int) -> list[Reservation]:
+        """Reserve calls of the schedule, but for those that are left to a later session.
+
+        Those of an earlier session's batch stand behind the place where this session is.
+        """
+        while True:
+            reserved = await self.ledger.reserve(self.spec.name, after=self._after, limit=limit)
+            fresh = [r for r in reserved if r.call.call_id not in self._given_up]
+            for one in reserved:
+                if one not in fresh:
+                    self.record(Unsent(reservation=one, ended_at=self.effects.clock()))
+            if fresh or not reserved:
+                return fresh
+            self._after = max(one.call.position for one in reserved)
 
     def _next_tries(self, fresh: Sequence[Reservation]) -> list[CallUnderWay]:
         """Return calls of the schedule; those of an earlier session's batch may wait already."""

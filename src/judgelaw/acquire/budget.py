@@ -1,6 +1,6 @@
 """The declared budget: what was spent, what is under way, and whether one more call fits."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from judgelaw.acquire.retry import ChangeSignal, Halt, Reason
@@ -72,7 +72,10 @@ class Meter:
 
 @dataclass
 class RunBudget:
-    """The budget of a run: admits calls while the worst case of what is under way still fits."""
+    """The budget of a run: admits calls while the worst case of what is under way still fits.
+
+    `calls` are those that were answered, and attempts that may have been, and whose answer is lost.
+    """
 
     budget: Budget
     calls: int = 0
@@ -101,13 +104,13 @@ class RunBudget:
         self._held_usd += cost.usd
 
     def settle(self, held: Cost, spent: Cost | None, *, completed: bool) -> None:
-        """Replace what was set aside by what was spent."""
+        """Replace what was set aside by what was spent: also by an answer that is lost."""
         self.under_way -= 1
         self._held_tokens -= held.tokens
         self._held_usd -= held.usd
         if not self.under_way:  # rounding must not pile up
             self._held_tokens = self._held_usd = 0.0
-        self.calls += completed
+        self.calls += completed or spent is not None
         if spent is not None:
             self.tokens += spent.tokens
             self.usd += spent.usd
@@ -127,11 +130,15 @@ def exhausted(halt: Halt, limit: str) -> None:
 
 
 def open_run_budget(
-    budget: Budget | None, judges: Mapping[str, JudgeSpec], totals: Mapping[str, Totals]
+    budget: Budget | None,
+    judges: Mapping[str, JudgeSpec],
+    totals: Mapping[str, Totals],
+    bodies: Callable[[str], bytes] = lambda _: b"",
 ) -> RunBudget:
     """Start from what the rows say was spent; refuse a budget in dollars without prices.
 
-    Attempts that may have been answered and lost count at the judge's mean cost.
+    Attempts that may have been answered and lost count as calls, and at the judge's mean cost;
+    before its first answer at the worst case of a request such as `bodies` gives for it.
     """
     budget = budget or Budget()
     unpriced = [name for name, spec in judges.items() if spec.price is None]
@@ -144,7 +151,11 @@ def open_run_budget(
     for name, spec in judges.items():
         t = totals[name]
         lost = 1 + (t.at_risk / t.completed if t.completed else 0.0)
-        run_budget.calls += t.completed
+        run_budget.calls += t.completed + t.at_risk
         run_budget.tokens += lost * (t.input_tokens + t.output_tokens)
         run_budget.usd += lost * usd_of(spec.price, t)
+        if t.at_risk and not t.completed and run_budget.needs_usage:
+            worst = Meter(spec).estimate(bodies(name))
+            run_budget.tokens += t.at_risk * worst.tokens
+            run_budget.usd += t.at_risk * worst.usd
     return run_budget

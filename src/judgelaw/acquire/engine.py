@@ -27,7 +27,7 @@ from judgelaw.acquire.readings import Readings
 from judgelaw.acquire.retry import Halt, Reason, RetryPolicy
 from judgelaw.judges import Judge, JudgeContext, JudgeFunction, open_batch_client, open_judge
 from judgelaw.ledger import Ending, Ledger, Record
-from judgelaw.study import FrozenRun
+from judgelaw.study import FrozenRun, Requests
 from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 
 _LOG = logging.getLogger(__name__)
@@ -80,7 +80,9 @@ async def drive(
     pending = {name: spec for name, spec in frozen.judges.items() if totals[name].open}
     for name, found in totals.items():
         _LOG.info("%s: %s of %s calls are open", name, found.open, found.planned)
-    run_budget = open_run_budget(frozen.study.budget, frozen.judges, totals)
+    run_budget = open_run_budget(
+        frozen.study.budget, frozen.judges, totals, partial(_first_body, frozen)
+    )
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
         around = JudgeContext(
@@ -101,6 +103,12 @@ async def drive(
         tally = Tally.starting_from(totals, frozen.judges, effects.monotonic())
         with _rare_collections():
             return await engine.run(observer, tally, grace_s=grace_s)
+
+
+def _first_body(frozen: FrozenRun, judge: str) -> bytes:
+    """Return a request of a judge, empty where it has none."""
+    calls = (call for call in frozen.iter_calls() if call.judge == judge)
+    return next((Requests(frozen, frozen.judges[judge]).body(call) for call in calls), b"")
 
 
 @contextmanager
@@ -161,6 +169,10 @@ class Engine:
         try:
             with signals(self._interrupt):
                 await self._readings.catch_up()
+                # All of them before any lane: what waits at a provider is part of the budget.
+                for lane in self._lanes:
+                    if isinstance(lane, BatchLane):
+                        await lane.take_up()
                 lanes = [asyncio.create_task(lane.run()) for lane in self._lanes]
                 await self._finish(lanes, grace_s)
                 await self._ledger.flush()

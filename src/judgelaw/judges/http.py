@@ -5,6 +5,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from inspect import signature
 from typing import Any, Self
 
@@ -182,6 +183,13 @@ class BatchLink:
     def check(self) -> None:
         """Raise at once where a key that the judge needs is missing."""
         check_secrets(self.spec)
+
+    def mark(self, uid: str) -> str:
+        """Return a word that differs for a batch of this name under another key or address."""
+        headers, _ = headers_for(self.spec, self._wire, {})
+        asked = [uid, self._base, *sorted(map(str, headers.items())), str(query_for(self.spec))]
+        # Sixteen bits under a name of its own: no guess at a key can be checked against them.
+        return sha256("\0".join(asked).encode()).hexdigest()[:4]
 
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read one answer, without effects."""

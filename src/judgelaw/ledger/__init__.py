@@ -31,6 +31,7 @@ from judgelaw.ledger.records import (
     Record as Record,
     Reservation as Reservation,
     StoredAttempt as StoredAttempt,
+    StoredBatch as StoredBatch,
     StoredCompletion as StoredCompletion,
     StoredReply as StoredReply,
     Totals as Totals,

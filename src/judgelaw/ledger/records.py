@@ -104,6 +104,7 @@ class OpenBatch:
         batch, uid: its row, and the name that we gave it.
         provider_id: the provider's name for it; None where nobody heard it.
         submitted_at: when it was about to be submitted.
+        detail: what was noted of it last.
         reservations: the attempts in it that have not ended.
     """
 
@@ -111,6 +112,7 @@ class OpenBatch:
     uid: str
     provider_id: str | None
     submitted_at: float
+    detail: str | None
     reservations: tuple[Reservation, ...]
 
 

@@ -323,19 +323,21 @@ class Ledger(LedgerView):
 
     @abstractmethod
     def _open_batch_rows(self, judge: str, connection: Any) -> Sequence[Any]:
-        """Return row, name, provider's name and time of the batches to collect."""
+        """Return row, name, provider's name, time and note of the batches to collect."""
 
     def _open_batches(self, judge: str, connection: Any) -> list[OpenBatch]:
         attempts = self._sql["batch_attempts"]
+        rows = self._open_batch_rows(judge, connection)
         return [
             OpenBatch(
                 batch=batch,
                 uid=uid,
                 provider_id=provider_id,
                 submitted_at=submitted_at,
+                detail=detail,
                 reservations=tuple(
                     map(reservation, connection.execute(attempts, (batch,)).fetchall())
                 ),
             )
-            for batch, uid, provider_id, submitted_at in self._open_batch_rows(judge, connection)
+            for batch, uid, provider_id, submitted_at, detail in rows
         ]

@@ -7,7 +7,9 @@ from judgelaw.wire.form import (
     Entry as Entry,
     Frame as Frame,
     LostBatch as LostBatch,
+    Results as Results,
     Stage as Stage,
+    Unheard as Unheard,
 )
 from judgelaw.wire.judge_spec import (
     AMENDABLE as AMENDABLE,

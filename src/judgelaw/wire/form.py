@@ -1,7 +1,7 @@
 """What every wire format offers: requests with holes, replies that are read, batches."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol, Self
@@ -19,7 +19,7 @@ from judgelaw.wire.reply import (
     said_in,
     without,
 )
-from judgelaw.words import words
+from judgelaw.words import count, words
 
 Shape = tuple[str, str, dict[str, Any]]
 """Text before the content, text after it, and the fields that follow."""
@@ -211,14 +211,33 @@ class BatchStatus:
     Attributes:
         stage: how far it is.
         words: in the provider's own words.
+        results: how many results it says can be fetched; None where it does not say.
         sources: where its results are.
         failure: why nothing was asked, where it failed.
     """
 
     stage: Stage
     words: str
+    results: int | None = None
     sources: tuple[str, ...] = ()
     failure: Failure | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unheard:
+    """A batch that was announced, and whose name at the provider nobody heard.
+
+    Attributes:
+        uid: the name that we gave it.
+        since: when it was about to be submitted.
+        calls: every call in it.
+        known: the provider's names of batches that are others.
+    """
+
+    uid: str
+    since: float
+    calls: frozenset[str]
+    known: frozenset[str] = frozenset()
 
 
 class LostBatch(Enum):
@@ -226,11 +245,26 @@ class LostBatch(Enum):
 
     ABSENT = auto()
     """It is not there."""
+    UNDECIDED = auto()
+    """One that may be it shows what is in it only when it has ended: look again."""
     UNKNOWN = auto()
-    """The provider keeps no name of ours, so that nobody can tell."""
+    """One that may be it does not show any more what was in it, so that nobody can tell."""
 
+
+CLOCKS_S = 3600.0
+"""How far a provider's clock may be from ours."""
 
 Results = Mapping[str, Reply | Failure]
+
+
+class Gathered(dict[str, Reply | Failure]):
+    """Results by call, as they are read line by line."""
+
+    def take(self, call: Any, result: Reply | Failure) -> None:
+        """Take one; two that say different things of one call are an answer that nobody has."""
+        if self.setdefault(str(call), result) != result:
+            detail = "the batch has results for this call that contradict each other"
+            self[str(call)] = Failure(kind=FailureKind.CONTRADICTING, detail=detail)
 
 
 class BatchClient(Protocol):
@@ -250,8 +284,15 @@ class BatchClient(Protocol):
         """Ask for the answers; return the provider's name of the batch."""
         ...
 
-    async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
-        """Look for a batch of ours that was perhaps created at or after a time."""
+    def mark(self, uid: str) -> str:
+        """Return a word that differs for a batch of this name under another key or address.
+
+        Too short to tell a key, and long enough to tell two apart.
+        """
+        ...
+
+    async def find(self, lost: Unheard) -> str | LostBatch | Failure:
+        """Look for a batch of ours that was perhaps created."""
         ...
 
     async def look(self, provider_id: str) -> BatchStatus | Failure:
@@ -278,6 +319,10 @@ class Link(Protocol):
 
     def check(self) -> None:
         """Raise at once where a key that the judge needs is missing."""
+        ...
+
+    def mark(self, uid: str) -> str:
+        """Return a word that differs for a batch of this name under another key or address."""
         ...
 
     async def json(
@@ -313,14 +358,54 @@ class Batches:
     async def __aexit__(self, *exception: object) -> None:
         pass
 
+    def mark(self, uid: str) -> str:
+        """Return a word that differs for a batch of this name under another key or address."""
+        return self._link.mark(uid)
+
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read one answer, without effects."""
         return self._link.decode(reply)
 
+    async def _pages(
+        self, path: str, *, after: str, limit: int
+    ) -> AsyncIterator[list[dict[str, Any]] | Failure]:
+        """Yield a list page by page, the newest first, until it ends or goes wrong."""
+        query, seen = {"limit": str(limit)}, set[str]()
+        while True:
+            page = await self._link.json("GET", path, query=query)
+            if isinstance(page, Failure):
+                yield page
+                return
+            listed = objects_of(page.get("data"))
+            yield listed
+            if not page.get("has_more") or not listed:
+                return
+            last = text_of(listed[-1], "id", "a batch")
+            if isinstance(last, str) and last in seen:
+                what = "the list of batches goes round in a circle"
+                last = Failure(kind=FailureKind.NO_COMPLETION, detail=what)
+            if isinstance(last, Failure):
+                yield last
+                return
+            seen.add(last)
+            query[after] = last
+
+
+def no_status(key: str, value: Any) -> Failure:
+    """Say that a batch has a status that nobody knows, so that it might never end."""
+    said = "null" if value is None else repr(value)
+    detail = words(f"a batch with {key} {said}, which is none of those that the format has")
+    return Failure(kind=FailureKind.NO_COMPLETION, detail=detail)
+
+
+def objects_of(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list, none for anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
 
 def text_of(value: dict[str, Any], key: str, what: str) -> str | Failure:
-    """Return a string that a reply must hold."""
+    """Return a name that a reply must hold; some servers number what they name."""
     found = value.get(key)
-    if isinstance(found, str) and found:
-        return found
+    if (isinstance(found, str) and found) or count(found) is not None:
+        return str(found)
     return Failure(kind=FailureKind.NO_COMPLETION, detail=words(f"{what} without {key}: {value}"))

@@ -90,6 +90,8 @@ class FailureKind(StrEnum):
     NO_COMPLETION = "no_completion"
     ERROR_OBJECT = "error_object"
     ERROR_BESIDE = "error_beside_answer"
+    CONTRADICTING = "contradicting"
+    UNLISTED = "unlisted"
     TOO_LARGE = "too_large"
     INTERRUPTED = "interrupted"
     RAISED = "raised"
@@ -127,6 +129,8 @@ _PERHAPS_ANSWERED = frozenset(
         FailureKind.BAD_HTTP,
         FailureKind.NOT_JSON,
         FailureKind.ERROR_BESIDE,
+        FailureKind.CONTRADICTING,
+        FailureKind.UNLISTED,
         FailureKind.TOO_LARGE,
         FailureKind.INTERRUPTED,
         FailureKind.RAISED,

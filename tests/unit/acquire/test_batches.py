@@ -1,8 +1,10 @@
 """The same manifest through batch interfaces: chunks, polling, partial errors, expiry, kills."""
 
+import re
 import signal
 import textwrap
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +14,7 @@ from judgelaw.errors import BudgetReachedError, IncompleteRunError, ProviderRefu
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 from servers.batches import BatchProvider
 from servers.fake_time import FakeTime
+from servers.provider import Provider, reply, say
 from servers.study import chat_judge, frozen_study
 
 WIRES = ("openai-chat", "anthropic")
@@ -290,15 +293,261 @@ def test_batches_can_be_cancelled_and_collected(tmp_path, wire):
     assert [b.state for b in batches(frozen)] == ["ended"] * 2
 
 
-def test_a_batch_that_the_provider_has_forgotten_is_orphaned_and_asked_anew(tmp_path, wire):
+def results_of(path: str) -> bool:
+    return path.endswith(("/content", "/results"))
+
+
+@pytest.mark.parametrize("gone", [results_of, lambda path: "/batches/" in path])
+@pytest.mark.parametrize("status", [404, 410])
+def test_what_the_provider_does_not_find_stays_ours_and_is_not_bought_again(
+    tmp_path, wire, gone, status
+):
+    """Not its results, or not the batch itself: perhaps under another key, perhaps for an hour."""
+    limits = {"transport": {"attempts": 2}, "budget": {"calls": 16}}
+    with BatchProvider() as at:
+        at.refuse = lambda method, path: status if method == "GET" and gone(path) else None
+        frozen = freeze(tmp_path, at, wire, **limits)
+        for _ in range(3):
+            done = run(frozen)
+            with pytest.raises(
+                IncompleteRunError, match=f"cannot be read.*status {status}.*cancel"
+            ):
+                done.raise_if_open()
+            assert (done.totals.in_flight, done.totals.orphaned) == (12, 0)
+        assert [b.state for b in batches(frozen)] == ["submitted"] * 2
+        assert len(at.batches) == 2
+        at.refuse = lambda *_: None
+        done = run(frozen)
+        assert done.totals.open == 0
+        assert max(at.asked.values()) == 1
+    assert verify(frozen.path).ok
+
+
+def test_a_single_404_is_asked_again(tmp_path, wire):
+    trouble = iter([404])
+    with BatchProvider() as at:
+        at.refuse = lambda _, path: next(trouble, None) if results_of(path) else None
+        frozen = freeze(tmp_path, at, wire)
+        assert run(frozen).totals.open == 0
+        assert max(at.asked.values()) == 1
+
+
+def test_what_is_given_up_counts_as_paid(tmp_path, wire):
+    """A budget of calls takes in what nobody can collect any more."""
+    with BatchProvider() as at:
+        at.refuse = lambda _, path: 404 if results_of(path) else None
+        frozen = freeze(tmp_path, at, wire, transport={"attempts": 2}, budget={"calls": 16})
+        run(frozen)
+        done = run(frozen, cancel_batches=True)
+        assert (done.totals.orphaned, done.totals.at_risk, done.totals.in_flight) == (12, 12, 0)
+        assert [b.state for b in batches(frozen)] == ["orphaned"] * 2
+        at.refuse = lambda *_: None
+        done = run(frozen)
+        assert sum(at.asked.values()) == 16
+    assert done.totals.completed == 4
+    with pytest.raises(BudgetReachedError, match="16 calls"):
+        done.raise_if_open()
+
+
+def test_what_is_orphaned_has_used_up_a_try(tmp_path):
+    """The provider says that it made a batch, and does not know it."""
+
+    def without_name(number, prefix):
+        return None if number <= 3 else f"{prefix}_{number}"
+
+    with BatchProvider(name=without_name) as at:
+        at.batches = Forgetful()
+        alone = {"chunk": 16, "at_once": 1}
+        frozen = freeze(tmp_path, at, "openai-chat", judge_fields=alone, transport={"attempts": 2})
+        done = run(frozen)
+        assert len(at.asked) == 16
+        assert max(at.asked.values()) == 2
+    assert (done.totals.open, done.totals.orphaned, done.totals.at_risk) == (16, 32, 32)
+
+
+class Forgetful(dict):
+    """Batches of a provider that loses those without a name."""
+
+    def __setitem__(self, name, made):
+        if name is not None:
+            super().__setitem__(name, made)
+
+
+def cut_lines(times: int):
+    """Leave out the last line of a file of results, so many times."""
+    left = [times]
+
+    def spoil(text: str) -> str:
+        left[0] -= 1
+        return text if left[0] < 0 else "".join(text.splitlines(keepends=True)[:-1])
+
+    return spoil
+
+
+def test_a_file_that_lacks_results_is_fetched_again(tmp_path, wire):
+    with BatchProvider(spoil=cut_lines(2)) as at:
+        frozen = freeze(tmp_path, at, wire)
+        assert run(frozen).totals.open == 0
+        assert max(at.asked.values()) == 1
+
+
+def test_a_file_that_goes_on_lacking_results_stops_the_judge(tmp_path, wire):
+    with BatchProvider(spoil=cut_lines(1000)) as at:
+        frozen = freeze(tmp_path, at, wire)
+        done = run(frozen)
+        with pytest.raises(
+            IncompleteRunError, match=r"1 of 6 calls are not in .* counts 6 where 5 are"
+        ):
+            done.raise_if_open()
+        # What is there is kept at once; what is not is given up only when somebody says so.
+        assert (done.totals.completed, done.totals.in_flight) == (5, 7)
+        assert max(at.asked.values()) == 1
+        done = run(frozen, cancel_batches=True)
+        assert (done.totals.completed, done.totals.at_risk) == (10, 2)
+        at.spoil = None
+        assert run(frozen).totals.open == 0
+        assert sum(at.asked.values()) == 18
+    assert verify(frozen.path).ok
+
+
+def test_where_nobody_counts_a_missing_result_is_looked_for_twice_and_counts_as_paid(
+    tmp_path, wire
+):
+    with BatchProvider(spoil=cut_lines(1000), counts=False) as at:
+        frozen = freeze(tmp_path, at, wire, budget={"calls": 17}, judge_fields={"at_once": 1})
+        done = run(frozen)
+        fetched = sum(map(results_of, at.paths("GET")))
+        assert fetched == 2 * len(at.batches)
+        assert sum(at.asked.values()) == 17
+    kinds = Counter(a.kind for a in attempts(frozen) if a.state == "failed")
+    assert kinds == {"unlisted": done.totals.at_risk}
+    assert done.totals.completed + done.totals.at_risk == 17
+
+
+def test_contradicting_results_are_no_answer(tmp_path, wire):
+    """Two lines for one call: the same twice is one result, two that differ are none."""
+    frozen_calls = []
+
+    def twice(text: str) -> str:
+        lines = text.splitlines(keepends=True)
+        said = [line for line in lines if frozen_calls[0] in line]
+        return text + lines[0] + "".join(line.replace('"A"', '"B"') for line in said)
+
+    with BatchProvider(spoil=twice, shuffle=False) as at:
+        frozen = freeze(tmp_path, at, wire, transport={"attempts": 2})
+        frozen_calls += [call.call_id for call in frozen.iter_calls()][:1]
+        done = run(frozen)
+        assert at.asked[frozen_calls[0]] == 2
+    assert (done.totals.completed, done.totals.at_risk) == (15, 2)
+    (kept,) = {(a.call_id, a.kind) for a in attempts(frozen) if a.state == "failed"}
+    assert kept == (frozen_calls[0], "contradicting")
+    with pytest.raises(IncompleteRunError, match="contradict each other"):
+        done.raise_if_open()
+
+
+@pytest.mark.parametrize("status", ["something new", None, 7, ["completed"]])
+def test_a_status_that_nobody_knows_ends_with_its_words(tmp_path, wire, status):
+    with BatchProvider(change=lambda shown: change_status(shown, status)) as at:
+        frozen = freeze(tmp_path, at, wire)
+        done = run(frozen)
+        looks = [path for path in at.paths("GET") if "batch_1" in path]
+        assert len(looks) <= 5
+        said = "null" if status is None else re.escape(repr(status))
+        with pytest.raises(IncompleteRunError, match=f"status {said}, which is none of those"):
+            done.raise_if_open()
+        at.change = lambda shown: shown
+        assert run(frozen).totals.open == 0
+        assert max(at.asked.values()) == 1
+
+
+def change_status(shown: dict, status) -> dict:
+    return shown | {key: status for key in ("status", "processing_status") if key in shown}
+
+
+def test_names_that_are_numbers_are_names(tmp_path, wire):
+    with BatchProvider(name=lambda number, _: number) as at:
+        frozen = freeze(tmp_path, at, wire)
+        assert run(frozen).totals.open == 0
+        assert [b.provider_id for b in batches(frozen)] == ["1", "2", "3"]
+
+
+def test_a_name_that_is_given_twice_is_not_believed(tmp_path, wire):
+    """A proxy that repeats an earlier answer: the second batch was never made, or has no name."""
+    with BatchProvider(name=lambda *_: "batch_1") as at:
+        at.batches = Keeping()
+        frozen = freeze(tmp_path, at, wire, transport={"attempts": 2})
+        done = run(frozen)
+        assert max(at.asked.values()) <= 2
+    assert done.totals.completed >= 6
+    stored = {c.call.call_id for c in completions(frozen)}
+    assert all(a.call_id not in stored for a in attempts(frozen) if a.state == "orphaned")
+    sent = Counter(a.call_id for a in attempts(frozen) if a.state not in ("unsent", "refused"))
+    assert sent == at.asked
+
+
+class Keeping(dict):
+    """Batches of a provider that gives a name once, and then gives the same one again."""
+
+    def __setitem__(self, name, made):
+        self.setdefault(name, made)
+
+
+def completions(frozen):
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        return list(view.completions())
+
+
+def test_a_batch_that_is_over_needs_no_cancelling(tmp_path, wire):
+    """Providers refuse to cancel what has ended; what it was answered with is collected."""
     with BatchProvider(steps=("in_progress",)) as at:
         frozen = freeze(tmp_path, at, wire, budget={"deadline_s": 100})
         run(frozen, effects=stopping_after(200))
-        at.batches.clear()
-        at.steps = ("completed",)
-        done = run(freeze(tmp_path, at, wire))
-    assert (done.totals.open, done.totals.orphaned) == (0, 12)
-    assert Counter(b.state for b in batches(frozen))["orphaned"] == 2
+
+        def refuse(_method, path):
+            if not path.endswith("/cancel"):
+                return None
+            for made in at.batches.values():
+                made.steps = ["completed"]
+            return 409
+
+        at.refuse = refuse
+        done = run(freeze(tmp_path, at, wire), cancel_batches=True)
+    assert (done.totals.completed, done.totals.in_flight) == (12, 0)
+
+
+def test_a_batch_that_failed_half_way_is_collected(tmp_path):
+    errors = [{"code": "internal_error", "message": "lost its way"}]
+    with BatchProvider(steps=("validating", "failed"), errors=errors) as at:
+        at.change = lambda shown: half_failed(at, shown)
+        frozen = freeze(tmp_path, at, "openai-chat", judge_fields={"at_once": 1})
+        done = run(frozen)
+        assert max(at.asked.values()) == 1
+    assert (done.totals.completed, done.totals.open) == (6, 10)
+    with pytest.raises(ProviderRefusedError, match="lost its way"):
+        done.raise_if_open()
+
+
+def half_failed(at: BatchProvider, shown: dict) -> dict:
+    if shown["status"] != "failed":
+        return shown
+    whole = at._shown(replace(at.batches[shown["id"]], steps=["completed"]))
+    return shown | {key: whole[key] for key in ("output_file_id", "request_counts")}
+
+
+def test_what_waits_in_batches_is_set_aside_before_anybody_asks(tmp_path):
+    """Two judges under one budget: one asks live, the other one's batches wait since yesterday."""
+    with BatchProvider(steps=("in_progress",)) as at, Provider() as live:
+        first = judge(at, "openai-chat")
+        second = chat_judge(live.base_url) | {"name": "live"}
+        study = {"items": 2, "budget": {"calls": 20, "deadline_s": 100}}
+        frozen = frozen_study(tmp_path, [first, second], **study)
+        live.act = reply(400, {"error": {"message": "not today"}})
+        run(frozen, effects=stopping_after(200))
+        assert sum(at.asked.values()) == 12
+        live.act = say()
+        before = len(live.seen)
+        run(frozen, effects=stopping_after(200))
+        assert len(live.seen) - before <= 20 - 12
 
 
 class TestKillBetweenSubmitAndItsCommit:
@@ -347,14 +596,60 @@ class TestKillBetweenSubmitAndItsCommit:
         assert (done.totals.open, done.totals.orphaned) == (0, 0)
         assert [b.state for b in batches(frozen)] == ["ended", "ended"]
 
-    def test_where_it_does_not_the_batch_is_orphaned_visible_and_counted(self, tmp_path):
+    def test_where_it_keeps_names_of_requests_it_is_found_by_those(self, tmp_path):
         with BatchProvider() as at:
             frozen = self.killed(tmp_path, at, "anthropic")
+            (lost,) = at.batches
+            # Of others, and of the same size: one that is over, one that is not.
+            calls = [{"custom_id": f"{n:032x}-{'f' * 16}"} for n in range(10)]
+            for step in ("completed", "in_progress"):
+                at._make("msgbatch", calls, {}).steps[:] = [step]
+            at.batches[lost].steps[:] = ["in_progress"]
+            clock = late()
+            looks = []
+
+            def refuse(method, path):
+                if (method, path) == ("GET", "/v1/messages/batches"):
+                    looks.append(path)
+                    if len(looks) > 3:
+                        at.batches[lost].steps[:] = ["completed"]
+
+            at.refuse = refuse
+            done = run(frozen, effects=clock)
+            assert {at.asked[call.call_id] for call in frozen.iter_calls()} == {1}
+        assert (done.totals.open, done.totals.orphaned) == (0, 0)
+        assert {b.provider_id for b in batches(frozen)} == {lost, "msgbatch_4"}
+        assert verify(frozen.path).ok
+
+    def test_what_may_be_it_and_does_not_show_it_any_more_counts_as_paid(self, tmp_path):
+        with BatchProvider() as at:
+            frozen = self.killed(tmp_path, at, "anthropic")
+            for made in at.batches.values():
+                made.steps[:] = ["completed"]
+            at.change = lambda shown: shown | {"archived_at": "2026-01-01T00:00:00Z"}
             done = run(frozen, effects=late())
             assert Counter(at.asked.values()) == {2: 10, 1: 6}
         assert (done.totals.open, done.totals.orphaned, done.totals.at_risk) == (0, 10, 10)
         assert Counter(b.state for b in batches(frozen)) == {"orphaned": 1, "ended": 2}
         assert verify(frozen.path).ok
+
+    @pytest.mark.parametrize("other", ["key", "address"])
+    def test_a_list_under_another_key_does_not_say_that_it_was_never_made(
+        self, tmp_path, monkeypatch, other
+    ):
+        monkeypatch.setenv("ANOTHER_KEY", "sk-another-key-of-ours")
+        with BatchProvider() as at, BatchProvider() as elsewhere:
+            frozen = self.killed(tmp_path, at, "openai-chat")
+            account = elsewhere if other == "address" else at
+            key = {"api_key": "env:ANOTHER_KEY"} if other == "key" else {}
+            if other == "key":
+                at.batches.clear()  # they are another account's
+            changed = {"chunk": 10, **key}
+            done = run(
+                freeze(tmp_path, account, "openai-chat", judge_fields=changed), effects=late()
+            )
+        assert (done.totals.open, done.totals.orphaned, done.totals.at_risk) == (0, 10, 10)
+        assert frozen.path == done.path
 
     def test_a_batch_that_never_arrived_is_withdrawn(self, tmp_path):
         with BatchProvider() as at:

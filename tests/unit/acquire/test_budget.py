@@ -78,8 +78,25 @@ def test_rounding_does_not_pile_up():
 def test_a_purse_starts_from_the_rows_and_counts_lost_answers():
     rows = totals(completed=10, input_tokens=1_000, output_tokens=100, at_risk=5)
     run_budget = open_run_budget(Budget(tokens=9), {"j": judge(price=PRICE)}, {"j": rows})
-    assert (run_budget.calls, run_budget.tokens) == (10, 1_650)
+    assert (run_budget.calls, run_budget.tokens) == (15, 1_650)
     assert run_budget.usd == pytest.approx(1.5 * 0.002)
+
+
+def test_lost_answers_before_the_first_one_count_at_their_worst():
+    rows = totals(at_risk=3)
+    run_budget = open_run_budget(
+        Budget(tokens=9), {"j": judge(price=PRICE)}, {"j": rows}, lambda _: b"x" * 1000
+    )
+    worst = Meter(judge(price=PRICE)).estimate(b"x" * 1000)
+    assert (run_budget.calls, run_budget.tokens) == (3, 3 * worst.tokens)
+    assert run_budget.usd == pytest.approx(3 * worst.usd)
+
+
+def test_an_answer_that_is_lost_is_a_call_of_the_budget():
+    run_budget = RunBudget(Budget(calls=1))
+    run_budget.hold(Cost())
+    run_budget.settle(Cost(), Cost(), completed=False)
+    assert run_budget.lacks(Cost()) == "1 calls"
 
 
 def test_dollars_without_a_price_are_refused():

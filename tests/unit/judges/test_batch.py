@@ -16,6 +16,7 @@ from judgelaw.wire import (
     LostBatch,
     Reply,
     Stage,
+    Unheard,
     decode,
 )
 from judgelaw.wire.providers import anthropic, openai
@@ -106,7 +107,6 @@ def test_a_line_of_anthropic(line, becomes):
         ("in_progress", Stage.WORKING),
         ("finalizing", Stage.WORKING),
         ("cancelling", Stage.WORKING),
-        ("something new", Stage.WORKING),
         ("completed", Stage.ENDED),
         ("expired", Stage.ENDED),
         ("cancelled", Stage.CANCELLED),
@@ -146,18 +146,20 @@ FAR = 4_000_000_000
         ({"data": [{"id": "b", "metadata": 5, "created_at": []}, 7]}, LostBatch.ABSENT),
         ({"data": {"id": "b"}, "has_more": True}, LostBatch.ABSENT),
         ({"data": [{"id": "b", "created_at": FAR}], "has_more": True}, "circle"),
-        ({"data": [{"id": 5, "created_at": FAR}], "has_more": True}, "without id"),
+        ({"data": [{"id": None, "created_at": FAR}], "has_more": True}, "without id"),
     ],
     ids=["found", "odd", "no list", "circle", "no id"],
 )
 def test_a_list_of_batches_is_read_to_its_end_whatever_it_holds(page, found):
     """A server that always has more must not keep a run asking for ever."""
 
+    lost = Unheard(uid="u", since=0.0, calls=frozenset({"c"}))
+
     async def find():
         async with aiohttp.ClientSession() as session:
             around = JudgeContext(frozen=None, session=session, clock=time.time)
             async with openai.OpenAIBatches(BatchLink(judge, around)) as client:
-                return await asyncio.wait_for(client.find("u", since=0.0), 10)
+                return await asyncio.wait_for(client.find(lost), 10)
 
     with Provider(reply(200, page)) as at:
         judge = JudgeSpec(name="j", provider="openai-chat", base_url=at.base_url, model="m")

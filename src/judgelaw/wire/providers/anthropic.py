@@ -2,20 +2,25 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from judgelaw.wire.form import (
+    CLOCKS_S,
     Batches,
     BatchStatus,
     Entry,
     Fault,
+    Gathered,
     LostBatch,
     Provider,
     Results,
     Shape,
     Stage,
+    Unheard,
     WireFormat,
     decoding_of,
+    no_status,
     stops_of,
     text_of,
 )
@@ -53,6 +58,12 @@ _STATUSES = {
     "overloaded_error": 529,
 }
 """The status that a single request would have been answered with, by the type of the error."""
+_JOINT = "-"
+"""Between a call and the batch that it was asked in, in the name of a request."""
+_PAGE = 100
+_DAY_S = 86_400.0
+_WORKING = ("in_progress", "canceling")
+_COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 _ENDS = {"expired": FailureKind.EXPIRED, "canceled": FailureKind.CANCELLED}
 
 
@@ -113,19 +124,55 @@ class AnthropicBatches(Batches):
         return ""
 
     async def create(self, uid: str, upload: str, entries: Sequence[Entry]) -> str | Failure:
-        """Make a batch of the requests; the provider keeps no name of ours."""
-        del uid, upload
+        """Make a batch of the requests; ours is part of their names, for want of one for all."""
+        del upload
         requests = b",".join(
-            b'{"custom_id": "%s", "params": %s}' % (entry.call_id.encode(), entry.body)
+            b'{"custom_id": "%s", "params": %s}' % (_named(entry.call_id, uid).encode(), entry.body)
             for entry in entries
         )
         made = await self._link.json("POST", _BATCHES, data=b'{"requests": [' + requests + b"]}")
         return made if isinstance(made, Failure) else text_of(made, "id", "a batch")
 
-    async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
-        """Say that nobody can tell: a batch carries no name of ours until its results are out."""
-        del uid, since
-        return LostBatch.UNKNOWN
+    async def find(self, lost: Unheard) -> str | LostBatch | Failure:
+        """Look for a batch of as many requests whose results carry our name.
+
+        Results are out when a batch has ended; until then one of that size may be ours.
+        """
+        verdict = LostBatch.ABSENT
+        async for listed in self._pages(_BATCHES, after="after_id", limit=_PAGE):
+            if isinstance(listed, Failure):
+                return listed
+            times = [_time(batch.get("created_at")) for batch in listed]
+            for batch, created in zip(listed, times, strict=True):
+                name = text_of(batch, "id", "a batch")
+                if name in lost.known or _size(batch) not in (None, len(lost.calls)):
+                    continue
+                found = name if isinstance(name, Failure) else await self._is(batch, name, lost)
+                if isinstance(found, (str, Failure)):
+                    return found
+                # What is older by days than ours cannot be ours, although nobody can look inside.
+                if found is LostBatch.UNKNOWN and created < lost.since - _DAY_S:
+                    continue
+                verdict = verdict if found is LostBatch.ABSENT else found
+            if min(times, default=0.0) < lost.since - CLOCKS_S:
+                break
+        return verdict
+
+    async def _is(
+        self, batch: dict[str, Any], name: str, lost: Unheard
+    ) -> str | LostBatch | Failure:
+        """Say whether a batch is the lost one: its name, or why it is not, or not yet, known."""
+        if batch.get("processing_status") != "ended":
+            return LostBatch.UNDECIDED
+        if batch.get("archived_at") is not None:
+            return LostBatch.UNKNOWN
+        lines = await self._link.lines(f"{_BATCHES}/{name}/results")
+        if isinstance(lines, Failure):
+            return lines
+        ours = {_named(call, lost.uid) for call in lost.calls}
+        names = {str(line.get("custom_id")) for line in lines}
+        # Earlier versions named a request after its call alone.
+        return name if names & ours or names == lost.calls else LostBatch.ABSENT
 
     async def look(self, provider_id: str) -> BatchStatus | Failure:
         """Ask how far a batch is."""
@@ -138,9 +185,9 @@ class AnthropicBatches(Batches):
         lines = await self._link.lines(f"{_BATCHES}/{provider_id}/results")
         if isinstance(lines, Failure):
             return lines
-        results: dict[str, Reply | Failure] = {}
+        results = Gathered()
         for line in lines:
-            results.setdefault(str(line.get("custom_id")), read_line(line))
+            results.take(str(line.get("custom_id")).partition(_JOINT)[0], read_line(line))
         return results
 
     async def cancel(self, provider_id: str) -> BatchStatus | Failure:
@@ -149,14 +196,36 @@ class AnthropicBatches(Batches):
         return batch if isinstance(batch, Failure) else read_batch(batch)
 
 
-def read_batch(batch: dict[str, Any]) -> BatchStatus:
+def read_batch(batch: dict[str, Any]) -> BatchStatus | Failure:
     """Read a message batch."""
-    status = str(batch.get("processing_status"))
+    status = batch.get("processing_status")
+    if status in _WORKING:
+        return BatchStatus(stage=Stage.WORKING, words=words(str(status)))
     if status != "ended":
-        return BatchStatus(stage=Stage.WORKING, words=words(status))
+        return no_status("processing_status", status)
     cancelled = batch.get("cancel_initiated_at") is not None
     stage = Stage.CANCELLED if cancelled else Stage.ENDED
-    return BatchStatus(stage=stage, words="cancelled" if cancelled else "ended")
+    said = "cancelled" if cancelled else "ended"
+    return BatchStatus(stage=stage, words=said, results=_size(batch))
+
+
+def _named(call: str, uid: str) -> str:
+    """Return the name of a call in one batch, within the 64 characters that it may have."""
+    return f"{call}{_JOINT}{uid[:16]}"
+
+
+def _size(batch: dict[str, Any]) -> int | None:
+    """Return how many requests a batch has, each of which has a result at its end."""
+    counts = object_of(batch.get("request_counts"))
+    return sum(n for key in _COUNTS if (n := count(counts.get(key)))) or None
+
+
+def _time(value: Any) -> float:
+    """Return the Unix time of a date; 0 for anything that is none."""
+    try:
+        return datetime.fromisoformat(value).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
 
 
 def read_line(line: dict[str, Any]) -> Reply | Failure:

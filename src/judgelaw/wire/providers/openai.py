@@ -8,18 +8,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from judgelaw.wire.form import (
+    CLOCKS_S,
     Batches,
     BatchStatus,
     Entry,
     Fault,
+    Gathered,
     LostBatch,
     Provider,
     Results,
     Shape,
     Stage,
+    Unheard,
     WireFormat,
     decoding_of,
     dumps,
+    no_status,
+    objects_of,
     stops_of,
     text_of,
     top_tokens_of,
@@ -46,8 +51,6 @@ _PATHS = {"openai-chat": "chat/completions", "openai-completions": "completions"
 _NAME = "judgelaw_batch"
 """The key of our own name among a batch's metadata, by which a lost batch is found."""
 _PAGE = 100
-_CLOCKS_S = 3600.0
-"""How far the provider's clock may be from ours."""
 _STAGES = {
     "validating": Stage.WORKING,
     "in_progress": Stage.WORKING,
@@ -162,7 +165,7 @@ def _openai_answer(
 
 def _first_choice(body: dict[str, Any]) -> dict[str, Any] | None:
     """Return the choice that calls itself the first, wherever it stands."""
-    choices = _objects(body.get("choices"))
+    choices = objects_of(body.get("choices"))
     numbered = [choice for choice in choices if choice.get("index") is not None]
     if numbered:
         return next((choice for choice in numbered if choice["index"] == 0), None)
@@ -219,30 +222,18 @@ class OpenAIBatches(Batches):
         made = await self._link.json("POST", "batches", data=json.dumps(asked).encode())
         return made if isinstance(made, Failure) else text_of(made, "id", "a batch")
 
-    async def find(self, uid: str, since: float) -> str | LostBatch | Failure:
+    async def find(self, lost: Unheard) -> str | LostBatch | Failure:
         """Look through the newest batches for our name."""
-        query = {"limit": str(_PAGE)}
-        seen: set[str] = set()
-        while True:
-            page = await self._link.json("GET", "batches", query=query)
-            if isinstance(page, Failure):
-                return page
-            listed = _objects(page.get("data"))
+        async for listed in self._pages("batches", after="after", limit=_PAGE):
+            if isinstance(listed, Failure):
+                return listed
             for batch in listed:
-                metadata = batch.get("metadata")
-                if isinstance(metadata, dict) and metadata.get(_NAME) == uid:
+                if object_of(batch.get("metadata")).get(_NAME) == lost.uid:
                     return text_of(batch, "id", "a batch")
             oldest = min((count(b.get("created_at")) or 0 for b in listed), default=0)
-            if not page.get("has_more") or not listed or oldest < since - _CLOCKS_S:
-                return LostBatch.ABSENT
-            last = text_of(listed[-1], "id", "a batch")
-            if isinstance(last, Failure):
-                return last
-            if last in seen:
-                what = "the list of batches goes round in a circle"
-                return Failure(kind=FailureKind.NO_COMPLETION, detail=what)
-            seen.add(last)
-            query["after"] = last
+            if oldest < lost.since - CLOCKS_S:
+                break
+        return LostBatch.ABSENT
 
     async def look(self, provider_id: str) -> BatchStatus | Failure:
         """Ask how far a batch is."""
@@ -252,13 +243,13 @@ class OpenAIBatches(Batches):
     async def results(self, provider_id: str, look: BatchStatus) -> Results | Failure:
         """Fetch the output file and the error file."""
         del provider_id
-        results: dict[str, Reply | Failure] = {}
+        results = Gathered()
         for source in look.sources:
             lines = await self._link.lines(f"files/{source}/content")
             if isinstance(lines, Failure):
                 return lines
             for line in lines:
-                results.setdefault(str(line.get("custom_id")), read_line(line))
+                results.take(line.get("custom_id"), read_line(line))
         return results
 
     async def cancel(self, provider_id: str) -> BatchStatus | Failure:
@@ -276,17 +267,31 @@ class OpenAIBatches(Batches):
         return json.dumps(head)[:-1].encode() + b', "body": ' + entry.body + b"}\n"
 
 
-def read_batch(batch: dict[str, Any]) -> BatchStatus:
+def read_batch(batch: dict[str, Any]) -> BatchStatus | Failure:
     """Read a batch object."""
     status = str(batch.get("status"))
-    stage = _STAGES.get(status, Stage.WORKING)
+    stage = _STAGES.get(status)
+    if stage is None:
+        return no_status("status", batch.get("status"))
     sources = [batch.get(key) for key in ("output_file_id", "error_file_id")]
     return BatchStatus(
         stage=stage,
         words=words(status),
+        results=_fetchable(status, object_of(batch.get("request_counts"))),
         sources=tuple(source for source in sources if isinstance(source, str) and source),
         failure=_rejection(batch) if stage is Stage.FAILED else None,
     )
+
+
+def _fetchable(status: str, counts: dict[str, Any]) -> int | None:
+    """Return how many lines the files must hold.
+
+    Where a batch did not run to its end, what failed in it need not have a line.
+    """
+    done, failed = count(counts.get("completed")), count(counts.get("failed"))
+    if not count(counts.get("total")) or done is None:
+        return None
+    return done + (failed or 0) if status == "completed" else done
 
 
 def read_line(line: dict[str, Any]) -> Reply | Failure:
@@ -302,15 +307,11 @@ def read_line(line: dict[str, Any]) -> Reply | Failure:
     return Failure(kind=kind, detail=said_in(error))
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
 def _rejection(batch: dict[str, Any]) -> Failure:
     """Say why a batch was not accepted; a full queue is no fault of the requests."""
     errors = batch.get("errors")
     data = errors.get("data") if isinstance(errors, dict) else None
-    listed = _objects(data)
+    listed = objects_of(data)
     codes = {str(error.get("code")) for error in listed}
     kind = FailureKind.THROTTLED if codes and codes <= _LATER else FailureKind.REJECTED
     said = "; ".join(said_in(error) for error in listed[:3]) or "no reason given"

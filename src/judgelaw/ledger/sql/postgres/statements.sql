@@ -191,7 +191,7 @@ INSERT INTO :run.purse (
 )
 SELECT
     $1::bigint, $2::double precision, $3::double precision,
-    spent.n,
+    spent.n + lost.n,
     spent.tokens + lost.tokens,
     spent.usd + lost.usd,
     held.n, held.tokens, held.usd
@@ -211,6 +211,7 @@ FROM (
 CROSS JOIN LATERAL (
     -- What was not set aside counts at the mean of what was answered.
     SELECT
+        count(*) AS n,
         coalesce(sum(coalesce(a.tokens, spent.tokens / nullif(spent.n, 0))), 0) AS tokens,
         coalesce(sum(coalesce(a.usd, spent.usd / nullif(spent.n, 0))), 0) AS usd
     FROM :run.attempts AS a
@@ -683,7 +684,7 @@ UPDATE :run.batches AS b
 SET session = $2
 FROM free AS f
 WHERE b.id = f.id
-RETURNING b.id, b.uid, b.provider_id, b.submitted_at
+RETURNING b.id, b.uid, b.provider_id, b.submitted_at, b.detail
 
 -- name: batch_attempts
 SELECT

@@ -370,7 +370,7 @@ UPDATE attempts SET state = 'unsent', ended_at = ?2 WHERE batch = ?1 AND state =
 SELECT id FROM batches WHERE state = 'prepared'
 
 -- name: open_batches
-SELECT id, uid, provider_id, submitted_at
+SELECT id, uid, provider_id, submitted_at, detail
 FROM batches
 WHERE judge = ? AND state IN ('submitting', 'submitted')
 ORDER BY id
