@@ -79,7 +79,7 @@ def test_an_orphaned_batch_is_counted_with_every_attempt_in_it(opened):
         assert states(ledger) == ["orphaned"] * 3
         t = ledger.totals()
         assert (t.orphaned, t.at_risk, t.in_flight) == (3, 3, 0)
-        again = run(ledger.reserve("chat", after=-1, limit=3))
+        again = [run(ledger.again(r)) for r in reserved]
         assert [(r.call, r.number) for r in again] == [(r.call, 2) for r in reserved]
 
 

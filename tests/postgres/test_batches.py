@@ -7,6 +7,7 @@ import pytest
 
 from judgelaw.acquire import acquire_shared, work_on
 from judgelaw.acquire.verify import verify
+from judgelaw.errors import IncompleteRunError
 from judgelaw.ledger import PostgresView
 from servers.batches import BatchProvider
 from servers.study import chat_judge, frozen_study
@@ -77,3 +78,40 @@ def test_a_budget_holds_across_workers_that_submit_batches(tmp_path, address, ur
         workers = [fleet.start(tmp_path, "worker", "--ledger", url) for _ in range(2)]
         assert [worker.wait() for worker in workers] == [6, 6], workers[0].said
         assert sum(at.asked.values()) == 20
+
+
+def test_cancelling_beside_a_live_worker_says_what_waits(tmp_path, address, url, fleet):
+    with BatchProvider(steps=("in_progress",)) as at:
+        frozen = frozen_study(tmp_path, [batched(at)])
+        acquire_shared(frozen, address, ask=False)
+        live = fleet.start(tmp_path, "worker", "--ledger", url)
+        until(lambda: len(at.batches) == 2)
+        until(lambda: at.paths("GET"))
+        done = acquire_shared(frozen, address, cancel_batches=True)
+        with pytest.raises(IncompleteRunError, match="2 of its batches wait still, which another"):
+            done.raise_if_open()
+        assert not [path for path in at.paths("POST") if path.endswith("/cancel")]
+        live.send(signal.SIGTERM)
+        assert live.wait() == 130, live.said
+        done = acquire_shared(frozen, address, cancel_batches=True)
+        with pytest.raises(IncompleteRunError, match="no batch waits at the provider any more"):
+            done.raise_if_open()
+        assert len([path for path in at.paths("POST") if path.endswith("/cancel")]) == 2
+
+
+def test_workers_with_other_keys_leave_what_they_cannot_see(tmp_path, address):
+    """The one that has the key of a batch collects it; nobody buys it again."""
+    with BatchProvider(steps=("in_progress",)) as at:
+        limits = {"budget": {"deadline_s": 2}, "transport": {"backoff_s": 0.01}}
+        frozen = frozen_study(tmp_path, [batched(at)], **limits)
+        acquire_shared(frozen, address)
+        assert len(at.batches) == 2
+        at.refuse = lambda method, path: 404 if method == "GET" and "/batches/" in path else None
+        with pytest.raises(IncompleteRunError, match="key and base_url that it was made with"):
+            work_on(address, "run").raise_if_open()
+        assert len(at.batches) == 2
+        at.refuse, at.steps = (lambda *_: None), ("completed",)
+        for made in at.batches.values():
+            made.steps = ["completed"]
+        assert work_on(address, "run").totals.open == 0
+        assert max(at.asked.values()) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from judgelaw.acquire import acquire_shared, work_on
 from judgelaw.errors import BudgetReachedError
-from judgelaw.ledger import PostgresLedger, Unsent, read_address
+from judgelaw.ledger import PostgresLedger, Terms, Unsent, read_address
 from servers.endings import completed, failed
 from servers.provider import Provider, say
 from servers.study import chat_judge, frozen_study
@@ -143,6 +143,35 @@ def test_what_a_lost_session_had_set_aside_is_settled(opened):
     silent.close()
     other = opened(budget={"tokens": 1_000})
     assert (purse(other)["tokens"], purse(other)["under_way"]) == (100, 0)
+
+
+def test_what_may_have_been_answered_is_a_call_of_the_budget(opened):
+    ledger = opened(budget={"calls": 3})
+    one, two, three, four = reserve(ledger, 4)
+    for r in (one, two, three):
+        book(ledger, r)
+    record(ledger, failed(one, "timeout", at_risk=True), failed(two, "busy"))
+    assert purse(ledger)["calls"] == 1
+    batch = asyncio.run(ledger.prepare_batch("chat", "u1", [three]))
+    for state in ("submitting", "orphaned"):
+        asyncio.run(ledger.note_batch(batch, state))
+    assert (purse(ledger)["calls"], purse(ledger)["under_way"]) == (2, 0)
+    other = opened(budget={"calls": 3})
+    assert purse(other)["calls"] == 2
+    assert book(other, four).lacks is None
+
+
+def test_what_is_orphaned_with_its_batch_has_used_up_a_try(address, tmp_path):
+    frozen = frozen_study(tmp_path, [chat_judge("http://127.0.0.1:9/v1")])
+    with PostgresLedger(address, "run", terms=Terms(attempts=1)) as ledger:
+        ledger.load(frozen.judges, frozen.iter_calls(), manifest="m")
+        asked = reserve(ledger, 100)
+        batch = asyncio.run(ledger.prepare_batch("chat", "u1", asked))
+        for state in ("submitting", "orphaned"):
+            asyncio.run(ledger.note_batch(batch, state))
+        assert reserve(ledger, 100) == []
+    with PostgresLedger(address, "run", terms=Terms(attempts=1)) as later:
+        assert len(reserve(later, 100)) == frozen.count
 
 
 @pytest.mark.parametrize("seed", range(3))
