@@ -7,7 +7,7 @@ answer shown (and a tie), and `verdicts` declares them as names of the answers t
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
 
@@ -126,6 +126,43 @@ def _is_swapped(order: str, table: str) -> bool:
     )
 
 
+_NO_VERDICT = frozenset(
+    {INVALID, "error", "unknown", "none", "null", "neither", "na", "n/a", "unparsed", "failed"}
+)
+
+
+def labels_of(found: Collection[str]) -> dict[str, str]:
+    """Return what the words of a log stand for, in its own spelling, as far as words tell.
+
+    >>> labels_of(["error", "second", "first", "tie"])
+    {'first': 'candidate_1', 'second': 'candidate_2', 'tie': 'tie', 'error': 'invalid'}
+    """
+    words = sorted(found)
+    named = next((pair for pair in _PAIRS if {_key(word) for word in words} & set(pair)), ())
+    meant = dict(zip(named, DEFAULT_VERDICTS, strict=False))
+    pairs = {word: meant[_key(word)] for name in named for word in words if _key(word) == name}
+    ties = {word: DEFAULT_VERDICTS[2] for word in words if bare(word) in _TIES}
+    return pairs | ties | {word: INVALID for word in words if bare(word) in _NO_VERDICT}
+
+
+def label_options(labels: Mapping[str, str]) -> str:
+    """Write labels as options that can be copied, each after a blank.
+
+    A word that stands for itself needs none.
+    """
+    pairs = (f"{word}={verdict}" for word, verdict in labels.items() if word != verdict)
+    return "".join(f" --label {quote(pair)}" for pair in pairs)
+
+
+def what_else(found: Collection[str]) -> str:
+    """Write the options for words of a log whose meaning no word tells."""
+    strange = sorted(set(found) - set(labels_of(found)))
+    if not strange:
+        return ""
+    asked = " ".join(f"--label {quote(f'{word}=tie')}" for word in strange)
+    return f" {asked} (or =invalid in the place of =tie)"
+
+
 def refuse_in_log(found: Collection[str], place: str, *, command: str = "") -> TableError:
     """Return the same error for a log that is imported, which takes labels.
 
@@ -134,16 +171,16 @@ def refuse_in_log(found: Collection[str], place: str, *, command: str = "") -> T
         place: where they stand.
         command: what takes the options, where it is not the one that was called.
     """
-    shown = sorted(found)
+    labels = labels_of(found)
+    pair = [next((w for w, v in labels.items() if v == c), None) for c in DEFAULT_VERDICTS[:2]]
+    words = ",".join(word or letter for word, letter in zip(pair, "AB", strict=True))
+    others = {word: v for word, v in labels.items() if v not in DEFAULT_VERDICTS[:2]}
+    also = f"{label_options(others)}{what_else(found)}"
     return TableError(
-        f"{place}: the verdicts are the letters {', '.join(shown)}, and answers were shown in "
+        f"{place}: the verdicts are the words {listed(sorted(found))}, and answers were shown in "
         "several orders: nobody can tell whether they name positions or answers. If they are "
-        f"positions, turn them into candidates: {command}--positions A,B; if they name the "
-        f"answers, say which: {command}"
-        + " ".join(
-            f"--label {word}={verdict}"
-            for word, verdict in zip(shown, DEFAULT_VERDICTS, strict=False)
-        )
+        f"positions, turn them into candidates: {command}--positions {quote(words)}{also}; if they "
+        f"name the answers, say which:{command}{label_options(labels)}{what_else(found)}"
     )
 
 

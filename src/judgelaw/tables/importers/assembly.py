@@ -8,6 +8,8 @@ from math import inf
 from judgelaw.errors import DuplicateCallsError, TableError
 from judgelaw.tables.importers.copies import Copies, find_copies
 from judgelaw.tables.importers.entries import ORDERS, Advice, ImportedCall, Scale
+from judgelaw.tables.importers.known import better
+from judgelaw.tables.positions import label_options, labels_of, what_else
 from judgelaw.wire import DISPLAYED, restore
 from judgelaw.words import counted
 
@@ -158,8 +160,8 @@ def _missing(
     said = []
     if max(counts) < ENOUGH:
         said.append(
-            "repeats: with one call in a cell nothing is identified, since the dice cannot be told "
-            f"from prompt and order; ask every cell again ({how_to_repeat})"
+            "repeats: with one call in a cell no component is identified, since the dice cannot be "
+            f"told from prompt and order; ask every cell again ({how_to_repeat})"
         )
     elif empty or single:
         said.append(
@@ -222,7 +224,8 @@ def assemble(
     if not calls:
         why = f": every entry holds an error ({left_out[0]})" if left_out else ""
         raise TableError(f"the log holds no completion{why}")
-    restored, notes = _restored([_with_gold(call) for call in calls])
+    displayed = _gold_is_displayed(calls)
+    restored, notes = _restored([_with_gold(call, displayed=displayed) for call in calls])
     copies = find_copies(restored)
     if copies.found and not drop_copies:
         raise DuplicateCallsError(_refusal(copies, len(calls), advice))
@@ -274,10 +277,11 @@ def _restored(calls: Sequence[ImportedCall]) -> tuple[list[ImportedCall], list[s
         note = f"verdicts ({listed}) name no displayed position: no candidate was restored"
         return list(calls), [note]
     if others:
-        place = next(c.place for c in shown if c.verdict.strip().upper() == others[0])
+        strange = {c.verdict: c for c in shown if c.verdict.strip().upper() in others}
+        place, word = next(iter(strange.values())).place, next(iter(strange))
         raise TableError(
-            f"{place}: verdict {others[0]!r} stands beside A and B: displayed letters are "
-            f"restored to candidates, so say what it is, --label {others[0]}=TIE or =invalid"
+            f"{place}: verdict {word!r} stands beside A and B: displayed letters are restored to "
+            f"candidates, so say what it is:{label_options(labels_of(strange))}{what_else(strange)}"
         )
     return [_in_candidates(call) for call in calls], []
 
@@ -293,11 +297,26 @@ def _in_candidates(call: ImportedCall) -> ImportedCall:
     return replace(call, verdict=_candidate(call.verdict, call.order))
 
 
-def _with_gold(call: ImportedCall) -> ImportedCall:
-    """Restore a gold label that names a displayed letter, as the target of a sample does."""
-    if call.gold is None or call.order not in ORDERS or call.gold.strip().upper() not in DISPLAYED:
+def _gold_is_displayed(calls: Sequence[ImportedCall]) -> bool:
+    """Whether gold letters name what was displayed: then they change with the order of an item.
+
+    A label that stays the same in both orders belongs to the item, and its letter to an answer.
+    """
+    golden: dict[str, dict[str | None, str | None]] = {}
+    for call in calls:
+        golden.setdefault(call.item, {})[call.order] = call.gold
+    both = [found for found in golden.values() if set(ORDERS) <= set(found)]
+    return not any(found["AB"] and found["AB"] == found["BA"] for found in both)
+
+
+def _with_gold(call: ImportedCall, *, displayed: bool) -> ImportedCall:
+    """Turn a gold label that is a letter into a candidate, where calls have orders at all."""
+    if call.gold is None or call.order not in ORDERS:
         return call
-    return replace(call, gold=_candidate(call.gold, call.order))
+    letter = better(call.gold) if set(call.gold) & set("<>=") else call.gold
+    if letter.strip().upper() not in DISPLAYED:
+        return call
+    return replace(call, gold=_candidate(letter, call.order if displayed else ORDERS[0]))
 
 
 def _candidate(word: str, order: str) -> str:

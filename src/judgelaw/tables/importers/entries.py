@@ -207,7 +207,8 @@ class Rules:
         fields: where a part of a call, or the `text`, stands: a dotted path, or `=` and a constant.
         parser: `first-line`, `regex:PATTERN`, `json:FIELD` or `score:MIN..MAX`, which reads the
             completion; None where `fields` or the log itself names the verdict.
-        labels: what a matched or stored value stands for, `{"[[A]]": "A"}`.
+        labels: what a matched or stored value stands for, `{"[[A]]": "A"}`; gold labels as well
+            where no parser reads the verdicts.
         orders: which display order a value of the order field means, `{"swapped": "BA"}`.
         positions: the words for the answer shown first, shown second, and perhaps for a tie.
         blank: what a stored verdict that is blank becomes: `error`, `invalid`, or `drop`.
@@ -283,6 +284,7 @@ def interpret(entry: Entry, rules: Rules) -> ImportedCall:
     order = order if order is None else rules.orders.get(order, order)
     text = _part(entry, "text", rules) if "text" in rules.fields else storable(entry.text)
     verdict, reason = _verdict(entry, text, order, rules)
+    gold = _part(entry, "gold", rules)
     return ImportedCall(
         place=entry.place,
         judge=_needed(entry, "judge", rules),
@@ -294,7 +296,7 @@ def interpret(entry: Entry, rules: Rules) -> ImportedCall:
         verdict=verdict,
         displayed=rules.parser is None,
         stratum=_part(entry, "stratum", rules),
-        gold=_part(entry, "gold", rules),
+        gold=gold if gold is None or rules.parser is not None else rules.labels.get(gold, gold),
         said=None if text is None else hashlib.sha256(text.encode(errors="replace")).hexdigest(),
         response_id=entry.response_id,
         cached=entry.cached,

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from math import sqrt
 from os import PathLike
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from judgelaw.doors import offered
 from judgelaw.errors import InputError, TableError
 from judgelaw.steps import Advance, Progress, unheard, unseen
 from judgelaw.tables.importers.assembly import Imported, assemble
 from judgelaw.tables.importers.entries import (
+    ORDERS,
     Entry,
     Format,
     ImportedCall,
@@ -28,7 +31,7 @@ from judgelaw.tables.importers.known import (
     LogFile,
     Row,
 )
-from judgelaw.tables.positions import are_positions, refuse_in_log
+from judgelaw.tables.positions import are_positions, label_options, refuse_in_log
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.wire import DISPLAYED
 from judgelaw.words import bare, listed
@@ -74,6 +77,8 @@ def import_log(
         calls, advice=FORMATS[source].advice, drop_copies=drop_copies, left_out=left_out
     )
     _check_gold(calls, imported)
+    if rules.positions:
+        _refuse_turned_twice(imported, rules)
     return imported
 
 
@@ -130,6 +135,42 @@ def _as_displayed(calls: list[ImportedCall], rules: Rules, *, plain: bool) -> li
     if len(orders) > 1 and not declared and are_positions(shown):
         raise refuse_in_log(shown, calls[0].place)
     return calls
+
+
+def _refuse_turned_twice(imported: Imported, rules: Rules) -> None:
+    """Refuse positions where gold shows that the verdicts of the file were candidates already.
+
+    A judge that agrees with gold in one order and disagrees as clearly in the other, and only
+    after its verdicts were turned, was restored by whoever wrote the file.
+    """
+    columns = imported.columns
+    right: dict[Any, list[bool]] = {}
+    for order, verdict, gold in zip(
+        *(columns.get(part, ()) for part in ("order", "verdict", "gold")), strict=False
+    ):
+        if {verdict, gold} <= set(DEFAULT_VERDICTS[:2]):
+            right.setdefault(order, []).append(verdict == gold)
+    kept, turned = (right.get(order, []) for order in ORDERS)
+    if not (_far(kept, above=True) and _far(turned, above=False)):
+        return
+    first, second = rules.positions[:2]
+    raise TableError(
+        f"with --positions {','.join(rules.positions)} the verdicts agree with gold in "
+        f"{sum(kept)} of {len(kept)} calls in the order AB, and in {sum(turned)} of {len(turned)} "
+        "in the order BA: they were turned into candidates before. Leave --positions out and say "
+        "that they name the answers:"
+        + label_options({first: DEFAULT_VERDICTS[0], second: DEFAULT_VERDICTS[1]})
+    )
+
+
+def _far(right: Sequence[bool], *, above: bool) -> bool:
+    """Whether agreement is further from one half than chance makes it."""
+    away = sum(right) - len(right) / 2
+    return (away if above else -away) > _SURE * sqrt(max(len(right), _FEWEST)) / 2
+
+
+_SURE, _FEWEST = 4.0, 10
+"""Standard errors from one half, and calls that this needs at least."""
 
 
 def _check_gold(calls: Sequence[ImportedCall], imported: Imported) -> None:

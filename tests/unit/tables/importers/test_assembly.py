@@ -62,7 +62,7 @@ def test_other_verdicts_are_kept_with_a_note():
 
 
 def test_a_letter_that_is_no_position_must_be_explained():
-    with pytest.raises(TableError, match=r"verdict 'C' stands beside A and B.*--label C=TIE"):
+    with pytest.raises(TableError, match=r"verdict 'C' stands beside A and B.*--label C=tie"):
         imported([call(order="AB"), call(order="BA", verdict="C")])
 
 
@@ -130,7 +130,7 @@ def test_a_full_crossed_design_identifies_everything():
 def test_one_repeat_identifies_nothing():
     found = judge_of(grid(repeats=1))
     assert found.identified == ()
-    assert "nothing is identified" in found.missing[0]
+    assert "no component is identified" in found.missing[0]
     assert "(--epochs 4)" in found.missing[0]
 
 

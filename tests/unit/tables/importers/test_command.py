@@ -71,7 +71,7 @@ def test_copies_end_with_an_error_unless_one_of_each_is_asked_for(judgelaw, tmp_
     code, out, _ = judgelaw(*command, "--drop-copies")
     assert code == 0
     assert "left out: 8 copies of other responses" in out
-    assert "with one call in a cell nothing is identified" in out
+    assert "with one call in a cell no component is identified" in out
     code, out, _ = judgelaw("analyze", "calls.parquet", "--json", "-")
     (judge,) = json.loads(out)["judges"].values()
     assert judge["components"]["call"] is None, "and analysis says no more"

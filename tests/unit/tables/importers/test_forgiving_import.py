@@ -1,6 +1,7 @@
 """What an import forgives, and what it refuses with the option that helps."""
 
 import json
+import shlex
 import shutil
 
 import pytest
@@ -167,3 +168,59 @@ def test_the_command_restores_positions_and_counts_blanks(tmp_path):
     assert done.exit_code == 0, done.output
     counts = read_tensor(out, incomplete="error").counts
     assert counts.sum(axis=(0, 1, 2)).tolist() == [2, 2, 0, 2]
+
+
+def test_words_are_mapped_by_what_they_say_and_the_advice_works_when_copied(tmp_path):
+    rows = [f"j,i,p,{o},{v}" for o in ("AB", "BA") for v in ("first", "second", "error", "draw")]
+    path = write(tmp_path / "raw.csv", *rows)
+    with pytest.raises(TableError) as error:
+        import_log("csv", [path])
+    shown, named = str(error.value).partition("turn them into candidates: ")[2].split("; if they")
+    run = CliRunner(catch_exceptions=False).invoke
+    for words, expected in (
+        (shown, ["candidate_1", "candidate_2", "candidate_2", "candidate_1"]),
+        (named.partition("say which:")[2], ["candidate_1", "candidate_2"] * 2),
+    ):
+        out = tmp_path / f"{len(words)}.csv"
+        done = run(cli, ["import", str(path), "-o", str(out), *shlex.split(words)])
+        assert done.exit_code == 0, done.output
+        verdicts = [line.split(",")[-1] for line in out.read_text().splitlines()[1:]]
+        assert [v for v in verdicts if v.startswith("candidate")] == expected
+        assert verdicts.count("invalid") == verdicts.count("tie") == 2
+
+
+def test_a_word_is_named_as_the_file_spells_it(tmp_path):
+    path = write(tmp_path / "raw.csv", "j,i,p,AB,A", "j,i,p,BA,B", "j,i,p,BA,error", "j,i,p,BA,Odd")
+    rules = Rules(positions=("A", "B"))
+    with pytest.raises(TableError, match="verdict 'error' stands beside A and B") as error:
+        import_log("csv", [path], rules=rules)
+    assert "--label error=invalid --label Odd=tie (or =invalid" in str(error.value)
+    labels = {"error": "invalid", "Odd": "tie"}
+    found = import_log("csv", [path], rules=Rules(positions=("A", "B"), labels=labels))
+    assert found.columns["verdict"] == ["candidate_1", "candidate_1", "invalid", "tie"]
+
+
+def test_winners_that_were_restored_are_not_turned_again(tmp_path):
+    head = HEAD[:-1] + ",gold\n"
+    right = [f"j,i{n},p,{o},{'AB'[n % 2]},{'AB'[n % 2]}" for n in range(40) for o in ("AB", "BA")]
+    path = write(tmp_path / "raw.csv", *right, head=head)
+    with pytest.raises(TableError, match="40 of 40 calls in the order AB, and in 0 of 40") as error:
+        import_log("csv", [path], rules=Rules(positions=("A", "B")))
+    assert str(error.value).endswith("--label A=candidate_1 --label B=candidate_2")
+    named = Rules(labels={"A": "candidate_1", "B": "candidate_2"})
+    columns = import_log("csv", [path], rules=named).columns
+    both = [*2 * ["candidate_1"], *2 * ["candidate_2"]]
+    assert columns["verdict"] == columns["gold"] == 20 * both
+
+
+def test_positions_that_gold_agrees_with_in_both_orders_are_turned(tmp_path):
+    head = HEAD[:-1] + ",gold\n"
+    shown = [
+        f"j,i{n},p,{o},{'AB'[(n + (o == 'BA')) % 2]},{'AB'[n % 2]}"
+        for n in range(40)
+        for o in ("AB", "BA")
+    ]
+    path = write(tmp_path / "raw.csv", *shown, head=head)
+    columns = import_log("csv", [path], rules=Rules(positions=("A", "B"))).columns
+    both = [*2 * ["candidate_1"], *2 * ["candidate_2"]]
+    assert columns["verdict"] == columns["gold"] == 20 * both
