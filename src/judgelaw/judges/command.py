@@ -20,6 +20,7 @@ from judgelaw.wire import (
     FailureKind,
     JudgeSpec,
     Reply,
+    Secrets,
     decode,
     environment_secrets,
 )
@@ -158,12 +159,16 @@ class CommandJudge:
 
     def _reply(self, said: dict[str, Any]) -> Reply:
         content = json.dumps(said, separators=(",", ":")).encode()
-        return Reply(status=200, body=environment_secrets().redact_body(content))
+        return Reply(status=200, body=self._secrets().redact_body(content))
 
     def _failure(self, kind: FailureKind, said: str, *, after: float | None = None) -> Failure:
         shown = " ".join(self._spec.command or ())
-        detail = environment_secrets().redact(words(f"{shown}: {said}"))
+        # Masked before it is cut: the half of a key is no less a secret.
+        detail = words(self._secrets().redact(f"{shown}: {said}"))
         return Failure(kind=kind, detail=detail, retry_after=after)
+
+    def _secrets(self) -> Secrets:
+        return environment_secrets(self._frozen.judges.values())
 
 
 _BROKEN = frozenset({FailureKind.CRASHED, FailureKind.UNUSABLE, FailureKind.TOO_LARGE})

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -25,12 +26,14 @@ from judgelaw.wire import (
     Failure,
     FailureKind,
     JudgeSpec,
+    Proxy,
     Reply,
     Secrets,
     check_secrets,
     decode,
     has_secrets,
     headers_for,
+    kind_of,
     proxy_for,
     query_for,
     read_json,
@@ -181,8 +184,9 @@ class BatchLink:
         }
 
     def check(self) -> None:
-        """Raise at once where a key that the judge needs is missing."""
+        """Raise at once where a key that the judge needs is missing, or its proxy is no address."""
         check_secrets(self.spec)
+        proxy_for(self.spec, self._base)
 
     def mark(self, uid: str) -> str:
         """Return a word that differs for a batch of this name under another key or address."""
@@ -204,7 +208,8 @@ class BatchLink:
         data: "bytes | aiohttp.FormData | None" = None,
         query: Mapping[str, str] | None = None,
     ) -> Reply | Failure:
-        headers, secrets = headers_for(self.spec, self._wire, self._fixed)
+        proxy = proxy_for(self.spec, self._base)
+        headers, secrets = headers_for(self.spec, self._wire, self._fixed, proxy)
         if isinstance(data, bytes):
             headers["Content-Type"] = "application/json"
         try:
@@ -213,7 +218,7 @@ class BatchLink:
                 f"{self._base}/{path}",
                 data=data,
                 params={**query_for(self.spec), **(query or {})},
-                proxy=proxy_for(self.spec, self._base),
+                proxy=proxy and proxy.url,
                 headers=headers,
                 allow_redirects=False,
             ) as response:
@@ -221,8 +226,7 @@ class BatchLink:
                 if content is None:
                     response.close()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            failure = failure_of(error)
-            return replace(failure, detail=secrets.redact(failure.detail))
+            return failure_of(error, secrets, peer_of(URL(self._base), proxy))
         if content is None:
             detail = f"more than {LARGEST_RESULTS} bytes"
             return Failure(kind=FailureKind.TOO_LARGE, status=response.status, detail=detail)
@@ -257,6 +261,7 @@ class BatchLink:
 
 _SENT = {name: wire for name, wire in WIRES.items() if wire.path is not None}
 _NOT_FOUND = 404
+_NO_SECRETS = Secrets(())
 _SWITCHING = 101
 LARGEST_REPLY = 64 * 2**20
 
@@ -289,7 +294,7 @@ class HttpJudge:
         self._spec = spec
         self._wire: str = wire
         self._url = URL(f"{base.rstrip('/')}/{_SENT[wire].path}")
-        self._proxy: str | None = None
+        self._proxy: Proxy | None = None
         self._session = around.session
         self._post: Post = partial(_post, self._session, self._url, None)
         self._clock = around.clock
@@ -300,15 +305,17 @@ class HttpJudge:
             **_SENT[wire].headers(spec),
         }
         self._public: tuple[Mapping[str, str], Secrets] | None = None
-        if not has_secrets(spec):
-            headers, none = headers_for(spec, wire, self._fixed)
-            self._public = CIMultiDict(headers), none
 
     async def __aenter__(self) -> Self:
         check_secrets(self._spec)
         self._url = self._url.update_query(query_for(self._spec))
         self._proxy = proxy_for(self._spec, str(self._url))
-        self._post = partial(_post, self._session, self._url, self._proxy)
+        if not has_secrets(self._spec):
+            headers, secrets = self._headers()
+            self._public = CIMultiDict(headers), secrets
+        self._post = partial(
+            _post, self._session, self._url, None if self._proxy is None else self._proxy.url
+        )
         if self._proxy is None and DirectPost.serves(self._session, self._url):
             self._post = DirectPost(self._session, self._url)
         return self
@@ -319,15 +326,11 @@ class HttpJudge:
     async def ask(self, call: PlannedCall, body: bytes) -> Reply | Failure:
         """Send the exact bytes once."""
         del call
-        headers, secrets = self._public or headers_for(self._spec, self._wire, self._fixed)
+        headers, secrets = self._public or self._headers()
         try:
             status, answered, content = await self._post(headers, body)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            failure = failure_of(error)
-            detail = failure.detail
-            if failure.kind is FailureKind.NO_CONNECTION:
-                detail = words(f"cannot connect to {self._peer}: {_cause(error)}")
-            return replace(failure, detail=secrets.redact(detail))
+            return failure_of(error, secrets, peer_of(self._url, self._proxy))
         if content is None:
             detail = f"more than {LARGEST_REPLY} bytes"
             return Failure(kind=FailureKind.TOO_LARGE, status=status, detail=detail)
@@ -336,12 +339,8 @@ class HttpJudge:
             answered = {n.lower(): secrets.redact(v) for n, v in answered.items()}
         return Reply(status=status, body=content, headers=answered)
 
-    @property
-    def _peer(self) -> str:
-        if self._proxy is not None:
-            proxy = URL(self._proxy)
-            return f"the proxy {proxy.host}:{proxy.port} on the way to {self._url.host}"
-        return f"{self._url.host}:{self._url.port}"
+    def _headers(self) -> tuple[dict[str, str], Secrets]:
+        return headers_for(self._spec, self._wire, self._fixed, self._proxy)
 
     def decode(self, reply: Reply) -> Answer | Failure:
         """Read a reply, without effects."""
@@ -354,7 +353,7 @@ class HttpJudge:
 
     def _asked(self) -> str:
         """Name the address that nothing was found at, without credentials and query."""
-        _, secrets = headers_for(self._spec, self._wire, self._fixed)
+        _, secrets = self._headers()
         bare = self._url.with_user(None).with_query(None).with_fragment(None)
         asked = f"asked {secrets.redact(str(bare))}"
         wire = _SENT[self._wire]
@@ -363,19 +362,64 @@ class HttpJudge:
         return f"{asked}; base_url usually ends in /v1"
 
 
+def peer_of(url: URL, proxy: Proxy | None) -> str:
+    """Name who is connected to."""
+    if proxy is None:
+        return f"{url.host}:{url.port}"
+    through = URL(proxy.url)
+    return f"the proxy {through.host}:{through.port} on the way to {url.host}"
+
+
+_TRUST = (
+    "; nothing was sent: set SSL_CERT_FILE to the certificates that you trust, or correct base_url"
+)
+_PROXY_TRUST = "; check the user and the password of the proxy in its variable or in proxy:"
+_PROXY_AUTHENTICATION = 407
+
+
 def _cause(error: BaseException) -> str:
     """Return why the server was not reached, in the system's words if it has some."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return _of_certificate(error.certificate_error)
     if isinstance(error, aiohttp.ClientConnectorError):
-        number = error.os_error.errno
-        if number is not None and number in errno.errorcode:
-            return os.strerror(number)
-        return error.os_error.strerror or str(error.os_error)
+        foreign = error.os_error
+        if isinstance(foreign, ssl.SSLCertVerificationError | ssl.CertificateError):
+            return _of_certificate(foreign)
+        if isinstance(foreign, ssl.SSLError):
+            # Its numbers are those of OpenSSL, which mean other things to the system.
+            said = (foreign.reason or str(foreign)).replace("_", " ").lower()
+            return f"TLS failed ({said}); check scheme and port of base_url, and of the proxy"
+        if foreign.errno is not None and foreign.errno in errno.errorcode:
+            return os.strerror(foreign.errno)
+        return foreign.strerror or str(foreign)
     return str(error)
 
 
-def failure_of(error: BaseException) -> Failure:
-    """Turn what the HTTP library raised into a failure of ours."""
+def _of_certificate(error: Exception) -> str:
+    """Return the words of TLS for a certificate that is not trusted, and what to do."""
+    said = getattr(error, "verify_message", None) or str(error)
+    return f"its certificate is not trusted ({said}){_TRUST}"
+
+
+def failure_of(
+    error: BaseException, secrets: Secrets = _NO_SECRETS, peer: str | None = None
+) -> Failure:
+    """Turn what the HTTP library raised into a failure of ours, without what it may repeat.
+
+    Where it is known who was asked, it is said who was not reached, and what to do.
+    """
     kind = next(kind for foreign, kind in _KINDS if isinstance(error, foreign))
+    status = None
     # The text of a response error is its message alone: its repr would show request headers.
     said = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
-    return Failure(kind=kind, detail=words(f"{type(error).__name__}: {said}"))
+    detail = f"{type(error).__name__}: {said}"
+    if peer is not None and isinstance(error, aiohttp.ClientHttpProxyError):
+        # The way was refused: nothing of the request arrived anywhere.
+        kind, status = kind_of(error.status, {}), error.status
+        kind = FailureKind.NO_CONNECTION if kind.at_risk else kind
+        detail = f"{peer}: the proxy answered {error.status} {said}"
+        detail += _PROXY_TRUST if error.status == _PROXY_AUTHENTICATION else ""
+    elif peer is not None and kind is FailureKind.NO_CONNECTION:
+        detail = f"cannot connect to {peer}: {_cause(error)}"
+    # Masked before it is cut: the half of a key is no less a secret.
+    return Failure(kind=kind, detail=words(secrets.redact(detail)), status=status)

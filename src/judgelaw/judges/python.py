@@ -6,12 +6,11 @@ import json
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from judgelaw.errors import InputError
 from judgelaw.judges.port import JudgeContext, JudgeFunction
@@ -22,10 +21,14 @@ from judgelaw.wire import (
     FailureKind,
     JudgeSpec,
     Reply as StoredReply,
+    Secrets,
     decode,
     environment_secrets,
 )
 from judgelaw.words import did_you_mean, shortened, words
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 _NAME, _SAID = 60, 400
 """Characters that a repr shows of a name, and of what was asked or answered."""
@@ -172,7 +175,7 @@ def functions_for(judges: Mapping[str, JudgeSpec], given: Any) -> dict[str, Judg
     for name, function in found.items():
         if not callable(function):
             raise InputError(
-                f"judge {name}: {words(repr(function))} cannot be called; hand in a function that "
+                f"judge {name}: {_shown(function)} cannot be called; hand in a function that "
                 "takes a jl.Call and returns text"
             )
     return found
@@ -191,14 +194,14 @@ def find_function(spec: JudgeSpec) -> JudgeFunction:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except Exception as error:
-        said = words(f"{type(error).__name__}: {error}")
+    except (Exception, SystemExit) as error:
+        said = words(_said_of(error))
         raise InputError(
             f"{where}: {said}; modules are looked for in the study's folder and where Python "
             "looks: correct the name, or install what is missing"
         ) from error
     if not callable(found):
-        raise InputError(f"{where}: {words(repr(found))} cannot be called; name a function")
+        raise InputError(f"{where}: {_shown(found)} cannot be called; name a function")
     function: JudgeFunction = found
     return function
 
@@ -221,6 +224,7 @@ class PythonJudge:
                 "call: package.module:function"
             )
         self._function = function
+        self._file, self._line = _place_of(function)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._left: set[Future[Any]] = set()
 
@@ -245,9 +249,10 @@ class PythonJudge:
             )
         asked = call_of(self._frozen, call, body)
         if self._loop is not None:
-            under_way = asyncio.run_coroutine_threadsafe(_a_wait(self._function, asked), self._loop)
+            asking = _a_wait(self._function, asked, self._file)
+            under_way = asyncio.run_coroutine_threadsafe(asking, self._loop)
         else:
-            under_way = _in_thread(self._function, asked)
+            under_way = _in_thread(self._function, asked, self._file)
         try:
             outcome = await asyncio.wrap_future(under_way)
         except asyncio.CancelledError:
@@ -257,85 +262,136 @@ class PythonJudge:
             raise
         return self._read(outcome)
 
-    def _read(self, outcome: Any) -> StoredReply | Failure:
+    def _read(self, outcome: "_Outcome") -> StoredReply | Failure:
         """Turn what a function returned or raised into a reply, or say why there is none."""
-        if isinstance(outcome, _Raised):
-            return self._raised(outcome.error)
-        reply = Reply(text=outcome) if isinstance(outcome, str) else outcome
-        if not isinstance(reply, Reply) or not isinstance(reply.text, str):
-            shown = words(repr(reply.text if isinstance(reply, Reply) else reply))
-            rule = "a judge function returns text or a jl.Reply with text; return what was answered"
-            return self._failure(FailureKind.UNUSABLE, f"it returned {shown}: {rule}")
-        said = {key: value for key, value in asdict(reply).items() if value is not None}
-        try:
-            content = json.dumps(said, separators=(",", ":"), allow_nan=False).encode()
-        except (TypeError, ValueError) as error:
-            rule = "usage and logprobs of a jl.Reply hold what JSON holds"
-            return self._failure(FailureKind.UNUSABLE, f"{error}: {rule}; convert them")
-        return StoredReply(status=200, body=environment_secrets().redact_body(content))
-
-    def _raised(self, error: BaseException) -> Failure:
-        if isinstance(error, RateLimited):
-            return self._failure(FailureKind.THROTTLED, str(error), after=error.after)
-        if isinstance(error, Refused):
-            return self._failure(FailureKind.REFUSED, str(error) or "refused")
-        line = _line_of(error, self._file)
-        return self._failure(FailureKind.RAISED, f"{type(error).__name__}: {error}", line=line)
+        if outcome.kind is None:
+            return StoredReply(status=200, body=self._secrets().redact_body(outcome.body))
+        return self._failure(outcome.kind, outcome.said, after=outcome.after, line=outcome.line)
 
     def _failure(
         self, kind: FailureKind, said: str, *, after: float | None = None, line: int | None = None
     ) -> Failure:
         place = f"{os.path.basename(self._file)}:{line or self._line}: " if self._file else ""  # noqa: PTH119 - a name, no path
-        detail = environment_secrets().redact(words(f"{place}{said}"))
+        # Masked before it is cut: the half of a key is no less a secret.
+        detail = words(self._secrets().redact(f"{place}{said}"))
         return Failure(kind=kind, detail=detail, retry_after=after)
 
-    @property
-    def _file(self) -> str:
-        return str(getattr(_code_of(self._function), "co_filename", ""))
-
-    @property
-    def _line(self) -> int:
-        return int(getattr(_code_of(self._function), "co_firstlineno", 0))
+    def _secrets(self) -> Secrets:
+        return environment_secrets(self._frozen.judges.values())
 
     def decode(self, reply: StoredReply) -> Answer | Failure:
         """Read a reply, without effects."""
         return decode("python", reply, now=self._clock())
 
 
-@dataclass(frozen=True, slots=True)
-class _Raised:
-    """What a function raised, on its way out of its thread."""
+class _Outcome(NamedTuple):
+    """What became of a call, in plain values: nothing of the function's own leaves its thread.
 
-    error: BaseException
+    Attributes:
+        kind: of the failure; None where it answered.
+        said: why it failed.
+        after: seconds that it asks to wait.
+        line: where in its file it failed.
+        body: its answer.
+    """
+
+    kind: FailureKind | None
+    said: str = ""
+    after: float | None = None
+    line: int | None = None
+    body: bytes = b""
 
 
-def _outcome(function: JudgeFunction, asked: Call) -> Any:
+def _returned(value: Any) -> _Outcome:
+    reply = Reply(text=value) if isinstance(value, str) else value
+    if not isinstance(reply, Reply) or not isinstance(reply.text, str):
+        shown = _shown(reply.text if isinstance(reply, Reply) else reply)
+        rule = "a judge function returns text or a jl.Reply with text; return what was answered"
+        return _Outcome(FailureKind.UNUSABLE, f"it returned {shown}: {rule}")
+    held = {field.name: getattr(reply, field.name) for field in fields(Reply)}
+    said = {key: value for key, value in held.items() if value is not None}
+    try:
+        content = json.dumps(said, separators=(",", ":"), allow_nan=False).encode()
+    except Exception as error:  # noqa: BLE001 - values of foreign classes raise whatever they like
+        rule = "usage and logprobs of a jl.Reply hold what JSON holds"
+        return _Outcome(FailureKind.UNUSABLE, f"{_words_of(error)}: {rule}; convert them")
+    return _Outcome(None, body=content)
+
+
+def _raised(error: BaseException, file: str) -> _Outcome:
+    if isinstance(error, RateLimited):
+        after = getattr(error, "after", None)
+        known = isinstance(after, int | float) and 0 <= after < float("inf")
+        return _Outcome(
+            FailureKind.THROTTLED, _words_of(error), after=float(after or 0) if known else None
+        )
+    if isinstance(error, Refused):
+        return _Outcome(FailureKind.REFUSED, _words_of(error) or "refused")
+    return _Outcome(FailureKind.RAISED, _said_of(error), line=_line_of(error, file))
+
+
+def _safely(read: Callable[[], _Outcome]) -> _Outcome:
+    """Read what a function gave, whose class may raise at every touch."""
+    try:
+        return read()
+    except BaseException:  # noqa: BLE001 - as above
+        rule = "its class raises where it is read; return text, or raise an exception of Python's"
+        return _Outcome(FailureKind.UNUSABLE, f"what it gave cannot be read: {rule}")
+
+
+def _plain(said: Callable[[], str], instead: str) -> str:
+    """Return the words of something foreign as they are, or what stands in their place."""
+    try:
+        # Of a subclass of str, the characters alone.
+        return str.__str__(said())
+    except BaseException:  # noqa: BLE001 - as above
+        return instead
+
+
+def _shown(value: object) -> str:
+    name = _plain(lambda: type(value).__name__, "something")
+    return words(_plain(lambda: repr(value), f"a {name} (its repr fails)"))
+
+
+def _words_of(error: BaseException) -> str:
+    return _plain(lambda: str(error), "(its words cannot be had: str of it fails)")
+
+
+def _said_of(error: BaseException) -> str:
+    return f"{_plain(lambda: type(error).__name__, 'an exception')}: {_words_of(error)}"
+
+
+def _outcome(function: JudgeFunction, asked: Call, file: str) -> _Outcome:
     """Call a plain function; an awaitable that it returns is waited for in the same thread."""
     try:
         found = function(asked)
-        return asyncio.run(_wait(found)) if inspect.isawaitable(found) else found
+        found = asyncio.run(_wait(found)) if inspect.isawaitable(found) else found
     except BaseException as error:  # noqa: BLE001 - SystemExit in a function is its failure, no more
-        return _Raised(error)
+        failed = error  # the name of the clause ends with it
+        return _safely(lambda: _raised(failed, file))
+    return _safely(lambda: _returned(found))
 
 
 async def _wait(found: Awaitable[Any]) -> Any:
     return await found
 
 
-async def _a_wait(function: JudgeFunction, asked: Call) -> Any:
+async def _a_wait(function: JudgeFunction, asked: Call, file: str) -> _Outcome:
     """Await an async function; what it raises is handed over, so that nothing stops its loop."""
     try:
-        return await function(asked)
+        found = await function(asked)
     except BaseException as error:  # noqa: BLE001 - SystemExit in a function is its failure, no more
-        return _Raised(error)
+        failed = error
+        return _safely(lambda: _raised(failed, file))
+    return _safely(lambda: _returned(found))
 
 
-def _in_thread(function: JudgeFunction, asked: Call) -> "Future[Any]":
+def _in_thread(function: JudgeFunction, asked: Call, file: str) -> "Future[_Outcome]":
     """Call a function in a thread that nobody waits for when the program ends."""
-    future: Future[Any] = Future()
+    future: Future[_Outcome] = Future()
     future.set_running_or_notify_cancel()
     work = threading.Thread(
-        target=lambda: future.set_result(_outcome(function, asked)), daemon=True
+        target=lambda: future.set_result(_outcome(function, asked, file)), daemon=True
     )
     work.start()
     return future
@@ -366,7 +422,21 @@ def _code_of(function: Callable[..., Any]) -> Any:
     return getattr(plain, "__code__", None)
 
 
+def _place_of(function: JudgeFunction) -> tuple[str, int]:
+    """Return file and line of a function; no file where its class does not tell."""
+    try:
+        code = _code_of(function)
+        return str(getattr(code, "co_filename", "")), int(getattr(code, "co_firstlineno", 0))
+    except Exception:  # noqa: BLE001 - wrappers of wrappers, and classes that raise
+        return "", 0
+
+
 def _line_of(error: BaseException, file: str) -> int | None:
     """Return the last line of a file that an error came through."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)
+    found = None
+    # The interpreter's own word: a class may have another __traceback__.
+    step: TracebackType | None = BaseException.__dict__["__traceback__"].__get__(error)
+    while step is not None:
+        found = step.tb_lineno if step.tb_frame.f_code.co_filename == file else found
+        step = step.tb_next
+    return found

@@ -18,6 +18,7 @@ from judgelaw.wire import (
     RegexParser,
     ScoreParser,
     label_fold,
+    looks_like_a_key,
 )
 from judgelaw.words import LETTERS
 
@@ -26,14 +27,6 @@ JUDGES_GROUP = "judgelaw.judges"
 
 _ENV = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
-_CREDENTIALS = re.compile(r"(?:bearer|basic|digest|token)\s", re.IGNORECASE)
-_PARTS = re.compile(r"[A-Za-z0-9]+")
-_CHANGES = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])|[a-z](?=[A-Z])")
-_HEX = re.compile(r"[0-9a-fA-F]{16,}")
-_MIXED = ((10, 4), (14, 3), (18, 2))
-"""Lengths, and changes between letter, digit and case, of which nine in ten keys have more."""
-_LONGEST_WORD = 24
-"""Letters or digits in a row that still may be a word, a date or a name."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _BATCHED = tuple(name for name, wire in WIRES.items() if wire.batches is not None)
 _RESERVED = {
@@ -168,6 +161,10 @@ def _secrets(judge: JudgeSpec) -> Found:
     for name, value in judge.headers.items():
         if not _ENV.fullmatch(value) and (wrong := _literal_problem(name, value)):
             yield ("headers", name), f"{HIDDEN}, {wrong}"
+    for place, value in enumerate(judge.secrets):
+        if not _ENV.fullmatch(value):
+            text = f"{HIDDEN}, a secret must not stand in a study; export it and write env:NAME"
+            yield ("secrets", place), text
 
 
 def _query(judge: JudgeSpec) -> Found:
@@ -201,35 +198,6 @@ def _literal_problem(name: str, value: str) -> str | None:
     if looks_like_a_key(value.removeprefix(LITERAL)):
         return "it looks like a key, which must not stand in a study; export it and write env:NAME"
     return None
-
-
-def looks_like_a_key(text: str) -> bool:
-    """Whether a part of a text looks random: it is long, or mixes letters and digits.
-
-    Versions, dates, names and media types have none.
-
-    >>> looks_like_a_key("prompt-caching-2024-07-31"), looks_like_a_key("sk-7f3a9c51e2")
-    (False, True)
-    """
-    if _CREDENTIALS.match(text):
-        return True
-    words = [_PARTS.findall(word) for word in text.split()]
-    return any(any(map(_is_random, parts)) or _is_mixed("".join(parts)) for parts in words)
-
-
-def _is_random(part: str) -> bool:
-    """Whether letters and digits without a break are no word, date or name."""
-    changes = len(_CHANGES.findall(part))
-    if part.isalpha() or part.isdigit():
-        return len(part) >= _LONGEST_WORD or (len(part) >= 20 and changes >= 4)  # noqa: PLR2004 - measured
-    mixed = any(len(part) >= n and changes >= least for n, least in _MIXED)
-    return mixed or _HEX.fullmatch(part) is not None
-
-
-def _is_mixed(parts: str) -> bool:
-    """Whether parts that hyphens and the like hold together change all the time."""
-    changes = len(_CHANGES.findall(parts))
-    return len(parts) >= 16 and changes >= max(5, 0.25 * len(parts))  # noqa: PLR2004 - measured
 
 
 def _headers(judge: JudgeSpec) -> Found:

@@ -34,6 +34,7 @@ from judgelaw.wire.judge_spec import (
     canonical_json as canonical_json,
     sha256_hex as sha256_hex,
 )
+from judgelaw.wire.masking import Secrets as Secrets
 from judgelaw.wire.parser_rules import FORMS as FORMS, parser_rule as parser_rule
 from judgelaw.wire.parsers import (
     display as display,
@@ -58,16 +59,18 @@ from judgelaw.wire.reply import (
     Receipt as Receipt,
     Reply as Reply,
     Verdict as Verdict,
+    kind_of as kind_of,
     read_json as read_json,
     read_status as read_status,
     same_model as same_model,
 )
 from judgelaw.wire.secrets import (
-    Secrets as Secrets,
+    Proxy as Proxy,
     check_secrets as check_secrets,
     environment_secrets as environment_secrets,
     has_secrets as has_secrets,
     headers_for as headers_for,
+    looks_like_a_key as looks_like_a_key,
     proxy_for as proxy_for,
     query_for as query_for,
     read_env_file as read_env_file,

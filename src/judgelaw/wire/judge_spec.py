@@ -151,6 +151,7 @@ AMENDABLE = (
     "headers",
     "query",
     "proxy",
+    "secrets",
     "price",
     "batch",
     "model_path",
@@ -306,6 +307,11 @@ class JudgeSpec(Model):
     proxy: str | None = Field(
         default=None,
         description="http://HOST:PORT, env:NAME, or none; by default as the environment says",
+    )
+    secrets: tuple[str, ...] = Field(
+        default=(),
+        description="env:NAME of what must never be stored: passwords and keys that a function or "
+        "a command reads by itself",
     )
     model: str = ""
     call: str | None = Field(default=None, description="package.module:function")

@@ -192,7 +192,7 @@ class Answer(Receipt):
     tokens: str | None = None
 
 
-_REFUSED = frozenset({401, 402, 403})
+_REFUSED = frozenset({401, 402, 403, 407})
 _BUSY = frozenset({408, 409, 425})
 _THROTTLED = 429
 _FILTERABLE = 400

@@ -1,199 +1,23 @@
-"""Keys: read when a request leaves, nowhere kept, masked where a server repeats them.
+"""Keys: read when a request leaves, nowhere kept; and what else must not be repeated.
 
-Masking secrets that a server repeats, in whatever form, before anything is stored or shown.
-
-A server may echo a key as it is, in other case, or character by character as JSON, percent, hex or
-entity escapes; encoded as base64 or hex; or cut into the parts of a message. Ordinary bodies are
-looked at by a few searches for constant bytes and stay as they came, byte for byte.
+What a judge is given by reference (`env:NAME`) is a secret whatever it looks like. Functions and
+commands read their keys themselves: of the environment that they share with us, values under the
+name of a key, addresses with a password, and long values that look random are taken for secrets.
 """
 
-import base64
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from judgelaw.errors import InputError
 from judgelaw.wire.judge_spec import LITERAL, JudgeSpec
+from judgelaw.wire.masking import DISTINCT, Secrets
 from judgelaw.wire.wires import WIRES
-
-MASK = "[redacted]"
-_SHORTEST = 6
-"""Shorter values are no secrets, and masking them would damage ordinary text."""
-_DISTINCT = 12
-"""From so many characters on, a form that differs from the secret is no word of a language."""
-_ROUNDS = 5
-"""How often escapes are undone: an escape may be escaped itself."""
-# Every branch begins with a plain character, so that the search skips to the next of these.
-_ESCAPE = re.compile(
-    r"\\\\{0,7}(?:[uU]00(?P<u>[0-9a-fA-F]{2})|[xX](?P<x>[0-9a-fA-F]{2})|(?P<o>[0-7]{3})|(?=/))|"
-    r"%(?P<p>[0-9a-fA-F]{2})|&#(?:[xX]0{0,6}(?P<h>[0-9a-fA-F]{2});?|0{0,6}(?P<d>[0-9]{2,3});?)|"
-    r"\x00"
-)
-_BASES = {"u": 16, "x": 16, "p": 16, "h": 16, "d": 10, "o": 8}
-_JSON_ESCAPE = re.compile(rb"\\u00", re.IGNORECASE)
-_TEXT_PARTS = 3
-"""One text part has the word twice, as its type and as its name."""
-
-
-class _Form(NamedTuple):
-    """One way to write a secret; `folded` where case does not matter."""
-
-    text: str
-    folded: bool
-
-    def within(self, plain: str, lower: str) -> bool:
-        return self.text in (lower if self.folded else plain)
-
-
-class Secrets:
-    """The secrets of a judge, and every form in which they might come back."""
-
-    def __init__(self, values: Iterable[str]) -> None:
-        self._forms = [form for value in _worth_masking(values) for form in _forms(value)]
-
-    @staticmethod
-    def of(values: tuple[str, ...]) -> "Secrets":
-        """Return the secrets of these values; the forms are made once."""
-        return _cached(values)
-
-    def __bool__(self) -> bool:
-        return bool(self._forms)
-
-    def __repr__(self) -> str:
-        return "Secrets(...)"
-
-    def redact(self, text: str) -> str:
-        """Mask every secret in a text; all of the text where that alone helps."""
-        found = self._within(text)
-        if not found:
-            return text
-        for form in found:
-            text = _pattern(form).sub(MASK, text)
-        return MASK if self._within(text) else text
-
-    def redact_body(self, body: bytes) -> bytes:
-        """Mask every secret in a body, and in every string that the body decodes to.
-
-        The decoded strings are looked at where escapes, or a message in parts, could hide a secret
-        from a look at the bytes; only a body with a find is written anew.
-        """
-        if not self._forms:
-            return body
-        looked_into = _JSON_ESCAPE.search(body) or body.count(b'"text"') >= _TEXT_PARTS
-        # One character a byte, so that whatever the bytes mean comes back as it was.
-        text = body.decode("latin-1")
-        if not looked_into and not self._within(text):
-            return body
-        try:
-            value = json.loads(body)
-            masked = self._masked(value)
-        except (ValueError, RecursionError):
-            return self.redact(text).encode("latin-1")
-        return body if masked == value else json.dumps(masked).encode()
-
-    def _within(self, text: str) -> list[_Form]:
-        """Return the forms that a text holds, as it is or behind escapes."""
-        found: list[_Form] = []
-        for plain in _unescaped(text):
-            lower = plain.lower()
-            found += [f for f in self._forms if f not in found and f.within(plain, lower)]
-        return found
-
-    def _masked(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.redact(value)
-        if isinstance(value, dict):
-            return {self.redact(key): self._masked(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return self._joined([self._masked(item) for item in value])
-        return value
-
-    def _joined(self, items: list[Any]) -> list[Any]:
-        """Mask a secret that is spread over the text parts of a message."""
-        parts = [p for p in items if isinstance(p, dict) and isinstance(p.get("text"), str)]
-        whole = "".join(p["text"] for p in parts)
-        if len(parts) > 1 and (masked := self.redact(whole)) != whole:
-            for part in parts:
-                part["text"] = ""
-            parts[0]["text"] = masked
-        return items
-
-
-@lru_cache(maxsize=64)
-def _cached(values: tuple[str, ...]) -> Secrets:
-    return Secrets(values)
-
-
-@lru_cache(maxsize=256)
-def _pattern(form: _Form) -> re.Pattern[str]:
-    """Return a pattern of a form whose characters stand as they are or escaped."""
-    return re.compile("".join(_character(c, ignore_case=form.folded) for c in form.text))
-
-
-def _unescaped(text: str) -> Iterator[str]:
-    """Yield a text, and what is left of it each time that its escapes are undone."""
-    yield text
-    for _ in range(_ROUNDS):
-        plain = _ESCAPE.sub(_meant, text)
-        if plain == text:
-            return
-        yield plain
-        text = plain
-
-
-def _meant(escape: re.Match[str]) -> str:
-    kind = escape.lastgroup
-    return "" if kind is None else chr(int(escape[kind], _BASES[kind]))
-
-
-def _forms(value: str) -> list[_Form]:
-    """Return a secret as it is, in hex and in base64."""
-    folded = len(value) >= _DISTINCT
-    found = [_Form(value.lower() if folded else value, folded=folded)]
-    if len(shown := value.encode().hex()) >= _DISTINCT:
-        found.append(_Form(shown, folded=True))
-    return found + [_Form(core, folded=False) for core in dict.fromkeys(_encoded(value))]
-
-
-def _worth_masking(values: Iterable[str]) -> list[str]:
-    """Return the secrets, and the words of those that have several, as in `Bearer KEY`."""
-    found = [value for value in values if len(value) >= _SHORTEST]
-    words = [word for value in found for word in value.split() if len(word) >= _DISTINCT]
-    # The longest first, so that no part is masked before the whole is.
-    return sorted(set(found + words), key=lambda value: (-len(value), value))
-
-
-def _encoded(value: str) -> Iterable[str]:
-    """Return what a secret looks like inside base64, wherever it stands in what was encoded."""
-    content = value.encode()
-    for before in range(3):
-        bits = base64.b64encode(bytes(before) + content).decode()
-        # The first and the last characters also depend on the neighbours.
-        first = -(-before * 8 // 6)
-        last = (before + len(content)) * 8 // 6
-        core = bits[first:last]
-        if len(core) >= _DISTINCT:
-            yield core
-            yield core.translate({ord("+"): "-", ord("/"): "_"})
-
-
-def _character(c: str, *, ignore_case: bool) -> str:
-    either = sorted({c.lower(), c.upper(), c} if ignore_case else {c})
-    ways = [f"\\\\{{0,4}}{re.escape(one)}" for one in either]
-    for one in either:
-        number = ord(one)
-        code = "".join(f"[{d.lower()}{d.upper()}]" if d.isalpha() else d for d in f"{number:02x}")
-        ways.append(f"(?:\\\\{{1,8}}(?:[uU]00|[xX])|%(?:25){{0,3}}|&#[xX]0{{0,6}}){code};?")
-        ways.append(f"&#0{{0,6}}{number};?")
-        ways.append(f"\\\\{{1,8}}{number:03o}")
-    return f"(?:{'|'.join(ways)})\x00{{0,3}}"
-
 
 _ENV = "env:"
 
@@ -235,17 +59,151 @@ def read_env_file(path: Path) -> None:
         os.environ.setdefault(name, value)
 
 
-_SECRET_VARIABLE = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+# What looks like a secret
+
+_CREDENTIALS = re.compile(r"(?:bearer|basic|digest|token)\s", re.IGNORECASE)
+_PARTS = re.compile(r"[A-Za-z0-9]+")
+_CHANGES = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])|[a-z](?=[A-Z])")
+_HEX = re.compile(r"[0-9a-fA-F]{16,}")
+_MIXED = ((10, 4), (14, 3), (18, 2))
+"""Lengths, and changes between letter, digit and case, of which nine in ten keys have more."""
+_LONGEST_WORD = 24
+"""Letters or digits in a row that still may be a word, a date or a name."""
 
 
-def environment_secrets() -> Secrets:
-    """Return what the environment holds under the name of a key: a function may repeat it."""
-    values = [
-        value.strip()
-        for name, value in sorted(os.environ.items())
-        if _SECRET_VARIABLE.search(name) and len(value.strip()) >= _DISTINCT
-    ]
-    return Secrets.of(tuple(values))
+def looks_like_a_key(text: str) -> bool:
+    """Whether a part of a text looks random: it is long, or mixes letters and digits.
+
+    Versions, dates, names and media types have none.
+
+    >>> looks_like_a_key("prompt-caching-2024-07-31"), looks_like_a_key("sk-7f3a9c51e2")
+    (False, True)
+    """
+    if _CREDENTIALS.match(text):
+        return True
+    words = [_PARTS.findall(word) for word in text.split()]
+    return any(any(map(_is_random, parts)) or _is_mixed("".join(parts)) for parts in words)
+
+
+def _is_random(part: str) -> bool:
+    """Whether letters and digits without a break are no word, date or name."""
+    changes = len(_CHANGES.findall(part))
+    if part.isalpha() or part.isdigit():
+        return len(part) >= _LONGEST_WORD or (len(part) >= 20 and changes >= 4)  # noqa: PLR2004 - measured
+    mixed = any(len(part) >= n and changes >= least for n, least in _MIXED)
+    return mixed or _HEX.fullmatch(part) is not None
+
+
+def _is_mixed(parts: str) -> bool:
+    """Whether parts that hyphens and the like hold together change all the time."""
+    changes = len(_CHANGES.findall(parts))
+    return len(parts) >= 16 and changes >= max(5, 0.25 * len(parts))  # noqa: PLR2004 - measured
+
+
+_LONG = 20
+"""Characters that a value of the environment has at least to be taken for a key by its look."""
+_OF_CHANGES = 0.3
+"""Changes a character: keys of letters and digits have 0.45, names of models up to 0.25."""
+_PREFIXES = re.compile(
+    r"(?:sk|pk|rk|gh[opsur]|github_pat|xox[abeoprs]|hf|glpat|AKIA|AIza|eyJ)[-_]?"
+)
+_KEY_NAME = re.compile(
+    r"(?:^|_)[A-Z0-9]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?$", re.IGNORECASE
+)
+_WITH_KEY_NAME = re.compile(
+    r"(?:^|_)[A-Z0-9]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH|PAT|DSN)S?"
+    r"(?:_|[0-9]|$)",
+    re.IGNORECASE,
+)
+_PLACE_NAME = re.compile(
+    r"^(?:PATH|HOME|LANG|LANGUAGE|PWD|OLDPWD|SHELL|USER|LOGNAME|HOSTNAME|TERM|PS[0-9]|_|LS_COLORS|"
+    r"LC_.*|JUDGELAW_.*|.*_(?:PATH|PATHS|DIR|DIRS|HOME|ROOT|FILE|SOCK|VERSION|MODEL))$",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"(?:~|\.{0,2}/|[A-Za-z]:[\\/]|file:)")
+_PASSWORD_PART = re.compile(
+    r"(?:password|passwd|pwd|accountkey|sharedaccesskey|secret|token|sig|api_?key)=([^\s;&\"']+)",
+    re.IGNORECASE,
+)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_PIECES = re.compile(r"[\s,;:|&?=\"'(){}<>\[\]]+")
+
+
+def environment_secrets(judges: Iterable[JudgeSpec] = ()) -> Secrets:
+    """Return the secrets of the environment, which functions and commands may repeat.
+
+    First what the judges of the study refer to as `env:NAME`, then what looks like a secret.
+    """
+    declared = {name for judge in judges for name in references(judge)}
+    values: list[str] = []
+    for name, value in sorted(os.environ.items()):
+        if name in declared:
+            values += _with_passwords(value.strip())
+        values += _looks_secret(name, value.strip())
+    return Secrets.of(tuple(dict.fromkeys(values)))
+
+
+def references(judge: JudgeSpec) -> Iterator[str]:
+    """Yield the environment variables that a judge refers to."""
+    named = (judge.api_key, judge.proxy, *judge.headers.values(), *judge.query.values())
+    for value in (*named, *judge.secrets):
+        if value is not None and value.startswith(_ENV):
+            yield value.removeprefix(_ENV)
+
+
+@lru_cache(maxsize=1024)
+def _looks_secret(name: str, value: str) -> tuple[str, ...]:
+    """Return what must not be repeated of a variable of the environment."""
+    if len(value) < DISTINCT or _PLACE_NAME.match(name):
+        return ()
+    found = [each for each in _with_passwords(value)[1:] if len(each) >= DISTINCT]
+    if found:
+        return (value, *found)
+    if _PLACE.match(value):
+        return ()
+    if _KEY_NAME.search(name) or (_WITH_KEY_NAME.search(name) and looks_like_a_key(value)):
+        return (value,)
+    if looks_random(value) and not any(c.isspace() for c in value):
+        return (value,)
+    return tuple(part for part in _PIECES.split(value) for part in _random_parts(part))
+
+
+def _random_parts(text: str) -> Iterator[str]:
+    if not _PLACE.match(text):
+        yield from (part for part in (text, *text.split("/")) if looks_random(part))
+
+
+def looks_random(text: str) -> bool:
+    """Whether a text is long, without blanks, and looks random from end to end.
+
+    >>> looks_random("meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8")
+    False
+    >>> looks_random("wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzKq37pQ")
+    True
+    """
+    if len(text) < _LONG:
+        return False
+    if _UUID.fullmatch(text) or (_PREFIXES.match(text) and looks_like_a_key(text)):
+        return True
+    parts = _PARTS.findall(text)
+    whole = "".join(parts)
+    mixed = len(whole) >= _LONG and len(_CHANGES.findall(whole)) >= _OF_CHANGES * len(whole)
+    return mixed or any(len(part) >= _LONG and _is_random(part) for part in parts)
+
+
+def _with_passwords(value: str) -> list[str]:
+    """Return a value, and the passwords in it where it is an address or a list of settings."""
+    found = [value]
+    if "://" in value and "@" in value:
+        # Whatever stands before the last @ and after the scheme: characters may lack their escape.
+        before = value.partition("://")[2].rpartition("@")[0]
+        user, _, password = before.partition(":")
+        for each in (before, password):
+            found += [each, unquote(each)]
+        if unquote(password) == unquote(user):
+            found = [value, before]
+    found += _PASSWORD_PART.findall(value)
+    return list(dict.fromkeys(found))
 
 
 def check_secrets(spec: JudgeSpec) -> None:
@@ -255,6 +213,8 @@ def check_secrets(spec: JudgeSpec) -> None:
     for name, value in spec.headers.items():
         if value.startswith(_ENV):
             read_secret(value.removeprefix(_ENV), f"judge {spec.name}: header {name}")
+    for value in spec.secrets:
+        read_secret(value.removeprefix(_ENV), f"judge {spec.name}: secrets")
     query_for(spec)
 
 
@@ -275,33 +235,79 @@ def query_for(spec: JudgeSpec) -> dict[str, str]:
     }
 
 
-def proxy_for(spec: JudgeSpec, url: str) -> str | None:
+class Proxy(NamedTuple):
+    """What a judge is reached through: its address, and what of it must not be repeated."""
+
+    url: str
+    secrets: tuple[str, ...] = ()
+
+
+def proxy_for(spec: JudgeSpec, url: str) -> Proxy | None:
     """Return the proxy that a judge is reached through: as declared, else as the environment says.
 
     Nothing stands between a program and its own machine.
+
+    Raises:
+        InputError: it cannot be understood; the message names the variable, never the value.
     """
     if spec.proxy is not None:
         if spec.proxy.startswith(_ENV):
-            return read_secret(spec.proxy.removeprefix(_ENV), f"judge {spec.name}: proxy")
-        return None if spec.proxy == "none" else spec.proxy
+            what = f"judge {spec.name}: proxy"
+            value = read_secret(spec.proxy.removeprefix(_ENV), what)
+            return _proxy(value, f"{what} is {spec.proxy}, and its value")
+        return None if spec.proxy == "none" else Proxy(spec.proxy)
     parts = urlsplit(url)
     host = parts.hostname or ""
     if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
         return None
-    return getproxies().get(parts.scheme)
+    value = getproxies().get(parts.scheme, "")
+    where = f"judge {spec.name}: the proxy in {parts.scheme.upper()}_PROXY of the environment"
+    return _proxy(value, where) if value else None
+
+
+def _proxy(value: str, where: str) -> Proxy:
+    """Read the address of a proxy, before anything is sent through it or said of it."""
+    value = value if "://" in value else f"http://{value}"
+    wrong = _wrong_address(value)
+    if wrong:
+        rule = "write http://USER:PASSWORD@HOST:PORT (the value is not shown)"
+        raise InputError(f"{where} {wrong}; {rule}")
+    parts = urlsplit(value)
+    if not parts.username and not parts.password:
+        return Proxy(value)
+    both = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    return Proxy(value, (both, *_with_passwords(value)))
+
+
+_HOST = re.compile(r"[A-Za-z0-9._:-]+")
+
+
+def _wrong_address(value: str) -> str | None:
+    """Say what is wrong with an address that may hold a password; None where nothing is."""
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        return "has no number up to 65535 as its port, or a password with / ? # : not as %2F %3F"
+    if parts.scheme not in ("http", "https"):
+        return f"has the scheme {parts.scheme!r}, and http and https are spoken"
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        return "has / ? or # in its password, which are written %2F %3F %23 there"
+    if not parts.hostname or port == 0 or not _HOST.fullmatch(parts.hostname):
+        return "names no host and port"
+    return None
 
 
 def has_secrets(spec: JudgeSpec) -> bool:
     """Whether requests of the judge carry a secret, which may change while a run is under way."""
-    named = (*spec.headers.values(), *spec.query.values())
-    return spec.api_key is not None or any(value.startswith(_ENV) for value in named)
+    return any(True for _ in references(spec))
 
 
 def headers_for(
-    spec: JudgeSpec, wire: str, fixed: Mapping[str, str]
+    spec: JudgeSpec, wire: str, fixed: Mapping[str, str], proxy: Proxy | None = None
 ) -> tuple[dict[str, str], Secrets]:
-    """Return the headers of a request, and the secrets among their values."""
-    headers, secrets = dict(fixed), list[str]()
+    """Return the headers of a request, and the secrets that an answer may repeat."""
+    headers, secrets = dict(fixed), list[str](proxy.secrets if proxy else ())
     if spec.api_key_variable is not None:
         key = read_secret(spec.api_key_variable, f"judge {spec.name}: api_key")
         secrets.append(key)
@@ -313,4 +319,6 @@ def headers_for(
             headers[name] = read_secret(variable, f"judge {spec.name}: header {name}")
             secrets.append(headers[name])
     secrets += [value for name, value in query_for(spec).items() if value != spec.query[name]]
+    for name in spec.secrets:
+        secrets.append(read_secret(name.removeprefix(_ENV), f"judge {spec.name}: secrets"))
     return headers, Secrets.of(tuple(secrets))

@@ -14,7 +14,7 @@ from aiohttp import web
 from judgelaw.acquire.verify import verify
 from judgelaw.cli import program
 from judgelaw.ledger import LEDGER_NAME, SqliteView
-from judgelaw.wire.secrets import Secrets
+from judgelaw.wire.masking import Secrets
 from servers.provider import BODIES, Provider, echo_headers, first, reply, reset, say
 from servers.study import chat_judge, write_study
 
@@ -160,7 +160,7 @@ def test_a_probe_shows_no_secret(tmp_path, capfd, form, status):
 def test_a_secret_in_parts_of_a_message_is_masked():
     parts = [{"type": "text", "text": KEY[:9]}, {"type": "text", "text": KEY[9:] + " B"}]
     masked = json.loads(Secrets((KEY,)).redact_body(json.dumps({"content": parts}).encode()))
-    assert [part["text"] for part in masked["content"]] == ["[redacted] B", ""]
+    assert [part["text"] for part in masked["content"]] == ["[redacted]", " B"]
 
 
 @pytest.mark.parametrize(

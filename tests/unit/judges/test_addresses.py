@@ -12,7 +12,7 @@ from judgelaw.cli.init import study_text
 from judgelaw.errors import IncompleteRunError, InputError, StudyError
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 from judgelaw.study import load_study, open_run
-from judgelaw.wire import proxy_for
+from judgelaw.wire import Proxy, proxy_for
 from servers.provider import Provider, say
 from servers.study import chat_judge, frozen_study, write_study
 
@@ -153,7 +153,7 @@ def test_the_environment_names_a_proxy_for_others_but_not_for_this_machine(tmp_p
     spec = frozen_study(tmp_path, [chat_judge("http://127.0.0.1:1/v1")]).judges["chat"]
     assert proxy_for(spec, "https://api.openai.com/v1") is None
     monkeypatch.setenv("https_proxy", "http://proxy:3128")
-    assert proxy_for(spec, "https://api.openai.com/v1") == "http://proxy:3128"
+    assert proxy_for(spec, "https://api.openai.com/v1") == Proxy("http://proxy:3128")
     assert proxy_for(spec, "https://127.0.0.1:1/v1") is None
     monkeypatch.setenv("no_proxy", "openai.com")
     assert proxy_for(spec, "https://api.openai.com/v1") is None

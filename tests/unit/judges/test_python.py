@@ -364,7 +364,6 @@ def test_a_named_function_is_found_in_the_studys_folder(tmp_path, monkeypatch):
         ("nowhere_at_all:ask", "No module named 'nowhere_at_all'"),
         ("judge_functions:missing", "has no attribute 'missing'"),
         ("judge_functions:LOG", "cannot be called"),
-        ("judge_functions", "package.module:function"),
     ],
 )
 def test_a_function_that_is_not_there_is_said_before_anything_is_asked(tmp_path, call, word):

@@ -59,6 +59,16 @@ def _not_sent(judge: JudgeSpec) -> Iterator[Fault]:
         yield ("headers",), f"provider {judge.provider} sends no headers; leave them out"
 
 
+def _python_faults(judge: JudgeSpec) -> Iterator[Fault]:
+    yield from _not_sent(judge)
+    if judge.call is not None:
+        module, colon, function = judge.call.partition(":")
+        names = (*module.split("."), *function.split("."))
+        if not colon or not all(name.isidentifier() for name in names):
+            text = f"{judge.call!r}, is written package.module:function; name both"
+            yield ("call",), text
+
+
 def _command_faults(judge: JudgeSpec) -> Iterator[Fault]:
     yield from _not_sent(judge)
     if not judge.command:
@@ -70,7 +80,7 @@ def _command_faults(judge: JudgeSpec) -> Iterator[Fault]:
 
 
 PYTHON = WireFormat(
-    name="python", encode=_encode, decode=local, faults=_not_sent, probabilities=True
+    name="python", encode=_encode, decode=local, faults=_python_faults, probabilities=True
 )
 COMMAND = WireFormat(
     name="command", encode=_encode, decode=local, faults=_command_faults, probabilities=True

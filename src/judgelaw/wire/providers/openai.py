@@ -342,6 +342,6 @@ PROVIDERS = (
         name="openai-completions",
         place=11,
         wire=COMPLETIONS,
-        speaks=("openai-chat", "anthropic", "simulated"),
+        speaks=("openai-chat", "anthropic"),
     ),
 )
