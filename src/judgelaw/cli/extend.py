@@ -30,4 +30,7 @@ def command(run: Path, repeats: int | None, layer: str | None, prompts: int | No
     require_folder(run)
     before = open_run(run).count
     after = extend(run, repeats, layer=layer, prompts=prompts, progress=progress).count
+    if after == before:
+        echo(f"{run}: it is that deep already, nothing is added to its {before:,} calls")
+        return
     echo(f"{run}: {after - before:,} calls added to {before:,}; the run resumes with them")

@@ -121,11 +121,11 @@ def _make(source: str, folder: Path, items: int, seed: int, json_file: str | Non
     import json
 
     from judgelaw.runs import read_source, write_paper
+    from judgelaw.study import placed
 
     calls = read_source(source)
-    made = write_paper(calls, folder, items=items, seed=seed or None, progress=progress)
-    if calls.folder is not None:
-        calls.folder.enter_sums(made.files)  # a folder inside the run is part of it
+    with placed(calls.run, folder) as (there,):  # a folder inside the run is part of it
+        made = write_paper(calls, there, items=items, seed=seed or None, progress=progress)
     if json_file is not None:
         write_json(json.loads((folder / "paper.json").read_text(encoding="utf-8")), json_file)
     if json_file == "-":

@@ -24,6 +24,7 @@ from judgelaw.runs import (
     seed_of,
     write_report,
 )
+from judgelaw.study import placed
 
 _BESIDE = 2
 """Processes beside this one: they start while calls are read, then advise, shuffle and draw."""
@@ -101,10 +102,9 @@ def command(
     if figures_folder is not None:
         from judgelaw.page import figures, write_figures
 
-        files = write_figures(figures(analysis, calls.tensors), figures_folder)
+        with placed(calls.run, figures_folder) as (there,):
+            files = write_figures(figures(analysis, calls.tensors), there)
         echo(f"{len(files)} files in {figures_folder}", err=True)
-        if calls.folder is not None:
-            calls.folder.enter_sums(files)
 
 
 def _open(page: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw import __version__
-from judgelaw.errors import IntegrityError, JudgelawError, RunError
+from judgelaw.errors import IntegrityError, JudgelawError, RunError, writing
 from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks, RunLock, SentMarks
 from judgelaw.ledger.migrations import migrate, statements
 from judgelaw.ledger.records import (
@@ -47,7 +47,7 @@ from judgelaw.ledger.sqlite_view import (
 )
 from judgelaw.ledger.view import reservation
 from judgelaw.ledger.writer import Commit, Explain, GroupWriter, Ledger, Work
-from judgelaw.study import PlannedCall
+from judgelaw.study import PlannedCall, sync_folder
 from judgelaw.wire import JudgeSpec, Verdict
 
 _SQL = statements("sqlite")
@@ -252,8 +252,8 @@ class SqliteLedger(SqliteView, Ledger):
         there = run.is_dir()
         with self._held:
             saved = _unused((self.path if there else run).with_name(f"{run.name}.rescued.sqlite"))
-            with _ours(saved), closing(sqlite3.connect(saved)) as copy:
-                self._connection.backup(copy)
+            with _ours(saved):
+                _copy(self._connection, saved)
             self._connection.close()
             self._drop_log()
             where = f"is {saved}: put it in the place of {self.path}, then the same command goes on"
@@ -292,6 +292,7 @@ class SqliteLedger(SqliteView, Ledger):
 
     def _begin(self, loss: Loss | None) -> int:
         migrate(self._connection, self.path)
+        self._drop_draft()
         left = LeftMarks(self.path.with_name(SENT_NAME))
         now = self._clock()
         with _transaction(self._connection):
@@ -308,8 +309,33 @@ class SqliteLedger(SqliteView, Ledger):
         try:
             self._connection.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.OperationalError:
-            # A reader has the file open: it stays in WAL mode, which costs nothing but tidiness.
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._leave_readers()
+
+    def _leave_readers(self) -> None:
+        """Put a copy in the place of a file that somebody reads, and leave the file to them.
+
+        Whoever reads cannot take the log away at the end, and it would stay behind with what only
+        it holds. The copy has the same pages: read with that log, in between, it is the same.
+        """
+        self._drop_draft()
+        try:
+            with writing(self.path):
+                _copy(self._connection, self._draft)
+                self._draft.replace(self.path)
+                sync_folder(self.path.parent)
+        except BaseException:
+            self._drop_draft()
+            raise
+        self._drop_log()
+
+    @property
+    def _draft(self) -> Path:
+        return self.path.with_name(f".{self.path.name}.draft")
+
+    def _drop_draft(self) -> None:
+        """Clear a copy that was not finished, of a killed session too."""
+        for path in (self._draft, _beside(self._draft, "journal")):
+            path.unlink(missing_ok=True)
 
     def _settle_open(self, never_sent: Callable[[int], bool], now: float) -> None:
         for attempt, batch in self._connection.execute(_SQL["open_attempts"]).fetchall():
@@ -347,6 +373,13 @@ class SqliteLedger(SqliteView, Ledger):
 
     def _open_batch_rows(self, judge: str, connection: sqlite3.Connection) -> list[Any]:
         return connection.execute(_SQL["open_batches"], (judge,)).fetchall()
+
+
+def _copy(connection: sqlite3.Connection, path: Path) -> None:
+    """Write the pages of a database into another file, which nothing has to lie beside."""
+    with closing(sqlite3.connect(path)) as copy:
+        connection.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
 
 
 def _beside(path: Path, what: str) -> Path:

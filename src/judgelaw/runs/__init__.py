@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from judgelaw.runs.labelled import validate as validate
     from judgelaw.runs.overview import Glance as Glance, Overview as Overview
     from judgelaw.runs.package_checks import (
-        is_package as is_package,
         verify_foreign as verify_foreign,
         verify_package as verify_package,
     )
     from judgelaw.runs.packaging import (
         Contents as Contents,
         Package as Package,
+        is_package as is_package,
         release as release,
     )
     from judgelaw.runs.planning import Plan as Plan, duration as duration, plan as plan

@@ -1,6 +1,6 @@
 """From calls that were read to an answer: an analysis, a gate, or a page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from judgelaw.errors import InputError, NotIdentifiedError, writing
 from judgelaw.runs.source import Source
 from judgelaw.steps import Progress, unseen
+from judgelaw.study import placed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from judgelaw.analysis import Analysis, SoftMode
     from judgelaw.decide import Advice
     from judgelaw.uncertainty import Baseline, Gate, Interval, Limit, Scope
@@ -185,18 +188,16 @@ def write_report(
     check: bool = False,
     texts: bool = True,
     progress: Progress = unseen,
-    beside: Sequence[Path] = (),
 ) -> Path:
     """Write the page of an analysis; return where it is.
 
-    A file inside the run folder is entered in its SHA256SUMS, as are those written `beside` it.
+    A file inside the run folder is entered in its SHA256SUMS.
     """
     page = report_page(
         analysis, calls, advice=advice, title=title, check=check, texts=texts, progress=progress
     )
-    write_page(target, page)
-    if calls.folder is not None:
-        calls.folder.enter_sums([target, *beside])
+    with placed(calls.run, target) as (there,):
+        write_page(there, page)
     return target
 
 
@@ -207,5 +208,9 @@ def write_page(target: Path, page: str) -> None:
         if target.exists() and not target.is_file():
             target.write_text(page, encoding="utf-8")
             return
-        partial.write_text(page, encoding="utf-8")
-        partial.replace(target)
+        try:
+            partial.write_text(page, encoding="utf-8")
+            partial.replace(target)
+        finally:
+            with suppress(OSError):  # where it was written it has the page's name by now
+                partial.unlink()

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, writing
 from judgelaw.processes import shared
-from judgelaw.runs.answers import REPORT, analyze_source, seed_of, write_report
+from judgelaw.runs.answers import REPORT, analyze_source, report_page, seed_of, write_page
 from judgelaw.runs.decisions import begin_advice
 from judgelaw.runs.repeating import chooser
 from judgelaw.runs.source import read_source
 from judgelaw.runs.stopping import ask_by_looks, refuse_out_of_reach
 from judgelaw.steps import Progress, unseen
+from judgelaw.study import placed
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
@@ -127,15 +128,13 @@ def _analyse(run: Path, bar: Progress, *, tables: bool, texts: bool) -> "Analysi
     advice = begin_advice(calls, seed=seed_of(calls, None)) if shared() else None
     analysis = analyze_source(calls, progress=bar)
     text = json.dumps(analysis.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
-    with writing(run / ANALYSIS):
-        (run / RESULTS).mkdir(exist_ok=True)
-        (run / ANALYSIS).write_text(text + "\n", encoding="utf-8")
-    beside = [run / ANALYSIS]
-    if tables:
-        beside += write_tables(analysis.tables, run / TABLES)
-    write_report(
-        analysis, calls, run / REPORT, advice=advice, texts=texts, progress=bar, beside=beside
-    )
+    page = report_page(analysis, calls, advice=advice, texts=texts, progress=bar)
+    targets = run / ANALYSIS, run / TABLES, run / REPORT
+    with writing(run), placed(run, *targets) as (result, folder, report):
+        result.write_text(text + "\n", encoding="utf-8")
+        if tables:
+            write_tables(analysis.tables, folder)
+        write_page(report, page)
     return analysis
 
 

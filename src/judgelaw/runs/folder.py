@@ -11,7 +11,7 @@ from weakref import finalize
 
 from judgelaw.duck import one_file
 from judgelaw.ledger import LEDGER_NAME, SqliteView, StoredReply, Totals
-from judgelaw.study import FrozenRun, open_run, write_sums
+from judgelaw.study import FrozenRun, open_run
 from judgelaw.words import sides, stream_name
 
 if TYPE_CHECKING:
@@ -293,13 +293,6 @@ class RunFolder:
         if name in self.frozen.templates:
             found[OPENS_WITH] = opening(self.frozen.templates[name].text)
         return found
-
-    def enter_sums(self, written: Iterable[Path]) -> None:
-        """Enter files that were written into the folder in its SHA256SUMS; others are left out."""
-        root = self.path.resolve()
-        inside = [path for path in map(Path.resolve, written) if path.is_relative_to(root)]
-        if inside:
-            write_sums(self.path, [str(path.relative_to(root)) for path in inside])
 
 
 def _renderer(judge: "JudgeSpec") -> str:

@@ -39,11 +39,6 @@ _TABLES = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
 _COUNTS = ("rows", "row_count", "n_rows", "calls", "n_calls")
 
 
-def is_package(folder: Path) -> bool:
-    """Whether a folder is a package that `judgelaw release` wrote."""
-    return (folder / PACKAGE).is_file()
-
-
 def verify_package(folder: Path, *, progress: Progress = unseen) -> Verification:
     """Check a package against itself, and make every table again; reads only.
 

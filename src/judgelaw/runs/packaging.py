@@ -8,6 +8,7 @@ import csv
 import gzip
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -68,7 +69,10 @@ class Contents:
 def release(
     run: Path, folder: Path, contents: Contents | None = None, *, progress: Progress = unseen
 ) -> Package:
-    """Write the privacy-reduced package of a finished run.
+    """Write the privacy-reduced package of a finished run: all of it, or nothing.
+
+    The same call again, after a kill at any moment or a full disk, goes on; a package that is
+    there already stays as it is.
 
     Args:
         run: the run folder; it is verified first.
@@ -83,19 +87,59 @@ def release(
     """
     from judgelaw.acquire.verify import verify
     from judgelaw.runs.folder import RunFolder
+    from judgelaw.study import recover, staged
 
     chosen = contents or Contents()
     opened = RunFolder(run)
     frozen = opened.frozen
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} holds something already; name a new or an empty folder")
+    recover(folder)
+    taken = _taken(folder)
+    if taken and not is_package(folder):
+        raise InputError(f"{folder} {taken}; name a new or an empty folder")
     verified = verify(run, progress=progress)
     _check(opened, verified)
-    with writing(folder):
-        copy_run(opened, folder, chosen)
-        _describe(frozen, folder, chosen, verified)
-    write_results(folder, progress=progress)
-    return _sealed(frozen, folder, chosen)
+    package = _package(frozen, chosen, verified)
+    if taken:
+        if _holds(folder, package):
+            return _described(frozen, folder, chosen)
+        raise InputError(
+            f"{folder} holds something already, and not just this package; name a new or an empty "
+            "folder"
+        )
+    new = not folder.exists()
+    try:
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            with staged(folder) as stage:
+                copy_run(opened, stage, chosen)
+                _describe(frozen, stage, chosen, package)
+                write_results(stage, progress=progress)
+    except BaseException:
+        with suppress(OSError):  # something is in it that is not ours
+            if new:
+                folder.rmdir()
+        raise
+    return _described(frozen, folder, chosen)
+
+
+def is_package(folder: Path) -> bool:
+    """Whether a folder is a package that `judgelaw release` wrote."""
+    return (folder / PACKAGE).is_file()
+
+
+def _taken(folder: Path) -> str:
+    """Say what is in the way; nothing where a folder is empty, or not there."""
+    if folder.exists() and not folder.is_dir():
+        return "is a file"
+    return "holds something already" if folder.is_dir() and any(folder.iterdir()) else ""
+
+
+def _holds(folder: Path, package: dict[str, Any]) -> bool:
+    """Whether a folder is just this package, whole."""
+    from judgelaw.acquire.verify import check_files
+
+    same = (folder / PACKAGE).read_text(encoding="utf-8") == _json_text(package)
+    return same and check_files(folder).ok
 
 
 def _check(opened: "RunFolder", verified: "Verification") -> None:
@@ -263,15 +307,18 @@ def write_results(
     return [ANALYSIS, *(path.relative_to(out).as_posix() for path in (*files, *made.files))]
 
 
-def _describe(
-    frozen: "FrozenRun", folder: Path, chosen: Contents, verified: "Verification"
-) -> None:
+def _describe(frozen: "FrozenRun", folder: Path, chosen: Contents, package: dict[str, Any]) -> None:
     """Write what the package is: for people, for programs, for a citation."""
     _write(folder / "README.md", package_words.readme(frozen, chosen))
     _write(folder / "DATA_DICTIONARY.md", package_words.dictionary(chosen))
     _write(folder / "CITATION.cff", package_words.citation(frozen))
-    _write_json(folder / "environment.json", _environment(frozen))
-    package = {
+    _write(folder / "environment.json", _json_text(_environment(frozen)))
+    _write(folder / PACKAGE, _json_text(package))
+
+
+def _package(frozen: "FrozenRun", chosen: Contents, verified: "Verification") -> dict[str, Any]:
+    """Return what a package says of itself."""
+    return {
         "schema": SCHEMA,
         "study": frozen.study.name,
         "calls": frozen.count,
@@ -279,7 +326,6 @@ def _describe(
         "study_sha256": frozen.record.source_sha256,
         "run_verified": {check.name: check.detail for check in verified.checks},
     }
-    _write_json(folder / PACKAGE, package)
 
 
 def _environment(frozen: "FrozenRun") -> dict[str, Any]:
@@ -296,14 +342,11 @@ def _environment(frozen: "FrozenRun") -> dict[str, Any]:
     return {"frozen_with": frozen.record.versions, "tables_made_with": made}
 
 
-def _sealed(frozen: "FrozenRun", folder: Path, chosen: Contents) -> Package:
-    """Write the sums of everything and say what is there."""
-    from judgelaw.study import SUMS, write_sums
+def _described(frozen: "FrozenRun", folder: Path, chosen: Contents) -> Package:
+    """Say what is there."""
+    from judgelaw.study import SUMS, read_sums
 
-    files = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
-    write_sums(folder, files)
+    files = sorted(read_sums(folder))
     kept = {"texts of items": chosen.texts, "times of calls": chosen.times}
     kept["completions"] = chosen.completions
     left_out = [name for name, held in kept.items() if not held]
@@ -315,8 +358,8 @@ def _sealed(frozen: "FrozenRun", folder: Path, chosen: Contents) -> Package:
     )
 
 
-def _write_json(path: Path, value: Any) -> None:
-    _write(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+def _json_text(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def _write(path: Path, text: str) -> None:

@@ -58,13 +58,18 @@ from judgelaw.study.requests import (
     request_for as request_for,
 )
 from judgelaw.study.run_files import (
+    PENDING as PENDING,
     SUMS as SUMS,
     announce as announce,
     durable as durable,
     file_sha256 as file_sha256,
     own_folder as own_folder,
     own_link as own_link,
+    placed as placed,
     read_sums as read_sums,
+    recover as recover,
+    settle as settle,
+    staged as staged,
     sync_folder as sync_folder,
     write_all as write_all,
     write_sums as write_sums,

@@ -1,6 +1,6 @@
 """Adding calls to a frozen run: more repeats or prompts by hand, or the next depth after a look."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +27,9 @@ def extend(
 ) -> FrozenRun:
     """Add calls to a frozen run; ids, seeds and positions of existing calls do not change.
 
+    A run that is as deep as that already stays as it is: so the same command, killed at any
+    moment, goes on.
+
     Args:
         run: the run folder.
         repeats: raise every layer below this depth to it.
@@ -45,6 +48,8 @@ def extend(
             )
         _refuse_chosen(frozen)
         study = _deeper(frozen, repeats, layer, prompts)
+        if study is None:
+            return frozen
         target = _extended(frozen, study)
         added = tuple(_additions(frozen.blueprint, target))
         write_additions(frozen, target, added, progress)
@@ -93,7 +98,8 @@ def _refuse_chosen(frozen: FrozenRun) -> None:
 
 def _deeper(
     frozen: FrozenRun, repeats: int | None, layer: str | None, prompts: int | None
-) -> Study:
+) -> Study | None:
+    """Return the study at the depth asked for; None where the run has just that depth."""
     study = frozen.study
     reached: dict[str, int] = study.depth
     wanted = dict(reached)
@@ -115,13 +121,20 @@ def _deeper(
             )
     if prompts is not None:
         _check_prompts(study, prompts)
-    grows = wanted != reached or (
-        isinstance(study.prompts, Generator) and (prompts or 0) > study.prompts.count
-    )
-    if not grows:
-        listed = ", ".join(f"{name} has {now} repeats" for name, now in reached.items())
-        raise InputError(f"nothing to add: {listed}; ask for more")
-    return study.deepened(wanted, prompts)
+    grown = study.prompts.count if isinstance(study.prompts, Generator) else None
+    if wanted != reached or (prompts or 0) > (grown or 0):
+        return study.deepened(wanted, prompts)
+    there = {None, *(now for name, now in reached.items() if layer in (None, name))}
+    _refuse_less(reached, same=repeats in there and prompts in (None, grown))
+    return None
+
+
+def _refuse_less(reached: Mapping[str, int], *, same: bool) -> None:
+    """Accept the depth that a run has; refuse a lower one, which somebody took for more."""
+    if same:
+        return
+    listed = ", ".join(f"{name} has {now} repeats" for name, now in reached.items())
+    raise InputError(f"nothing to add: {listed}; ask for more")
 
 
 def _check_prompts(study: Study, prompts: int) -> None:

@@ -26,7 +26,7 @@ from judgelaw.study.items import Item, from_dict, from_jsonl
 from judgelaw.study.models import Layer, Study
 from judgelaw.study.prompts import Template
 from judgelaw.study.record import RECORD, LookRecord, RunRecord, read_record
-from judgelaw.study.run_files import PENDING, SEALED, exclusive, recover
+from judgelaw.study.run_files import SEALED, settle
 from judgelaw.wire import JudgeSpec
 
 Columns = Mapping[str, NDArray[Any]]
@@ -303,9 +303,7 @@ class FrozenRun:
 def open_run(run: Path | str) -> FrozenRun:
     """Open a run folder that was frozen."""
     run = Path(run)
-    if (run / PENDING).exists():
-        with exclusive(run):
-            recover(run)
+    settle(run)
     if not (run / RECORD).exists():
         raise RunError(f"{run}: no {RECORD}, nothing was frozen here; name a run folder")
     record = read_record(run)

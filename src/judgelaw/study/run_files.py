@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
 
 from judgelaw.errors import InputError, IntegrityError, RunLockedError, writing
 
@@ -22,6 +23,9 @@ _LOCK = ".freeze.lock"
 _CHUNK = 1 << 20
 _LINKS = 40
 _PRIVATE = 0o700
+PATIENCE_S = 60.0
+"""How long who only adds a file waits for another process that does."""
+_ASK_AGAIN_S = 0.05
 
 
 @contextmanager
@@ -37,27 +41,41 @@ def scratch(run: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def exclusive(run: Path) -> Iterator[None]:
-    """Hold the folder while it is frozen; the lock dies with its process."""
+def exclusive(run: Path, *, patience_s: float = 0.0) -> Iterator[None]:
+    """Hold the folder while several of its files change together; the lock dies with its process.
+
+    Args:
+        run: the folder; it is made where it is missing.
+        patience_s: how long to wait for another process that holds it.
+
+    Raises:
+        RunLockedError: another process held it all that time.
+    """
     with writing(run):
         run.mkdir(parents=True, exist_ok=True)
         own_folder(run)
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         lock = os.open(run / _LOCK, flags, 0o600)
         try:
-            _lock(run, lock)
+            _lock(run, lock, monotonic() + patience_s)
             yield
         finally:
             os.close(lock)
 
 
-def _lock(run: Path, lock: int) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise RunLockedError(
-            f"{run}: another process is freezing this run; wait for it, or use another folder"
-        ) from None
+def _lock(run: Path, lock: int, until: float) -> None:
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if monotonic() < until:
+                sleep(_ASK_AGAIN_S)
+                continue
+            raise RunLockedError(
+                f"{run}: another process is freezing this run or writing into it; wait for it, or "
+                "use another folder"
+            ) from None
+        return
 
 
 @contextmanager
@@ -72,15 +90,48 @@ def staged(run: Path) -> Iterator[Path]:
     pending.mkdir(mode=_PRIVATE)
     try:
         yield pending
+        found = (path.relative_to(pending) for path in pending.rglob("*") if path.is_file())
+        names = sorted(path.as_posix() for path in found)
+        _write_sums(run, pending, names)
+        for name in names:
+            _sync(pending / name)
+        durable(pending / _COMMIT, json.dumps([*names, SUMS]).encode())
     except BaseException:
-        shutil.rmtree(pending)
+        if not (pending / _COMMIT).exists():
+            shutil.rmtree(pending)
         raise
-    names = sorted(str(path.relative_to(pending)) for path in pending.rglob("*") if path.is_file())
-    _write_sums(run, pending, names)
-    for name in names:
-        _sync(pending / name)
-    durable(pending / _COMMIT, json.dumps([*names, SUMS]).encode())
     recover(run)
+
+
+@contextmanager
+def placed(run: Path | None, *targets: Path) -> Iterator[tuple[Path, ...]]:
+    """Lead what is written inside a run folder to a place of its own until all of it is there.
+
+    At the end it moves in together with its sums, or nothing does. Yields where to write each
+    target, a file or a folder: one outside the run, or without a run, where it is.
+    """
+    inside = {} if run is None else {t: _below(run, t) for t in targets}
+    if run is None or not any(inside.values()):
+        yield targets
+        return
+    with exclusive(run, patience_s=PATIENCE_S), staged(run) as stage:
+        there = {target: stage / name for target, name in inside.items() if name is not None}
+        for path in there.values():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        yield tuple(there.get(target, target) for target in targets)
+
+
+def _below(run: Path, target: Path) -> Path | None:
+    """Return the name of a target in a folder; None where it lies outside."""
+    root, name = run.resolve(), target.parent.resolve() / target.name
+    return name.relative_to(root) if name.is_relative_to(root) and name != root else None
+
+
+def settle(run: Path) -> None:
+    """Finish or undo what a process that died left half done, unless one is at it."""
+    if (run / PENDING).exists():
+        with suppress(RunLockedError), exclusive(run):
+            recover(run)
 
 
 def recover(run: Path) -> None:
@@ -195,9 +246,10 @@ def read_sums(run: Path) -> dict[str, str]:
 
 def write_sums(run: Path, names: Iterable[str]) -> None:
     """Record the hashes of these files; the lines of all others stay."""
-    sums = read_sums(run)
-    sums.update({name: file_sha256(run / name) for name in names})
-    durable(run / SUMS, _sums_text(sums))
+    with exclusive(run, patience_s=PATIENCE_S):
+        sums = read_sums(run)
+        sums.update({name: file_sha256(run / name) for name in names})
+        durable(run / SUMS, _sums_text(sums))
 
 
 def announce(run: Path, name: str) -> None:
@@ -205,9 +257,10 @@ def announce(run: Path, name: str) -> None:
 
     That it was there is known from then on, even where it is lost before it has a hash.
     """
-    sums = read_sums(run)
-    if name not in sums:
-        durable(run / SUMS, _sums_text({**sums, name: hashlib.sha256().hexdigest()}))
+    with exclusive(run, patience_s=PATIENCE_S):
+        sums = read_sums(run)
+        if name not in sums:
+            durable(run / SUMS, _sums_text({**sums, name: hashlib.sha256().hexdigest()}))
 
 
 def _write_sums(run: Path, pending: Path, names: list[str]) -> None:

@@ -48,6 +48,9 @@ class Disk:
             "reparse": ("reparse", self.run, "--parser", "first-line"),
             "analyze": ("analyze", self.run, "--json", self.path("analysis.json"), *small),
             "report": ("report", self.run, "-o", self.path("page.html")),
+            "report inside": ("report", self.run, "--figures", self.path("run/figures"), *small),
+            "release": ("release", self.run, "-o", self.path("package")),
+            "paper inside": ("paper", self.run, "-o", self.path("run/paper"), "--items", "1000"),
             "import": ("import", *from_csv, "-o", self.path("calls.csv")),
             "gate": ("gate", self.run, "--max", "prompt=0.9", "--junit", self.path("gate.xml")),
             "init": ("init", "--provider", "vllm", "--out", self.path("init/study.yaml")),
@@ -88,6 +91,16 @@ def test_reading_needs_no_disk_to_write_to(disk):
 def test_the_same_command_goes_on_once_the_disk_is_mended(disk, spoil, mend, _words):
     ends = disk.ends(spoil, disk.new(), mend, disk.new(), disk.verify("new"))
     assert [code for code, _ in ends] == [3, 0, 0], ends
+
+
+@pytest.mark.parametrize("spare", [0, 48, 120, 260])
+@pytest.mark.parametrize("name", ["report inside", "release"])
+def test_what_a_full_disk_cut_short_is_not_there_and_the_same_command_goes_on(disk, name, spare):
+    """The page, its figures or the package fill the disk at one of their files; none stays."""
+    command, fill = disk.writing()[name], ("fill", str(spare))
+    left = disk.verify("package") if name == "release" else disk.verify("run")
+    ends = disk.ends(fill, command, disk.verify("run"), ("free",), command, left)
+    assert [code for code, _ in ends] == [3, 0, 0, 0], ends
 
 
 @pytest.mark.parametrize("spare", [64, 512])

@@ -83,17 +83,6 @@ def test_before_the_first_call_there_is_nothing_to_read(tmp_path):
     assert folder.integrity() == [("Frozen manifest", "16 calls")]
 
 
-def test_sums_hold_what_lies_inside_and_nothing_else(run, tmp_path):
-    inside, outside = run / "figures" / "a.svg", tmp_path / "b.svg"
-    inside.parent.mkdir()
-    for file in (inside, outside):
-        file.write_text("drawing")
-    RunFolder(run).enter_sums([inside, outside])
-    listed = (run / "SHA256SUMS").read_text()
-    assert "figures/a.svg" in listed
-    assert "b.svg" not in listed
-
-
 def test_a_title_that_is_asked_for_is_that_of_the_page(run, tmp_path):
     with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
         for name, options in (("own", ["--title", "Mine"]), ("usual", [])):

@@ -1,8 +1,11 @@
+import json
+
 import duckdb
 import pytest
 
 from judgelaw.errors import InputError, RunError
 from judgelaw.study import extend, freeze, load_study, open_run, request_for
+from judgelaw.study.run_files import PENDING
 
 CONTROL = """\
 layers:
@@ -77,8 +80,7 @@ def test_a_generator_takes_more_prompts(make_study, run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"repeats": 2}, "nothing to add: audit has 2 repeats"),
-        ({"repeats": 1}, "nothing to add"),
+        ({"repeats": 1}, "nothing to add: audit has 2 repeats"),
         ({"repeats": 4, "layer": "none"}, "must be one of audit"),
         ({"prompts": 9}, "adding prompts to a census changes what is estimated"),
     ],
@@ -88,6 +90,31 @@ def test_what_cannot_be_added(make_study, run, arguments, words):
     with pytest.raises(InputError, match=words):
         extend(run, **arguments)
     assert open_run(run).count == 144
+
+
+@pytest.mark.parametrize("asked", [{"repeats": 3}, {"prompts": 6}, {"repeats": 3, "prompts": 6}])
+def test_the_same_command_goes_on_wherever_it_was_killed(make_study, run, asked):
+    """Before its commit nothing is there, after it all of it: the command finds either."""
+    freeze(load_study(make_study(("paper-six", "{policy: generator, count: 4}"))), run)
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    count = extend(run, **asked).count
+    after = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    assert extend(run, **asked).count == count
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == after
+    changed = [path for path in after if before.get(path) != after[path]]
+    for moved in range(len(changed) + 1):  # as a kill leaves it between list and last file
+        pending = run / PENDING
+        for path in changed:
+            held = pending / path.relative_to(run)
+            held.parent.mkdir(parents=True, exist_ok=True)
+            held.write_bytes(after[path])
+            path.write_bytes(before[path])
+        names = [path.relative_to(run).as_posix() for path in changed]
+        (pending / "COMMIT").write_text(json.dumps(names))
+        for name in names[:moved]:
+            (pending / name).replace(run / name)
+        assert extend(run, **asked).count == count
+        assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == after
 
 
 def test_prompts_are_never_taken_away(make_study, run):

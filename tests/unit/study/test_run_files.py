@@ -1,12 +1,15 @@
+import errno
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 
 import pytest
 
-from judgelaw.errors import InputError, IntegrityError, RunLockedError
+from judgelaw.errors import InputError, IntegrityError, RunLockedError, StorageError
 from judgelaw.study import durable, file_sha256, read_sums, write_sums
-from judgelaw.study.run_files import PENDING, exclusive, recover, staged
+from judgelaw.study.run_files import PENDING, exclusive, placed, recover, settle, staged
 
 
 def stage(run: Path, **files: str) -> None:
@@ -72,6 +75,65 @@ def test_a_broken_line_of_sums_is_named(tmp_path):
     (tmp_path / "SHA256SUMS").write_text("no line\n")
     with pytest.raises(IntegrityError, match="SHA256SUMS:1"):
         read_sums(tmp_path)
+
+
+def test_what_lies_inside_arrives_with_its_sums_and_what_lies_outside_where_it_is(tmp_path):
+    run = tmp_path / "run"
+    stage(run.parent, ignored="")
+    run.mkdir()
+    page, folder, outside = run / "pages" / "a.html", run / "figures", tmp_path / "b.svg"
+    with placed(run, page, folder, outside) as (there, inside, beyond):
+        assert beyond == outside
+        there.write_text("page")
+        inside.mkdir()
+        for name in ("x", "y"):
+            (inside / name).write_text(name)
+        beyond.write_text("drawing")
+        assert not page.exists()
+    assert set(read_sums(run)) == {"pages/a.html", "figures/x", "figures/y"}
+    assert page.read_text() == "page"
+    assert not (run / PENDING).exists()
+
+
+def test_a_run_that_nothing_is_written_into_is_not_touched(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    with placed(run, tmp_path / "b.svg"), placed(None, run / "c.svg"):
+        pass
+    assert list(run.iterdir()) == []
+
+
+def test_a_disk_that_is_full_at_the_sums_leaves_what_was_there(tmp_path, monkeypatch):
+    stage(tmp_path, a="1")
+    before = (tmp_path / "SHA256SUMS").read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("judgelaw.study.run_files.write_all", full)
+    with pytest.raises(StorageError):
+        stage(tmp_path, a="2", b="2")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "SHA256SUMS"}
+    assert (tmp_path / "a").read_text() == "1"
+    assert (tmp_path / "SHA256SUMS").read_bytes() == before
+
+
+def test_what_a_dead_process_left_is_cleared_unless_another_is_at_work(tmp_path):
+    (tmp_path / PENDING).mkdir()
+    with exclusive(tmp_path):
+        settle(tmp_path)
+        assert (tmp_path / PENDING).exists()
+    settle(tmp_path)
+    assert not (tmp_path / PENDING).exists()
+
+
+def test_who_only_adds_a_file_waits_for_another(tmp_path):
+    with ThreadPoolExecutor() as pool:
+        with exclusive(tmp_path):
+            waiting = pool.submit(write_sums, tmp_path, [])
+            sleep(0.2)
+            assert not waiting.done()
+        waiting.result(10)
 
 
 def test_two_processes_do_not_freeze_one_run(tmp_path):
