@@ -1,107 +1,98 @@
-"""Where a calls table lies, and on which line of it something is wrong.
+"""Where a table lies, what it is written in, and on which line of it something is wrong.
 
-Text files the slow and certain way: which line is at fault, on which line a row stands.
-
-DuckDB reads the file; this module is asked only when something is wrong, or once for a header.
+The name of a file says what it should be, its first bytes what it is; where the two differ, the
+bytes are believed and the reader is told. DuckDB reads the content; this module is asked again only
+when a line has to be named.
 """
 
 import csv
 import glob
-import gzip
 import json
 import os
+import re
 import shutil
-import sys
-import zlib
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from judgelaw.duck import foreign_errors
 from judgelaw.errors import InputError, MissingExtraError, TableError
-from judgelaw.tables.columns import PEEKED
+from judgelaw.record_files import (
+    LARGEST_PIECE,
+    check_header,
+    check_regular,
+    check_utf8,
+    csv_records,
+    file_errors,
+    foreign,
+    json_array,
+    json_lines,
+    json_value,
+    open_plain,
+    text_lines,
+    width_fault,
+)
 from judgelaw.words import did_you_mean
 
-Format = Literal["csv", "jsonl", "parquet"]
+Format = Literal["csv", "jsonl", "array", "document", "parquet"]
+"""`array` is one JSON list of records, `document` one JSON object that holds them."""
 
-FORMATS: dict[str, Format] = {
+_SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
-    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
     ".jsonl": "jsonl",
-    ".jsonl.gz": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "document",
     ".parquet": "parquet",
 }
+ENDINGS = ", ".join((*_SUFFIXES, "each text also .gz"))
 
 _RUN_FILES = ("study.yaml", "manifest.parquet", "manifest.json")
+_MOST_FILES = 20_000
+_SNIFFED = 1 << 16
+_SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileSource:
-    """A calls table in one or more files.
+    """A table in one file, or in Parquet files that are scanned as one.
 
     Attributes:
         table: as the user named it.
-        pattern: what DuckDB opens, a path or glob or address.
-        format: how it is written.
-        gzipped: whether text is compressed.
+        pattern: what is opened, a path or glob or address.
+        format: how it is written, as far as the name says.
         store: the file system of an object store, None for this machine's own.
         single: whether the pattern names one file.
     """
 
     table: str
     pattern: str
-    format: Format
-    gzipped: bool = False
+    format: Format | None
     store: Any = None
-    single: bool = False
-
-    def local_text(self, folder: Path) -> Path:
-        """Return the path of uncompressed text on this machine, made in `folder` if need be."""
-        if self.store is None and not self.gzipped:
-            return Path(self.pattern)
-        target = folder / f"calls.{self.format}"
-        with store_errors(self.table), self._open() as plain, target.open("wb") as file:
-            try:
-                shutil.copyfileobj(plain, file, 1 << 20)
-            except EOFError as error:
-                raise TableError(
-                    f"{self.table}: the gzip stream ends in the middle, so rows are missing: "
-                    "copy or export the file again"
-                ) from error
-            except (gzip.BadGzipFile, zlib.error) as error:
-                raise TableError(f"{self.table}: no sound gzip file ({error})") from error
-        return target
-
-    @contextmanager
-    def _open(self) -> "Iterator[IO[bytes] | gzip.GzipFile]":
-        """Open the text, unpacked."""
-        place = self.pattern
-        with Path(place).open("rb") if self.store is None else self.store.open(place, "rb") as file:
-            if not self.gzipped:
-                yield file
-                return
-            with gzip.open(file) as plain:
-                yield plain
+    single: bool = True
 
 
-def locate(source: str | os.PathLike[str]) -> FileSource:
-    """Find out what a path, glob or address names."""
+def locate(source: str | os.PathLike[str]) -> list[FileSource]:
+    """Find out which files a path, glob or address names."""
     place = os.fspath(source)
     if not isinstance(place, str):
         raise InputError(f"{place!r} is bytes: pass the path as text")
     if "://" in place:
-        return _in_store(place)
+        return [_in_store(place)]
     path = Path(place).expanduser()
     with foreign_errors(place):
         if path.is_dir():
             return _in_folder(place, path)
         if path.exists():
-            return _file(place, str(path), None)
+            return [_file(place, path)]
     if glob.has_magic(place):
         return _matching(place, str(path))
+    if not place.isprintable():
+        check_regular(path)
     raise TableError(f"{place}: there is no such file or folder{_neighbour(path)}: check the path")
 
 
@@ -122,34 +113,45 @@ def store_errors(table: str) -> Iterator[None]:
             raise
 
 
-def _in_folder(place: str, path: Path) -> FileSource:
+def _in_folder(place: str, path: Path) -> list[FileSource]:
     calls = path / "calls.parquet"
     if calls.exists():
-        return _file(place, str(calls), None)
+        return [_file(place, calls)]
     if any((path / name).exists() for name in _RUN_FILES):
         raise TableError(
             f"{place} is a run without a calls table: acquire it with `judgelaw run` first"
         )
-    if not any(path.rglob("*.parquet")):
-        raise TableError(
-            f"{place} holds neither calls.parquet nor any Parquet file: name a file, "
-            f"{', '.join(FORMATS)}"
-        )
-    return FileSource(
-        table=place, pattern=glob.escape(str(path)) + "/**/*.parquet", format="parquet"
+    if any(path.rglob("*.parquet")):
+        pattern = glob.escape(str(path)) + "/**/*.parquet"
+        return [FileSource(table=place, pattern=pattern, format="parquet", single=False)]
+    found = sorted(
+        each
+        for each in islice(path.rglob("*"), 10 * _MOST_FILES)
+        if ending(each.name) is not None and not each.name.startswith(".") and each.is_file()
     )
+    if not found:
+        raise TableError(
+            f"{place} holds neither calls.parquet nor any other file of records: name a file, "
+            f"{ENDINGS}"
+        )
+    return _several(place, found)
 
 
-def _matching(place: str, pattern: str) -> FileSource:
+def _matching(place: str, pattern: str) -> list[FileSource]:
     found = glob.glob(pattern, recursive=True)  # noqa: PTH207 - the pattern may be absolute
     if not found:
         raise TableError(f"{place}: no file matches: check the path")
-    if any(not name.lower().endswith(".parquet") for name in found):
+    if all(name.lower().endswith(".parquet") for name in found):
+        return [FileSource(table=place, pattern=pattern, format="parquet", single=False)]
+    return _several(place, sorted(Path(name) for name in found if not Path(name).is_dir()))
+
+
+def _several(place: str, paths: Sequence[Path]) -> list[FileSource]:
+    if len(paths) > _MOST_FILES:
         raise TableError(
-            f"{place} matches {min(found)!r}: several files are read together as Parquet only: "
-            "name one file, or convert them"
+            f"{place}: more than {_MOST_FILES} files: join them into one, a record a line"
         )
-    return FileSource(table=place, pattern=pattern, format="parquet")
+    return [_file(str(path), path) for path in paths]
 
 
 def _in_store(place: str) -> FileSource:
@@ -166,92 +168,99 @@ def _in_store(place: str) -> FileSource:
         ) from error
     with store_errors(place):
         store = s3fs.S3FileSystem()
-    if _suffix(place) is None:
-        return FileSource(
-            table=place, pattern=f"{place.rstrip('/')}/**/*.parquet", format="parquet", store=store
-        )
-    return _file(place, place, store)
-
-
-def _file(place: str, path: str, store: Any) -> FileSource:
-    suffix = _suffix(path)
-    if suffix is None:
-        raise TableError(
-            f"{place}: a calls table ends in {', '.join(FORMATS)}: rename or convert the file"
-        )
-    form = FORMATS[suffix]
-    pattern = glob.escape(path) if form == "parquet" and store is None else path
+    found = ending(place)
+    if found is None:
+        pattern = f"{place.rstrip('/')}/**/*.parquet"
+        return FileSource(table=place, pattern=pattern, format="parquet", store=store, single=False)
+    single = not glob.has_magic(place)
     return FileSource(
-        table=place,
-        pattern=pattern,
-        format=form,
-        gzipped=suffix.endswith(".gz"),
-        store=store,
-        single=store is None or not glob.has_magic(path),
+        table=place, pattern=place, format=_SUFFIXES[found], store=store, single=single
     )
 
 
-def _suffix(path: str) -> str | None:
-    ends = [suffix for suffix in FORMATS if path.lower().endswith(suffix)]
-    return max(ends, key=len, default=None)
+def _file(place: str, path: Path) -> FileSource:
+    check_regular(path)
+    found = ending(path.name)
+    return FileSource(
+        table=place, pattern=str(path), format=None if found is None else _SUFFIXES[found]
+    )
+
+
+def ending(name: str) -> str | None:
+    """Return the ending that says how a file is written, without the `.gz` of a packed one."""
+    plain = name.lower()
+    if plain.endswith(".gz") and not plain.endswith(".parquet.gz"):
+        plain = plain.removesuffix(".gz")
+    return next((suffix for suffix in _SUFFIXES if plain.endswith(suffix)), None)
 
 
 def _neighbour(path: Path) -> str:
     """Name the file beside it that the user may have meant."""
     if not path.parent.is_dir():
         return ""
-    return did_you_mean(path.name, (entry.name for entry in path.parent.iterdir()))
-
-
-_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PK\x03\x04": "a zip or Excel workbook"}
+    return did_you_mean(path.name, (entry.name for entry in islice(path.parent.iterdir(), 1000)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextFile:
-    """A local, uncompressed text file; `table` is the name under which the user gave it."""
+    """A text file of records.
+
+    Attributes:
+        table: the name under which the user gave it.
+        path: the file as it is, which messages name.
+        plain: the same unpacked, which DuckDB reads.
+        separator: between the fields of a CSV file.
+        skipped: records before the header, or before the first record.
+        told: sentences on what was not as its name says.
+    """
 
     table: str
     path: Path
-    format: Literal["csv", "jsonl", "parquet"]
+    plain: Path
+    format: Format
+    separator: str = ","
+    skipped: int = 0
+    told: tuple[str, ...] = field(default=())
 
-    def refuse_other_encodings(self) -> None:
-        """Refuse what cannot be UTF-8 text."""
-        with self.path.open("rb") as file:
-            start = file.read(4)
-        for mark, what in _MARKS.items():
-            if start.startswith(mark):
-                raise TableError(f"{self.table} is {what}: save it as plain text in UTF-8")
-
-    def header(self) -> list[str]:
-        """Read the names in the first line of a CSV file."""
-        for line, record in self._csv_records():
-            if line > 1:
-                break
-            if len(set(record)) < len(record):
-                twice = next(name for name in record if record.count(name) > 1)
-                raise TableError(f"{self.table}:1: two columns are called {twice!r}: rename one")
-            return record
+    def header(self) -> tuple[int, list[str]]:
+        """Read the line of the header, and the names in it."""
+        for line, record in islice(self._csv_records(), self.skipped, None):
+            check_header(record, f"{self.table}:{line}")
+            return line, record
         raise TableError(f"{self.table}:1: no header: the first line names the columns")
-
-    def first(self, columns: list[str]) -> Iterator[list[Any]]:
-        """Yield these fields of the first rows, as far as they can be read."""
-        if self.format == "csv":
-            places = [self.header().index(column) for column in columns]
-            for _, record in islice(self._csv_rows(), PEEKED):
-                yield [record[place] if place < len(record) else "" for place in places]
-            return
-        for _, line in islice(self._json_lines(), PEEKED):
-            record = json.loads(line)
-            yield [record.get(column, "") for column in columns]
 
     def fault(self, width: int) -> str | None:
         """Describe the first line that is no record of `width` fields, or no JSON object."""
-        return self._csv_fault(width) if self.format == "csv" else self._json_fault()
+        try:
+            if self.format != "csv":
+                for _ in self.objects():
+                    pass
+                return None
+            for line, record in islice(self._csv_records(), self.skipped, None):
+                place = f"{self.table}:{line}"
+                check_utf8("".join(record), place)
+                if (words := width_fault(record, width)) is not None:
+                    return f"{place}: {words}"
+        except TableError as error:
+            return str(error)
+        return None
+
+    def objects(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield every JSON object, with its place."""
+        if self.format == "array":
+            return ((f"{self.table}:{line}", value) for line, value in json_array(self.path))
+        return json_lines(self.path)
 
     def lines(self, rows: Collection[int]) -> dict[int, int]:
         """Return the line on which each of the rows (counted from 0 after a header) starts."""
         wanted, found = set(rows), {}
-        records = self._csv_rows() if self.format == "csv" else self._json_lines()
+        records: Iterator[tuple[int, Any]]
+        if self.format == "csv":
+            records = islice(self._csv_records(), self.skipped + 1, None)
+        elif self.format == "array":
+            records = json_array(self.path)
+        else:
+            records = text_lines(self.path)
         for row, (line, _) in enumerate(records):
             if row in wanted:
                 found[row] = line
@@ -259,83 +268,133 @@ class TextFile:
                 break
         return found
 
-    def rewrite(self, target: Path, positions: Sequence[int]) -> None:
-        """Copy the named fields with one kind of line end, for what DuckDB alone cannot read."""
-        with target.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            for _, record in self._csv_records():
-                writer.writerow([record[i] for i in positions])
-
-    def _csv_fault(self, width: int) -> str | None:
-        for line, record in self._csv_records():
-            if not _is_utf8("".join(record)):
-                return f"{self.table}:{line}: not UTF-8: save the file as plain text in UTF-8"
-            if len(record) != width:
-                return (
-                    f"{self.table}:{line}: {len(record)} fields where the header has {width} "
-                    f"({_shortened(','.join(record))}): complete the line, or quote its commas"
-                )
-        return None
-
-    def _json_fault(self) -> str | None:
-        for line, text in self._json_lines():
-            if not _is_utf8(text):
-                return f"{self.table}:{line}: not UTF-8: save the file as plain text in UTF-8"
-            try:
-                record = json.loads(text)
-            except (ValueError, RecursionError) as error:
-                return f"{self.table}:{line}: no JSON ({error}): write one object a line"
-            if not isinstance(record, dict):
-                return f"{self.table}:{line}: {_shortened(text)} is no object: write one a line"
-        return None
-
-    def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
-        records = self._csv_records()
-        next(records, None)
-        return records
+    def rewrite(self, target: Path) -> None:
+        """Copy the records in one plain form, for what DuckDB alone cannot read."""
+        with target.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            if self.format == "csv":
+                writer = csv.writer(file, lineterminator="\n")
+                for _, record in islice(self._csv_records(), self.skipped, None):
+                    writer.writerow(record)
+                return
+            for _, value in self.objects():
+                json.dump(value, file, ensure_ascii=False)
+                file.write("\n")
 
     def _csv_records(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield each record that is not blank, with the line on which it starts."""
+        return csv_records(self.path, delimiter=self.separator)
+
+
+def text_file(found: FileSource, folder: Path) -> TextFile | None:
+    """Say how a file is written, unpacked into `folder` if need be; None for a Parquet file."""
+    path = plain = Path(found.pattern)
+    if found.store is not None:
+        path = plain = folder / Path(found.pattern).name
         with (
-            _fields_of_any_length(),
-            self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file,
+            store_errors(found.table),
+            found.store.open(found.pattern, "rb") as remote,
+            path.open("wb") as file,
         ):
-            reader = csv.reader(file, strict=True)
-            line = 1
-            try:
-                for record in reader:
-                    if record:
-                        yield line, record
-                    line = reader.line_num + 1
-            except csv.Error as error:
-                words = "close the quotes or double inner ones"
-                raise TableError(f"{self.table}:{line}: {error}: {words}") from error
+            shutil.copyfileobj(remote, file, 1 << 20)
+    with open_plain(path) as start:
+        head = start.read(_SNIFFED)
+    if head.startswith(b"PAR1"):
+        return None
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    if packed:
+        plain = folder / f"{path.name}.plain"
+        with open_plain(path) as content, plain.open("wb") as file:
+            shutil.copyfileobj(content, file, 1 << 20)
+    _refuse_foreign(found, head)
+    how, told = _written_in(found, head, plain)
+    text = TextFile(table=found.table, path=path, plain=plain, format=how, told=told)
+    return _with_separator(text, found.table) if how == "csv" else text
 
-    def _json_lines(self) -> Iterator[tuple[int, str]]:
-        with self.path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            for line, text in enumerate(file, 1):
-                if text.strip():
-                    yield line, text
+
+def _refuse_foreign(found: FileSource, head: bytes) -> None:
+    if (words := foreign(head)) is not None:
+        raise TableError(f"{found.table} {words}")
+    if not head.strip():
+        raise TableError(f"{found.table}:1: no header: the file is empty and holds no call")
+    if b"\x00" in head:
+        line = head.count(b"\n", 0, head.index(b"\x00")) + 1
+        raise TableError(
+            f"{found.table}:{line}: a NUL byte, so this is no text: name a file of records, "
+            f"{ENDINGS}"
+        )
 
 
-@contextmanager
-def _fields_of_any_length() -> Iterator[None]:
-    """Remove the length limit of the csv module, which is the process's, while we read."""
-    limit = csv.field_size_limit(sys.maxsize)
+def _written_in(found: FileSource, head: bytes, plain: Path) -> tuple[Format, tuple[str, ...]]:
+    """Decide by the first character; between lines and a document by the first line."""
+    named = found.format
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:2].decode("latin-1")
+    if start[:1] in ("{", "[") and named != "parquet":
+        whole = _first_line_is_whole(plain)
+        if named == "csv" and not whole and _OBJECT.match(head) is None:
+            return "csv", ()
+        if start[0] == "{":
+            lines = named == "jsonl" or (whole and _has_more_lines(plain))
+            how: Format = "jsonl" if lines else "document"
+        else:
+            how = "jsonl" if named == "jsonl" and whole and _has_more_lines(plain) else "array"
+        if named in ("document", None) or how == named:
+            return how, ()
+        what = "one JSON list" if how == "array" else "JSON"
+        return how, (f"{found.table} holds {what}, whatever its name says, and was read so",)
+    if named == "parquet":
+        raise TableError(f"{found.table} cannot be read: no Parquet file: rename or fetch it anew")
+    if named is None:
+        raise TableError(
+            f"{found.table}: a file of records ends in {ENDINGS}: rename or convert the file"
+        )
+    return ("csv" if named == "csv" else "jsonl"), ()
+
+
+_OBJECT = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\"")
+
+
+def _first_line_is_whole(plain: Path) -> bool:
+    """Say whether the first line that is not blank is JSON by itself."""
+    with file_errors(plain), plain.open("rb") as file:
+        lines = (line for line in iter(lambda: file.readline(LARGEST_PIECE), b"") if line.strip())
+        line = next(lines, b"").decode("utf-8-sig", errors="surrogateescape")
     try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+        return isinstance(json_value(line, str(plain)), dict | list)
+    except TableError:
         return False
-    return True
 
 
-def _shortened(text: str) -> str:
-    text = text.strip()
-    return repr(text if len(text) <= 60 else text[:57] + "...")  # noqa: PLR2004 - fits a terminal
+def _has_more_lines(plain: Path) -> bool:
+    return next(islice(text_lines(plain), 1, None), None) is not None
+
+
+_LOOKED_AT = 20
+
+
+def _with_separator(text: TextFile, table: str) -> TextFile:
+    """Find what separates the fields, and what stands before the header."""
+    usual = "\t" if (ending(text.path.name) or "").startswith(".t") else ","
+    for separator in (usual, *(each for each in _SEPARATORS if each != usual)):
+        widths, first = _widths(text.path, separator)
+        if max(widths, default=0) > 1:
+            break
+    else:
+        return replace(text, separator=usual)
+    told = list(text.told)
+    if separator != usual:
+        told.append(f"{table} is separated by {_SEPARATORS[separator]}, and was read so")
+    before = widths[:3]
+    skipped = int(len(before) > 2 and before[0] == 1 and before[1] == before[2] > 1)  # noqa: PLR2004 - two alike
+    if skipped:
+        told.append(f"{table}:1: {first[:60]!r} stands before the header, and was left out")
+    return replace(text, separator=separator, skipped=skipped, told=tuple(told))
+
+
+def _widths(path: Path, separator: str) -> tuple[list[int], str]:
+    """Count the fields of the first records, as far as they can be read."""
+    widths, first = [], ""
+    with suppress(TableError):
+        for _, record in islice(csv_records(path, delimiter=separator), _LOOKED_AT):
+            first = first or record[0]
+            widths.append(len(record))
+    return widths, first

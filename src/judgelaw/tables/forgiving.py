@@ -1,12 +1,11 @@
-"""What has one meaning and is no calls table yet: batches of records, blank verdicts."""
+"""What has one meaning and is no calls table yet: blank verdicts."""
 
 # ruff: noqa: S608 - names and literals in the SQL below are our own, or quoted by `duck`
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import narwhals as nw
-from narwhals.dependencies import get_pyarrow
 
 from judgelaw.duck import name, text
 from judgelaw.errors import InputError
@@ -18,17 +17,6 @@ from judgelaw.words import counted
 
 Blank = Literal["error", "invalid", "drop"]
 BLANKS: tuple[Blank, ...] = ("error", "invalid", "drop")
-
-
-def whole_table(source: Any) -> Any:
-    """Return an Arrow table in place of record batches, or of what reads them; else the source."""
-    pa = get_pyarrow()
-    if pa is None:
-        return source
-    batches = source if isinstance(source, list | tuple) and source else [source]
-    if all(isinstance(each, pa.RecordBatch) for each in batches):
-        return pa.Table.from_batches(batches)
-    return source.read_all() if isinstance(source, pa.RecordBatchReader) else source
 
 
 def check_blank(blank: str) -> None:

@@ -1,15 +1,18 @@
 """Calls that are in memory already: frames, lists of dicts, Hugging Face datasets."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
+import narwhals as nw
 import numpy as np
+from narwhals.dependencies import get_pyarrow
 
 from judgelaw.duck import column_types, foreign_errors
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.columns import PEEKED, Calls, Mapped, lay_out
-from judgelaw.tables.engines import DuckCalls, Locator, laid_out
+from judgelaw.tables.engines import Locator, engine_errors, registered
+from judgelaw.tables.opening import OpenTable, nested, open_records, sql_names
 
 FRAME = "the frame"
 ROWS = "the list"
@@ -20,16 +23,56 @@ _ANY = (
 )
 
 
-def open_in_memory(con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped) -> Calls:
-    """Open whatever holds calls and is no path."""
+def in_memory(
+    con: duckdb.DuckDBPyConnection, source: Any, folder: Path, explode: tuple[str, ...] = ()
+) -> OpenTable:
+    """Open whatever holds records and is no path; a lazy frame comes home whole."""
+    source = _whole_table(source)
     if isinstance(source, (list, tuple)):
-        return _open_rows(con, source, columns)
+        return _open_rows(con, source, folder, explode)
+    frame = as_frame(source)
+    with engine_errors(FRAME):
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
+        # The names of pandas columns may be anything; those that can be asked for are text.
+        labels: list[Any] = list(frame.columns)
+        named = [column for column in labels if isinstance(column, str)]
+        return nested(_scanned(con, frame.select(named)), explode)
+
+
+def lazy_frame(source: Any) -> nw.LazyFrame[Any] | None:
+    """Return a frame that its own engine counts, None for anything else."""
+    with engine_errors(FRAME):
+        frame = nw.from_native(source, pass_through=True)
+    return frame if isinstance(frame, nw.LazyFrame) else None
+
+
+def as_frame(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return a frame of any library, or a Hugging Face dataset, as narwhals sees it."""
     if type(source).__module__.partition(".")[0] == "datasets":
-        return _open_frame(con, _of_hugging_face(source), columns)
-    return _open_frame(con, source, columns)
+        source = _of_hugging_face(source)
+    with engine_errors(FRAME):
+        try:
+            frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
+        except TypeError as error:
+            raise InputError(f"a {type(source).__name__} is no calls table: {_ANY}") from error
+    return frame
 
 
-def _open_rows(con: duckdb.DuckDBPyConnection, rows: Sequence[Any], columns: Mapped) -> Calls:
+def _whole_table(source: Any) -> Any:
+    """Return an Arrow table in place of record batches, or of what reads them; else the source."""
+    pa = get_pyarrow()
+    if pa is None:
+        return source
+    batches = source if isinstance(source, list | tuple) and source else [source]
+    if all(isinstance(each, pa.RecordBatch) for each in batches):
+        return pa.Table.from_batches(batches)
+    return source.read_all() if isinstance(source, pa.RecordBatchReader) else source
+
+
+def _open_rows(
+    con: duckdb.DuckDBPyConnection, rows: Sequence[Any], folder: Path, explode: tuple[str, ...]
+) -> OpenTable:
     """Let DuckDB scan a list of dicts; a key that a row lacks is an empty field."""
     if not rows:
         raise TableError(f"{ROWS} holds no call: give one dict for each call")
@@ -40,27 +83,28 @@ def _open_rows(con: duckdb.DuckDBPyConnection, rows: Sequence[Any], columns: Map
                 "{'judge': ..., 'item': ..., 'prompt': ..., 'repeat': 0, 'verdict': ...}"
             )
     present = [key for key in dict.fromkeys(k for row in rows for k in row) if isinstance(key, str)]
-    layout = lay_out(
-        present,
-        columns,
-        table=ROWS,
-        peek=lambda some: [[row.get(column) for column in some] for row in rows[:PEEKED]],
-    )
-    needed = sorted(set(layout.columns.values()))
+    if explode or any(isinstance(v, dict | list) for row in rows for v in row.values()):
+        named = [{key: row[key] for key in present if key in row} for row in rows]
+        places = [f"{ROWS}, row {number}" for number in range(len(rows))]
+        return open_records(con, named, places, table=ROWS, folder=folder, explode=explode)
+    columns = sql_names(present, ROWS)
     with foreign_errors(ROWS):
         con.register(
             "rows",
             {
-                **{name: _column([row.get(name) for row in rows]) for name in needed},
+                **{
+                    name: _column([row.get(key) for row in rows])
+                    for name, key in zip(columns, present, strict=True)
+                },
                 _ROW: np.arange(len(rows)),
             },
         )
         types = column_types(con, "rows")
-    return DuckCalls(
+    return OpenTable(
         con=con,
         table=ROWS,
         source="rows",
-        layout=layout,
+        columns=tuple(columns),
         types=types,
         locator=Locator(
             columns=(_ROW,), places=lambda found: [f"{ROWS}, row {row}" for (row,) in found]
@@ -95,28 +139,14 @@ def _of_hugging_face(source: Any) -> Any:
     return source.with_format("arrow")[:]
 
 
-def _open_frame(con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped) -> Calls:
-    import narwhals as nw  # noqa: PLC0415 - files need no frame library
-
-    from judgelaw.tables.engines import LazyCalls, engine_errors, registered  # noqa: PLC0415 - same
-
-    with engine_errors(FRAME):
-        try:
-            frame = nw.from_native(source)
-        except TypeError as error:
-            raise InputError(f"a {type(source).__name__} is no calls table: {_ANY}") from error
-        layout = laid_out(frame, columns, FRAME)
-    if isinstance(frame, nw.LazyFrame):
-        return LazyCalls(frame=frame, table=FRAME, layout=layout)
-    needed: Sequence[str] = sorted(set(layout.columns.values()))
-    with engine_errors(FRAME):
-        registered(con, "frame", frame.select(needed))
-        types = column_types(con, "frame")
-    return DuckCalls(
+def _scanned(con: duckdb.DuckDBPyConnection, frame: nw.DataFrame[Any]) -> OpenTable:
+    registered(con, "frame", frame)
+    types = column_types(con, "frame")
+    return OpenTable(
         con=con,
         table=FRAME,
         source="frame",
-        layout=layout,
+        columns=tuple(types),
         types=types,
         locator=Locator(places=lambda rows: [FRAME] * len(rows)),
     )

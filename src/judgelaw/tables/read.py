@@ -1,8 +1,6 @@
 """Open a source of calls, and read it into VerdictTensors."""
 
-# ruff: noqa: S608 - names and literals in the SQL below are our own, or quoted by `duck`
-import glob
-import os
+# ruff: noqa: S608 - names in the SQL below are quoted by `duck`
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +13,7 @@ from typing import Any, Literal
 import duckdb
 
 from judgelaw.arrays import check_at_least
-from judgelaw.duck import column_types, foreign_errors, name, private_connection, text
+from judgelaw.duck import foreign_errors, name, private_connection
 from judgelaw.errors import InputError, RunError, TableError
 from judgelaw.tables.assemble import Part, assemble, gather
 from judgelaw.tables.by_criterion import choose_criteria, choose_criterion, of_criterion
@@ -27,12 +25,12 @@ from judgelaw.tables.census import (
     choose_pair,
     take_census,
 )
-from judgelaw.tables.columns import PEEKED, Calls, Layout, Mapped, Pair, lay_out, place_of
-from judgelaw.tables.engines import DuckCalls, Locator, spark_calls
-from judgelaw.tables.files import FileSource, TextFile, locate, store_errors
-from judgelaw.tables.forgiving import Blank, check_blank, whole_table, without_blanks
-from judgelaw.tables.in_memory import open_in_memory
+from judgelaw.tables.columns import PEEKED, Calls, Mapped, Pair, lay_out, place_of
+from judgelaw.tables.engines import DuckCalls, LazyCalls, engine_errors, laid_out, spark_calls
+from judgelaw.tables.forgiving import Blank, check_blank, without_blanks
+from judgelaw.tables.in_memory import FRAME, lazy_frame
 from judgelaw.tables.onepass import read_in_one_pass
+from judgelaw.tables.opening import open_table
 from judgelaw.tables.positions import check_positions, refuse, restored
 from judgelaw.tables.soft_columns import with_vectors, without_vectors
 from judgelaw.tensor import VerdictTensor
@@ -43,135 +41,26 @@ def open_calls(
     con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped, *, folder: Path
 ) -> Calls:
     """Open a path, or what is in memory; `folder` is for what has to be unpacked."""
-    source = whole_table(source)
-    if isinstance(source, (str, os.PathLike)):
-        found = locate(source)
-        if found.format == "parquet":
-            return _open_parquet(con, found, columns)
-        return _open_text(con, found, columns, folder)
-    return open_in_memory(con, source, columns)
-
-
-def _open_parquet(con: duckdb.DuckDBPyConnection, found: FileSource, columns: Mapped) -> Calls:
-    scan = f"read_parquet({text(found.pattern)}, union_by_name=true, hive_types_autocast=false)"
-    with store_errors(found.table):
-        if found.store is not None:
-            con.register_filesystem(found.store)
-        if found.single:
-            # DuckDB lets `judge=x` in the path hide the file's own column of that name.
-            plain = f"read_parquet({text(found.pattern)}, hive_partitioning=false)"
-            in_path = {key for key, equals, _ in _parts(found.pattern) if equals}
-            scan = plain if in_path and in_path & set(column_types(con, plain)) else scan
-        types = column_types(con, scan)
-
-    def places(rows: list[tuple[Any, ...]]) -> list[str]:
-        return [f"{path} row {row + 1}" for path, row in rows]
+    if (frame := lazy_frame(source)) is not None:
+        with engine_errors(FRAME):
+            layout = laid_out(frame, columns, FRAME)
+        return LazyCalls(frame=frame, table=FRAME, layout=layout)
+    opened = open_table(con, source, folder=folder)
 
     def peek(some: list[str]) -> list[tuple[Any, ...]]:
-        query = f"SELECT {', '.join(map(name, some))} FROM {scan} LIMIT {PEEKED}"
+        query = f"SELECT {', '.join(map(name, some))} FROM {opened.source} LIMIT {PEEKED}"
         return con.execute(query).fetchall()
 
+    with foreign_errors(opened.table):
+        layout = lay_out(opened.columns, columns, table=opened.table, peek=peek)
     return DuckCalls(
         con=con,
-        table=found.table,
-        source=scan,
-        layout=lay_out(list(types), columns, table=found.table, peek=peek),
-        types=types,
-        locator=Locator(columns=("filename", "file_row_number"), places=places),
-    )
-
-
-def _open_text(
-    con: duckdb.DuckDBPyConnection, found: FileSource, columns: Mapped, folder: Path
-) -> Calls:
-    """Load a text file once into the private database, every field as text."""
-    path = found.local_text(folder)
-    file = TextFile(table=found.table, path=path, format=found.format)
-    with foreign_errors(found.table):
-        file.refuse_other_encodings()
-        layout = (
-            _load_csv(con, file, columns, folder)
-            if found.format == "csv"
-            else _load_json(con, file, columns)
-        )
-
-    def places(rows: list[tuple[Any, ...]]) -> list[str]:
-        lines = file.lines([row for (row,) in rows])
-        return [f"{found.table}:{lines[row]}" for (row,) in rows]
-
-    return DuckCalls(
-        con=con,
-        table=found.table,
-        source="calls",
+        table=opened.table,
+        source=opened.source,
         layout=layout,
-        types=dict.fromkeys(layout.columns, "VARCHAR"),
-        locator=Locator(columns=("rowid",), places=places),
+        types=opened.types,
+        locator=opened.locator,
     )
-
-
-def _load_csv(
-    con: duckdb.DuckDBPyConnection, file: TextFile, columns: Mapped, folder: Path
-) -> Layout:
-    header = file.header()
-    layout = lay_out(header, columns, table=file.table, peek=file.first)
-    positions = {part: header.index(column) for part, column in layout.columns.items()}
-    try:
-        con.execute(_csv_sql(file.path, len(header), positions))
-    except duckdb.InvalidInputException as error:
-        if fault := file.fault(len(header)):
-            raise TableError(fault) from error
-        # A sound file that DuckDB will not take: mixed line ends, or a line beyond its buffer.
-        plain = folder / "plain.csv"
-        file.rewrite(plain, list(positions.values()))
-        narrow = {part: i for i, part in enumerate(positions)}
-        con.execute(_csv_sql(plain, len(narrow), narrow))
-    return Layout(columns={part: part for part in positions})
-
-
-def _csv_sql(path: Path, width: int, positions: Mapping[str, int]) -> str:
-    """Load without the sniffer, which makes truth values of yes and no."""
-    declared = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(width))
-    selected = ", ".join(f"c{i} AS {name(part)}" for part, i in positions.items())
-    return (
-        f"CREATE TEMP TABLE calls AS SELECT {selected} FROM read_csv({_literal_path(path)}, "
-        f"auto_detect=false, header=true, delim=',', quote='\"', escape='\"', "
-        f"columns={{{declared}}})"
-    )
-
-
-def _load_json(con: duckdb.DuckDBPyConnection, file: TextFile, columns: Mapped) -> Layout:
-    scan = f"read_ndjson_objects({_literal_path(file.path)})"
-    try:
-        kinds = con.execute(f"SELECT DISTINCT json_type(json) FROM {scan}").fetchall()
-        keys = con.execute(f"SELECT DISTINCT unnest(json_keys(json)) FROM {scan}").fetchall()
-    except duckdb.InvalidInputException as error:
-        raise TableError(file.fault(0) or f"{file.table}: {error}") from error
-    if any(kind != "OBJECT" for (kind,) in kinds):
-        raise TableError(file.fault(0) or f"{file.table}: not every line is an object")
-    if not keys:
-        raise TableError(f"{file.table} holds no call: write one JSON object a line")
-    names = sorted(key for (key,) in keys)
-    layout = lay_out(names, columns, table=file.table, peek=file.first)
-    selected = ", ".join(
-        f"json_extract_string(json, {text(_pointer(column))}) AS {name(part)}"
-        for part, column in layout.columns.items()
-    )
-    con.execute(f"CREATE TEMP TABLE calls AS SELECT {selected} FROM {scan}")
-    return Layout(columns={part: part for part in layout.columns})
-
-
-def _parts(pattern: str) -> list[tuple[str, str, str]]:
-    """The folders above a file, each cut at its first equals sign."""
-    return [folder.partition("=") for folder in pattern.split("/")[:-1]]
-
-
-def _literal_path(path: Path) -> str:
-    return text(glob.escape(str(path)))
-
-
-def _pointer(key: str) -> str:
-    """The JSON pointer (RFC 6901) of a key."""
-    return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 _BIG = 1_000_000

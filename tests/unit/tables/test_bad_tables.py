@@ -172,8 +172,8 @@ def test_empty_tables(tmp_path):
     refused(path, "holds no call")
     path.write_text("")
     refused(path, "calls.csv:1: no header")
-    path.write_text("\njudge,item\n")
-    refused(path, "calls.csv:1: no header")
+    path.write_text("\njudge,item,prompt,repeat,verdict\n")
+    refused(path, "holds no call")
     lines = tmp_path / "calls.jsonl"
     lines.write_text("\n")
     refused(lines, "holds no call")
@@ -189,10 +189,14 @@ def test_missing_columns_are_listed_with_the_nearest_name(tmp_path):
     refused(path, re.escape("columns={'verdict': 'verdcit'}"))
 
 
-def test_other_separators_are_recognised_in_the_message(tmp_path):
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_other_separators_are_read_and_faults_named_by_line(tmp_path, separator):
     path = write_csv(tmp_path / "calls.csv", table())
-    path.write_text(path.read_text().replace(",", ";"))
-    refused(path, "separated by semicolons")
+    path.write_text(path.read_text().replace(",", separator))
+    assert read_tensor(path).judge == "j"
+    write_csv(path, changed(4, verdict=""))
+    path.write_text(path.read_text().replace(",", separator))
+    refused(path, "calls.csv:6: the verdict is empty")
 
 
 def test_columns_that_collide(tmp_path):
@@ -304,11 +308,13 @@ def test_a_parquet_file_that_is_none(tmp_path):
     refused(path, "calls.parquet cannot be read")
     whole = tmp_path / "whole.parquet"
     write_calls(whole, columns(table(items=200)))
-    path.write_bytes(whole.read_bytes()[:-3000])
+    path.write_bytes(whole.read_bytes()[:-300])
     refused(path, "calls.parquet cannot be read")
+    path.write_bytes(b"")
+    refused(path, "calls.parquet:1: no header: the file is empty")
 
 
 def test_compressed_text_is_not_mistaken_for_plain(tmp_path):
     path = tmp_path / "calls.csv"
     path.write_bytes(gzip.compress(b"judge,item,prompt,repeat,verdict\n"))
-    refused(path, "calls.csv")
+    refused(path, "calls.csv holds no call")
