@@ -52,10 +52,11 @@ judges:
 
 INSPECT = """\
 import json, sys
-from inspect_ai import Task, eval
+from inspect_ai import Task, eval, score
 from inspect_ai.dataset import Sample
+from inspect_ai.log import write_eval_log
 from inspect_ai.model import CachePolicy
-from inspect_ai.scorer import match
+from inspect_ai.scorer import match, model_graded_qa
 from inspect_ai.solver import generate
 
 cells = json.load(open("cells.json"))
@@ -72,6 +73,20 @@ def run(name, cache, limit, form):
 run("pairs-eval", False, None, "eval")
 run("pairs-json", False, 4, "json")
 run("cached-eval", CachePolicy(per_epoch=False), 4, "eval")
+graded = Task(
+    name="graded",
+    dataset=[
+        Sample(id=n, input=f"Question {n}?", target="t", metadata={"human": "CI"[n % 2]})
+        for n in (1, 2)
+    ],
+    solver=generate(),
+    scorer=[match(), model_graded_qa(model_role="grader")],
+)
+(log,) = eval(graded, model="openai-api/local/answerer", epochs=2, display="none",
+              model_roles={"grader": "openai-api/local/grader"}, max_connections=1)
+for _ in range(2):
+    log = score(log, model_graded_qa(model_role="grader"), action="append", display="none")
+write_eval_log(log, "graded-eval/graded.eval")
 eval("judgelaw/crossed", model=MODEL, task_args={"study": "study.yaml"}, log_format="eval",
      log_dir="crossed-eval", display="none", max_connections=1)
 """
@@ -111,14 +126,18 @@ class Judge(BaseHTTPRequestHandler):
 
     @classmethod
     def answer(cls, text: str) -> dict[str, object]:
-        """Draw from the law of a text; the n-th answer to it is the same in every run."""
+        """Draw from the law of a text; the n-th answer to it is the same in every run.
+
+        A text for a grader asks for a grade, which one reply in five leaves out.
+        """
         with cls.lock:
             cls.asked[text] += 1
             number, total = cls.asked[text], cls.asked.total()
         first = 0.6 if text.startswith("Pick") else 0.45
-        word = random.Random(f"{text}|{number}").choices(  # noqa: S311 - no secret
-            ["A", "B", "TIE"], [first, 0.9 - first, 0.1]
-        )[0]
+        words = {"A": first, "B": 0.9 - first, "TIE": 0.1}
+        if "GRADE" in text:
+            words = {"GRADE: C": 0.5, "GRADE: I": 0.3, "I cannot say": 0.2}
+        word = random.Random(f"{text}|{number}").choices([*words], [*words.values()])[0]  # noqa: S311 - no secret
         message = {"role": "assistant", "content": word}
         return {
             "id": f"chatcmpl-{total:04}",
@@ -212,7 +231,7 @@ def inspect(folder: Path, tools: Path, url: str) -> None:
         "INSPECT_CACHE_DIR": str(folder / "cache"),
     }
     run([tools / "python", "run.py", str(EPOCHS)], folder, environment)
-    for name in ("pairs-eval", "pairs-json", "cached-eval", "crossed-eval"):
+    for name in ("pairs-eval", "pairs-json", "cached-eval", "crossed-eval", "graded-eval"):
         (log,) = (folder / name).iterdir()
         shutil.copy(log, FIXTURES / f"inspect-{name.partition('-')[0]}{log.suffix}")
 

@@ -432,6 +432,7 @@ class Format:
         known: gives the calls of its files where the format says what everything means.
         read: gives every entry of a file, for rules that say what its fields mean.
         advice: how people make the tool repeat.
+        grading: how people make its graders repeat, where that is done in another way.
         by_custom_id: whether `read` takes the pattern of a custom id as well.
     """
 
@@ -442,4 +443,5 @@ class Format:
     known: "Callable[[Sequence[LogFile], Advance], KnownLog] | None" = None
     read: Callable[..., Iterator[Entry]] | None = None
     advice: Advice
+    grading: Advice | None = None
     by_custom_id: bool = False

@@ -97,7 +97,7 @@ def _import_known(
         raise TableError(f"{paths[0]}: there is no such file: check the path")
     return assemble(
         [_call(number, row) for number, row in enumerate(log.rows)],
-        advice=format_.advice,
+        advice=format_.grading or format_.advice,
         drop_copies=drop_copies,
         says=log.says,
         not_calls=log.left_out,

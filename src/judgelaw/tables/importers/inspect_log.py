@@ -152,6 +152,7 @@ def _attached(value: Any, attachments: Mapping[str, str]) -> Any:
 
 _LETTERS = {"C": "correct", "I": "incorrect", "P": "partial", "N": "no answer"}
 """The words that inspect writes as letters: C would pass for the name of an answer."""
+_GRADER_OPTIONS = frozenset({"model", "model_role"})
 _UNREAD = "grade not found in model output"
 """What model-graded scorers say of a reply without a grade; they score it as incorrect."""
 
@@ -204,7 +205,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
         name="inspect log",
         says=(
             "judge: the model that each scorer asked, not the model under test",
-            "criterion: the scorer, where several asked a model",
+            "criterion: the scorer, where several ask different things; asked again is a repeat",
             "item: the sample, with its epoch where there are several: a new answer is a new item",
             "two logs: samples are the same item only where input and answer are the same",
             "verdict: the score; a reply without a grade is invalid",
@@ -309,6 +310,7 @@ def _scores(
         why = "an error" if sample.record.get("error") else "no score"
         left[f"samples with {why}"] += 1
     item, cluster, answer = named
+    again = _asked_again(sample.task)
     metadata = mapping(sample.record.get("metadata"))
     for name, score in scores.items():
         found = mapping(score)
@@ -318,7 +320,7 @@ def _scores(
             left[f"{name} (asked no model)"] += 1
             continue
         last = asked[-1] if asked else {}
-        for criterion, verdict in _values(name, found):
+        for criterion, verdict in _values(again.get(name, name), found):
             yield {
                 "judge": _grader(sample.task, asked, grading, name),
                 "criterion": criterion,
@@ -328,7 +330,7 @@ def _scores(
                 "stratum": as_text(metadata.get("stratum")),
                 "prompt": AS_GIVEN,
                 "verdict": verdict,
-                "human": human_label(metadata),
+                "human": _word(human_label(metadata)),
                 "instruction": as_text(sample.record.get("input")),
                 "candidate_1": as_text(found.get("answer")),
                 "reference": as_text(sample.record.get("target")),
@@ -337,8 +339,29 @@ def _scores(
                     _response_id(mapping(last.get("output")), last), criterion
                 ),
                 CACHED: "yes" if last.get("cache") == "read" else None,
-                PLACE: f"{sample.place} {criterion}",
+                PLACE: f"{sample.place} {name} {criterion}",
             }
+
+
+def _asked_again(task: Mapping[str, Any]) -> dict[str, str]:
+    """Return the scorers that only ask again, or ask another grader, with the scorer they repeat.
+
+    Inspect numbers scorers of one name; those whose options differ in the grader alone put the same
+    question.
+    """
+    seen: dict[str, Any] = {}
+    found: dict[str, str] = {}
+    numbers: Counter[str] = Counter()
+    for scorer in mappings(task.get("scorers")):
+        name = as_text(scorer.get("name")) or ""
+        options = mapping(scorer.get("options"))
+        question = {key: value for key, value in options.items() if key not in _GRADER_OPTIONS}
+        number = numbers[name]
+        numbers[name] += 1
+        if number and seen[name] == question:
+            found[f"{name}{number}"] = name
+        seen.setdefault(name, question)
+    return found
 
 
 def _single(score: Any) -> Mapping[str, Any]:
@@ -364,8 +387,12 @@ def _values(name: str, score: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, each in value.items() if isinstance(value, Mapping) else [(None, value)]:
         text = as_text(each)
         blank = text is None or not text.strip() or text == "nan"
-        verdict = INVALID if unread or blank or text is None else _LETTERS.get(text, text)
-        yield (name if key is None else f"{name}.{key}"), verdict
+        verdict = INVALID if unread or blank else _word(text)
+        yield (name if key is None else f"{name}.{key}"), verdict or INVALID
+
+
+def _word(text: str | None) -> str | None:
+    return None if text is None else _LETTERS.get(text, text)
 
 
 def _grader(
@@ -392,6 +419,10 @@ OFFERED = (
         advice=Advice(
             fresh="run it with cache=False, or with CachePolicy(per_epoch=True) and an empty cache",
             repeat="inspect eval --epochs 4",
+        ),
+        grading=Advice(
+            fresh="score again with the cache off",
+            repeat="inspect score LOG --action append, with the same scorer",
         ),
     ),
 )

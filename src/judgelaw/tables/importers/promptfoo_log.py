@@ -299,5 +299,9 @@ OFFERED = (
         advice=Advice(
             fresh="run promptfoo eval with --no-cache", repeat="promptfoo eval --repeat 4"
         ),
+        grading=Advice(
+            fresh="run promptfoo eval with --no-cache",
+            repeat="write the assertion twice and run promptfoo eval with --no-cache",
+        ),
     ),
 )

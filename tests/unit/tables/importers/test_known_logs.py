@@ -7,6 +7,7 @@ import pytest
 
 from judgelaw.errors import InputError, TableError
 from judgelaw.tables.importers import FORMATS, detect, import_log, known_log
+from support.imports import FIXTURES
 
 DEEPEVAL = {
     "testRunData": {
@@ -387,6 +388,37 @@ def test_older_logs_of_inspect_have_steps_for_spans(tmp_path):
     ]
     path = inspect_log(tmp_path / "a.json", sample(1, events=events))
     assert [row["judge"] for row in known_log([path]).rows] == ["by-step"]
+
+
+def test_a_grader_that_inspect_asked_again_gives_repeats_and_epochs_do_not():
+    log = known_log([FIXTURES / "inspect-graded.eval"])
+    assert Counter(row["item"] for row in log.rows) == {"1/1": 3, "1/2": 3, "2/1": 3, "2/2": 3}
+    assert {row["repeat"] for row in log.rows} == {"0", "1", "2"}
+    assert {row["judge"] for row in log.rows} == {"openai-api/local/grader"}
+    assert {(row["cluster"], row["human"]) for row in log.rows} == {
+        ("1", "incorrect"),
+        ("2", "correct"),
+    }
+    assert {row["verdict"] for row in log.rows} == {"correct", "incorrect", "invalid"}
+    assert log.left_out == ("match (asked no model): 4",)
+
+
+def test_two_questions_of_one_scorer_are_two_criteria(tmp_path):
+    options = [{"model": "a"}, {"model": "b"}, {"model": "b", "instructions": "be strict"}]
+    scorers = [{"name": "model_graded_qa", "options": each} for each in options]
+    record = sample(1, events=[], scores={})
+    for number, name in enumerate(["model_graded_qa", "model_graded_qa1", "model_graded_qa2"]):
+        record["scores"][name] = {"value": "C"}
+        record["events"] += [
+            {"event": "span_begin", "id": number, "type": "scorer", "name": name},
+            {"event": "model", "model": options[number]["model"], "span_id": number},
+        ]
+    rows = known_log([inspect_log(tmp_path / "log.json", record, scorers=scorers)]).rows
+    assert cells(rows, "judge", "criterion") == [
+        ("a", "model_graded_qa"),
+        ("b", "model_graded_qa"),
+        ("b", "model_graded_qa2"),
+    ]
 
 
 def test_a_table_is_no_known_log_and_two_tools_are_not_read_together(tmp_path):
