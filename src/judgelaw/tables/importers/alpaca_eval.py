@@ -10,13 +10,13 @@ from judgelaw.tables.importers.known import (
     AS_GIVEN,
     FIRST,
     PLACE,
+    RESPONSE,
     SECOND,
     TIE,
     UNNAMED,
     KnownLog,
     LogFile,
     Row,
-    finished,
     hashed,
     human_label,
 )
@@ -52,7 +52,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             said,
             "order: drawn at random and restored by AlpacaEval; the file does not hold it",
         ),
-        rows=finished(rows),
+        rows=rows,
         scale=None if labels else {"from": 1.0, "to": 2.0},
     )
 
@@ -75,6 +75,7 @@ def _row(place: str, record: Mapping[str, Any], *, labels: bool) -> Row:
         "candidate_1": texts[1],
         "candidate_2": texts[2],
         "reply": _reply(record.get("raw_completion")),
+        RESPONSE: hashed(record) if "time_per_example" in record else None,
         PLACE: place,
     }
 

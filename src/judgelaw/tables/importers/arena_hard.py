@@ -16,7 +16,6 @@ from judgelaw.tables.importers.known import (
     better,
     candidate,
     counts,
-    finished,
     human_label,
 )
 
@@ -45,7 +44,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             "verdict: the score, turned from position to candidate; A>>B counts as A>B",
         ),
         left_out=counts(left),
-        rows=finished(rows),
+        rows=rows,
     )
 
 

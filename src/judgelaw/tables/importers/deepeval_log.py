@@ -9,11 +9,11 @@ from judgelaw.tables.importers.entries import Advice, Format, as_text, mapping, 
 from judgelaw.tables.importers.known import (
     AS_GIVEN,
     PLACE,
+    RESPONSE,
     KnownLog,
     LogFile,
     Row,
     counts,
-    finished,
     hashed,
     human_label,
 )
@@ -52,7 +52,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             "verdict: the score, 0 to 1; a reply that was no valid JSON is invalid",
         ),
         left_out=counts(left),
-        rows=finished(rows),
+        rows=rows,
         scale={"from": 0.0, "to": 1.0},
     )
 
@@ -83,6 +83,7 @@ def _row(case: Mapping[str, Any], metric: Mapping[str, Any], left: Counter[str])
         "item": hashed({key: case.get(key) for key in _JUDGED if case.get(key)}),
         "prompt": AS_GIVEN,
         "verdict": INVALID if unread else score,
+        RESPONSE: hashed(case, metric) if "runDuration" in case else None,
         "human": human_label(case, case.get("additionalMetadata"), case.get("metadata")),
         "instruction": as_text(case.get("input")),
         "candidate_1": as_text(case.get("actualOutput")),

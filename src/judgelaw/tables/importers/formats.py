@@ -13,6 +13,7 @@ from judgelaw.doors import offered
 from judgelaw.errors import InputError, TableError
 from judgelaw.steps import Advance, Progress, unheard, unseen
 from judgelaw.tables.importers.assembly import Imported, assemble
+from judgelaw.tables.importers.copies import find_copies
 from judgelaw.tables.importers.entries import (
     ORDERS,
     Entry,
@@ -30,6 +31,7 @@ from judgelaw.tables.importers.known import (
     KnownLog,
     LogFile,
     Row,
+    finished,
 )
 from judgelaw.tables.positions import are_positions, label_options, refuse_in_log
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
@@ -65,7 +67,7 @@ def import_log(
     """
     format_ = FORMATS.get(source)
     if (rules is None or rules.nothing_said) and custom_id is None and format_ and format_.known:
-        return _import_known(format_, paths, drop_copies=drop_copies, progress=progress)
+        return _import_known(format_, paths, progress=progress)
     rules = rules or Rules()
     files = [path for given in paths for path in _files(source, Path(given))]
     size = sum(path.stat().st_size for path in files if path.is_file())
@@ -86,7 +88,6 @@ def _import_known(
     format_: Format,
     paths: Sequence[str | PathLike[str]],
     *,
-    drop_copies: bool,
     progress: Progress,
 ) -> Imported:
     """Read a log whose format says what everything means."""
@@ -98,7 +99,6 @@ def _import_known(
     return assemble(
         [_call(number, row) for number, row in enumerate(log.rows)],
         advice=format_.grading or format_.advice,
-        drop_copies=drop_copies,
         says=log.says,
         not_calls=log.left_out,
         scale=log.scale,
@@ -253,7 +253,16 @@ def known_log(
             raise _needs_rules(format_, files[0].path)
         return None
     _distinct([file.path for file in files])
-    return format_.known(files, tick)
+    return _without_copies(format_.known(files, tick))
+
+
+def _without_copies(log: KnownLog) -> KnownLog:
+    """Leave out replies that stand in the log twice, or that a cache gave again, and say so."""
+    copies = find_copies([_call(number, row) for number, row in enumerate(log.rows)]).found
+    places = {copy.call.place for copy in copies}
+    kept = [row for n, row in enumerate(log.rows) if (row.get(PLACE) or f"row {n}") not in places]
+    left = (f"copies of replies that are there already, no repeats: {len(copies)}",)
+    return replace(log, rows=finished(kept), left_out=(*log.left_out, *left[: len(copies)]))
 
 
 def _needs_rules(format_: Format, path: Path) -> TableError:

@@ -32,7 +32,6 @@ from judgelaw.tables.importers.known import (
     LogFile,
     Row,
     counts,
-    finished,
     hashed,
     human_label,
     judged_by_the_model,
@@ -211,7 +210,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             "verdict: the score; a reply without a grade is invalid",
         ),
         left_out=counts(left),
-        rows=finished(rows),
+        rows=rows,
     )
 
 

@@ -16,7 +16,6 @@ from judgelaw.tables.importers.known import (
     better,
     candidate,
     counts,
-    finished,
     human_label,
 )
 
@@ -43,7 +42,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             "verdict: the decision, turned from position to candidate; none is invalid",
         ),
         left_out=counts(left),
-        rows=finished(rows),
+        rows=rows,
     )
 
 

@@ -53,7 +53,8 @@ class KnownLog:
         name: what wrote it, in words.
         says: one sentence for each choice: what is the judge, the item, the verdict.
         left_out: what is no call of a judge, by name and count.
-        rows: the calls, all with the same keys; candidates are restored.
+        rows: the calls; candidates are restored. `known_log` gives them without copies, all with
+            the same keys, and with the repeat counted from 0 in each cell.
         scale: None where verdicts are labels, or nothing says which scores there are.
     """
 

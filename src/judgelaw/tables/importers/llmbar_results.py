@@ -17,7 +17,6 @@ from judgelaw.tables.importers.known import (
     LogFile,
     Row,
     counts,
-    finished,
     hashed,
     human_label,
 )
@@ -54,7 +53,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             "verdict: `winner`; none is invalid",
         ),
         left_out=counts(left),
-        rows=finished(rows),
+        rows=rows,
     )
 
 

@@ -9,13 +9,14 @@ from judgelaw.tables.importers.known import (
     AS_GIVEN,
     FIRST,
     PLACE,
+    RESPONSE,
     SECOND,
     TIE,
     UNNAMED,
     KnownLog,
     LogFile,
     Row,
-    finished,
+    hashed,
     human_label,
     one_prompt,
 )
@@ -50,7 +51,7 @@ def known_single(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             "item: question, turn and the system judged: neither is a repeat",
             "verdict: the score, 1 to 10; -1 means that the reply held no score: invalid",
         ),
-        rows=finished(rows),
+        rows=rows,
         scale=_SCALE if scores <= set(_SCALE) else {"from": _SCALE[0], "to": _SCALE[-1]},
     )
 
@@ -69,7 +70,7 @@ def known_pair(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             "order: game 1 shows model_1 first (AB), game 2 model_2 (BA)",
             "verdict: the winner, which names the system and not the position; error is invalid",
         ),
-        rows=finished(rows),
+        rows=rows,
     )
 
 
@@ -81,6 +82,7 @@ def _shared(record: Mapping[str, Any]) -> Row:
         "prompt": as_text(prompt) or AS_GIVEN,
         "cluster": as_text(record["question_id"]),
         "human": human_label(record),
+        RESPONSE: hashed(record) if "tstamp" in record else None,
     }
 
 
@@ -109,6 +111,7 @@ def _pair(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
             "order": order,
             "verdict": _WINNERS.get(winner or "", INVALID),
             "reply": as_text(record.get(f"g{game}_judgment")),
+            RESPONSE: hashed(record, game) if "tstamp" in record else None,
             PLACE: f"{place} game {game}",
         }
 

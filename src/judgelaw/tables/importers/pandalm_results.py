@@ -14,7 +14,6 @@ from judgelaw.tables.importers.known import (
     KnownLog,
     LogFile,
     Row,
-    finished,
     human_label,
 )
 from judgelaw.tensor import INVALID
@@ -51,7 +50,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             "verdict: 1, 2 or 0 (a tie); anything else is invalid",
             "human labels are in another file, testset-v1.json, by `idx`",
         ),
-        rows=finished(rows),
+        rows=rows,
     )
 
 

@@ -27,11 +27,11 @@ from judgelaw.tables.importers.known import (
     AS_GIVEN,
     CACHED,
     PLACE,
+    RESPONSE,
     KnownLog,
     LogFile,
     Row,
     counts,
-    finished,
     hashed,
     human_label,
     judged_by_the_model,
@@ -173,7 +173,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             "verdict: pass or fail" if labels else "verdict: the score, 0 to 1",
         ),
         left_out=counts(left),
-        rows=finished(rows),
+        rows=rows,
         scale=None if labels else {"from": 0.0, "to": 1.0},
     )
 
@@ -209,6 +209,7 @@ def _graded(place: str, row: Any, default: str | None, left: Counter[str]) -> It
             left[f"{kind} (the grader gave no reply)"] += 1
             continue
         used = mapping(component.get("tokensUsed"))
+        cached = bool(used.get("cached")) and used.get("cached") == used.get("total")
         grader = _grader(assertion.get("provider")) or _grader(options.get("provider")) or default
         yield {
             "judge": grader or _DEFAULT_GRADER,
@@ -223,9 +224,8 @@ def _graded(place: str, row: Any, default: str | None, left: Counter[str]) -> It
             "candidate_1": as_text(response.get("output")),
             "reference": as_text(assertion.get("value")),
             "reply": as_text(component.get("reason")),
-            CACHED: "yes"
-            if used.get("cached") and used.get("cached") == used.get("total")
-            else None,
+            CACHED: "yes" if cached else None,
+            RESPONSE: f"{found['id']}/{number}" if found.get("id") and not cached else None,
             PLACE: f"{place} assertion {number}",
         }
 

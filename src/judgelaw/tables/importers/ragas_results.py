@@ -16,7 +16,6 @@ from judgelaw.tables.importers.known import (
     LogFile,
     Row,
     counts,
-    finished,
     hashed,
     human_label,
 )
@@ -73,7 +72,7 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
             f"verdict: the score, 0 to 1; {blank} of {len(rows)} are blank: invalid",
         ),
         left_out=counts(left),
-        rows=finished(rows),
+        rows=rows,
         scale={"from": 0.0, "to": 1.0},
     )
 

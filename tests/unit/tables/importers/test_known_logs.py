@@ -91,6 +91,7 @@ def test_ragas_metrics_are_criteria_and_blanks_are_said(tmp_path):
 
 def promptfoo(*components, variables=None, options=None):
     row = {
+        "id": "row-1",
         "provider": {"id": "openai:under-test"},
         "prompt": {"raw": "answer: {{q}}", "label": "p"},
         "vars": variables or {"q": "sky"},
@@ -124,16 +125,23 @@ def test_promptfoo_calls_are_assertions_that_asked_a_model(tmp_path):
     assert log.left_out == ("contains: 1", "llm-rubric (the grader gave no reply): 1")
 
 
-def test_a_graded_output_that_a_cache_gave_again_is_a_copy(tmp_path):
+def test_a_grade_that_a_cache_gave_again_is_a_copy(tmp_path):
     fresh = rubric(1, tokensUsed={"total": 9, "cached": 0})
     again = rubric(1, tokensUsed={"total": 9, "cached": 9})
-    paths = [
-        written(tmp_path / f"{n}.json", promptfoo(component))
-        for n, component in enumerate((fresh, again))
-    ]
-    with pytest.raises(TableError, match="1 of 2 calls are copies"):
-        import_log("promptfoo", paths)
-    assert import_log("promptfoo", paths, drop_copies=True).survey.copies == 1
+    twice = promptfoo(fresh, fresh, again)
+    log = known_log([written(tmp_path / "out.json", twice)])
+    assert [row["repeat"] for row in log.rows] == ["0", "1"]
+    assert log.left_out == ("copies of replies that are there already, no repeats: 1",)
+
+
+def test_a_run_that_lies_in_two_files_is_one_run(tmp_path):
+    run = json.loads(json.dumps(DEEPEVAL))
+    for number, case in enumerate(run["testRunData"]["testCases"]):
+        case["runDuration"] = 1.5 + number
+    paths = [written(tmp_path / "a.json", run), written(tmp_path / "b.json", run["testRunData"])]
+    log = known_log(paths)
+    assert log.rows == known_log(paths[:1]).rows
+    assert log.left_out[-1] == "copies of replies that are there already, no repeats: 4"
 
 
 def test_a_promptfoo_export_without_a_grader_is_refused_with_what_there_is(tmp_path):
