@@ -100,7 +100,11 @@ class Address:
 
 
 def read_address(text: str) -> Address:
-    """Read `--ledger`: a URL, or `env:NAME` for a variable that holds one."""
+    """Read `--ledger`: a URL, or `env:NAME` for a variable that holds one.
+
+    An address that can be read in two ways is refused: what is taken for a host in one of them may
+    be a part of the password, and would be printed and stored.
+    """
     url = os.environ.get(text.removeprefix(_ENV), "") if text.startswith(_ENV) else text
     if not url:
         raise InputError(f"--ledger {text}: the variable is not set; export it as {_FORM}")
@@ -111,16 +115,39 @@ def read_address(text: str) -> Address:
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
-        raise InputError(f"--ledger is no PostgreSQL address; write {_FORM}") from None
-    password = str(parts.get("password") or "")
-    forms = {password, quote(password, safe=""), quote(password)} if password else set()
+        raise InputError(f"--ledger is no PostgreSQL address; {_ESCAPES}") from None
+    if _ambiguous(url, parts):
+        raise InputError(f"--ledger cannot be told apart into its parts; {_ESCAPES}")
+    hidden = [str(parts.get(name) or "") for name in _HIDDEN_PARTS]
+    forms = {form for part in hidden for form in (part, quote(part, safe=""), quote(part)) if form}
     return Address(url=url, shown=_shown(parts), secrets=tuple(sorted(forms, key=len)[::-1]))
+
+
+_ESCAPES = f"write {_FORM}, with @ : / ? # % of user and password as %40 %3A %2F %3F %23 %25"
+_HIDDEN_PARTS = ("password", "sslpassword")
+_HOSTS = re.compile(r"[A-Za-z0-9._:,/@~+-]*")
+_PORTS = re.compile(r"[0-9,]*")
+
+
+def _ambiguous(url: str, parts: dict[str, Any]) -> bool:
+    """Whether a part of an address may be what was meant as the password."""
+    _, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    return (
+        authority.partition("?")[0].count("@") > 1
+        # Behind the first slash or question mark only a password has one: others write %40.
+        or "@" in authority.partition("?")[2] + path
+        or (slash != "" and "/" in path.partition("?")[0])
+        or not _PORTS.fullmatch(str(parts.get("port") or ""))
+        or not _HOSTS.fullmatch(str(parts.get("host") or ""))
+    )
 
 
 def _shown(parts: dict[str, Any]) -> str:
     user = f"{quote(str(parts['user']))}@" if parts.get("user") else ""
     host = quote(str(parts.get("host", "")), safe=":")
-    port = f":{parts['port']}" if parts.get("port") else ""
+    ports = str(parts.get("port") or "")
+    port = f":{ports}" if ports.strip(",") else ""
     return f"postgresql://{user}{host}{port}/{quote(str(parts.get('dbname', '')))}"
 
 
