@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from uuid import uuid4
 
+import psycopg
 import pytest
 
 from judgelaw.acquire import acquire, acquire_shared, reparse, with_parser, work_on
@@ -23,7 +25,7 @@ from judgelaw.ledger import LEDGER_NAME, PostgresView, SqliteView, read_address
 from judgelaw.study import extend, freeze, load_study, open_run
 from servers.provider import Provider, first, reply, say
 from servers.study import chat_judge, frozen_study, simulated_judge, write_study
-from support.postgres import PASSWORD, Line
+from support.postgres import PASSWORD, Line, clean_database
 
 CONTROL = [
     {"name": "audit", "role": "audit"},
@@ -226,6 +228,23 @@ class TestCommands:
         assert command("run", study, "--freeze-only") == 2
 
 
+UNESCAPED = (
+    "postgresql://me:canary/Pa55word@127.0.0.1:9/db",
+    "postgresql://me:canary@Pa55word@127.0.0.1:9/db",
+    "postgresql://me:canary@Pa55/word@127.0.0.1:9/db",
+    "postgresql://me:canary/Pa55@word@127.0.0.1:9/db",
+    "postgresql://me:canary?Pa55word@127.0.0.1:9/db",
+    "postgresql://me:canary?user=Pa55word@127.0.0.1:9/db",
+    "postgresql://me:canary%Pa55word@127.0.0.1:9/db",
+    "postgresql://me:canary-Pa55word",
+    "postgresql://me:canary/Pa55word",
+    "postgresql://me@corp:canary-Pa55word@127.0.0.1:9/db",
+    "postgresql://canary Pa55word@127.0.0.1:9/db",
+    "postgresql://me:9/canary/Pa55word",
+)
+"""Addresses as they are written by hand, with what the password means to an address in it."""
+
+
 class TestPassword:
     """The password of the ledger is nowhere but on the wire."""
 
@@ -264,6 +283,35 @@ class TestPassword:
         assert refused.value.__cause__ is None
         assert refused.value.exit_code in (2, 3)
 
+    @pytest.mark.parametrize("argv", [("run", "study.yaml"), ("worker",)])
+    @pytest.mark.parametrize("given", UNESCAPED)
+    def test_a_password_that_is_not_escaped_is_neither_shown_nor_stored(
+        self, tmp_path, capfd, monkeypatch, argv, given
+    ):
+        write_study(tmp_path, [simulated_judge()])
+        monkeypatch.chdir(tmp_path)
+        assert command(*argv, "--ledger", given) == 2
+        monkeypatch.setenv("JUDGELAW_LEDGER", given)
+        assert command("run", "study.yaml", "--ledger", "env:JUDGELAW_LEDGER") == 2
+        said = "".join(capfd.readouterr())
+        assert "as %40 %3A %2F %3F %23 %25" in said
+        for part in ("canary", "Pa55"):
+            assert part not in said
+        assert not list(tmp_path.rglob("ledger.json"))
+
+    @pytest.mark.parametrize(
+        ("given", "shown"),
+        [
+            ("postgresql://me:a%40b%2Fc@h/db", "postgresql://me@h/db"),
+            ("postgresql://me@[::1]:5433/db?sslmode=disable", "postgresql://me@::1:5433/db"),
+            ("postgres://a,b/db?target_session_attrs=read-write", "postgresql://a%2Cb/db"),
+            ("postgresql:///db?host=/run/postgresql", "postgresql://%2Frun%2Fpostgresql/db"),
+            ("postgresql://h/db?user=me%40corp&password=a/b", "postgresql://me%40corp@h/db"),
+        ],
+    )
+    def test_an_address_that_says_one_thing_is_taken(self, given, shown):
+        assert str(read_address(given)) == shown
+
     def test_what_is_shown_has_no_password_in_any_form(self, monkeypatch):
         monkeypatch.setenv("THE_LEDGER", "postgresql://me:p%40ss%20word@db.example:6432/judges")
         address = read_address("env:THE_LEDGER")
@@ -294,3 +342,75 @@ def test_a_changed_study_is_refused_before_the_ledger_is_touched(tmp_path, addre
     study = write_study(tmp_path, [simulated_judge(model="another")])
     with pytest.raises(RunError, match="was frozen from another study"):
         freeze(load_study(study), frozen.path)
+
+
+class TestBinding:
+    """A folder belongs to a ledger once that ledger holds its calls, and not before."""
+
+    def test_a_ledger_that_was_never_reached_binds_nothing(self, tmp_path, url):
+        study = write_study(tmp_path, [simulated_judge()])
+        assert command("run", study, "--ledger", "postgresql://me@127.0.0.1:9/db") == 3
+        run = tmp_path / "runs" / "small"
+        assert not (run / "ledger.json").exists()
+        assert command("run", study, "--ledger", url) == 0
+        assert (run / "ledger.json").exists()
+
+    def test_a_ledger_that_was_never_reached_leaves_the_folder_to_itself(self, tmp_path):
+        study = write_study(tmp_path, [simulated_judge()])
+        assert command("run", study, "--ledger", "postgresql://me@127.0.0.1:9/db") == 3
+        assert command("run", study) == 0
+
+    def test_a_ledger_of_another_study_binds_nothing(self, tmp_path, url):
+        study = write_study(tmp_path / "a", [simulated_judge()])
+        assert command("run", study, "--ledger", url) == 0
+        other = write_study(tmp_path / "b", [simulated_judge()], seed=12)
+        assert command("run", other, "--ledger", url) == 2
+        assert not (tmp_path / "b" / "runs" / "small" / "ledger.json").exists()
+        assert command("run", other) == 0
+
+    @pytest.mark.parametrize("copy", ["kept", "removed"])
+    def test_a_ledger_that_lost_its_replies_is_not_filled_again(self, tmp_path, url, capsys, copy):
+        """As after a failover to a replica that was behind, or a restore."""
+        with Provider() as at:
+            study = write_study(tmp_path, [chat_judge(at.base_url)])
+            assert command("run", study, "--ledger", url) == 0
+            run, paid = tmp_path / "runs" / "small", len(at.seen)
+            if copy == "removed":
+                (run / LEDGER_NAME).unlink()
+            clean_database()
+            assert command("run", study, "--ledger", url) == 4
+            assert len(at.seen) == paid
+        assert "failed over to a replica that was behind" in capsys.readouterr().err
+        if copy == "kept":
+            with SqliteView(run / LEDGER_NAME) as view:
+                assert view.totals().completed == paid
+
+
+def test_a_worker_needs_rights_on_rows_only(tmp_path, url, capsys):
+    """The owner of the run makes its schema; whoever asks its calls creates nothing."""
+    role = f"worker_{uuid4().hex[:12]}"
+    study = write_study(tmp_path, [simulated_judge()])
+    assert command("run", study, "--ledger", url, "--freeze-only") == 0
+    theirs = url.replace("postgres:@", f"{role}@")
+    assert theirs != url
+    admin_at(url, f"CREATE ROLE {role} LOGIN")
+    try:
+        assert command("worker", "--ledger", theirs) == 3
+        assert "permission denied" in capsys.readouterr().err
+        admin_at(
+            url,
+            "REVOKE ALL ON SCHEMA public FROM PUBLIC",
+            f'GRANT USAGE ON SCHEMA "judgelaw:small" TO {role}',
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES "
+            f'IN SCHEMA "judgelaw:small" TO {role}',
+        )
+        assert command("worker", "--ledger", theirs) == 0
+        assert command("worker", "--ledger", theirs, "--run", "other") == 3
+    finally:
+        admin_at(url, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+def admin_at(url, *statements):
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)

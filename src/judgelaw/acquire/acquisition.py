@@ -34,6 +34,7 @@ from judgelaw.ledger import (
     SqliteView,
     Totals,
     refuse_missing,
+    traces,
 )
 from judgelaw.study import MANIFEST, FrozenRun, announce, durable, file_sha256, write_sums
 from judgelaw.wire import parser_name
@@ -43,20 +44,49 @@ NOTE = "ledger.json"
 SCHEMA = "judgelaw.ledger/1"
 
 
-def note_ledger(run: Path, address: Address, name: str) -> None:
-    """Write down where the ledger of a run folder is, without the password.
+def refuse_shared(run: Path) -> None:
+    """Raise where the calls of a run folder were asked through a ledger of its own.
 
     Raises:
         InputError: the folder has a ledger of its own.
         IntegrityError: it had one.
     """
-    if (run / LEDGER_NAME).exists() and not (run / NOTE).exists():
+    if (run / NOTE).exists():
+        return
+    if (run / LEDGER_NAME).exists():
         raise InputError(
             f"{run} keeps its own {LEDGER_NAME}: a run has one ledger from its first call on; go "
             "on without --ledger, or start another folder with --out"
         )
-    if not (run / NOTE).exists():
-        refuse_missing(run)
+    refuse_missing(run)
+
+
+def refuse_behind(run: Path, ledger: LedgerView, name: str) -> None:
+    """Raise where a shared ledger has lost replies that the run folder tells of.
+
+    Raises:
+        IntegrityError: going on would ask and pay for them again, and drop them from the copy.
+    """
+    there = ledger.totals().completed
+    if (run / LEDGER_NAME).exists():
+        with SqliteView(run / LEDGER_NAME) as copy:
+            kept = copy.totals().completed
+        told = f"the copy in {run / LEDGER_NAME} {kept}"
+    else:
+        traced = traces(run)
+        kept = 1 if traced else 0
+        told = f"{run} had a copy of more ({', '.join(traced)})"
+    if there < kept:
+        raise IntegrityError(
+            f"{name} holds {there} replies, and {told}: the database was emptied, restored, or "
+            "failed over to a replica that was behind. Nothing was asked: give the address of the "
+            "one that holds them, or restore it; another folder with --out asks and pays for every "
+            "call again"
+        )
+
+
+def note_ledger(run: Path, address: Address, name: str) -> None:
+    """Write down where the ledger of a run folder is, without the password."""
     note = {"schema": SCHEMA, "url": str(address), "run": name}
     durable(run / NOTE, (json.dumps(note, indent=1) + "\n").encode())
     write_sums(run, [NOTE])

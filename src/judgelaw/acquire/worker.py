@@ -13,6 +13,8 @@ from typing import Any
 from judgelaw.acquire.acquisition import (
     Acquisition,
     note_ledger,
+    refuse_behind,
+    refuse_shared,
     unexplained,
     unread,
     write_outputs,
@@ -32,8 +34,18 @@ from judgelaw.ledger import (
     SqliteView,
     Terms,
     archive,
+    list_runs,
 )
-from judgelaw.study import ITEMS, MANIFEST, PROMPTS, RECORD, FrozenRun, file_sha256, open_run
+from judgelaw.study import (
+    ITEMS,
+    MANIFEST,
+    PROMPTS,
+    RECORD,
+    FrozenRun,
+    file_sha256,
+    open_run,
+    record_looks,
+)
 from judgelaw.wire import parser_name
 
 INPUTS = (RECORD, ITEMS, PROMPTS)
@@ -83,8 +95,9 @@ def acquire_shared(
     of the workers; else it only hands the run over, and writes tables of what is answered so far.
     """
     place = _place(frozen, address, frozen.path.resolve().name, lease_s)
+    refuse_shared(frozen.path)
+    frozen = follow(frozen, place)
     with RunLock(frozen.path):
-        note_ledger(frozen.path, address, place.run)
         with place.session() as ledger:
             hand_over(frozen, ledger)
         with ExitStack() as stack:
@@ -143,10 +156,43 @@ def _deeper(frozen: FrozenRun, place: Place, patience_s: float, say: Say) -> boo
     return False
 
 
+def follow(frozen: FrozenRun, place: Place) -> FrozenRun:
+    """Take over the looks that another folder of the same study took at this ledger.
+
+    Its calls are there already; where the studies differ, `hand_over` says how.
+    """
+    if frozen.study.stop is None or place.run not in list_runs(place.address):
+        return frozen
+    with place.view() as view, TemporaryDirectory(prefix="judgelaw-") as folder:
+        if RECORD not in view.inputs():
+            return frozen
+        theirs = fetch(view, Path(folder))
+    if _frozen_in(theirs) != _frozen_in(frozen):
+        return frozen
+    while len(frozen.record.looks) < len(theirs.record.looks):
+        # One round of judges at a time, as they were taken: a round decides one extension.
+        known = len(frozen.record.looks)
+        frozen = record_looks(frozen.path, theirs.record.looks)
+        if len(frozen.record.looks) == known:
+            break
+    return frozen
+
+
+def _frozen_in(run: FrozenRun) -> tuple[object, ...]:
+    record = run.record
+    return record.judges, record.prompts, record.members, run.study.seed, run.study.stop
+
+
 def hand_over(frozen: FrozenRun, ledger: PostgresLedger) -> None:
-    """Put the calls of a frozen run into a ledger, and what workers need to ask them."""
+    """Put the calls of a frozen run into a ledger, and what workers need to ask them.
+
+    The folder is bound to the ledger in between: when its calls are there, and before anybody can
+    ask one of them.
+    """
     manifest = file_sha256(frozen.path / MANIFEST)
     ledger.load(frozen.judges, frozen.iter_calls(), manifest=manifest)
+    refuse_behind(frozen.path, ledger, f"run {ledger.run} in {ledger.address}")
+    note_ledger(frozen.path, ledger.address, ledger.run)
     ledger.deposit({name: (frozen.path / name).read_bytes() for name in INPUTS})
 
 

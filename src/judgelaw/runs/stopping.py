@@ -58,7 +58,7 @@ def ask_by_looks(
     from judgelaw.study import record_looks
 
     begun = monotonic()
-    acquired = ask(frozen)
+    acquired, frozen = ask(frozen), _present(frozen)
     while acquired.complete and frozen.undecided:
         looks = take_looks(frozen)
         asked, frozen = frozen.count, record_looks(frozen.path, looks, progress=bar)
@@ -67,8 +67,15 @@ def ask_by_looks(
         if frozen.count == asked:
             tell(frozen)
             break
-        acquired = ask(_within(frozen, monotonic() - begun))
+        acquired, frozen = ask(_within(frozen, monotonic() - begun)), _present(frozen)
     return acquired
+
+
+def _present(frozen: "FrozenRun") -> "FrozenRun":
+    """Return a run as it stands: looks of another folder may have been taken over meanwhile."""
+    from judgelaw.study import open_run
+
+    return frozen if frozen.study.stop is None else open_run(frozen.path)
 
 
 def _within(frozen: "FrozenRun", spent_s: float) -> "FrozenRun":

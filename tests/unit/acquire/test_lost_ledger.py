@@ -7,11 +7,11 @@ from contextlib import closing, contextmanager
 import pytest
 
 from judgelaw.acquire import acquire
-from judgelaw.acquire.acquisition import note_ledger
+from judgelaw.acquire.acquisition import refuse_shared
 from judgelaw.acquire.verify import verify
 from judgelaw.cli import main
 from judgelaw.errors import IntegrityError
-from judgelaw.ledger import LEDGER_NAME, SqliteView, read_address
+from judgelaw.ledger import LEDGER_NAME, SqliteView
 from judgelaw.study import RECORD, SUMS, freeze, load_study, open_run
 from servers.provider import Provider, say
 from servers.study import chat_judge, simulated_judge, write_study
@@ -129,9 +129,8 @@ def test_a_folder_that_was_only_frozen_goes_on(frozen):
 def test_a_shared_ledger_is_no_way_around_it(frozen):
     acquire(frozen).raise_if_open()
     gone(frozen.path)
-    address = read_address("postgresql://somebody@127.0.0.1/judgelaw")
     with pytest.raises(IntegrityError, match=r"no ledger\.sqlite, and calls were asked"):
-        note_ledger(frozen.path, address, "run")
+        refuse_shared(frozen.path)
 
 
 @pytest.mark.parametrize("kept", [LEDGER_NAME, "calls.parquet", "manifest.parquet", SUMS])
