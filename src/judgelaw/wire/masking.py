@@ -37,10 +37,15 @@ _ESCAPE = re.compile(
     r"\\\\{0,7}(?:[uU]00(?P<u>[0-9a-fA-F]{2})|[xX](?P<x>[0-9a-fA-F]{2})|(?P<o>[0-7]{3})|"
     r"[uU]\{0{0,6}(?P<b>[0-9a-fA-F]{2})\}|[nrt]|(?=/))|"
     r"%(?P<p>[0-9a-fA-F]{2})|&#(?:[xX]0{0,6}(?P<h>[0-9a-fA-F]{2});?|0{0,6}(?P<d>[0-9]{2,3});?)|"
-    r"&(?:lowbar|UnderBar|hyphen|dash|period|colon|sol|plus|equals|shy|zwj|zwnj);|\x00"
+    r"(?P<a>&amp;)|&(?:lowbar|UnderBar|hyphen|dash|period|colon|sol|plus|equals|shy|zwj|zwnj);|\x00"
 )
 _BASES = {"u": 16, "x": 16, "b": 16, "p": 16, "h": 16, "d": 10, "o": 8}
 
+_CHANGES = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])|[a-z](?=[A-Z])")
+_FEWEST_CHANGES = 4
+"""Between letter, digit and case in 12 characters, of which names of models have 3 at most."""
+_LONGEST_NUMBER = 20
+"""Digits of the fraction of a probability: no base64."""
 _LIKE = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 """What may be base64, base32 or hex."""
 _CODES = (
@@ -272,7 +277,7 @@ def _forms(value: str) -> _Forms:
         exact.append(value)
     elif _wordless(value) and len(_compact(value)) >= DISTINCT:
         rotated = codecs.encode(value, "rot13")
-        loose += [value, value[::-1], rotated, rotated[::-1]]
+        loose += [value, value[::-1], rotated, rotated[::-1], *_parts(value)]
     else:
         # Of words the letters alone may stand in any text.
         folded += [value.lower(), value.lower()[::-1]]
@@ -282,6 +287,15 @@ def _forms(value: str) -> _Forms:
             exact += [core] if len(core := encode(whole).decode()) >= DISTINCT + 3 else []
     compact = [form for each in loose if len(form := _compact(each)) >= DISTINCT]
     return _Forms(tuple(compact), tuple(folded), tuple(exact))
+
+
+def _parts(value: str) -> Iterator[str]:
+    """Yield the parts of a key that nobody writes by chance: half a key is a find, too."""
+    alone = "".join(c for c in value if c.isascii() and c.isalnum())
+    for at in range(len(alone) - DISTINCT + 1):
+        part = alone[at : at + DISTINCT]
+        if len(_CHANGES.findall(part)) >= _FEWEST_CHANGES:
+            yield part
 
 
 def _wordless(value: str) -> bool:
@@ -365,13 +379,15 @@ def _copy(view: _View, start: int, end: int, to: _View) -> None:
 
 def _meant(escape: re.Match[str]) -> str:
     kind = escape.lastgroup
+    if kind == "a":
+        return "&"
     return "" if kind is None else chr(int(escape[kind], _BASES[kind]) & 0xFF)
 
 
 def _encoded(text: str) -> Iterator[tuple[_Span, str]]:
     left = _MOST_DECODED
     for part in _LIKE.finditer(text):
-        if not part[0].isdigit():  # which is a part of a number, mostly
+        if len(part[0]) > _LONGEST_NUMBER or not part[0].isdigit():
             left -= len(part[0])
             if left < 0:
                 return
@@ -490,7 +506,7 @@ class _Stream(NamedTuple):
 def _put(piece: _Piece, masked: str) -> None:
     """Write what is left of a piece where it is held; a number is gone."""
     if piece.name:
-        piece.holder.setdefault(_GONE, []).append((piece.key, masked))
+        piece.holder[_GONE] = (*piece.holder.get(_GONE, ()), (piece.key, masked))
     elif isinstance(piece.holder[piece.key], str):
         piece.holder[piece.key] = masked
     else:
