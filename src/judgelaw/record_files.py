@@ -15,8 +15,9 @@ import stat
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -34,14 +35,14 @@ Kind = type[InputError]
 
 LARGEST_PIECE = 64 * 2**20
 """Bytes of one line, or of one entry of an archive, when unpacked."""
-_MOST_MARKS = 2_000_000
+MOST_MARKS = 2_000_000
 """Commas and opening brackets in one piece: each may become an object of a hundred bytes."""
 _MOST_IN_DOCUMENT = 5_000_000
 
 MOST_UNPACKED = 8 * 2**30
 RAISED_BY = "JUDGELAW_MOST_UNPACKED"
 """The variable of the environment that states another limit, `20GB` or a number of bytes."""
-_RATIO, _ALWAYS = 500, 64 * 2**20
+_RATIO, ALWAYS = 500, 64 * 2**20
 """How much smaller than its content a file may be; small content may be as small as it likes."""
 _UNITS = {"": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
@@ -109,7 +110,7 @@ def most_unpacked(packed: int) -> int:
     """Return how many bytes a file of so many may unpack to."""
     told = os.environ.get(RAISED_BY)
     if told is None:
-        return min(MOST_UNPACKED, max(_ALWAYS, _RATIO * packed))
+        return min(MOST_UNPACKED, max(ALWAYS, _RATIO * packed))
     found = re.fullmatch(r"\s*(\d{1,15})\s*([kmgt]b)?\s*", told, re.IGNORECASE)
     if found is None:
         raise InputError(f"{RAISED_BY}={told!r} is no size: write bytes, or 20GB")
@@ -209,8 +210,7 @@ def text_lines(path: Path, kind: Kind = TableError) -> Iterator[tuple[int, str]]
         while line := file.readline(LARGEST_PIECE + 1):
             number += 1
             place = f"{path}:{number}"
-            if len(line) > LARGEST_PIECE:
-                raise _too_large(place, kind)
+            check_piece(len(line), place, kind)
             check_utf8(line, place, kind)
             if line.strip():
                 yield number, line
@@ -265,9 +265,10 @@ def json_array(path: Path, kind: Kind = TableError) -> Iterator[tuple[int, dict[
             raise kind(f"{where}: no JSON ({error}): mend the file, or export it again") from None
         check_utf8(text[start:end], where, kind)
         yield line, an_object(value, where, kind, "write a list of objects")
-        place = _skip(text, end, ",") or end
-        if place == end and text[_skip(text, end, "") or end :][:1] not in ("]", ""):
+        after = _skip(text, end, "")
+        if after is not None and text[after] not in ",]":
             raise kind(f"{where}: no comma after this record: mend the file, or export it again")
+        place = _skip(text, end, ",") or end
     if start is None:
         raise kind(f"{path}: the list is not closed: the file is cut, fetch it again")
 
@@ -281,8 +282,9 @@ def _skip(text: str, place: int, mark: str) -> int | None:
     return place + len(mark)
 
 
-def json_value(text: str, place: str, kind: Kind = TableError, *, most: int = _MOST_MARKS) -> Any:
+def json_value(text: str, place: str, kind: Kind = TableError, *, most: int | None = None) -> Any:
     """Read one piece of JSON; two fields of one name in an object are refused."""
+    most = MOST_MARKS if most is None else most
     if len(text) > most and _marks(text) > most:
         raise kind(f"{place}: more than {most} values in one piece: no log of a judge has so many")
     try:
@@ -341,11 +343,58 @@ def _next_of_any_length(reader: Iterator[list[str]]) -> list[str] | None:
         csv.field_size_limit(limit)
 
 
-def csv_rows(
-    path: Path, tick: Advance = unheard, kind: Kind = TableError, *, delimiter: str = ","
-) -> Iterator[Record]:
-    """Yield every row of a CSV file under the names in its first line."""
-    records = csv_records(path, kind, delimiter=delimiter)
+@dataclass(frozen=True, kw_only=True)
+class CsvForm:
+    """How a CSV file is laid out.
+
+    Attributes:
+        separator: between fields.
+        skipped: records before the header.
+        told: sentences on what is not as the name of the file says.
+    """
+
+    separator: str = ","
+    skipped: int = 0
+    told: tuple[str, ...] = ()
+
+
+_SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+_LOOKED_AT = 20
+
+
+def csv_form(path: Path) -> CsvForm:
+    """Find what separates the fields, and what stands before the header."""
+    usual = "\t" if path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else ","
+    for separator in (usual, *(each for each in _SEPARATORS if each != usual)):
+        widths, first = _widths(path, separator)
+        if max(widths, default=0) > 1:
+            break
+    else:
+        return CsvForm(separator=usual)
+    told = []
+    if separator != usual:
+        told.append(f"{path} is separated by {_SEPARATORS[separator]}, and was read so")
+    before = widths[:3]
+    skipped = int(len(before) > 2 and before[0] == 1 and before[1] == before[2] > 1)  # noqa: PLR2004 - two alike
+    if skipped:
+        told.append(f"{path}:1: {first[:60]!r} stands before the header, and was left out")
+    return CsvForm(separator=separator, skipped=skipped, told=tuple(told))
+
+
+def _widths(path: Path, separator: str) -> tuple[list[int], str]:
+    """Count the fields of the first records, as far as they can be read."""
+    widths, first = [], ""
+    with suppress(TableError):
+        for _, record in islice(csv_records(path, delimiter=separator), _LOOKED_AT):
+            first = first or record[0]
+            widths.append(len(record))
+    return widths, first
+
+
+def csv_rows(path: Path, tick: Advance = unheard, kind: Kind = TableError) -> Iterator[Record]:
+    """Yield every row of a CSV file under the names in its header."""
+    form = csv_form(path)
+    records = islice(csv_records(path, kind, delimiter=form.separator), form.skipped, None)
     line, header = next(records, (1, []))
     check_header(header, f"{path}:{line}", kind)
     for line, record in records:
@@ -421,8 +470,10 @@ def _not_utf8(place: str, byte: int, kind: Kind) -> InputError:
     return kind(f"{place}: not UTF-8 (byte 0x{byte:02x}): save the file as plain text in UTF-8")
 
 
-def _too_large(place: str, kind: Kind) -> InputError:
-    return kind(f"{place}: more than {LARGEST_PIECE} bytes in one piece: is it the right file?")
+def check_piece(size: int, place: str, kind: Kind = TableError) -> None:
+    """Refuse a line or entry that is larger than any log has it."""
+    if size > LARGEST_PIECE:
+        raise kind(f"{place}: more than {LARGEST_PIECE} bytes in one piece: is it the right file?")
 
 
 def _shortened(text: str) -> str:
@@ -458,8 +509,3 @@ def number_sql(column: str) -> str:
         f"CASE WHEN {number} = trunc({number}) THEN {number}::BIGINT::VARCHAR "
         f"ELSE {number}::VARCHAR END ELSE {column} END"
     )
-
-
-def keys_of(records: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the names of all fields, in the order in which they first stand."""
-    return list(dict.fromkeys(name for record in records for name in record))

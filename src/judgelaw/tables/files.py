@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -22,9 +22,11 @@ from judgelaw.duck import foreign_errors
 from judgelaw.errors import InputError, MissingExtraError, TableError
 from judgelaw.record_files import (
     LARGEST_PIECE,
+    CsvForm,
     check_header,
     check_regular,
     check_utf8,
+    csv_form,
     csv_records,
     file_errors,
     foreign,
@@ -54,7 +56,6 @@ ENDINGS = ", ".join((*_SUFFIXES, "each text also .gz"))
 _RUN_FILES = ("study.yaml", "manifest.parquet", "manifest.json")
 _MOST_FILES = 20_000
 _SNIFFED = 1 << 16
-_SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,8 +210,7 @@ class TextFile:
         table: the name under which the user gave it.
         path: the file as it is, which messages name.
         plain: the same unpacked, which DuckDB reads.
-        separator: between the fields of a CSV file.
-        skipped: records before the header, or before the first record.
+        form: how a CSV file is laid out.
         told: sentences on what was not as its name says.
     """
 
@@ -218,13 +218,12 @@ class TextFile:
     path: Path
     plain: Path
     format: Format
-    separator: str = ","
-    skipped: int = 0
+    form: CsvForm = field(default_factory=CsvForm)
     told: tuple[str, ...] = field(default=())
 
     def header(self) -> tuple[int, list[str]]:
         """Read the line of the header, and the names in it."""
-        for line, record in islice(self._csv_records(), self.skipped, None):
+        for line, record in islice(self._csv_records(), self.form.skipped, None):
             check_header(record, f"{self.table}:{line}")
             return line, record
         raise TableError(f"{self.table}:1: no header: the first line names the columns")
@@ -236,7 +235,7 @@ class TextFile:
                 for _ in self.objects():
                     pass
                 return None
-            for line, record in islice(self._csv_records(), self.skipped, None):
+            for line, record in islice(self._csv_records(), self.form.skipped, None):
                 place = f"{self.table}:{line}"
                 check_utf8("".join(record), place)
                 if (words := width_fault(record, width)) is not None:
@@ -256,7 +255,7 @@ class TextFile:
         wanted, found = set(rows), {}
         records: Iterator[tuple[int, Any]]
         if self.format == "csv":
-            records = islice(self._csv_records(), self.skipped + 1, None)
+            records = islice(self._csv_records(), self.form.skipped + 1, None)
         elif self.format == "array":
             records = json_array(self.path)
         else:
@@ -273,7 +272,7 @@ class TextFile:
         with target.open("w", encoding="utf-8", errors="replace", newline="") as file:
             if self.format == "csv":
                 writer = csv.writer(file, lineterminator="\n")
-                for _, record in islice(self._csv_records(), self.skipped, None):
+                for _, record in islice(self._csv_records(), self.form.skipped, None):
                     writer.writerow(record)
                 return
             for _, value in self.objects():
@@ -281,7 +280,7 @@ class TextFile:
                 file.write("\n")
 
     def _csv_records(self) -> Iterator[tuple[int, list[str]]]:
-        return csv_records(self.path, delimiter=self.separator)
+        return csv_records(self.path, delimiter=self.form.separator)
 
 
 def text_file(found: FileSource, folder: Path) -> TextFile | None:
@@ -308,7 +307,10 @@ def text_file(found: FileSource, folder: Path) -> TextFile | None:
     _refuse_foreign(found, head)
     how, told = _written_in(found, head, plain)
     text = TextFile(table=found.table, path=path, plain=plain, format=how, told=told)
-    return _with_separator(text, found.table) if how == "csv" else text
+    if how != "csv":
+        return text
+    form = csv_form(path)
+    return replace(text, form=form, told=(*told, *form.told))
 
 
 def _refuse_foreign(found: FileSource, head: bytes) -> None:
@@ -366,35 +368,3 @@ def _first_line_is_whole(plain: Path) -> bool:
 
 def _has_more_lines(plain: Path) -> bool:
     return next(islice(text_lines(plain), 1, None), None) is not None
-
-
-_LOOKED_AT = 20
-
-
-def _with_separator(text: TextFile, table: str) -> TextFile:
-    """Find what separates the fields, and what stands before the header."""
-    usual = "\t" if (ending(text.path.name) or "").startswith(".t") else ","
-    for separator in (usual, *(each for each in _SEPARATORS if each != usual)):
-        widths, first = _widths(text.path, separator)
-        if max(widths, default=0) > 1:
-            break
-    else:
-        return replace(text, separator=usual)
-    told = list(text.told)
-    if separator != usual:
-        told.append(f"{table} is separated by {_SEPARATORS[separator]}, and was read so")
-    before = widths[:3]
-    skipped = int(len(before) > 2 and before[0] == 1 and before[1] == before[2] > 1)  # noqa: PLR2004 - two alike
-    if skipped:
-        told.append(f"{table}:1: {first[:60]!r} stands before the header, and was left out")
-    return replace(text, separator=separator, skipped=skipped, told=tuple(told))
-
-
-def _widths(path: Path, separator: str) -> tuple[list[int], str]:
-    """Count the fields of the first records, as far as they can be read."""
-    widths, first = [], ""
-    with suppress(TableError):
-        for _, record in islice(csv_records(path, delimiter=separator), _LOOKED_AT):
-            first = first or record[0]
-            widths.append(len(record))
-    return widths, first

@@ -250,7 +250,9 @@ def _load_csv(con: duckdb.DuckDBPyConnection, file: TextFile, folder: Path) -> O
     columns = sql_names(header, file.table)
     made = _fresh()
     try:
-        con.execute(_csv_sql(made, file.plain, columns, separator=file.separator, skip=line - 1))
+        con.execute(
+            _csv_sql(made, file.plain, columns, separator=file.form.separator, skip=line - 1)
+        )
     except duckdb.Error as error:
         if fault := file.fault(len(header)):
             raise TableError(fault) from error

@@ -140,7 +140,7 @@ def test_a_bad_item_is_named_with_its_line(tmp_path, row, words):
         (b'{"id": "a"\n', "FILE:1: no JSON"),
         (b"\n[1]\n", "FILE:2: a JSON list"),
         (b"\n\n", "no items"),
-        (b'{}\n{"id": "\xff"}', "FILE:2: byte 0xff"),
+        (b'{}\n{"id": "\xff"}', "FILE:2: not UTF-8 (byte 0xff)"),
     ],
 )
 def test_a_bad_file_is_named_with_its_line(tmp_path, content, words):
@@ -152,14 +152,14 @@ def test_a_bad_file_is_named_with_its_line(tmp_path, content, words):
 def test_a_ragged_csv_row_is_named_with_its_first_line(tmp_path):
     path = tmp_path / "items.csv"
     path.write_text('id,instruction\n"a\nb",c\nd\n')
-    assert "FILE:4: 1 fields, the header has 2" in failure("csv", path)
+    assert "FILE:4: 1 fields where the header has 2" in failure("csv", path)
     path.write_text('id,instruction\na,"b\n')
     assert "no CSV" in failure("csv", path)
 
 
 def test_a_missing_file_and_no_parquet_are_told(tmp_path):
     assert "no such file" in failure("jsonl", tmp_path / "none")
-    assert "no Parquet file" in failure("parquet", jsonl(tmp_path, GOOD))
+    assert "no sound Parquet file" in failure("parquet", jsonl(tmp_path, GOOD))
 
 
 def test_problems_come_together_and_are_cut_short(tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError, TableError
+from judgelaw.record_files import json_lines
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import (
     PARTS,
@@ -19,7 +20,6 @@ from judgelaw.tables.importers.entries import (
     mappings,
 )
 from judgelaw.tables.importers.known import LogFile
-from judgelaw.tables.importers.log_files import read_json_lines
 from judgelaw.wire import Answer, Completion, Failure, Reply, chat, completions, messages
 
 _MARK = r"(?:/|\||__)"
@@ -58,7 +58,7 @@ def _custom_id(pattern: str) -> re.Pattern[str]:
 
 
 def _read(path: Path, tick: Advance, decoder: Decoder, pattern: re.Pattern[str]) -> Iterator[Entry]:
-    for place, record in read_json_lines(path, tick):
+    for place, record in json_lines(path, tick):
         name = record.get("custom_id")
         found = None
         # Providers take 64 characters; the pattern is slow on very long ones.

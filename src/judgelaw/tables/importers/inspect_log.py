@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import TableError
+from judgelaw.record_files import json_document
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import (
     Advice,
@@ -36,8 +37,9 @@ from judgelaw.tables.importers.known import (
     human_label,
     judged_by_the_model,
 )
-from judgelaw.tables.importers.log_files import Archive, read_json
+from judgelaw.tables.importers.log_files import Archive
 from judgelaw.tensor import INVALID
+from judgelaw.words import counted
 
 _EPOCH = re.compile(r"_epoch_(\d+)\.json$")
 _ATTACHED = "attachment://"
@@ -56,7 +58,7 @@ def _samples(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any], A
     if LogFile(path).kind == "archive":
         yield from _from_archive(path, tick)
         return
-    document = read_json(path, tick)
+    document = json_document(path, tick)
     task = _task(document, str(path))
     samples = mappings(document.get("samples"))
     if not samples:
@@ -80,8 +82,36 @@ def _from_archive(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, An
     epochs = {name: _EPOCH.search(name) for name in archive.names if name.startswith("samples/")}
     if not epochs:
         raise TableError(_without_samples(path))
+    missing = _listed(archive, tick)
     for name in sorted(epochs, key=lambda name: int(found[1]) if (found := epochs[name]) else 0):
-        yield f"{path}!{name}", task, archive.read_json(name, tick)
+        place, sample = f"{path}!{name}", archive.read_json(name, tick)
+        if isinstance(sample, dict):
+            stated = epochs[name]
+            if stated is not None and str(sample.get("epoch")) != stated[1]:
+                raise TableError(
+                    f"{place}: the sample says that it is of epoch {sample.get('epoch')!r}, the "
+                    "name of its entry another: the archive is damaged, copy the log again"
+                )
+            missing.discard(_identity(sample))
+        yield place, task, sample
+    if missing:
+        lost, epoch = min(missing)
+        raise TableError(
+            f"{path}: the archive lists {counted(len(missing), 'sample')} that it does not hold, "
+            f"such as {lost} of epoch {epoch}: it is damaged or was changed, copy the log again"
+        )
+
+
+def _listed(archive: Archive, tick: Advance) -> set[tuple[str, str]]:
+    """Return the samples that the archive's own summaries name."""
+    whole = [name for name in archive.names if name == "summaries.json"]
+    parts = [name for name in archive.names if name.startswith("_journal/summaries/")]
+    found = [archive.read_json(name, tick) for name in whole or parts]
+    return {_identity(sample) for each in found for sample in mappings(each)}
+
+
+def _identity(sample: Mapping[str, Any]) -> tuple[str, str]:
+    return str(sample.get("id")), str(sample.get("epoch"))
 
 
 def _task(document: Any, place: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Logs whose format says what everything means: one row shape, and what was decided on the way."""
 
-import csv
 import hashlib
 import json
 from collections import Counter
@@ -11,15 +10,17 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from judgelaw.record_files import (
+    check_regular,
+    csv_rows,
+    file_errors,
+    json_document,
+    json_lines,
+    open_text,
+)
 from judgelaw.steps import Advance, unheard
 from judgelaw.tables.importers.entries import Scale, as_text, mapping
-from judgelaw.tables.importers.log_files import (
-    Archive,
-    file_errors,
-    open_text,
-    read_json,
-    read_json_lines,
-)
+from judgelaw.tables.importers.log_files import Archive
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.words import listed
 
@@ -78,7 +79,7 @@ class LogFile:
 
     @cached_property
     def _start(self) -> str:
-        with file_errors(self.path), open_text(self.path) as file:
+        with open_text(self.path) as file:
             return file.read(_PEEKED).lstrip()
 
     @cached_property
@@ -88,6 +89,7 @@ class LogFile:
         `archive` (zip), `document` (one JSON object), `records` (JSON lines, or an array of
         objects), `parquet`, or `table` (other text).
         """
+        check_regular(self.path)
         with file_errors(self.path), self.path.open("rb") as raw:
             magic = raw.read(4)
         if magic in _BINARY:
@@ -111,7 +113,7 @@ class LogFile:
     @cached_property
     def document(self) -> Mapping[str, Any]:
         """The JSON object that the file is; empty where it is none."""
-        return mapping(read_json(self.path, unheard)) if self.kind == "document" else {}
+        return mapping(json_document(self.path)) if self.kind == "document" else {}
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -137,24 +139,14 @@ class LogFile:
         if self.kind == "document":
             yield str(self.path), self.document
         elif self.kind == "records" and self._start.startswith("["):
-            found = read_json(self.path, tick)
+            found = json_document(self.path, tick)
             for number, record in enumerate(found if isinstance(found, list) else ()):
                 if isinstance(record, dict):
                     yield f"{self.path}: entry {number}", record
         elif self.kind == "records":
-            yield from read_json_lines(self.path, tick)
+            yield from json_lines(self.path, tick)
         elif self.kind == "table":
-            yield from self._rows(tick)
-
-    def _rows(self, tick: Advance) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        with file_errors(self.path), open_text(self.path, newline="") as file:
-            head = file.readline()
-            file.seek(0)
-            mark = max(",\t;", key=head.count)
-            reader = csv.DictReader(file, delimiter=mark)
-            for row in reader:
-                tick(sum(len(value) for value in row.values() if isinstance(value, str)))
-                yield f"{self.path}:{reader.line_num}", row
+            yield from csv_rows(self.path, tick)
 
 
 def hashed(*texts: Any) -> str:

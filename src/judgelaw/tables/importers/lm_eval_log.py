@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import NotIdentifiedError, TableError
+from judgelaw.record_files import json_lines
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import Advice, Entry, Format, as_text, known_parts
 from judgelaw.tables.importers.known import LogFile
-from judgelaw.tables.importers.log_files import read_json_lines
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl(?:\.gz)?")
 
@@ -21,7 +21,7 @@ def read(path: Path, tick: Advance) -> Iterator[Entry]:
     A task with several filters writes the same responses once a filter: the first filter is read.
     """
     first: str | None = None
-    for place, line in read_json_lines(path, tick):
+    for place, line in json_lines(path, tick):
         if "resps" not in line or "doc_id" not in line:
             raise TableError(
                 f"{place}: no sample of lm-evaluation-harness: it needs doc_id and resps; "

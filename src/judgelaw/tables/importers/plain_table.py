@@ -1,17 +1,15 @@
 """Plain tables of calls that are not yet a calls table: other columns, raw texts, no ranks."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from judgelaw.duck import one_file
 from judgelaw.errors import TableError
+from judgelaw.record_files import csv_rows, json_lines, parquet_rows
 from judgelaw.steps import Advance
 from judgelaw.tables.columns import ALIASES, FURTHER, SHOWN, folded
 from judgelaw.tables.importers.entries import PARTS, Advice, Entry, Format, scalars
 from judgelaw.tables.importers.known import LogFile
-from judgelaw.tables.importers.log_files import file_errors, open_text, read_json_lines
 
 LAST = 1_000
 """Where lists show it: what a format knows, nobody needs to read as a plain table."""
@@ -23,7 +21,7 @@ def read(path: Path, tick: Advance) -> Iterator[Entry]:
     suffix = max((s for s in _SUFFIXES if path.name.lower().endswith(s)), key=len, default=None)
     if suffix is None:
         raise TableError(f"{path}: a table ends in {', '.join(_SUFFIXES)}: rename or convert it")
-    rows = {".csv": _csv_rows, ".jsonl": read_json_lines, ".parquet": _parquet_rows}
+    rows = {".csv": csv_rows, ".jsonl": json_lines, ".parquet": parquet_rows}
     for place, row in rows[suffix.removesuffix(".gz")](path, tick):
         yield Entry(place=place, record=row, known=_known(row))
 
@@ -48,37 +46,6 @@ def _known(row: dict[str, Any]) -> dict[str, str]:
     # A blank in the column of verdicts is told from a table without one.
     blank = {"verdict": ""} if "verdict" in columns else {}
     return blank | {part: values[column] for part, column in columns.items() if column in values}
-
-
-def _csv_rows(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any]]]:
-    with file_errors(path), open_text(path, newline="") as file:
-        reader = csv.DictReader(file, strict=True, restkey="", restval=None)
-        try:
-            for row in reader:
-                place = f"{path}:{reader.line_num}"
-                if "" in row or None in row.values():
-                    raise TableError(f"{place}: not as many fields as the header has columns")
-                tick(sum(map(len, row.values())) + len(row))
-                yield place, row
-        except csv.Error as error:
-            raise TableError(f"{path}:{reader.line_num}: {error}: mend the quotes") from error
-
-
-def _parquet_rows(path: Path, tick: Advance) -> Iterator[tuple[str, dict[str, Any]]]:
-    import duckdb  # noqa: PLC0415 - other formats do not need it
-
-    with file_errors(path), duckdb.connect() as connection:
-        path.stat()
-        try:
-            found = connection.execute(f"SELECT * FROM {one_file(path)}")  # noqa: S608 - the path is quoted
-            names = [column[0] for column in found.description or ()]
-            number = 0
-            while row := found.fetchone():
-                number += 1
-                yield f"{path} row {number}", dict(zip(names, row, strict=True))
-        except duckdb.Error as error:
-            raise TableError(f"{path}: no sound Parquet file ({error})") from error
-    tick(path.stat().st_size)
 
 
 def tells(file: LogFile) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import TableError
+from judgelaw.record_files import json_document, json_lines
 from judgelaw.steps import Advance, unheard
 from judgelaw.tables.importers.entries import (
     Advice,
@@ -36,7 +37,6 @@ from judgelaw.tables.importers.known import (
     human_label,
     judged_by_the_model,
 )
-from judgelaw.tables.importers.log_files import read_json, read_json_lines
 from judgelaw.tensor import INVALID
 
 _OTHER_EXPORTS = (".csv", ".tsv", ".yaml", ".yml", ".html", ".xml", ".txt")
@@ -64,9 +64,9 @@ def _rows(path: Path, tick: Advance) -> Iterator[tuple[str, Any]]:
             "is done, `promptfoo export eval latest -o results.json`"
         )
     if path.suffix == ".jsonl":
-        yield from read_json_lines(path, tick)
+        yield from json_lines(path, tick)
         return
-    document = read_json(path, tick)
+    document = json_document(path, tick)
     results = document.get("results") if isinstance(document, dict) else None
     rows = results.get("results") if isinstance(results, dict) else results
     if not isinstance(rows, list):

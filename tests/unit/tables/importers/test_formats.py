@@ -271,7 +271,7 @@ def test_a_table_of_raw_texts_is_parsed_from_any_file(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("raw.csv", "judge,item\nj\n", r"raw\.csv:2: not as many fields"),
+        ("raw.csv", "judge,item\nj\n", r"raw\.csv:2: 1 fields where the header has 2"),
         ("raw.csv", 'judge,item\nj,"i\n', r"raw\.csv:\d: .*quotes"),
         ("raw.csv", "item,verdict\ni,A\n", r"raw\.csv:2: the log does not say the judge"),
         ("raw.parquet", "no parquet", "no sound Parquet file"),

@@ -8,9 +8,10 @@ import zipfile
 
 import pytest
 
-from judgelaw.errors import MissingExtraError, TableError
+from judgelaw.errors import InputError, MissingExtraError, TableError
+from judgelaw.record_files import json_document, json_lines
 from judgelaw.tables.importers import plain_table
-from judgelaw.tables.importers.log_files import Archive, read_json, read_json_lines
+from judgelaw.tables.importers.log_files import Archive
 from support.imports import FIXTURES
 
 LOG = FIXTURES / "inspect-pairs.eval"
@@ -65,14 +66,14 @@ def test_a_cut_archive_is_refused(tmp_path):
 def test_json_lines_count_their_lines_and_may_be_gzipped(tmp_path):
     path = tmp_path / "log.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n\n{"a": 2}\n'))
-    assert list(read_json_lines(path, ignore)) == [(f"{path}:1", {"a": 1}), (f"{path}:3", {"a": 2})]
+    assert list(json_lines(path, ignore)) == [(f"{path}:1", {"a": 1}), (f"{path}:3", {"a": 2})]
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         (b'{"a": 1}\n{"a": \n', ":2: no JSON"),
-        (b"[1]\n", ":1: no JSON object"),
+        (b"[1]\n", ":1: a JSON list is no object"),
         (b'{"a": "\xff"}\n', "not UTF-8"),
     ],
 )
@@ -80,25 +81,25 @@ def test_a_bad_line_is_named(tmp_path, content, words):
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
     with pytest.raises(TableError, match=words):
-        list(read_json_lines(path, ignore))
+        list(json_lines(path, ignore))
 
 
 def test_a_bad_document_is_named_with_its_line(tmp_path):
     path = tmp_path / "log.json"
     path.write_text('{"a": 1,\n"b" 2}')
     with pytest.raises(TableError, match=r"log\.json:2: no JSON"):
-        read_json(path, ignore)
+        json_document(path, ignore)
 
 
 def test_missing_files_and_folders_are_named(tmp_path):
     with pytest.raises(TableError, match="there is no such file"):
-        read_json(tmp_path / "none.json", ignore)
+        json_document(tmp_path / "none.json", ignore)
     with pytest.raises(TableError, match="is a folder"):
-        read_json(tmp_path, ignore)
+        json_document(tmp_path, ignore)
     cut = tmp_path / "log.jsonl.gz"
     cut.write_bytes(gzip.compress(b'{"a": 1}\n' * 999)[:-20])
     with pytest.raises(TableError, match="damaged or cut"):
-        list(read_json_lines(cut, ignore))
+        list(json_lines(cut, ignore))
 
 
 def zipped(path, entries, method=zipfile.ZIP_DEFLATED):
@@ -136,7 +137,7 @@ def test_an_archive_of_an_unknown_kind_is_refused_in_words(tmp_path, offset, val
 
 
 def test_an_entry_that_is_too_large_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("judgelaw.tables.importers.log_files.LARGEST_ENTRY", 1000)
+    monkeypatch.setattr("judgelaw.record_files.LARGEST_PIECE", 1000)
     path = zipped(tmp_path / "log.eval", {"a.json": json.dumps("x" * 998), "b.json": "[" * 1001})
     assert len(Archive(path).read_json("a.json", ignore)) == 998
     with pytest.raises(TableError, match=r"log\.eval!b\.json: more than 1000 bytes"):
@@ -144,7 +145,8 @@ def test_an_entry_that_is_too_large_is_refused_before_it_is_unpacked(tmp_path, m
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, 93])
-def test_an_entry_that_unpacks_to_a_thousandfold_is_refused(tmp_path, method):
+def test_an_entry_that_unpacks_to_a_thousandfold_is_refused(tmp_path, method, monkeypatch):
+    monkeypatch.setattr("judgelaw.record_files.ALWAYS", 2**20)
     path = tmp_path / "log.eval"
     if method == zipfile.ZIP_DEFLATED:
         zipped(path, {"a.json": json.dumps("x" * 2**21)})
@@ -153,7 +155,7 @@ def test_an_entry_that_unpacks_to_a_thousandfold_is_refused(tmp_path, method):
         # The directory says that the packed bytes become two megabytes.
         patched(path, CENTRAL, 26, 0x20)
     name = Archive(path).names[0]
-    with pytest.raises(TableError, match="no log packs so small"):
+    with pytest.raises(TableError, match=r"unpack to more than \d+ .*_MOST_UNPACKED=20GB"):
         Archive(path).read_json(name, ignore)
 
 
@@ -173,30 +175,40 @@ def test_a_directory_that_lies_about_sizes_does_not_unpack_more_than_it_says(tmp
 
 
 def test_a_piece_with_too_many_values_is_refused_before_they_are_made(tmp_path, monkeypatch):
-    monkeypatch.setattr("judgelaw.tables.importers.log_files._MOST_MARKS", 100)
+    monkeypatch.setattr("judgelaw.record_files.MOST_MARKS", 100)
     path = zipped(tmp_path / "log.eval", {"a.json": json.dumps([{}] * 99)})
     with pytest.raises(TableError, match=r"a\.json: more than 100 values"):
         Archive(path).read_json("a.json", ignore)
     lines = tmp_path / "log.jsonl"
     lines.write_text(json.dumps({"a": [0] * 99}) + "\n")
-    assert len(list(read_json_lines(lines, ignore))) == 1
+    assert len(list(json_lines(lines, ignore))) == 1
     lines.write_text(json.dumps({"a": [[]] * 99}) + "\n")
     with pytest.raises(TableError, match=r"log\.jsonl:1: more than 100 values"):
-        list(read_json_lines(lines, ignore))
+        list(json_lines(lines, ignore))
 
 
 def test_a_line_that_is_too_long_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("judgelaw.tables.importers.log_files.LARGEST_ENTRY", 50)
+    monkeypatch.setattr("judgelaw.record_files.LARGEST_PIECE", 50)
     path = tmp_path / "log.jsonl"
     path.write_text('{"a": 1}\n' + json.dumps({"a": "x" * 50}) + "\n")
     with pytest.raises(TableError, match=r"log\.jsonl:2: more than 50 bytes"):
-        list(read_json_lines(path, ignore))
+        list(json_lines(path, ignore))
 
 
 @pytest.mark.parametrize("name", ["log.jsonl.gz", "log.json.gz", "log.csv.gz"])
-def test_a_gzip_file_that_grows_without_measure_is_refused(tmp_path, name):
+def test_a_gzip_file_that_grows_without_measure_is_refused(tmp_path, name, monkeypatch):
+    monkeypatch.setattr("judgelaw.record_files.ALWAYS", 2**20)
     path = tmp_path / name
     path.write_bytes(gzip.compress(b"a" * 8_000_000))
-    read = {"log.jsonl.gz": read_json_lines, "log.json.gz": read_json}.get(name, plain_table.read)
-    with pytest.raises(TableError, match="times as much: no log packs so small"):
+    read = {"log.jsonl.gz": json_lines, "log.json.gz": json_document}.get(name, plain_table.read)
+    with pytest.raises(TableError, match=r"unpack to more than \d+ .*_MOST_UNPACKED=20GB"):
+        list(read(path, ignore))
+    monkeypatch.setenv("JUDGELAW_MOST_UNPACKED", "1 GB")
+    if name == "log.csv.gz":
+        assert list(read(path, ignore)) == []  # a header of eight million letters, and no row
+    else:
+        with pytest.raises(TableError, match="no JSON"):
+            list(read(path, ignore))
+    monkeypatch.setenv("JUDGELAW_MOST_UNPACKED", "much")
+    with pytest.raises(InputError, match=r"JUDGELAW_MOST_UNPACKED='much' is no size"):
         list(read(path, ignore))
