@@ -33,6 +33,15 @@ def bare(folder: Path, commits: int) -> float:
     return commits / elapsed
 
 
+def arrived(reservation):
+    """A raw reply, which a run records before anything reads it."""
+    from judgelaw.ledger import Arrived
+    from judgelaw.wire import Reply
+
+    reply = Reply(status=200, body=b"x" * 400)
+    return Arrived(reservation=reservation, sent_at=1.0, ended_at=2.0, reply=reply)
+
+
 def ending(reservation):
     from judgelaw.ledger import Completed, Receipt
     from judgelaw.wire import Completion
@@ -77,6 +86,7 @@ async def fill(ledger, *, width: int) -> int:
     while reserved := await ledger.reserve("bench", after=after, limit=width):
         after = reserved[-1].call.position
         for reservation in reserved:
+            ledger.record(arrived(reservation))
             ledger.record(ending(reservation))
         await ledger.flush()
         count += len(reserved)

@@ -30,6 +30,7 @@ class History:
         self._answers: dict[str, set[bytes]] = {}
         self._durable: dict[str, tuple[int, bytes]] = {}
         self._in_hand: set[str] = set()
+        self._kept: set[str] = set()
         self._unaccounted: Counter[str] = Counter()
         self._rebooted = False
         self.log: list[tuple[object, ...]] = []
@@ -62,6 +63,8 @@ class History:
             self._violate(f"call {call} is asked after its completion was durable")
         if call in self._in_hand:
             self._violate(f"call {call} is asked again although its reply is in hand")
+        if call in self._kept:
+            self._violate(f"call {call} is asked again although its reply is kept elsewhere")
 
     def arrive(self, call: str) -> None:
         """The provider has a request."""
@@ -78,6 +81,10 @@ class History:
         self.log.append(("deliver", call))
         self._in_hand.add(call)
         self.seen["replies"] += 1
+
+    def keep(self, calls: set[str]) -> None:
+        """The replies to these calls lie in a second place, until a ledger takes them."""
+        self._kept |= calls
 
     def commit(self, records: Sequence[Record]) -> None:
         """A commit came back as durable."""
@@ -98,7 +105,7 @@ class History:
     @property
     def lost(self) -> int:
         """Replies in hand that are not durable, and that nobody has any more."""
-        return len(self._in_hand - set(self._durable))
+        return len(self._in_hand - set(self._durable) - self._kept)
 
     @property
     def durable(self) -> int:
@@ -112,7 +119,7 @@ class History:
         attempts, completions = list(ledger.attempts()), list(ledger.completions())
         self._compare_completions(completions)
         self._compare_verdicts(ledger, completions)
-        self._compare_attempts(attempts)
+        self._compare_attempts(attempts, set(ledger.unread_attempts()))
         self._compare_totals(ledger, attempts, completions)
         self._rebooted = False
 
@@ -139,11 +146,13 @@ class History:
                 self._violate(f"the verdict on call {call_id} is not that of its reply")
         self.read = len(verdicts)
 
-    def _compare_attempts(self, attempts: Iterable[StoredAttempt]) -> None:
+    def _compare_attempts(self, attempts: Iterable[StoredAttempt], unread: set[int]) -> None:
         states: dict[str, Counter[str]] = {}
         for attempt in attempts:
-            states.setdefault(attempt.call_id, Counter())[attempt.state] += 1
-            if attempt.state == "started" and not self._batched:
+            state = "unread" if attempt.attempt in unread else attempt.state
+            states.setdefault(attempt.call_id, Counter())[state] += 1
+            waits = self._batched or attempt.attempt in unread
+            if attempt.state == "started" and not waits:
                 self._violate(f"attempt {attempt.attempt} is open and nobody works on it")
         for call in self._sent.keys() | states.keys():
             self._account(call, states.get(call, Counter()))
@@ -156,7 +165,7 @@ class History:
         """
         if states["completed"] > 1:
             self._violate(f"call {call} has {states['completed']} completions")
-        open_states = ("started",) if self._batched else ()
+        open_states = ("started", "unread") if self._batched else ("unread",)
         accounted = sum(states[state] for state in (*SENT, *open_states))
         if self._arrived[call] > accounted:
             seen = self._arrived[call]

@@ -13,11 +13,11 @@ from judgelaw.wire import Answer, Failure, FailureKind
 def commit_after_parse(patch) -> None:
     answered = Lane._answered
 
-    def eager(lane, sent, reply, answer):
+    def eager(lane, sent, reply, answer, now):
         call = sent.reservation.call
         unread = _Unread(call_id=call.call_id, order=call.order, completion=answer.completion)
         lane.reading.take(unread)
-        answered(lane, sent, reply, answer)
+        answered(lane, sent, reply, answer, now)
 
     patch.setattr(Lane, "_answered", eager)
     patch.setattr(Readings, "durable", lambda _readings, _records: None)
@@ -68,7 +68,7 @@ def retry_on_content(patch) -> None:
 def another_reply_stored(patch) -> None:
     answered = Lane._answered
 
-    def changed(lane, sent, reply, answer):
-        answered(lane, sent, replace(reply, body=reply.body.replace(b"TIE", b"A")), answer)
+    def changed(lane, sent, reply, answer, now):
+        answered(lane, sent, replace(reply, body=reply.body.replace(b"TIE", b"A")), answer, now)
 
     patch.setattr(Lane, "_answered", changed)

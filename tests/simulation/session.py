@@ -1,6 +1,7 @@
 """One process of a simulated run, from the opening of its ledger to its end or its death."""
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from judgelaw.acquire.engine import drive
 from judgelaw.acquire.lane import Effects
 from judgelaw.errors import JudgelawError, RunError
 from judgelaw.ledger import LEDGER_NAME, SENT_NAME, SqliteLedger, SqliteView
+from judgelaw.ledger.second_place import keep
 from judgelaw.ledger.writer import GroupWriter, _Group
 from judgelaw.wire import Completion, JudgeSpec, Reader, Verdict
 from simulation.disk import FULL, IO_ERROR, IO_ERROR_FSYNC, IO_ERROR_WRITE, OK, Disk, mounted
@@ -84,6 +86,15 @@ class Session:
         self._history.commit(records)
         return results
 
+    @property
+    def elapsed(self) -> float:
+        """Return the time that no clock can be set by."""
+        return self._loop.time() if self._loop else self._world.now
+
+    def hold(self) -> None:
+        """Note that replies are held in memory."""
+        self._history.seen["held"] += 1
+
     def commit_delay(self, *, urgent: bool) -> float:
         """Return how long the disk takes this time."""
         longest = self._fate.commit_s if urgent else 0.02 + self._fate.commit_s
@@ -148,6 +159,8 @@ class Session:
                 ("judgelaw.acquire.engine.open_batch_client", lambda *_: self._world.batches),
                 ("judgelaw.acquire.readings.Reader", partial(SimulatedReader, self)),
                 ("asyncio.to_thread", self._beside_the_loop),
+                ("judgelaw.ledger.second_place.places", lambda _: [self._world.second_place]),
+                ("judgelaw.ledger.second_place.keep", self._keep_elsewhere),
             ):
                 stack.enter_context(patch(name, value))
             yield
@@ -158,6 +171,13 @@ class Session:
         done = work(*arguments)
         await asyncio.sleep(self._parsers.uniform(0, self._fate.parser_s))
         return done
+
+    def _keep_elsewhere(self, session, replies, *, beside):
+        """Keep replies in the second place, which no dead process does."""
+        if self.dead:
+            return None
+        self._history.seen["kept elsewhere"] += len(replies)
+        return keep(session, replies, beside=beside)
 
     def _before_step(self) -> None:
         if self._tidying:
@@ -225,15 +245,30 @@ class Session:
         """Hold what a process leaves that ended by itself against what it was told."""
         self._world.batches.end()
         refused = self._disk_times < self._fate.disk_times
+        if refused:
+            self._history.keep(self._kept_elsewhere())
+        if self._history.lost and not (refused and self.batched):
+            words = f"{self._history.lost} replies were in hand and are not durable"
+            self._history.violations.append(words)
         if not refused:
-            if self._history.lost:
-                words = f"{self._history.lost} replies were in hand and are not durable"
-                self._history.violations.append(words)
             with SqliteView(self._folder / LEDGER_NAME) as view:
                 self._history.compare(view)
                 if self._fate == GOOD:  # the last one; what is broken stays so
                     self._history.violations += view.check()
         self._leave()
+
+    @property
+    def batched(self) -> bool:
+        """Whether calls are asked through a batch interface, where answers wait at the provider."""
+        return self._plan.batched
+
+    def _kept_elsewhere(self) -> set[str]:
+        """Return the calls whose replies lie in the second place."""
+        files = self._world.second_place.glob("judgelaw-held-*.jsonl")
+        lines = [
+            line.partition(b" ")[2] for file in files for line in file.read_bytes().splitlines()
+        ]
+        return {json.loads(line)[1] for line in lines}
 
     def _hold_budget(self) -> None:
         most = self._fate.most_calls
@@ -275,9 +310,10 @@ class SimulatedReader(Reader):
 class InlineWriter(GroupWriter):
     """The ledger's writer without its thread: a group is written in a later step of the loop."""
 
-    def __init__(self, session: Session, commit, explain) -> None:
+    def __init__(self, session: Session, commit, explain, **options) -> None:
         self._session = session
-        super().__init__(partial(session.commit, commit), explain)
+        self._waiting = _Group()
+        super().__init__(partial(session.commit, commit), explain, **options)
 
     def stop(self) -> None:
         self._put(None, urgent=True)
@@ -294,8 +330,14 @@ class InlineWriter(GroupWriter):
         else:
             loop.call_later(self._session.commit_delay(urgent=urgent), self._write_queued)
 
+    def _now(self) -> float:
+        return self._session.elapsed
+
     def _write_queued(self) -> None:
-        group = _Group()
-        while not self._queue.empty():
-            group.add(self._queue.get())
-        self._write(group)
+        group, self._waiting = self._waiting, _Group()
+        self._drain(group)
+        if not self._write(group):
+            self._session.hold()
+            self._waiting = group
+            again_s = self._session.commit_delay(urgent=False)
+            asyncio.get_running_loop().call_later(again_s, self._write_queued)

@@ -86,6 +86,7 @@ class World:
         self.provider = Provider(self.history, requests)
         self.batches = Batches(self.provider, lambda: self.now, keeps_names=fate.random() < 0.5)
         self.scratch = scratch
+        self.second_place = scratch / f"held-{seed}"
         self.now = 0.0
         self.clock_at_zero = _START
         self.boot = 1

@@ -107,6 +107,7 @@ _ERRORS: dict[Reason, type[JudgelawError]] = {
     Reason.ATTEMPTS: IncompleteRunError,
     Reason.POSTPONED: IncompleteRunError,
     Reason.BUDGET: BudgetReachedError,
+    Reason.UNREAD: IncompleteRunError,
     Reason.REJECTED: ProviderRefusedError,
     Reason.REFUSED: ProviderRefusedError,
 }

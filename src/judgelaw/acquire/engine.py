@@ -24,9 +24,9 @@ from judgelaw.acquire.lane import Effects, Lane, Rules
 from judgelaw.acquire.limits import Backlog, Limiter
 from judgelaw.acquire.progress import Observer, Tally
 from judgelaw.acquire.readings import Readings
-from judgelaw.acquire.retry import Halt, Reason, RetryPolicy
+from judgelaw.acquire.retry import UNREAD_REMEDY, Halt, Reason, RetryPolicy
 from judgelaw.judges import Judge, JudgeContext, JudgeFunction, open_batch_client, open_judge
-from judgelaw.ledger import Ending, Ledger, Record
+from judgelaw.ledger import Ending, Held, Ledger, Record
 from judgelaw.study import FrozenRun, Requests
 from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 
@@ -146,6 +146,7 @@ class Engine:
         # A kill loses what is on the wire and what is not yet written: at most three rounds.
         self._backlog = Backlog(2 * sum(self._width(frozen.judges[name]) for name in judges))
         self._halt = Halt()
+        self._interrupted = asyncio.Event()
         self._hurry = asyncio.Event()
         self._cancel_batches = cancel_batches
         self._readings = Readings(frozen.readers, ledger, self._halt)
@@ -161,7 +162,11 @@ class Engine:
             tally.add(records)
             self._readings.durable(records)
 
-        self._ledger.listen(durable)
+        def held(held: Held | None) -> None:
+            self._backlog.hold(held)
+            tally.held = held
+
+        self._ledger.listen(durable, held)
         helpers = [asyncio.create_task(self._tick(observer, tally))]
         if self._frozen.study.budget and self._frozen.study.budget.deadline_s:
             limit = self._frozen.study.budget.deadline_s
@@ -175,7 +180,7 @@ class Engine:
                         await lane.take_up()
                 lanes = [asyncio.create_task(lane.run()) for lane in self._lanes]
                 await self._finish(lanes, grace_s)
-                await self._ledger.flush()
+                await self._flush(grace_s)
                 await self._readings.drain()
         finally:
             for helper in helpers:
@@ -268,6 +273,7 @@ class Engine:
         except asyncio.CancelledError:
             self._halt.stop(Reason.INTERRUPTED, "cancelled")
             await self._until_ended(lanes, grace_s)
+            self._ledger.give_up()
             raise
 
     async def _until_ended(self, lanes: list[asyncio.Task[None]], grace_s: float) -> None:
@@ -285,6 +291,22 @@ class Engine:
             lane.cancel()
         await asyncio.gather(*lanes, return_exceptions=True)
         await ended
+
+    async def _flush(self, grace_s: float) -> None:
+        """Make everything durable; what cannot be written is held until somebody interrupts.
+
+        Then for `grace_s` more, or until a second interruption.
+        """
+        flush = asyncio.create_task(self._ledger.flush())
+        stop = asyncio.create_task(self._interrupted.wait())
+        hurry = asyncio.create_task(self._hurry.wait())
+        await asyncio.wait({flush, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if not flush.done():
+            await asyncio.wait({flush, hurry}, timeout=grace_s, return_when=asyncio.FIRST_COMPLETED)
+            self._ledger.give_up()
+        stop.cancel()
+        hurry.cancel()
+        await flush
 
     async def _write_out(self) -> None:
         """Make everything durable: how attempts ended, then what their replies were read as."""
@@ -306,8 +328,9 @@ class Engine:
         self._halt.stop(Reason.BUDGET, f"the deadline of {seconds:g} s is reached")
 
     def _interrupt(self) -> None:
-        if self._halt.reason is Reason.INTERRUPTED:
+        if self._interrupted.is_set():
             self._hurry.set()
+        self._interrupted.set()
         self._halt.stop(Reason.INTERRUPTED, "interrupted; everything that was answered is saved")
 
     def _stops(self) -> tuple[Stop, ...]:
@@ -317,6 +340,11 @@ class Engine:
             Stop(reason=h.reason, words=h.words, remedy=h.remedy)
             for h in halts
             if h.reason is not None
+        ]
+        stops += [
+            Stop(reason=Reason.UNREAD, words=lane.unread_words, remedy=UNREAD_REMEDY)
+            for lane in self._lanes
+            if isinstance(lane, Lane) and lane.unread_words and lane.halt.reason is None
         ]
         return tuple(sorted(stops, key=lambda stop: -stop.reason))
 

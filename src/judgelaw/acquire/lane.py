@@ -15,6 +15,7 @@ from judgelaw.acquire.budget import NOTHING, Cost, Meter, RunBudget, exhausted
 from judgelaw.acquire.limits import Backlog, Deadlines, Limiter
 from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.retry import (
+    UNREAD_REMEDY,
     Again,
     Halt,
     LeaveOpen,
@@ -30,9 +31,10 @@ from judgelaw.acquire.retry import (
     unmetered,
 )
 from judgelaw.judges import Judge
-from judgelaw.ledger import Booking, Ending, Ledger, Reservation, Unsent
+from judgelaw.ledger import Arrived, Booking, Ending, Ledger, Reservation, Unsent
 from judgelaw.study import FrozenRun, Requests
 from judgelaw.wire import Answer, Failure, FailureKind, JudgeSpec, Reply
+from judgelaw.words import words
 
 _LOG = logging.getLogger(__name__)
 
@@ -91,6 +93,11 @@ class Feed:
         return rest
 
 
+_UNREAD = 3
+"""Replies that the code of a judge may fail to read before nothing more is asked of it."""
+_LARGE = 2**20
+"""Bytes of a reply from which on it is durable before anything reads it: reading a large one may
+take more memory than there is, and writing it first costs little beside its way over the wire."""
 _SETTLING_S = 0.5
 """How often to ask again for a budget that others have set aside."""
 
@@ -145,14 +152,17 @@ class Lane:
         self._meter = Meter(self.spec)
         self._metered = self.run_budget.needs_usage or self.limiter.counts_tokens
         self._hopeless = 0
+        self._unread = 0
         self._answers = False
         self._deadlines = Deadlines(self.rules.timeout_s)
+        self.unread_words = ""
         self.halt = Halt(above=self.reading.halt)
         width = self.rules.concurrency
         self._feed = Feed(self.ledger, self.spec.name, width=width, halt=self.halt)
 
     async def run(self) -> None:
-        """Send every open call of the judge, or as many as may be sent."""
+        """Read what came in earlier sessions, then send every open call, or as many as may be."""
+        await self.run_halt.guard(self._read_left)
         works = [self._feed.fill, *[self._work] * self.rules.concurrency]
         await asyncio.gather(*map(self.run_halt.guard, works))
 
@@ -160,6 +170,19 @@ class Lane:
         """Record what was reserved and never sent."""
         for reservation in self._feed.rest():
             self._unsent(reservation)
+
+    async def _read_left(self) -> None:
+        """Read the replies that nobody has read yet; what is no answer is asked again."""
+        for reservation, sent_at, ended_at, reply in await self.ledger.unread_replies(
+            self.spec.name
+        ):
+            self.run_budget.hold(NOTHING)
+            body = self._requests.body(reservation.call)
+            sent = Sent(reservation=reservation, body=body, cost=NOTHING, at=sent_at)
+            failure = self._read(sent, reply, ended_at)
+            if failure is not None:
+                self._record_failure(failure, sent)
+        await self.ledger.flush()
 
     async def _work(self) -> None:
         while (reservation := await self._feed.take()) is not None:
@@ -174,6 +197,9 @@ class Lane:
         body = self._requests.body(reservation.call)
         tried = 0
         while (cost := await self._may_send(reservation, body)) is not None:
+            if not await self.backlog.writable(self.halt):
+                self._settle(cost, None, completed=False)
+                break
             tried += 1
             await self.ledger.sending(reservation)
             sent = Sent(reservation=reservation, body=body, cost=cost, at=self.effects.clock())
@@ -241,20 +267,58 @@ class Lane:
             self._settle(sent.cost, sent.cost, completed=False)
             self._record_failure(failure, sent)
             raise
-        # No await from here to the record: a reply that was read is never lost to a cancellation.
+        # No await from here to the record: a reply that came is never lost to a cancellation.
         if isinstance(reply, Reply):
-            answer = self.judge.decode(reply)
-            if isinstance(answer, Answer):
-                self._answered(sent, reply, answer)
-                return None
-            reply = answer
+            now = self.effects.clock()
+            self.ledger.record(
+                Arrived(reservation=sent.reservation, sent_at=sent.at, ended_at=now, reply=reply)
+            )
+            if len(reply.body) > _LARGE:
+                await self._durable_first(sent)
+            return self._read(sent, reply, now)
         self._settle(sent.cost, sent.cost if reply.kind.at_risk else None, completed=False)
         return reply
 
-    def _answered(self, sent: Sent, reply: Reply, answer: Answer) -> None:
+    async def _durable_first(self, sent: Sent) -> None:
+        """Wait until a reply is durable; where nobody waits any more, the next session reads it."""
+        try:
+            await self.ledger.flush()
+        except BaseException:
+            self._settle(sent.cost, sent.cost, completed=False)
+            raise
+
+    def _read(self, sent: Sent, reply: Reply, now: float) -> Failure | None:
+        """Read a reply that was recorded; return how it failed, None where it is an answer.
+
+        And None where the code that reads it fails: the reply is kept for code that does not.
+        """
+        try:
+            answer = self.judge.decode(reply)
+        except Exception as error:  # noqa: BLE001 - it may be anybody's code; the reply is kept
+            self._settle(sent.cost, sent.cost, completed=False)
+            self._cannot_read(error)
+            return None
+        if isinstance(answer, Answer):
+            self._answered(sent, reply, answer, now)
+            return None
+        self._settle(sent.cost, sent.cost if answer.kind.at_risk else None, completed=False)
+        return answer
+
+    def _cannot_read(self, error: Exception) -> None:
+        """Say that a reply is kept unread; after a few nothing more is asked of the judge."""
+        self._unread += 1
+        said = words(f"{type(error).__name__}: {error}")
+        _LOG.info("%s: a reply cannot be read: %s", self.spec.name, said, exc_info=error)
+        self.unread_words = (
+            f"judge {self.spec.name}: the code that reads its replies fails on {self._unread} of "
+            f"them ({said}); they are kept as they came, and asked for no second time"
+        )
+        if self._unread >= _UNREAD:
+            self.halt.stop(Reason.UNREAD, self.unread_words, remedy=UNREAD_REMEDY)
+
+    def _answered(self, sent: Sent, reply: Reply, answer: Answer, now: float) -> None:
         receipt = receipt_of(answer, self.spec)
         spent = self._meter.learn(sent.body, receipt) if self._metered else NOTHING
-        now = self.effects.clock()
         self._record(completed(reply, answer, receipt, sent.reservation, sent.at, now))
         self._hopeless = 0
         self._answers = True

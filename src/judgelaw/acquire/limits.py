@@ -9,24 +9,42 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from judgelaw.acquire.retry import ChangeSignal
-from judgelaw.ledger import Completed, Ending, Read, Record
+from judgelaw.acquire.retry import ChangeSignal, Halt
+from judgelaw.ledger import Arrived, Completed, Ending, Held, Read, Record
 
 _MOST_BYTES = 128 * 2**20
 
 
 class Backlog:
-    """Counts what was recorded and not yet written."""
+    """Counts what was recorded and not yet written.
+
+    Attributes:
+        held: what the ledger cannot write for now; nothing is sent until it can.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._endings = 0
         self._bytes = 0
+        self.held: Held | None = None
+        self._changed = ChangeSignal()
 
     @property
     def full(self) -> bool:
         """Whether nothing more should be asked for until something is written."""
-        return self._endings >= self._most or self._bytes >= _MOST_BYTES
+        held = self.held is not None
+        return held or self._endings >= self._most or self._bytes >= _MOST_BYTES
+
+    def hold(self, held: Held | None) -> None:
+        """Note what the ledger cannot write; None once it is written."""
+        self.held = held
+        self._changed.ring()
+
+    async def writable(self, halt: Halt) -> bool:
+        """Wait until the ledger can be written; return whether anything may still be sent."""
+        while self.held is not None and not halt.stopped:
+            await halt.unless_stopped(self._changed.heard())
+        return not halt.stopped
 
     def add(self, ending: Ending) -> None:
         """Count an ending that was recorded."""
@@ -34,8 +52,11 @@ class Backlog:
         self._bytes += _size(ending)
 
     def durable(self, records: Sequence[Record]) -> None:
-        """Subtract what was written; verdicts do not count, since they can be read again."""
-        endings = [record for record in records if not isinstance(record, Read)]
+        """Subtract what was written.
+
+        Verdicts do not count, since they can be read again; a raw reply is counted as its ending.
+        """
+        endings = [record for record in records if not isinstance(record, Arrived | Read)]
         self._endings -= len(endings)
         self._bytes -= sum(map(_size, endings))
 

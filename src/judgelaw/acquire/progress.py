@@ -6,7 +6,7 @@ from textwrap import shorten
 from typing import Protocol, Self
 
 from judgelaw.acquire.budget import usd_of
-from judgelaw.ledger import Completed, Failed, Read, Record, Totals
+from judgelaw.ledger import Completed, Failed, Held, Read, Record, Totals
 from judgelaw.wire import JudgeSpec
 from judgelaw.words import words
 
@@ -28,6 +28,8 @@ class Tally:
     failed: int = 0
     usd: float = 0.0
     last_failure: str = ""
+    held: Held | None = None
+    """Replies that the ledger cannot write for now, and why."""
 
     @classmethod
     def starting_from(
@@ -77,6 +79,8 @@ class Tally:
         ]
         if self.read:
             parts.append(f"{self.invalid / self.read:.1%} invalid")
+        if self.held is not None:
+            parts.append(f"nothing is sent: {self.held.said}")
         if any(spec.price is not None for spec in self.judges.values()):
             parts.append(f"{self.usd:.4f} USD")
         return ", ".join(parts)

@@ -43,6 +43,7 @@ def completed(  # noqa: PLR0917 - what came, then for what and when, as for `fai
         completion=answer.completion,
         receipt=receipt,
         tokens=answer.tokens,
+        unread=answer.unread,
     )
 
 
@@ -63,6 +64,8 @@ def unmetered(spec: JudgeSpec) -> InputError:
 
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
+UNREAD_REMEDY = "mend the judge's `decode`, or upgrade judgelaw if the judge is one of its own"
+
 
 class Reason(IntEnum):
     """Why calls are left open, the gravest last."""
@@ -72,14 +75,16 @@ class Reason(IntEnum):
     POSTPONED = 2
     """A provider asked to be left alone, or never answered."""
     BUDGET = 3
-    UNREADABLE = 4
+    UNREAD = 4
+    """The code that reads the replies of a judge fails on some: they are kept for better code."""
+    UNREADABLE = 5
     """A parser ran out of time too often: asking for more replies would be of no use."""
-    REJECTED = 5
+    REJECTED = 6
     """A provider rejected what one judge asks."""
-    REFUSED = 6
+    REFUSED = 7
     """A provider refused the key or the account."""
-    INTERRUPTED = 7
-    BROKEN = 8
+    INTERRUPTED = 8
+    BROKEN = 9
     """Something raised that nobody had foreseen."""
 
 

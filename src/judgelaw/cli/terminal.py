@@ -182,11 +182,12 @@ class CallLines:
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._last: tuple[float, tuple[int, int]] | None = None
+        self._last: tuple[float, tuple[int, int, bool]] | None = None
 
     def show(self, tally: "Tally", now: float) -> None:
         """Write a line if it is time for one, or if everything is done."""
-        finished, counted = tally.done >= tally.planned, (tally.done, tally.failed)
+        finished = tally.done >= tally.planned
+        counted = (tally.done, tally.failed, tally.held is not None)
         if self._last is not None:
             last_at, last_counted = self._last
             if counted == last_counted or (now - last_at < _LINE_EVERY_S and not finished):

@@ -19,10 +19,12 @@ from judgelaw.ledger.postgres_schema import (
 from judgelaw.ledger.postgres_session import Terms as Terms
 from judgelaw.ledger.postgres_view import PostgresView as PostgresView, archive as archive
 from judgelaw.ledger.records import (
+    Arrived as Arrived,
     Booking as Booking,
     Completed as Completed,
     Ending as Ending,
     Failed as Failed,
+    Held as Held,
     Judged as Judged,
     JudgeSummary as JudgeSummary,
     OpenBatch as OpenBatch,

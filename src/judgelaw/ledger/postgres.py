@@ -15,14 +15,19 @@ from judgelaw.ledger.postgres_view import PostgresView
 from judgelaw.ledger.records import (
     UNLIMITED,
     Booking,
+    Completed,
+    Failed,
     Read,
+    Record,
     Reservation,
     call_row,
+    unread_reply,
+    unread_rows,
 )
 from judgelaw.ledger.view import reservation
 from judgelaw.ledger.writer import GroupWriter, Ledger, Work
 from judgelaw.study import Budget, PlannedCall, Study, Transport
-from judgelaw.wire import JudgeSpec, Verdict
+from judgelaw.wire import JudgeSpec, Reply, Verdict
 
 if TYPE_CHECKING:
     import psycopg
@@ -105,6 +110,10 @@ def _lacking(connection: "psycopg.Connection[Any]", tokens: float) -> Booking:
     return Booking(lacks=lacks, under_way=under_way)
 
 
+def _drop_unread(attempts: list[int], connection: "psycopg.Connection[Any]") -> None:
+    connection.execute(_SQL["drop_unread_replies"], (attempts,))
+
+
 _CHUNK = 20_000
 _TYPES = [*["text"] * 7, "int4", "int8", "int8", "bytea", "bytea", "text", "text"]
 
@@ -142,7 +151,11 @@ class PostgresLedger(PostgresView, Ledger):
         self._clock = clock
         self._session = Session(address, run, terms)
         self._limits = Limits()
-        self._writer = GroupWriter(self._session.commit, self._explain)
+        self._at_stake = set()
+        self._stored_unread: set[int] = set()
+        self._writer = GroupWriter(
+            self._commit, self._explain, at_stake=lambda: bool(self._at_stake)
+        )
 
     @property
     def lease_s(self) -> float:
@@ -196,6 +209,7 @@ class PostgresLedger(PostgresView, Ledger):
             LeaseLostError: others have the call.
         """
         await self._before_sending(Mark(reservation.attempt, self._clock()))
+        self._at_stake.add(reservation.attempt)
 
     async def beat(self) -> None:
         """Renew the lease, and declare sessions lost that did not renew theirs."""
@@ -226,6 +240,28 @@ class PostgresLedger(PostgresView, Ledger):
             # A worker that slept between the commit and this line may have lost its calls.
             if self._session.valid:
                 return
+
+    def _commit(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:
+        """Commit a group; what was stored unread and ends with it is dropped."""
+        over = [
+            r.reservation.attempt
+            for r in records
+            if isinstance(r, Completed | Failed) and r.reservation.attempt in self._stored_unread
+        ]
+        if over:
+            works = [*works, partial(_drop_unread, over)]
+        results = self._session.commit(records, works)
+        self._written(records)
+        self._stored_unread.update(row[0] for row in unread_rows(records))  # type: ignore[misc]
+        return results[:-1] if over else results
+
+    def _unread_replies(
+        self, judge: str, connection: "psycopg.Connection[Any]"
+    ) -> list[tuple[Reservation, float, float, Reply]]:
+        found = connection.execute(_SQL["take_unread_replies"], (judge, self._session.id))
+        rows = found.fetchall()
+        self._stored_unread.update(row[5] for row in rows)
+        return [(reservation(row[5:]), *unread_reply(row[:5])) for row in rows]
 
     def _others(self, connection: "psycopg.Connection[Any]") -> RemainingCalls:
         terms = (self._session.round, self._session.terms.attempts, self._session.id)

@@ -212,14 +212,25 @@ WHERE pronamespace = to_regnamespace($1) AND proconfig IS NULL
 may have another run's schema in its settings."""
 _SCHEMA = ":run."
 """Stands in every statement for the schema of a run; see `statements.sql`."""
-_UNDATED = {
-    ":run.calls AS": "(SELECT *, NULL::text AS date FROM :run.calls) AS",
-    ":run.criterion_verdicts AS": (
-        "(SELECT *, NULL::text AS criterion FROM :run.verdicts WHERE false) AS"
-    ),
-    ":run.logprobs AS": "(SELECT 0::bigint AS call, NULL::text AS tokens WHERE false) AS",
+_EARLIER = {
+    3: {
+        ":run.calls AS": "(SELECT *, NULL::text AS date FROM :run.calls) AS",
+        ":run.criterion_verdicts AS": (
+            "(SELECT *, NULL::text AS criterion FROM :run.verdicts WHERE false) AS"
+        ),
+        ":run.logprobs AS": "(SELECT 0::bigint AS call, NULL::text AS tokens WHERE false) AS",
+    },
+    4: {
+        ":run.unread_fields AS": (
+            "(SELECT 0::bigint AS call, NULL::text AS field, NULL::text AS reason WHERE false) AS"
+        ),
+        ":run.unread_replies AS": (
+            "(SELECT 0::bigint AS attempt, 0.0 AS sent_at, 0.0 AS ended_at, 0 AS status, "
+            "NULL::text AS headers, NULL::bytea AS body WHERE false) AS"
+        ),
+    },
 }
-"""What a schema of an earlier version, without waves, is read as."""
+"""What tables of a version are read as in a schema before it."""
 
 
 def schema_of(run: str) -> str:
@@ -240,14 +251,15 @@ def list_runs(address: Address) -> list[str]:
 
 
 @cache
-def named(sql: str, run: str, *, dated: bool = True) -> str:
+def named(sql: str, run: str, *, version: int | None = None) -> str:
     """Return a statement on the tables of one run, whatever the connection's settings are.
 
     >>> named("SELECT count(*) FROM :run.calls", "first")
     'SELECT count(*) FROM "judgelaw:first".calls'
     """
-    for part, earlier in () if dated else _UNDATED.items():
-        sql = sql.replace(part, earlier)
+    for made, tables in _EARLIER.items():
+        for part, earlier in tables.items() if version is not None and version < made else ():
+            sql = sql.replace(part, earlier)
     return sql.replace(_SCHEMA, f'"{schema_of(run)}".')
 
 
@@ -262,14 +274,14 @@ class _Named:
         return super().execute(query, *values, **options)  # type: ignore[misc] # of the driver
 
 
-def enter(connection: "psycopg.Connection[Any]", run: str, *, dated: bool = True) -> None:
+def enter(connection: "psycopg.Connection[Any]", run: str, *, version: int | None = None) -> None:
     """Make the statements of this connection name the tables of one run.
 
     Nothing is set for the session: behind a pooler each transaction may have another one.
     """
     adapt(connection)
     psycopg = driver()
-    members = {"names": staticmethod(partial(named, run=run, dated=dated))}
+    members = {"names": staticmethod(partial(named, run=run, version=version))}
     connection.cursor_factory = type("Cursor", (_Named, psycopg.RawCursor), members)
     connection.server_cursor_factory = type("Pages", (_Named, psycopg.RawServerCursor), members)
 
@@ -283,24 +295,13 @@ def require(connection: "psycopg.Connection[Any]", run: str, address: Address) -
         )
 
 
-def is_dated(connection: "psycopg.Connection[Any]") -> bool:
-    """Whether the schema has waves, criteria and token probabilities."""
-    return (
-        connection.execute(
-            "SELECT 1 FROM pg_catalog.pg_attribute "
-            "WHERE attrelid = to_regclass(':run.calls') AND attname = 'date'"
-        ).fetchone()
-        is not None
-    )
-
-
 def migrate(connection: "psycopg.Connection[Any]", run: str, address: Address) -> None:
     """Make the schema of a run, or apply the steps that it lacks: all of them or none.
 
     Who only works on a run needs no right to create anything.
     """
     newest = migrations("postgres")[-1].version
-    have = _version(connection)
+    have = version_of(connection)
     if have == newest and not _unbound(connection, run):
         return
     if have > newest:
@@ -319,7 +320,7 @@ def migrate(connection: "psycopg.Connection[Any]", run: str, address: Address) -
         ) from None
 
 
-def _version(connection: "psycopg.Connection[Any]") -> int:
+def version_of(connection: "psycopg.Connection[Any]") -> int:
     """Return the version of a run's schema; 0 where there is none."""
     if connection.execute("SELECT to_regclass(':run.migrations')").fetchone() == (None,):
         return 0
@@ -337,7 +338,7 @@ def _apply(connection: "psycopg.Connection[Any]", run: str) -> None:
         connection.execute("SELECT set_config('search_path', quote_ident($1), true)", (schema,))
         connection.execute(_TABLE)
         # Asked again: somebody else may have held the lock before.
-        for step in migrations("postgres")[_version(connection) :]:
+        for step in migrations("postgres")[version_of(connection) :]:
             connection.execute(step.script.encode())
             connection.execute(
                 "INSERT INTO migrations (version, name) VALUES ($1, $2)", (step.version, step.name)

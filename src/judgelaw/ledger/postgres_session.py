@@ -29,6 +29,8 @@ from judgelaw.ledger.records import (
     criterion_rows,
     failure_row,
     tokens_rows,
+    unread_field_rows,
+    unread_rows,
     verdict_row,
 )
 from judgelaw.ledger.writer import Work
@@ -47,6 +49,9 @@ def write_records(connection: "psycopg.Connection[Any]", records: Sequence[Recor
     unsent = [(r.reservation.attempt, r.ended_at) for r in records if isinstance(r, Unsent)]
     write_rows(connection, "complete", map(completion_row, completed), exactly=len(completed))
     write_rows(connection, "add_logprobs", tokens_rows(completed))
+    write_rows(connection, "add_unread_fields", unread_field_rows(completed))
+    unread = unread_rows(records)
+    write_rows(connection, "add_unread_replies", unread, exactly=len(unread))
     write_read(connection, [r for r in records if isinstance(r, Read)])
     write_rows(connection, "fail", failed, exactly=len(failed))
     write_rows(connection, "unsend", unsent, exactly=len(unsent))

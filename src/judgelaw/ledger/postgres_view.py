@@ -18,9 +18,9 @@ from judgelaw.ledger.postgres_schema import (
     Address,
     driver,
     enter,
-    is_dated,
     require,
     schema_of,
+    version_of,
 )
 from judgelaw.ledger.records import call_row
 from judgelaw.ledger.view import LedgerView
@@ -45,6 +45,7 @@ _STREAMED = frozenset(
         "archived_logprobs",
         "archived_verdicts",
         "archived_criterion_verdicts",
+        "archived_unread_replies",
     }
 )
 """Readings as long as the run: they come in pages, on a connection of their own."""
@@ -143,8 +144,7 @@ class PostgresView(LedgerView):
         try:
             enter(connection, self.run)
             require(connection, self.run, self.address)
-            if not is_dated(connection):
-                enter(connection, self.run, dated=False)
+            enter(connection, self.run, version=version_of(connection))
         except BaseException:
             connection.close()
             raise
@@ -173,6 +173,8 @@ def archive(view: PostgresView, path: Path) -> None:
         _copy(target, "archive_attempt", map(_begun, view.rows("archived_attempts")))
         _copy(target, "complete", view.rows("archived_completions"))
         _copy(target, "add_logprobs", view.rows("archived_logprobs"))
+        _copy(target, "add_unread_field", view.rows("archived_unread_fields"))
+        _copy(target, "add_unread_reply", view.rows("archived_unread_replies"))
         _copy(target, "add_verdict", view.rows("archived_verdicts"))
         _copy(target, "add_criterion_verdict", view.rows("archived_criterion_verdicts"))
         _copy(target, "set_manifest", view.rows("manifest"))
@@ -180,12 +182,15 @@ def archive(view: PostgresView, path: Path) -> None:
 
 
 def _begun(row: Row) -> Row:
-    """Return an attempt as it stood before its completion, which ends it by a rule."""
+    """Return an attempt as it may have stood before its completion, which ends it by a rule.
+
+    As an orphan: others may have begun before the completion of an earlier one turned up.
+    """
     attempt, call, number, session, state, reserved_at, *_ = row
     if state != "completed":
         return row
-    begun = (attempt, call, number, session, "started", reserved_at)
-    return (*begun, None, None, None, None, None, False, row[-1])
+    begun = (attempt, call, number, session, "orphaned", reserved_at)
+    return (*begun, None, reserved_at, None, None, None, False, row[-1])
 
 
 def _copy(target: sqlite3.Connection, statement: str, rows: Iterable[Row]) -> None:

@@ -1,11 +1,12 @@
 """What goes into a ledger and what comes out: frozen values, and their columns."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from judgelaw.study import PlannedCall
-from judgelaw.wire import Completion, Receipt, Verdict
+from judgelaw.wire import Completion, Receipt, Reply, Verdict
 
 AttemptState = Literal["started", "completed", "failed", "orphaned", "refused", "unsent"]
 BatchState = Literal["prepared", "submitting", "submitted", "ended", "orphaned", "withdrawn"]
@@ -40,6 +41,34 @@ UNLIMITED = Booking()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Arrived:
+    """A reply as it came, recorded before anything reads it; the attempt has not ended yet."""
+
+    reservation: Reservation
+    sent_at: float
+    ended_at: float
+    reply: Reply
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """What a ledger keeps in memory while it cannot be written.
+
+    Attributes:
+        replies: how many replies wait.
+        words: why, in the words of the disk or the database.
+    """
+
+    replies: int
+    words: str
+
+    @property
+    def said(self) -> str:
+        """Say so in one line."""
+        return f"{self.replies} replies are held in memory until they can be written ({self.words})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Completed:
     """An attempt that ended in the call's one completion, which nobody has read yet."""
 
@@ -52,6 +81,8 @@ class Completed:
     receipt: Receipt
     tokens: str | None = None
     """Token probabilities, where they were asked for and came back."""
+    unread: tuple[tuple[str, str], ...] = ()
+    """Fields of the reply that could not be read, each with the reason."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +124,15 @@ class Read:
     verdict: Verdict
 
 
-Record = Ending | Read
+Record = Arrived | Ending | Read
+
+
+def replies_in(records: Iterable[Record]) -> list[Arrived]:
+    """Return the replies that are lost if these records are never written, each once."""
+    kept = list(records)
+    over = {r.reservation.attempt for r in kept if isinstance(r, Failed | Unsent)}
+    arrived = [r for r in kept if isinstance(r, Arrived)]
+    return [r for r in arrived if r.reservation.attempt not in over]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -358,6 +397,37 @@ def completion_row(e: Completed) -> Row:
         receipt.echoed_seed,
         receipt.replayed,
     )
+
+
+def unread_rows(records: Sequence[Record]) -> list[Row]:
+    """Return the rows of replies that came and have not ended among these records."""
+    arrived = [r for r in records if isinstance(r, Arrived)]
+    if not arrived:
+        return []
+    ended = {r.reservation.attempt for r in records if isinstance(r, Completed | Failed)}
+    return [
+        (
+            r.reservation.attempt,
+            r.sent_at,
+            r.ended_at,
+            r.reply.status,
+            json.dumps(dict(r.reply.headers)),
+            r.reply.body,
+        )
+        for r in arrived
+        if r.reservation.attempt not in ended
+    ]
+
+
+def unread_reply(row: Sequence[Any]) -> tuple[float, float, Reply]:
+    """Return when a reply was asked for, when it came, and the reply, from a row of it."""
+    sent_at, ended_at, status, headers, body = row
+    return sent_at, ended_at, Reply(status=status, body=bytes(body), headers=json.loads(headers))
+
+
+def unread_field_rows(completed: Iterable[Completed]) -> list[Row]:
+    """Return the rows of fields that could not be read, the attempt of each completion first."""
+    return [(e.reservation.attempt, field, why) for e in completed for field, why in e.unread]
 
 
 def tokens_rows(completed: Iterable[Completed]) -> list[Row]:

@@ -17,10 +17,12 @@ from typing import Any
 
 from judgelaw import __version__
 from judgelaw.errors import IntegrityError, JudgelawError, RunError, writing
+from judgelaw.ledger import second_place
 from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks, RunLock, SentMarks
 from judgelaw.ledger.migrations import migrate, statements
 from judgelaw.ledger.records import (
     UNLIMITED,
+    Arrived,
     Booking,
     Completed,
     Failed,
@@ -34,7 +36,11 @@ from judgelaw.ledger.records import (
     completion_row,
     criterion_rows,
     failure_row,
+    replies_in,
     tokens_rows,
+    unread_field_rows,
+    unread_reply,
+    unread_rows,
     verdict_row,
 )
 from judgelaw.ledger.sqlite_view import (
@@ -46,9 +52,9 @@ from judgelaw.ledger.sqlite_view import (
     refuse_missing,
 )
 from judgelaw.ledger.view import reservation
-from judgelaw.ledger.writer import Commit, Explain, GroupWriter, Ledger, Work
+from judgelaw.ledger.writer import GroupWriter, Ledger, Work
 from judgelaw.study import PlannedCall, sync_folder
-from judgelaw.wire import JudgeSpec, Verdict
+from judgelaw.wire import JudgeSpec, Reply, Verdict
 
 _SQL = statements("sqlite")
 _ROW = re.compile(r"\(\?(?:, \?)*\)")
@@ -84,6 +90,10 @@ def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> 
     write_rows(connection, "complete", map(completion_row, completed))
     if rows := tokens_rows(completed):
         connection.executemany(_SQL["add_logprobs"], rows)
+    if rows := unread_field_rows(completed):
+        connection.executemany(_SQL["add_unread_field"], rows)
+    if rows := unread_rows(records):
+        connection.executemany(_SQL["add_unread_reply"], rows)
     _write_read(connection, read)
     if len(completed) + len(read) == len(records):
         return
@@ -106,6 +116,14 @@ _CHECKPOINT_S = 0.5
 """How often the log is copied into the database, so that one that is lost holds little."""
 # At full speed the time decides; SQLite's own limit is for a log that readers held up.
 _CHECKPOINT_PAGES = 8_000
+_PASSING = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "the disk is read-only",
+    sqlite3.SQLITE_BUSY: "another process has the ledger open for writing",
+    sqlite3.SQLITE_LOCKED: "another process has the ledger open for writing",
+}
+"""Faults that pass. What was written through a failed sync is in doubt for ever, and is not tried
+again on the same connection."""
 
 
 class SqliteLedger(SqliteView, Ledger):
@@ -132,9 +150,11 @@ class SqliteLedger(SqliteView, Ledger):
         lock: RunLock | None = None,
         clock: Callable[[], float] = time.time,
         accept_loss: bool = False,
-        writer: Callable[[Commit, Explain], GroupWriter] = GroupWriter,
+        writer: Callable[..., GroupWriter] = GroupWriter,
     ) -> None:
         super().__init__(run / LEDGER_NAME)
+        self._at_stake = set()
+        self._stored_unread: set[int] = set()
         self._clock = clock
         self._held = ExitStack()
         if lock is None:  # else the caller holds the run, and has more to write after us
@@ -157,7 +177,9 @@ class SqliteLedger(SqliteView, Ledger):
             raise
         self._last, self._completed = counts
         self._checkpointed = clock()
-        self._writer = writer(self._commit, _explain)
+        self._writer = writer(
+            self._commit, _explain, passes=_passes, at_stake=lambda: bool(self._at_stake)
+        )
 
     def load(
         self, judges: Mapping[str, JudgeSpec], calls: Iterable[PlannedCall], *, manifest: str
@@ -186,6 +208,7 @@ class SqliteLedger(SqliteView, Ledger):
             IntegrityError: the file has lost its name; the replies under way are still written.
         """
         self._refuse_unnamed()
+        self._at_stake.add(reservation.attempt)
         self._marks.mark(reservation.attempt)
 
     async def _before_sending(self, work: Work) -> None:
@@ -210,7 +233,7 @@ class SqliteLedger(SqliteView, Ledger):
             self._rescue()
         try:
             # Where the writer broke, the marks stay for the next session to read.
-            self._writer.refuse_if_broken()
+            self._refuse_if_broken()
             with _ours(self.path):
                 self._end()
             self._marks.close()
@@ -221,9 +244,12 @@ class SqliteLedger(SqliteView, Ledger):
         with _transaction(self._connection):
             if records:
                 write_records(self._connection, records)
+                self._drop_read(records)
             results = [work(self._connection) for work in works]
         self._completed += sum(isinstance(record, Completed) for record in records)
         self._marks.durable(Counts(self._last, self._completed))
+        self._written(records)
+        self._stored_unread.update(row[0] for row in unread_rows(records))  # type: ignore[misc]
         self._checkpoint()
         return results
 
@@ -265,6 +291,28 @@ class SqliteLedger(SqliteView, Ledger):
             f"{self._completed} replies, {where}. Find out what touches the folder first"
         )
 
+    def _drop_read(self, records: Sequence[Record]) -> None:
+        """Drop raw replies whose attempts end; most never had to be stored apart."""
+        if self._stored_unread:
+            ended = [r.reservation.attempt for r in records if isinstance(r, Completed | Failed)]
+            over = [(attempt,) for attempt in ended if attempt in self._stored_unread]
+            self._connection.executemany(_SQL["drop_unread_reply"], over)
+
+    def _refuse_if_broken(self) -> None:
+        """Put replies that could not be written into a second place, and say where they are.
+
+        Raises:
+            JudgelawError: what kept them from being written.
+        """
+        try:
+            self._writer.refuse_if_broken()
+        except JudgelawError as error:
+            replies = replies_in(self._writer.unwritten)
+            if not replies:
+                raise
+            path = second_place.keep(self._key, replies, beside=self.path.parent)
+            raise type(error)(f"{error}. {kept_words(replies, path)}") from error
+
     def _checkpoint(self) -> None:
         """Copy the log into the database now and then."""
         now = self._clock()
@@ -295,12 +343,22 @@ class SqliteLedger(SqliteView, Ledger):
         self._drop_draft()
         left = LeftMarks(self.path.with_name(SENT_NAME))
         now = self._clock()
+        found: list[second_place.KeptReplies] = []
         with _transaction(self._connection):
+            for session in self._connection.execute(_SQL["open_sessions"]).fetchall():
+                found += second_place.kept(_session_key(session), beside=self.path.parent)
+            for file in found:
+                self._connection.executemany(_SQL["take_back_reply"], file.rows)
             self._settle_open(left.never_sent, now)
             if loss is not None:
                 self._connection.execute(_SQL["add_loss"], (json.dumps(asdict(loss)),))
             who = (os.getpid(), socket.gethostname(), __version__, now)
-            return self._connection.execute(_SQL["begin_session"], who).lastrowid or 0
+            session = self._connection.execute(_SQL["begin_session"], who).lastrowid or 0
+        self._key = _session_key((session, who[0], who[1], now))
+        for file in found:
+            if not file.damaged:
+                file.path.unlink(missing_ok=True)
+        return session
 
     def _end(self) -> None:
         with _transaction(self._connection):
@@ -345,6 +403,13 @@ class SqliteLedger(SqliteView, Ledger):
         # What a session left before it was sent ends with it.
         for (prepared,) in self._connection.execute(_SQL["prepared_batches"]).fetchall():
             self._note_batch(prepared, "withdrawn", None, None, now, self._connection)
+
+    def _unread_replies(
+        self, judge: str, connection: sqlite3.Connection
+    ) -> list[tuple[Reservation, float, float, Reply]]:
+        rows = connection.execute(_SQL["unread_replies"], (judge,)).fetchall()
+        self._stored_unread.update(row[5] for row in rows)
+        return [(reservation(row[5:]), *unread_reply(row[:5])) for row in rows]
 
     def _reserve(
         self, judge: str, after: int, limit: int, connection: sqlite3.Connection
@@ -394,6 +459,29 @@ def _unused(path: Path) -> Path:
         number += 1
         free = path.with_stem(f"{path.stem}-{number}")
     return free
+
+
+def _session_key(row: Sequence[Any]) -> str:
+    """Name a session as no other is named, by its row."""
+    return "|".join(map(repr, row))
+
+
+_NAMED = 20
+
+
+def kept_words(replies: Sequence[Arrived], path: Path | None) -> str:
+    """Say where replies are that could not be written; if nowhere, which calls they answer."""
+    if path is not None:
+        return (
+            f"{len(replies)} replies that could not be written are kept in {path}: the same "
+            "command takes them from there, and asks nothing twice"
+        )
+    calls = [arrived.reservation.call.call_id for arrived in replies]
+    more = f" and {len(calls) - _NAMED} more" if len(calls) > _NAMED else ""
+    return (
+        f"{len(replies)} replies could not be written anywhere else either (name a directory in "
+        f"{second_place.PLACE}), so they count as orphans: calls {', '.join(calls[:_NAMED])}{more}"
+    )
 
 
 def _roll_back(path: Path) -> None:
@@ -465,6 +553,14 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _passes(error: Exception) -> str | None:
+    """Say what keeps the ledger from being written, where that can pass."""
+    if not isinstance(error, sqlite3.Error):
+        return None
+    code = getattr(error, "sqlite_errorcode", 0)
+    return None if code == sqlite3.SQLITE_READONLY_DBMOVED else _PASSING.get(code & 0xFF)
 
 
 def _explain(error: Exception) -> JudgelawError:

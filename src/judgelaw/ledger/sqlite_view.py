@@ -139,6 +139,12 @@ def _show_as_present(connection: sqlite3.Connection) -> None:
         connection.execute(
             "CREATE TEMP VIEW logprobs AS SELECT 0 AS call, NULL AS tokens WHERE false"
         )
+    if columns and not connection.execute("PRAGMA table_info(unread_fields)").fetchone():
+        connection.execute(
+            "CREATE TEMP VIEW unread_fields AS "
+            "SELECT 0 AS call, NULL AS field, NULL AS reason WHERE false"
+        )
+        connection.execute("CREATE TEMP VIEW unread_replies AS SELECT 0 AS attempt WHERE false")
 
 
 def lost(path: Path) -> Loss | None:

@@ -96,6 +96,15 @@ class LedgerView(ABC):
         """Yield `(judge, words, count)` of the attempts that failed, most first."""
         yield from self._rows("failure_words")
 
+    def unread_attempts(self) -> Iterator[int]:
+        """Yield the attempts whose reply came, and that no reader has taken yet."""
+        for (attempt,) in self._rows("unread_attempts"):
+            yield attempt
+
+    def unread_fields(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield `(judge, field, reason, count)` of what readers could not take, most first."""
+        yield from self._rows("unread_fields")
+
     def unreadable(self) -> Iterator[tuple[str, str | None, str, str, int]]:
         """Yield replies without a label, most first.
 

@@ -8,17 +8,28 @@ speed of the disk and not the number of calls.
 import asyncio
 import queue
 import threading
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, repeat
 from typing import Any, ClassVar
 
 from judgelaw.errors import JudgelawError
-from judgelaw.ledger.records import BatchState, Booking, OpenBatch, Record, Reservation
+from judgelaw.ledger.records import (
+    BatchState,
+    Booking,
+    Held,
+    OpenBatch,
+    Read,
+    Record,
+    Reservation,
+    replies_in,
+)
 from judgelaw.ledger.view import LedgerView, reservation
 from judgelaw.study import PlannedCall
-from judgelaw.wire import JudgeSpec, Verdict
+from judgelaw.wire import JudgeSpec, Reply, Verdict
 
 Work = Callable[[Any], Any]
 """Something to do with the database's connection inside a transaction."""
@@ -27,9 +38,15 @@ Commit = Callable[[Sequence[Record], Sequence[Work]], list[Any]]
 Explain = Callable[[Exception], JudgelawError]
 Settle = Callable[[Any, BaseException | None], None]
 Listener = Callable[[Sequence[Record]], object]
+HoldListener = Callable[[Held | None], object]
+Passes = Callable[[Exception], str | None]
+"""Says in words what keeps a group from being written, if that can pass; None for all else."""
 
 _GATHER_S = 0.02
 """How long a group gathers unless somebody waits for it: far less than a reply takes to come."""
+PATIENCE_S = 300.0
+"""How long replies are held in memory for a disk or a database that takes nothing."""
+_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 @dataclass(slots=True)
@@ -57,28 +74,67 @@ class _Group:
             self.records.append(entry)
 
 
-class GroupWriter:
-    """Writes records behind the caller, and runs jobs in the same transactions."""
+def _never(error: Exception) -> str | None:
+    """Hold nothing."""
+    del error
+    return None
 
-    def __init__(self, commit: Commit, explain: Explain) -> None:
+
+class GroupWriter:
+    """Writes records behind the caller, and runs jobs in the same transactions.
+
+    A group that cannot be written, for a reason that can pass, is held: it is tried again and
+    again, together with what comes meanwhile, until it is written, `give_up` is called, or
+    `patience_s` is over. Then the writer is broken, and `unwritten` is what it still has.
+
+    Args:
+        commit, explain: of the database.
+        passes: whether the reason can pass.
+        at_stake: whether replies may still come that would be lost with the writer: where nothing
+            is, a full disk is told at once.
+        patience_s: how long to hold a group.
+    """
+
+    def __init__(
+        self,
+        commit: Commit,
+        explain: Explain,
+        *,
+        passes: Passes = _never,
+        at_stake: Callable[[], bool] = bool,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         self._commit_group = commit
         self._explain = explain
+        self._passes = passes
+        self._at_stake = at_stake
+        self._patience_s = patience_s
+        self._until: float | None = None
+        self._given_up = threading.Event()
+        self.unwritten: list[Record] = []
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._hurry = threading.Event()
         self._failure: JudgelawError | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listener: Listener | None = None
+        self._hold_listener: HoldListener | None = None
         self._start()
 
-    def listen(self, listener: Listener) -> None:
-        """Tell `listener`, in the running event loop, of records that are on the disk."""
+    def listen(self, listener: Listener, held: HoldListener | None = None) -> None:
+        """Tell `listener`, in the running event loop, of records that are on the disk.
+
+        And `held` of what has to wait, whenever that changes; of None once it is written.
+        """
         self._loop = asyncio.get_running_loop()
-        self._listener = listener
+        self._listener, self._hold_listener = listener, held
 
     def put(self, record: Record) -> None:
-        """Queue a record for the next group."""
-        self.refuse_if_broken()
+        """Queue a record for the next group; one that cannot be written is among `unwritten`."""
         self._put(record, urgent=False)
+
+    def give_up(self) -> None:
+        """Hold nothing any longer: what cannot be written at once is left to the caller."""
+        self._given_up.set()
 
     async def do(self, work: Work, *, urgent: bool = False) -> Any:
         """Run `work` inside the next transaction; return when that is committed."""
@@ -101,7 +157,7 @@ class GroupWriter:
         """Run `work` inside the next transaction and block until that is committed."""
         self.refuse_if_broken()
         # No event loop is running in a thread that blocks; one that ended is let go.
-        self._loop = self._listener = None
+        self._loop = self._listener = self._hold_listener = None
         outcome = _Blocking()
         self._put(_Job(work, outcome), urgent=True)
         return outcome.wait()
@@ -129,7 +185,10 @@ class GroupWriter:
         group = _Group()
         while not group.last:
             group = self._gather()
-            self._write(group)
+            pauses = chain(_PAUSES_S, repeat(_PAUSES_S[-1]))
+            while not self._write(group):
+                self._given_up.wait(next(pauses))
+                self._drain(group)
 
     def _gather(self) -> _Group:
         group = _Group()
@@ -137,21 +196,50 @@ class GroupWriter:
         self._hurry.wait(_GATHER_S)
         # Cleared before the queue is emptied: what arrives in between joins this group or the next.
         self._hurry.clear()
-        while not self._queue.empty():
-            group.add(self._queue.get())
+        self._drain(group)
         return group
 
-    def _write(self, group: _Group) -> None:
-        """Make a group durable, and tell everyone who waits how that ended."""
+    def _drain(self, group: _Group) -> None:
+        while not self._queue.empty():
+            group.add(self._queue.get())
+
+    def _write(self, group: _Group) -> bool:
+        """Make a group durable, and tell everyone who waits how that ended; False if it is held."""
         results: list[Any] = []
         try:
             self.refuse_if_broken()
             if group.records or group.jobs:
                 results = self._commit_group(group.records, [job.work for job in group.jobs])
         except Exception as error:  # noqa: BLE001 - handed on to everyone who waits
+            if (held := self._held(group, error)) is not None:
+                self._say(held)
+                return False
             self._break(group, error)
         else:
             self._tell(group, results)
+        if self._until is not None:
+            self._until = None
+            self._say(None)
+        return True
+
+    def _held(self, group: _Group, error: Exception) -> Held | None:
+        """Return what is to be held of a group that was not written; None to hold it no longer."""
+        words = None if self._failure else self._passes(error)
+        replies = len(replies_in(group.records))
+        if words is None or not (replies or self._at_stake()):
+            return None
+        now = self._now()
+        self._until = self._until or now + self._patience_s
+        if group.last or self._given_up.is_set() or now >= self._until:
+            return None
+        return Held(replies=replies, words=words)
+
+    def _now(self) -> float:
+        return time.monotonic()
+
+    def _say(self, held: Held | None) -> None:
+        if self._hold_listener is not None:
+            self._announce([partial(self._hold_listener, held)])
 
     def _tell(self, group: _Group, results: Iterable[Any]) -> None:
         listener = self._listener if group.records else None
@@ -165,6 +253,7 @@ class GroupWriter:
         if failure is not error:
             failure.__cause__ = error
         self._failure = self._failure or failure
+        self.unwritten += group.records
         self._announce([partial(job.settle, None, failure) for job in group.jobs])
 
     def _announce(self, news: list[partial[Any]]) -> None:
@@ -175,7 +264,7 @@ class GroupWriter:
         try:
             self._loop.call_soon_threadsafe(_call_all, news)
         except RuntimeError:  # the loop has ended, and nobody waits in it any more
-            self._loop = self._listener = None
+            self._loop = self._listener = self._hold_listener = None
             _call_all([each for each in news if isinstance(each.func, _Blocking)])
 
 
@@ -211,6 +300,8 @@ class Ledger(LedgerView):
     _sql: ClassVar[Mapping[str, str]]
     _writer: GroupWriter
     _clock: Callable[[], float]
+    _at_stake: set[int]
+    """Attempts that were sent, and whose end, or whose reply, is not durable yet."""
 
     @abstractmethod
     def load(
@@ -218,9 +309,27 @@ class Ledger(LedgerView):
     ) -> None:
         """Take in the calls of the manifest with hash `manifest`; what is there stays."""
 
-    def listen(self, listener: Listener) -> None:
-        """Call `listener` in the event loop with each group of records that became durable."""
-        self._writer.listen(listener)
+    def listen(self, listener: Listener, held: HoldListener | None = None) -> None:
+        """Call `listener` in the event loop with each group of records that became durable.
+
+        Call `held` with what the ledger cannot write for now, and with None once it is written:
+        meanwhile nothing should be sent.
+        """
+        self._writer.listen(listener, held)
+
+    def give_up(self) -> None:
+        """Hold nothing in memory any longer: what cannot be written goes to another place."""
+        self._writer.give_up()
+
+    async def unread_replies(self, judge: str) -> Sequence[tuple[Reservation, float, float, Reply]]:
+        """Return the replies of open calls of a judge that came and that no reader has taken.
+
+        Each with its attempt, when it was sent and when its reply came.
+        """
+        found: Sequence[tuple[Reservation, float, float, Reply]] = await self._writer.do(
+            partial(self._unread_replies, judge), urgent=True
+        )
+        return found
 
     async def reserve(self, judge: str, *, after: int, limit: int) -> Sequence[Reservation]:
         """Reserve attempts for the next open calls of a judge behind schedule position `after`."""
@@ -291,6 +400,17 @@ class Ledger(LedgerView):
     async def _before_sending(self, work: Work) -> None:
         """Make durable what must be so before the wire is touched."""
         await self._do(work)
+
+    def _written(self, records: Iterable[Record]) -> None:
+        """Count what became durable as no longer at stake."""
+        self._at_stake.difference_update(
+            r.reservation.attempt for r in records if not isinstance(r, Read)
+        )
+
+    @abstractmethod
+    def _unread_replies(
+        self, judge: str, connection: Any
+    ) -> Sequence[tuple[Reservation, float, float, Reply]]: ...
 
     @abstractmethod
     def _reserve(

@@ -186,10 +186,12 @@ class Answer(Receipt):
     Attributes:
         completion: the answer itself.
         tokens: its token probabilities, as a ledger keeps them; None where it came without.
+        unread: fields that could not be read, each with the reason; their values are missing.
     """
 
     completion: Completion
     tokens: str | None = None
+    unread: tuple[tuple[str, str], ...] = ()
 
 
 _REFUSED = frozenset({401, 402, 403, 407})

@@ -196,15 +196,15 @@ def test_no_secret_is_said_by_a_process_in_development_mode(tmp_path):
 @pytest.mark.usefixtures("environment")
 def test_a_traceback_shows_no_secret(tmp_path, monkeypatch, capsys):
     def bug(*_):
-        raise RuntimeError("a bug while decoding")
+        raise RuntimeError("a bug while asking")
 
-    monkeypatch.setattr("judgelaw.judges.http.HttpJudge.decode", bug)
+    monkeypatch.setattr("judgelaw.judges.http.HttpJudge.ask", bug)
     with Provider(say()) as provider:
         study = write_study(tmp_path, judges(provider), items=1)
         code = program._run(["run", str(study), "--out", str(tmp_path / "run")])
     said = capsys.readouterr()
     assert code == 70
-    assert "a bug while decoding" in said.err
+    assert "a bug while asking" in said.err
     assert leaks(tmp_path, said.out, said.err) == []
 
 

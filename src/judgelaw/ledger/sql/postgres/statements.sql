@@ -73,6 +73,7 @@ WHERE session = $1
         SELECT 1 FROM :run.batches AS b
         WHERE b.id = attempts.batch AND b.state IN ('submitting', 'submitted')
     )
+    AND NOT EXISTS (SELECT 1 FROM :run.unread_replies AS u WHERE u.attempt = attempts.id)
 
 -- name: let_go
 UPDATE :run.open_calls SET session = NULL WHERE session = $1 AND attempt IS NULL
@@ -329,6 +330,71 @@ INSERT INTO :run.logprobs (call, tokens)
 SELECT a.call, e.tokens
 FROM unnest($1::bigint[], $2::text[]) AS e (attempt, tokens)
 JOIN :run.attempts AS a ON a.id = e.attempt
+
+-- name: add_unread_fields
+INSERT INTO :run.unread_fields (call, field, reason)
+SELECT a.call, e.field, e.reason
+FROM unnest($1::bigint[], $2::text[], $3::text[]) AS e (attempt, field, reason)
+JOIN :run.attempts AS a ON a.id = e.attempt
+
+-- name: add_unread_replies
+INSERT INTO :run.unread_replies (attempt, sent_at, ended_at, status, headers, body)
+SELECT e.attempt, e.sent_at, e.ended_at, e.status, e.headers, e.body
+FROM unnest(
+    $1::bigint[], $2::double precision[], $3::double precision[], $4::integer[], $5::text[],
+    $6::bytea[]
+) AS e (attempt, sent_at, ended_at, status, headers, body)
+
+-- name: drop_unread_replies
+DELETE FROM :run.unread_replies WHERE attempt = ANY ($1::bigint[])
+
+-- name: take_unread_replies
+-- A call whose reply nobody has read stays with the session that got it; when that has ended, the
+-- next one takes it over.
+WITH taken AS (
+    UPDATE :run.open_calls AS o
+    SET session = $2
+    FROM :run.unread_replies AS u
+    WHERE o.attempt = u.attempt
+        AND o.judge = $1
+        AND (
+            o.session = $2
+            OR EXISTS (SELECT 1 FROM :run.sessions AS s WHERE s.id = o.session AND s.ended_at IS NOT NULL)
+        )
+    RETURNING u.attempt
+)
+SELECT
+    u.sent_at, u.ended_at, u.status, u.headers, u.body,
+    a.id, a.number,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
+FROM taken AS t
+JOIN :run.unread_replies AS u ON u.attempt = t.attempt
+JOIN :run.attempts AS a ON a.id = u.attempt
+JOIN :run.calls AS c ON c.id = a.call
+JOIN :run.judges AS j ON j.name = c.judge
+ORDER BY c.position
+
+-- name: unread_attempts
+SELECT u.attempt FROM :run.unread_replies AS u ORDER BY u.attempt
+
+-- name: unread_fields
+SELECT c.judge, f.field, f.reason, count(*)
+FROM :run.unread_fields AS f
+JOIN :run.calls AS c ON c.id = f.call
+GROUP BY 1, 2, 3
+ORDER BY 4 DESC, 1, 2, 3
+
+-- name: archived_unread_fields
+SELECT r.attempt, f.field, f.reason
+FROM :run.unread_fields AS f
+JOIN :run.completions AS r ON r.call = f.call
+ORDER BY r.attempt, f.field
+
+-- name: archived_unread_replies
+SELECT u.attempt, u.sent_at, u.ended_at, u.status, u.headers, u.body
+FROM :run.unread_replies AS u
+ORDER BY u.attempt
 
 -- name: archived_logprobs
 SELECT r.attempt, l.tokens

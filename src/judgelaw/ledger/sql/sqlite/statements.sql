@@ -66,7 +66,9 @@ SELECT printf('loss %06d', count(*) + 1), ? FROM meta WHERE key LIKE 'loss %'
 SELECT a.id, b.state
 FROM attempts AS a
 LEFT JOIN batches AS b ON b.id = a.batch
-WHERE a.state = 'started' AND coalesce(b.state, '') NOT IN ('submitting', 'submitted')
+WHERE a.state = 'started'
+    AND coalesce(b.state, '') NOT IN ('submitting', 'submitted')
+    AND NOT EXISTS (SELECT 1 FROM unread_replies AS u WHERE u.attempt = a.id)
 
 -- name: orphan
 UPDATE attempts SET state = 'orphaned', ended_at = ?, at_risk = 1 WHERE id = ?
@@ -105,6 +107,55 @@ LEFT JOIN attempts AS a ON a.id = v.column1
 
 -- name: add_logprobs
 INSERT INTO logprobs (call, tokens) VALUES ((SELECT call FROM attempts WHERE id = ?1), ?2)
+
+-- name: add_unread_field
+INSERT INTO unread_fields (call, field, reason)
+VALUES ((SELECT call FROM attempts WHERE id = ?1), ?2, ?3)
+
+-- name: add_unread_reply
+INSERT INTO unread_replies (attempt, sent_at, ended_at, status, headers, body)
+VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: take_back_reply
+INSERT INTO unread_replies (attempt, sent_at, ended_at, status, headers, body)
+SELECT a.id, ?3, ?4, ?5, ?6, ?7
+FROM attempts AS a
+JOIN calls AS c ON c.id = a.call
+WHERE a.id = ?1
+    AND c.call_id = ?2
+    AND a.state IN ('started', 'orphaned')
+    AND NOT EXISTS (SELECT 1 FROM completions AS r WHERE r.call = a.call)
+ON CONFLICT (attempt) DO NOTHING
+
+-- name: drop_unread_reply
+DELETE FROM unread_replies WHERE attempt = ?
+
+-- name: unread_replies
+SELECT
+    u.sent_at, u.ended_at, u.status, u.headers, u.body,
+    a.id, a.number,
+    c.call_id, c.judge, c.layer, c.item, c.stratum, c.prompt, c."order", c.repeat, c.seed,
+    c.position, c.request_sha256, c.payload_sha256, j.judge_sha256, c.gold, c.date
+FROM unread_replies AS u
+JOIN attempts AS a ON a.id = u.attempt
+JOIN calls AS c ON c.id = a.call
+JOIN judges AS j ON j.name = c.judge
+WHERE c.judge = ?
+    AND NOT EXISTS (SELECT 1 FROM completions AS r WHERE r.call = c.id)
+ORDER BY c.position
+
+-- name: unread_attempts
+SELECT attempt FROM unread_replies ORDER BY attempt
+
+-- name: unread_fields
+SELECT c.judge, f.field, f.reason, count(*)
+FROM unread_fields AS f
+JOIN calls AS c ON c.id = f.call
+GROUP BY 1, 2, 3
+ORDER BY 4 DESC, 1, 2, 3
+
+-- name: open_sessions
+SELECT id, pid, host, started_at FROM sessions WHERE ended_at IS NULL ORDER BY id
 
 -- name: fail
 UPDATE attempts
