@@ -22,9 +22,9 @@ environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
+from judgelaw.analysis.sentence import LITTLE, LITTLE_ITSELF, NEARLY_ALL, claims_of
 from scipy.stats import binom
 
-from judgelaw.analysis.sentence import LITTLE, LITTLE_ITSELF, NEARLY_ALL, claims_of
 from judgelaw.estimate import COMPONENTS
 from judgelaw.streams import stream
 from judgelaw.uncertainty import infer

@@ -76,6 +76,8 @@ FLAGS = {
         "--without-texts": f"{HERE}::test_tables_and_texts_are_there_as_asked",
         "--view": "tests/browser/test_live.py::test_an_audit_opens_its_own_page",
         "--json": f"{HERE}::test_audit_writes_the_analysis_as_json",
+        "--details": "tests/unit/runs/test_several.py"
+        "::test_the_factors_of_a_known_law_are_recovered_within_four_call_errors",
     },
     "completion": {},
     "demo": {"--out": f"{CLI}/test_demo.py::test_the_run_folder_holds_what_the_contract_names"},
@@ -175,6 +177,9 @@ FLAGS = {
         "--tables": f"{CLI}/test_analyze.py::test_json_and_tables_go_to_files",
         "--prompt": f"{CLI}/test_analyze.py::test_one_prompt_alone_and_a_row_for_each",
         "--soft": f"{CLI}/test_check_probabilities.py::test_evidence_is_chosen_on_the_command_line",
+        "--at-least": f"{CLI}/test_analyze.py::test_a_bar_of_ones_own_replaces_the_usual_ones",
+        "--details": f"{CLI}/test_analyze.py"
+        "::test_the_answer_comes_first_and_details_when_asked_for",
     },
     "report": {
         **READS,

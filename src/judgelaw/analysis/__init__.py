@@ -1,5 +1,22 @@
 """One complete analysis of one calls table: tensors in, frozen values out."""
 
+from judgelaw.analysis.answer import (
+    Action as Action,
+    Answer as Answer,
+    Best as Best,
+    Change as Change,
+    Rate as Rate,
+    Right as Right,
+    decide as decide,
+    right_bounds as right_bounds,
+)
+from judgelaw.analysis.answer_words import (
+    effects as effects,
+    outlook as outlook,
+    share as share,
+    spoken as spoken,
+    tried as tried,
+)
 from judgelaw.analysis.comparison import (
     Comparison as Comparison,
     Difference as Difference,
@@ -15,6 +32,10 @@ from judgelaw.analysis.complete_analysis import (
     make_tables as make_tables,
 )
 from judgelaw.analysis.component_tables import Context as Context
+from judgelaw.analysis.facet_sentences import (
+    factor_sentence as factor_sentence,
+    slot_sentence as slot_sentence,
+)
 from judgelaw.analysis.facet_values import (
     Component as Component,
     Components as Components,
@@ -42,9 +63,16 @@ from judgelaw.analysis.score_answers import (
     ScoreAnswers as ScoreAnswers,
     score_lines as score_lines,
 )
-from judgelaw.analysis.sentence import (
-    factor_sentence as factor_sentence,
-    slot_sentence as slot_sentence,
+from judgelaw.analysis.screen import (
+    Card as Card,
+    Panel as Panel,
+    Row as Row,
+    Screen as Screen,
+    Standing as Standing,
+    Tick as Tick,
+    screen_of as screen_of,
+    screen_of_analysis as screen_of_analysis,
+    screen_of_several as screen_of_several,
 )
 from judgelaw.analysis.soft_evidence import (
     SOFT_MODES as SOFT_MODES,
@@ -53,7 +81,6 @@ from judgelaw.analysis.soft_evidence import (
     side_by_side as side_by_side,
     soft_sentence as soft_sentence,
 )
-from judgelaw.analysis.things_to_do import in_points as in_points
 from judgelaw.analysis.values import (
     Analysis as Analysis,
     ChangeRate as ChangeRate,
@@ -61,9 +88,6 @@ from judgelaw.analysis.values import (
     Key as Key,
     LargestComponent as LargestComponent,
     OtherMetric as OtherMetric,
-    Rule as Rule,
     Settings as Settings,
     Table as Table,
-    ToDo as ToDo,
-    Trust as Trust,
 )

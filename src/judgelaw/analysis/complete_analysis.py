@@ -7,8 +7,9 @@ from functools import partial
 
 import judgelaw
 from judgelaw.analysis import call_tables, component_tables, reference_tables
+from judgelaw.analysis.answer import Best, best_of
+from judgelaw.analysis.answer_words import Design as Asked, spoken
 from judgelaw.analysis.component_tables import Context, TableOrReason
-from judgelaw.analysis.first_screen import with_trust
 from judgelaw.analysis.judge_analysis import (
     STEPS,
     Request,
@@ -20,7 +21,16 @@ from judgelaw.analysis.judge_analysis import (
 from judgelaw.analysis.probe_answers import find_effects, without_probes
 from judgelaw.analysis.soft_evidence import SoftMode, check_soft_mode
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
-from judgelaw.diagnose import TAU, Cell, Diagnosis, Evidence, diagnose, time_span
+from judgelaw.arrays import PAIR
+from judgelaw.diagnose import (
+    TAU,
+    Cell,
+    Diagnosis,
+    Evidence,
+    Finding,
+    diagnose,
+    time_span,
+)
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
 from judgelaw.processes import begin, begin_each, shared
@@ -30,7 +40,6 @@ from judgelaw.uncertainty import (
     BAND_DRAWS,
     PERMUTATIONS,
     Estimand,
-    Gate,
     PermutationTest,
     Resampling,
 )
@@ -179,7 +188,7 @@ def analyze(
     evidence: Evidence | Callable[[], Evidence] | None = None,
     configurations: Mapping[str, Mapping[str, Cell]] | None = None,
     integrity: Sequence[tuple[str, str]] = (),
-    gate: Gate | None = None,
+    at_least: float | None = None,
     soft: SoftMode = "auto",
     progress: Progress = unseen,
 ) -> Analysis:
@@ -198,7 +207,7 @@ def analyze(
         evidence: times of calls and what a run knows of its replies, or what gathers that.
         configurations: fields of each judge's frozen configuration, by judge.
         integrity: checks made on the way here, with their results.
-        gate: how the study's own limits were decided; None where it declares none.
+        at_least: how often the judge has to be right, as a share; None for the usual bars.
         soft: whether token probabilities may answer: "auto" where they hold, "never" or "only".
         progress: opens what shows how far it is.
 
@@ -209,11 +218,18 @@ def analyze(
     """
     everything, tensors = tensors, _checked(tensors, soft)
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
-    known = _Known(_gatherer(evidence), configurations or {}, integrity, threshold, gate)
+    known = _Known(_gatherer(evidence), configurations or {}, integrity, threshold)
     estimand = Estimand(design=design, order_weights=order_weights)
     how = Resampling(draws=draws or band_draws_for(tensors.values()), seed=seed, level=level)
     judges = len({judge_of(judge) for _, judge in tensors})
-    request = Request(estimand=estimand, how=how, permutations=shuffles, judges=judges, soft=soft)
+    request = Request(
+        estimand=estimand,
+        how=how,
+        permutations=shuffles,
+        judges=judges,
+        at_least=at_least,
+        soft=soft,
+    )
     with progress("analysing", _steps(tensors, shuffles)) as advance:
         found = _complete(tensors, roles, replace(request, advance=advance), known)
         found = _with_probes(found, everything, seed)
@@ -269,7 +285,6 @@ class _Known:
     configurations: Mapping[str, Mapping[str, Cell]]
     integrity: Sequence[tuple[str, str]]
     threshold: float
-    gate: Gate | None
 
 
 def _complete(
@@ -281,7 +296,7 @@ def _complete(
     """Analyse every judge, diagnose them together, then make the tables."""
     main, known_roles = _main_of(tensors, roles)
     repeated = {key: t for key, t in tensors.items() if t.depth[1] > 1}
-    analysed = _begin_streams(repeated, main, request)
+    analysed = _begin_streams(repeated, request)
     evidence = known.evidence()
     diagnosis = _diagnose(repeated, main, known_roles, request, evidence, known.threshold)
     request.advance(STEPS)
@@ -307,16 +322,13 @@ def _complete(
     )
     tables, left_out = make_tables(context) if repeated else ({}, {})
     request.advance(STEPS)
-    judges = {
-        name: judge if judge.one_call else with_trust(judge, diagnosis.findings, known.gate)
-        for name, judge in layered.layers[layered.main].items()
+    spoken_of = {
+        layer: {name: _spoken(judge, diagnosis.findings) for name, judge in judges.items()}
+        for layer, judges in layered.layers.items()
     }
-    layers = {name: found for name, found in layered.layers.items() if name is not None}
-    if layered.main is not None:
-        layers[layered.main] = judges
     return Analysis(
-        judges=judges,
-        layers=layers,
+        judges=spoken_of[layered.main],
+        layers={name: judges for name, judges in spoken_of.items() if name is not None},
         main_layer=layered.main,
         roles=layered.roles,
         settings=_settings(request),
@@ -324,19 +336,36 @@ def _complete(
         tables=tables,
         left_out=left_out,
         warnings=_which_layer(layered),
+        best=_best(tensors, layered, request),
     )
 
 
+def _spoken(judge: JudgeAnalysis, findings: Sequence[Finding]) -> JudgeAnalysis:
+    """Give an answer its words, and let what makes it worthless take the first place."""
+    subjects = {"", judge.name, f"{judge.name} / {judge.layer}"}
+    low = judge.repeats if isinstance(judge.repeats, int) else judge.repeats[0]
+    asked = Asked(items=judge.items, prompts=judge.prompts, orders=judge.orders, repeats=low)
+    mine = [f for f in findings if f.subject in subjects]
+    return replace(judge, answer=spoken(judge.answer, asked, mine))
+
+
+def _best(
+    tensors: Mapping[Key, VerdictTensor], layered: "_Layered", request: Request
+) -> Best | None:
+    """Find the best judge of the main layer; of criteria none is better than another."""
+    main = {name: tensors[layered.main, name] for name in layered.layers[layered.main]}
+    if len(main) < PAIR or any(judge_of(name) != name for name in main):
+        return None
+    return best_of(main, request.estimand, seed=request.how.seed)
+
+
 def _begin_streams(
-    tensors: Mapping[Key, VerdictTensor], main: str | None, request: Request
+    tensors: Mapping[Key, VerdictTensor], request: Request
 ) -> Callable[[], dict[Key, JudgeAnalysis]]:
     """Begin to analyse the calls of every judge in every layer; return how to get that."""
     tested = _begin_tests(tensors, request)
     keys = list(tensors)
-    works = [
-        partial(analyze_judge, judge, tensors[layer, judge], votes=layer == main)
-        for layer, judge in keys
-    ]
+    works = [partial(analyze_judge, judge, tensors[layer, judge]) for layer, judge in keys]
     silent = replace(request, advance=unheard)
     outcomes = begin_each([partial(work, request=silent) for work in works])
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from judgelaw.analysis.answer import Answer
+from judgelaw.analysis.answer_words import effects, outlook
 from judgelaw.analysis.facet_values import Components, ItemValues
 from judgelaw.analysis.probe_answers import encode_effects, probe_sentence
 from judgelaw.analysis.soft_evidence import encode_soft
@@ -36,6 +38,7 @@ def encode(analysis: Analysis) -> dict[str, Any]:
     }
     document["left_out"] = dict(analysis.left_out)
     document["warnings"] = list(analysis.warnings)
+    document["best"] = analysis.best and asdict(analysis.best)
     encoded: dict[str, Any] = plain(document)
     return encoded
 
@@ -52,12 +55,8 @@ def encode_judge(j: JudgeAnalysis) -> dict[str, Any]:
 
 def _judge(j: JudgeAnalysis) -> dict[str, Any]:
     return {
-        "answer": asdict(j.answer),
-        "sentence": j.sentence,
-        "trust": j.trust and asdict(j.trust),
-        "short": j.short,
+        **encode_answer(j.answer),
         "changes": {name: rate and asdict(rate) for name, rate in j.changes.items()},
-        "to_do": [asdict(x) for x in j.to_do],
         "items": j.items,
         "prompts": j.prompts,
         "orders": j.orders,
@@ -96,6 +95,26 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
             else {}
         ),
         **({"scores": asdict(j.scores), "changes_in": "points"} if j.scores else {}),
+    }
+
+
+_TRUST = {"use": "fine", "steady": "fine", "avoid": "not yet"}
+"""The words of earlier releases, for those who read `trust`."""
+
+
+def encode_answer(a: Answer) -> dict[str, Any]:
+    """Return the answer, with the keys of earlier releases as views of it."""
+    word = "not yet" if a.problem else _TRUST.get(a.word, "with care")
+    found = asdict(a)
+    for key, action in zip(found["actions"], a.actions, strict=True):
+        key["effects"] = list(effects(action, a))
+        key["outlook"] = outlook(action, a)
+    return {
+        "answer": found,
+        "sentence": a.headline,
+        "short": a.says,
+        "trust": {"word": word, "reason": a.problem or a.says, "rules": []},
+        "to_do": [{"do": x.text, "because": x.why} for x in a.actions],
     }
 
 

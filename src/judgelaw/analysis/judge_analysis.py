@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from judgelaw.analysis.answer import Answer, decide
+from judgelaw.analysis.changes import change_rates
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
 from judgelaw.analysis.facet_values import (
     Component,
@@ -14,9 +16,7 @@ from judgelaw.analysis.facet_values import (
     Identity,
     ItemValues,
     PromptDistances,
-    PromptLean,
 )
-from judgelaw.analysis.first_screen import Told, first_screen
 from judgelaw.analysis.outcomes import (
     count_outcomes,
     gold_match,
@@ -28,9 +28,7 @@ from judgelaw.analysis.outcomes import (
     slot_preferences,
     unanimous_cells,
 )
-from judgelaw.analysis.rates import Answer, answer_of
 from judgelaw.analysis.score_answers import score_answers
-from judgelaw.analysis.sentence import sentence
 from judgelaw.analysis.soft_evidence import (
     SoftEvidence,
     SoftMode,
@@ -38,12 +36,12 @@ from judgelaw.analysis.soft_evidence import (
     may_estimate,
     soft_evidence,
 )
-from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Key, ToDo
+from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Key
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.decide import choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
 from judgelaw.steps import Advance, within
-from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     MIN_PROMPTS,
     MIN_REPEATS,
@@ -189,14 +187,13 @@ class Request:
     how: Resampling
     permutations: int
     judges: int = 1
+    at_least: float | None = None
     soft: SoftMode = "auto"
     advance: Advance = lambda _: None
 
 
-def analyze_judge(
-    name: str, tensor: VerdictTensor, request: Request, *, votes: bool = True
-) -> JudgeAnalysis:
-    """Estimate all that the calls of one judge in one layer say; `votes`: what more calls gain.
+def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
+    """Estimate all that the calls of one judge in one layer say.
 
     Permutation tests are made apart, by `permutation_tests`.
 
@@ -206,16 +203,7 @@ def analyze_judge(
     estimand, how = request.estimand, request.how
     sampled = _sampled_estimates(tensor, request)
     found, soft = _chosen(tensor, sampled, request)
-    overall, leans = found.overall, prompt_leans(tensor, how.level)
-    seen, calls = count_outcomes(tensor), int(tensor.counts.sum())
     choice = choose_prompts(tensor, order_weights=estimand.order_weights, seed=how.seed)
-    told = Told(
-        invalid=seen.get(INVALID, 0) / calls,
-        choice=choice,
-        right=gold_match(tensor),
-        votes=votes,
-    )
-    first = first_screen(tensor, overall.inference, estimand, how, told)
     (low, high), (n, k, o, _) = tensor.depth, tensor.counts.shape
     return JudgeAnalysis(
         name=name,
@@ -224,19 +212,26 @@ def analyze_judge(
         prompts=k,
         orders=o,
         repeats=low if low == high else (low, high),
-        calls=calls,
-        outcomes=seen,
+        calls=int(tensor.counts.sum()),
+        outcomes=count_outcomes(tensor),
         permutation={},
-        prompt_leans=leans,
+        prompt_leans=prompt_leans(tensor, how.level),
         by_prompt=choice.rows,
         **_of_evidence(tensor, found, soft, request),
         **_described(tensor, sampled.full, request),
         identity=_identities((*sampled.prefixes, sampled.full), estimand),
-        sentence=_sentence(tensor, overall, leans, told.invalid),
-        short=first.short,
-        changes=first.changes,
-        to_do=first.to_do,
-        answer=answer_of(tensor, estimand, judges=request.judges, seed=how.seed),
+        changes=change_rates(tensor, found.overall.inference, estimand, how.level),
+        answer=_answer(tensor, request),
+    )
+
+
+def _answer(tensor: VerdictTensor, request: Request) -> Answer:
+    return decide(
+        tensor,
+        request.estimand,
+        judges=request.judges,
+        seed=request.how.seed,
+        at_least=request.at_least,
     )
 
 
@@ -244,17 +239,12 @@ ONE_CALL = (
     "one call in each cell: chance cannot be told from prompt and order, so how often a verdict "
     "changes when just asked again, and the components, are not known (they are not 0)"
 )
-_ASK_TWICE = ToDo(
-    do="Ask every cell a second time (a run: judgelaw extend RUN --repeats 2; a table: two calls "
-    "for each item, prompt and order)",
-    because="only calls that differ in nothing show chance",
-)
 
 
 def one_call_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
     """Return what one call in each cell tells: right, swap and reword, with chance in them."""
     level, absent = request.how.level, dict.fromkeys(COMPONENTS, _ABSENT)
-    answer = answer_of(tensor, request.estimand, judges=request.judges, seed=request.how.seed)
+    answer = _answer(tensor, request)
     changes = {
         change: None
         if rate is None
@@ -301,10 +291,7 @@ def one_call_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeA
         other_metrics=(),
         identity=(),
         unanimous_cells=nan,
-        sentence=_one_call_sentence(answer, scored=tensor.scale is not None),
-        short="One call in each cell: chance cannot be told from prompt and order.",
         changes=changes,
-        to_do=(_ASK_TWICE,),
         warnings=(*tensor.notes, ONE_CALL),
         single=tensor.single,
         scores=score_answers(tensor, level),
@@ -325,19 +312,6 @@ _ABSENT = Component(
     share_interval=None,
     share_item_interval=None,
 )
-_WHEN = {"reword": "when reworded", "swap": "when the answers are swapped"}
-
-
-def _one_call_sentence(answer: Answer, *, scored: bool) -> str:
-    """Say what is known, with what is in it."""
-    known = {when: rate for c, when in _WHEN.items() if (rate := answer.changes[c]) is not None}
-    if not known:
-        return "One call for each item: how often a verdict changes is not known."
-    if scored:
-        said = [f"{rate.estimate:.2f} points {when}" for when, rate in known.items()]
-        return f"Two scores are apart by {' and '.join(said)}; chance is part of that."
-    said = [f"{100 * rate.estimate:.1f} {when}" for when, rate in known.items()]
-    return f"Of 100 verdicts change {' and '.join(said)}; chance is part of that."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -405,20 +379,6 @@ def _chosen(
 def _not_used(soft: SoftEvidence | None) -> Iterator[str]:
     if soft is not None and soft.reason is not None:
         yield f"token probabilities are there and were not used: {soft.reason}"
-
-
-def _sentence(
-    tensor: VerdictTensor, overall: ComponentsByDepth, leans: Sequence[PromptLean], invalid: float
-) -> str:
-    return sentence(
-        overall.depths[-1],
-        overall.inference,
-        overall.lead,
-        leans=leans,
-        invalid=invalid,
-        single=tensor.single,
-        scored=tensor.scale,
-    )
 
 
 def _described(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from html import escape
 from math import nan
 from typing import Any, Literal
 
+from judgelaw.analysis.answer import Answer, Best
 from judgelaw.analysis.facet_values import (
     Component,
     Components,
@@ -17,7 +18,6 @@ from judgelaw.analysis.facet_values import (
     PromptLean,
     SlotPreference,
 )
-from judgelaw.analysis.rates import Answer
 from judgelaw.analysis.score_answers import ScoreAnswers
 from judgelaw.analysis.soft_evidence import SoftEvidence
 from judgelaw.decide import PromptRow
@@ -61,51 +61,6 @@ class ChangeRate:
     call_interval: Pair | None
     more: float | None = None
     more_interval: Pair | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """One rule behind the word.
-
-    Attributes:
-        word: that it gives.
-        when: it is about, in words.
-        holds: whether it does for these calls.
-        reason: why, in one sentence.
-    """
-
-    word: Literal["not yet", "with care"]
-    when: str
-    holds: bool
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trust:
-    """Whether a judge may be relied on, in a word, with its one reason and all rules tried.
-
-    Attributes:
-        word: of the first rule that holds, "fine" where none does.
-        reason: in one sentence.
-        rules: in the sequence in which they are tried.
-    """
-
-    word: Literal["not yet", "with care", "fine"]
-    reason: str
-    rules: tuple[Rule, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ToDo:
-    """One thing that is worth doing.
-
-    Attributes:
-        do: what, in the imperative.
-        because: the number that says so.
-    """
-
-    do: str
-    because: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,18 +142,14 @@ class JudgeAnalysis(Result):
         identity: the live identity check at each depth with equal repeats.
         unanimous_cells: share of cells whose calls all agree; 1 is a near-deterministic judge.
         probes: what changes of an answer do to the verdict; main layer only.
-        sentence: the answer, in one plain sentence.
-        short: the same in at most twenty words, for the items asked.
         changes: how often a verdict changes between two calls: `ask_again`, `reword`, `swap`,
             `both`; None where the design does not vary it. Of scores: by how many points.
-        to_do: up to three things that are worth doing.
         warnings: what to know before quoting the numbers.
-        trust: whether the judge may be relied on; None before the checks are made.
         evidence: what the components rest on: "sampled" verdicts, or "soft" token probabilities.
         soft: what token probabilities say beside them; None where there are none.
         single: whether single answers were judged, so that there is no order at all.
         scores: mean score, scores by prompt and against gold; None where verdicts are no scores.
-        answer: how often it is right and how often its verdict changes, for items like these.
+        answer: may it be used, and what should change.
     """
 
     name: str
@@ -228,13 +179,9 @@ class JudgeAnalysis(Result):
     other_metrics: tuple[OtherMetric, ...]
     identity: tuple[Identity, ...]
     unanimous_cells: float
-    sentence: str
-    short: str
     changes: Mapping[str, ChangeRate | None]
-    to_do: tuple[ToDo, ...]
     warnings: tuple[str, ...]
     answer: Answer
-    trust: Trust | None = None
     evidence: Literal["sampled", "soft"] = "sampled"
     soft: SoftEvidence | None = None
     probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
@@ -246,7 +193,7 @@ class JudgeAnalysis(Result):
 
     def in_words(self) -> str:
         """Give the answer, in one plain sentence."""
-        return self.sentence
+        return self.answer.headline
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each component."""
@@ -262,6 +209,11 @@ class JudgeAnalysis(Result):
         estimates = {name: c.estimate for name, c in self.components.items()}
         plugins = {name: c.plugin for name, c in self.components.items()}
         return super()._repr_html_() + bars_svg(estimates, plugins)
+
+    @property
+    def sentence(self) -> str:
+        """The answer in a line."""
+        return self.answer.headline
 
     @property
     def one_call(self) -> bool:
@@ -340,6 +292,7 @@ class Analysis(Result):
         tables: paper-named tables by name.
         left_out: why a table that the paper has cannot be made from these calls, by its name.
         warnings: about the whole table.
+        best: the judge that is shown to be right more often than every other, if one is.
     """
 
     judges: Mapping[str, JudgeAnalysis]
@@ -351,13 +304,14 @@ class Analysis(Result):
     tables: Mapping[str, Table] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    best: Best | None = None
 
     schema = "judgelaw.analysis/1"
     brief = ("judge", "component", *_BRIEF)
 
     def in_words(self) -> str:
         """Give the sentence of every judge of the main layer; of the first ones where many."""
-        said = [f"{name}: {j.sentence}" for name, j in list(self.judges.items())[:_SAID]]
+        said = [f"{name}: {j.answer.headline}" for name, j in list(self.judges.items())[:_SAID]]
         more = len(self.judges) - _SAID
         return "\n".join([*said, f"and {more} judges more"] if more > 0 else said)
 

@@ -82,6 +82,13 @@ _ASSUMED = {
     help="Answer with token probabilities (columns p_VERDICT): where they hold, never, or refuse "
     "calls without.",
 )
+@click.option(
+    "--at-least",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="How often the judge has to be right, as .9, in place of the usual bars.",
+)
+@click.option("--details", is_flag=True, help="Print components, tests and notices below.")
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(
     "--tables",
@@ -99,10 +106,12 @@ def command(
     permutations: int | None,
     prompts: tuple[str, ...],
     soft: "SoftMode",
+    at_least: float | None,
+    details: bool,
     json_file: str | None,
     tables_folder: Path | None,
 ) -> None:
-    """Split the disagreement of each judge into dice, prompt, answer order and interaction.
+    """Say whether a judge may be used and what to change, and what its disagreement is made of.
 
     A table has the columns judge, item, stratum, prompt, order, repeat, verdict, gold (CSV,
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
@@ -112,7 +121,13 @@ def command(
         calls = calls.only_prompts(prompts)
     with processes(1, calls=calls.count):
         analysis = analyze_source(
-            calls, draws=draws, seed=seed, permutations=permutations, soft=soft, progress=progress
+            calls,
+            draws=draws,
+            seed=seed,
+            permutations=permutations,
+            soft=soft,
+            at_least=at_least,
+            progress=progress,
         )
     if tables_folder is not None:
         from judgelaw.page import write_tables
@@ -124,30 +139,38 @@ def command(
     if json_file is not None:
         write_json(analysis.to_json(), json_file)
     if json_file != "-":
-        show(analysis)
+        show(analysis, place=source, details=details)
 
 
 _DRAWN = 4
 """Where the interval of drawn prompts stands, after those of items."""
 
 
-def show(analysis: "Analysis") -> None:
-    """Print the answer of every judge of the main layer: sentence, table, what to know."""
-    from judgelaw.analysis import probe_sentence, where_largest
+def show(analysis: "Analysis", *, place: str = "", page: str = "", details: bool = False) -> None:
+    """Print the answer; with `details` also what it rests on."""
+    from judgelaw.analysis import probe_sentence, screen_of_analysis
+    from judgelaw.cli.answer_screen import show_screen
 
-    several = len(analysis.judges) > 1
+    where = Path(place).resolve().name if place else ""
+    show_screen(screen_of_analysis(analysis, where), place=place, page=page)
+    for judge in analysis.judges.values():
+        if judge.probes:
+            say(f"{probe_sentence(judge)}")
+    if details:
+        echo()
+        _show_details(analysis)
+
+
+def _show_details(analysis: "Analysis") -> None:
+    """Print changes, components, tests and notices of every judge of the main layer."""
+    from judgelaw.analysis import where_largest
+
     negative = False
     for name, judge in analysis.judges.items():
-        if judge.one_call:
-            _one_call(f"{name}: " if several else "", judge)
-            continue
-        _first(f"{name}: " if several else "", judge, analysis.settings.level)
-        say(judge.sentence)
-        if judge.probes:
-            say(probe_sentence(judge))
-        echo()
-        show_table(_columns(analysis, judge), _rows(judge), title=_title(judge))
-        echo()
+        _changes(judge, analysis.settings.level)
+        if not judge.one_call:
+            show_table(_columns(analysis, judge), _rows(judge), title=_title(judge))
+            echo()
         if judge.soft is not None:
             _show_soft(judge.soft, analysis.settings.level)
         for line in _notes(judge):
@@ -165,53 +188,6 @@ def show(analysis: "Analysis") -> None:
         negative = negative or any(c.estimate < 0 for c in judge.components.values())
     for line in _endnotes(analysis, negative=negative):
         say(line)
-
-
-def _one_call(who: str, judge: "JudgeAnalysis") -> None:
-    """Print what one call in each cell tells, and what would tell the rest."""
-    say(f"{who}{judge.sentence}")
-    echo()
-    right, scored = judge.answer.right, judge.scores is not None
-    if right is not None:
-        fixed = f"always the same answer gets {100 * right.baseline:.0f}"
-        ends = (
-            ""
-            if right.low is None or right.high is None
-            else (f" ({100 * right.low:.1f} to {100 * right.high:.1f} of 100 items like these)")
-        )
-        say(f"  right: {100 * right.estimate:.1f} of 100{ends}; {fixed}.")
-    if judge.answer.invalid:
-        say(f"  no verdict: {100 * judge.answer.invalid:.1f} of 100 replies.")
-    if judge.scores is not None:
-        _show_scores(judge.scores)
-    echo()
-    write = _in_points if scored else _of_100
-    rows = [
-        [
-            label,
-            "not known: one call in a cell" if name == "ask_again" else _estimate(rate, scored),
-            "-" if rate is None else write(rate.interval),
-        ]
-        for name, label in _ONE_CALL.items()
-        if not (judge.single and name in _SWAPPED)
-        for rate in [judge.changes[name]]
-    ]
-    columns = ["two calls", "points apart" if scored else "changed of 100", "items like these"]
-    show_table(columns, rows, title=_title(judge))
-    echo()
-    for x in judge.to_do:
-        say(f"  to do: {x.do}: {x.because}.")
-    for line in _notes(judge):
-        say(line)
-    echo()
-
-
-_ONE_CALL = {
-    "ask_again": _CHANGES["ask_again"],
-    "reword": "reword: another prompt, chance included",
-    "swap": "swap: another answer order, chance included",
-    "both": "both: another prompt and order, chance included",
-}
 
 
 def _slots(judge: "JudgeAnalysis", level: float) -> None:
@@ -259,14 +235,8 @@ def _signed(pair: tuple[float, float] | None) -> str:
     return "-" if pair is None else f"[{100 * pair[0]:+.1f}, {100 * pair[1]:+.1f}]"
 
 
-def _first(who: str, judge: "JudgeAnalysis", level: float) -> None:
-    """Print what is read first: the word, the four numbers of 100, what to do, accuracy."""
-    trust = judge.trust
-    word = "" if trust is None else f"{trust.word.capitalize()}. "
-    say(f"{who}{word}{judge.short}")
-    if trust is not None and trust.word != "fine":
-        say(f"  {trust.reason}")
-    echo()
+def _changes(judge: "JudgeAnalysis", level: float) -> None:
+    """Print how often the verdict changes, for both targets."""
     scored = judge.scores is not None
     columns = [
         "two calls",
@@ -285,13 +255,8 @@ def _first(who: str, judge: "JudgeAnalysis", level: float) -> None:
         title = "How many points two scores of an item are apart, on average"
     show_table(columns, rows, title=title)
     echo()
-    for x in judge.to_do:
-        say(f"  to do: {x.do}: {x.because}.")
     if judge.scores is not None:
         _show_scores(judge.scores)
-    elif judge.gold_match is not None:
-        say(f"  accuracy: {100 * judge.gold_match:.1f} of 100 calls give the gold verdict.")
-    if judge.to_do or judge.gold_match is not None or scored:
         echo()
 
 

@@ -33,6 +33,7 @@ from judgelaw.runs import REPORT
     "--tables", is_flag=True, help="Write every table as CSV, LaTeX and JSON into RUN/tables."
 )
 @without_texts_option
+@click.option("--details", is_flag=True, help="Print components, tests and notices below.")
 @click.option("--view", "watch", is_flag=True, help="Show the run in a browser while it goes on.")
 def command(
     *,
@@ -41,6 +42,7 @@ def command(
     json_file: str | None,
     tables: bool,
     without_texts: bool,
+    details: bool,
     watch: bool,
 ) -> None:
     """Freeze a study, ask every call, analyse the verdicts and write the report.
@@ -58,7 +60,7 @@ def command(
         if json_file is not None:
             write_json(audited.analysis.to_json(), json_file)
         if json_file != "-":
-            show(audited.analysis)
+            show(audited.analysis, place=str(audited.run), details=details)
             echo(f"report: {audited.run / REPORT}")
         if watch and sys.stdin.isatty():
             say_on_stderr("the page stays until you press Enter")

@@ -70,7 +70,7 @@ def command(out: Path) -> None:
     with processes(1):
         start_drawing()
         audited = audit_study(study, out / "run", shown=on_terminal())
-    show(audited.analysis)
+    show(audited.analysis, place=str(audited.run))
     _show_truth(audited.analysis)
     echo(f"report: {audited.run / REPORT}")
 

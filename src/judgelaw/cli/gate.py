@@ -39,7 +39,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "minima",
     multiple=True,
     metavar="NAME=X",
-    help="Least coverage (planned calls that are there) or gold (right verdicts); may be repeated.",
+    help="Least coverage (planned calls that are there), gold (right verdicts), or right (on items "
+    "like these, as the answer says it); may be repeated.",
 )
 @click.option(
     "--baseline",

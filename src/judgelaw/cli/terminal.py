@@ -44,15 +44,21 @@ def write_json(value: Any, target: str) -> None:
         Path(target).write_text(text, encoding="utf-8")
 
 
-def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+def echo(
+    text: object = "", *, err: bool = False, nl: bool = True, colour: str | None = None
+) -> None:
     """Print to the terminal, with nothing in it that a terminal would obey.
 
     Whatever a provider, an item or a file name says goes through here, or through `show_table`.
-    What a command says on stderr is beside its answer: `-q` leaves it out.
+    What a command says on stderr is beside its answer: `-q` leaves it out. Colour is shown on a
+    terminal only.
     """
     if err and is_quiet():
         return
-    click.echo(visible(str(text)), err=err, nl=nl)
+    if colour:
+        click.secho(visible(str(text)), fg=colour, bold=True, err=err, nl=nl)
+    else:
+        click.echo(visible(str(text)), err=err, nl=nl)
 
 
 def is_quiet() -> bool:

@@ -17,8 +17,8 @@ from judgelaw.page.drawing import NARROW, WIDE, Spec, Svg, draw
 from judgelaw.words import in_document
 
 if TYPE_CHECKING:
+    from judgelaw.analysis import Screen
     from judgelaw.arrays import Floats
-    from judgelaw.page.first_view import FirstView
 
 MINUS = "\N{MINUS SIGN}"
 ABSENT = "\N{EM DASH}"
@@ -291,7 +291,7 @@ class Document:
         payload: the analysis JSON as base64 of gzip, or None.
         version: of the software.
         alarms: diagnostics that found a problem, shown right under the answer.
-        first: what is read first, one a judge; empty for pages that are no report.
+        first: what is read first; None for pages that are no report.
     """
 
     title: str
@@ -302,7 +302,7 @@ class Document:
     payload: str | None
     version: str
     alarms: tuple[FindingView, ...] = ()
-    first: "tuple[FirstView, ...]" = ()
+    first: "Screen | None" = None
 
     @property
     def explorer(self) -> ExplorerView | None:

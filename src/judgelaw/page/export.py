@@ -169,7 +169,7 @@ def components_svg(
 
 def answer_html(analysis: Analysis, judge: str | None = None) -> str:
     """Return the sentence of one judge and its components: what `_repr_html_` can show."""
-    sentence = escape(visible(_judge(analysis, judge).sentence))
+    sentence = escape(visible(_judge(analysis, judge).answer.headline))
     # A notebook's font may be wider than the one that the drawing was measured with.
     figure = components_svg(analysis, judge).replace("<svg ", '<svg overflow="visible" ', 1)
     return f"<div><p>{sentence}</p>{figure}</div>"

@@ -6,9 +6,9 @@ from typing import cast
 
 from judgelaw.analysis import Analysis, JudgeAnalysis, OtherMetric
 from judgelaw.page import drawing
-from judgelaw.page.answer import component_cells
 from judgelaw.page.component_figure import LABELS, components_of, present, short_label
 from judgelaw.page.depth import DepthPoint, depth_points, over_depth
+from judgelaw.page.disagreement import component_cells
 from judgelaw.page.document import (
     FigureView,
     Inline,

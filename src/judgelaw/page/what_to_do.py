@@ -1,16 +1,17 @@
-"""What to do: the lines of the first screen, and stability against calls, with the figure."""
+"""Ways to ask: stability against calls, with the figure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
+from judgelaw.analysis import JudgeAnalysis
 from judgelaw.decide import Advice, Estimate, JudgeAdvice, ProtocolRow, in_words
 from judgelaw.page import drawing
 from judgelaw.page.document import (
     Block,
     Folded,
     Inline,
-    Prose,
+    Part,
     Section,
     TableView,
     count,
@@ -21,8 +22,9 @@ from judgelaw.page.document import (
     path,
 )
 from judgelaw.page.drawing import Spec, n, q
-from judgelaw.page.first_view import Judge, to_do
 from judgelaw.words import visible
+
+Judge = Part[JudgeAnalysis]
 
 ADVICE = "advice"
 """Where the JSON in the page holds the advice, beside the analysis."""
@@ -112,33 +114,18 @@ def stability_figure(points: Sequence[StabilityPoint], *, width: int) -> Spec:
     return drawing.chart(drawing.layer(layers, width=width - 60, height=180))
 
 
-def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Section:
-    """Return what is worth doing about every judge, and what each way to ask comes to."""
+def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Section | None:
+    """Return what each way to ask comes to, of every judge; the answer says what is worth doing."""
     blocks: list[Block] = []
-    for name, judge in judges.items():
-        who = f"{visible(name)}: " if len(judges) > 1 else ""
-        lines = tuple((f"{who}{x.do}: {x.because}.",) for x in to_do(judge))
-        nothing = ((f"{who}Nothing needs to be done.",),)
-        blocks.append(Prose(paragraphs=lines or nothing))
+    for name in judges:
         found = None if advice is None else advice.judges.get(name)
         if found is None:
             continue
-        wrong = "" if found.wrong is None else f" {found.wrong.in_words()}"
-        said = paragraph(f"{visible(found.sentence)}{wrong}")
-        blocks += (
-            [Folded(summary=f"{who}ways to ask", blocks=(said, *_ways_to_ask(name, found)))]
-            if who
-            else [said, *_ways_to_ask(name, found)]
-        )
-    scored = all(judge.value.scores is not None for judge in judges.values())
-    numbers = "points between the scores of" if scored else "changes of 100 verdicts between"
-    blocks.append(
-        note(
-            f"Numbers are {numbers} two calls, or two votes. A thing is listed where it is shown "
-            "to be worth it, not where its estimate happens to be large."
-        )
-    )
-    return Section(id="do", title="What to do", blocks=tuple(blocks))
+        who = f"{visible(name)}: " if len(judges) > 1 else ""
+        said = () if found.wrong is None else (paragraph(visible(found.wrong.in_words())),)
+        ways = (*said, *_ways_to_ask(name, found))
+        blocks += [Folded(summary=f"{who}ways to ask", blocks=ways)] if who else ways
+    return Section(id="do", title="Ways to ask", blocks=tuple(blocks)) if blocks else None
 
 
 def _ways_to_ask(name: str, advice: JudgeAdvice) -> list[Block]:

@@ -14,13 +14,19 @@ import numpy as np
 from markupsafe import Markup
 
 import judgelaw
-from judgelaw.analysis import Analysis, JudgeAnalysis, Key, Settings, Table
+from judgelaw.analysis import (
+    Analysis,
+    Key,
+    Settings,
+    Table,
+    screen_of_analysis,
+)
 from judgelaw.decide import Advice
 from judgelaw.errors import InputError
 from judgelaw.page import drawing
-from judgelaw.page.answer import About, Judge, answer, comparison, negative
 from judgelaw.page.appendix import configuration, glossary, integrity, tables
 from judgelaw.page.depth import depth
+from judgelaw.page.disagreement import About, Judge, answer, comparison, negative
 from judgelaw.page.document import (
     Block,
     Document,
@@ -34,9 +40,9 @@ from judgelaw.page.document import (
 )
 from judgelaw.page.drawing import Spec, draw
 from judgelaw.page.explorer import Completions, Questions, items_section, openings, pack
-from judgelaw.page.first_view import first_views
+from judgelaw.page.first_screen import number_of
 from judgelaw.page.laws import laws
-from judgelaw.page.layers import layers, metrics, repeats, strata
+from judgelaw.page.layers import layers, metrics, strata
 from judgelaw.page.probed import probes
 from judgelaw.page.prompts_and_orders import order, prompts
 from judgelaw.page.score_section import score_section
@@ -47,7 +53,7 @@ from judgelaw.page.verdicts import invalid_section, outcomes
 from judgelaw.page.what_to_do import ADVICE, what_to_do
 from judgelaw.steps import Progress, unseen
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.words import StreamName, visible, who_judged
+from judgelaw.words import visible
 
 _UNBROKEN = 18
 """A row heading up to so many characters is never broken over lines."""
@@ -59,7 +65,7 @@ def render(document: Document) -> str:
     scripts = [asset("charts.js")]
     if document.explorer is not None:
         scripts.append(asset("explorer.js"))
-    style = drawing.stylesheet() + asset("page.css")
+    style = drawing.stylesheet() + asset("page.css") + asset("answer.css")
     return (
         _environment()
         .get_template("page.html.j2")
@@ -98,7 +104,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.tests["figure_cell"] = is_number
     environment.tests["short_cell"] = lambda cell: len(plain(cell)) <= _UNBROKEN
-    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    environment.filters["number_of"] = number_of
     environment.filters["drawing"] = Markup  # an Svg's markup has been cleaned by svg.clean
     return environment
 
@@ -198,13 +204,19 @@ def compose(
         title=visible(title),
         kicker=_KICKER,
         ledes=(),
-        facts=_size(judges),
+        facts=(),
         sections=tuple(_made(parts, progress)),
         payload=pack(_payload(analysis, advice)),
         version=analysis.settings.version,
-        alarms=alarms(source),
-        first=first_views(source),
+        alarms=tuple(view for view in alarms(source) if view.headline not in _told(analysis)),
+        first=screen_of_analysis(analysis, visible(title)),
     )
+
+
+def _told(analysis: Analysis) -> set[str]:
+    """Return the findings that the first screen tells already."""
+    several = len(analysis.judges) > 1
+    return set() if several else {visible(j.answer.problem) for j in analysis.judges.values()}
 
 
 def _payload(analysis: Analysis, advice: Advice | None) -> dict[str, Any]:
@@ -378,55 +390,3 @@ def _more_of_judge(
         partial(strata, judge, prefix=prefix),
         partial(metrics, judge, prefix=prefix),
     ]
-
-
-def _size(judges: Mapping[str, Judge]) -> Inline:
-    """Say how large the study is; one judge by name, several by their number."""
-    found = list(judges.values())
-    prompts = max(judge.value.prompts for judge in found)
-    return (
-        f"{who_judged(list(judges))}: ",
-        *_across(found, lambda j: j.items),
-        " items × ",
-        *_across(found, lambda j: j.prompts),
-        _plural(" prompt", prompts),
-        *_orders(found),
-        " × ",
-        *_repeats(found),
-        " repeats, ",
-        *_calls(judges, _across(found, lambda j: j.calls)),
-    )
-
-
-def _across(judges: Sequence[Judge], get: Callable[[JudgeAnalysis], int]) -> Inline:
-    """Write a number that judges share, or from the smallest to the largest of theirs."""
-    numbers = sorted((judge.count(get) for judge in judges), key=lambda x: x.value or 0)
-    low, high = numbers[0], numbers[-1]
-    return (low,) if low.value == high.value else (low, " to ", high)
-
-
-def _repeats(judges: Sequence[Judge]) -> Inline:
-    seen = [judge.value.repeats for judge in judges]
-    if len(set(seen)) == 1:
-        return repeats(judges[0])
-    ends = [end for r in seen for end in ((r, r) if isinstance(r, int) else r)]
-    return (f"{min(ends)} to {max(ends)}",)
-
-
-def _calls(judges: Mapping[str, Judge], number: Inline) -> Inline:
-    """Say how many calls there are, or verdicts where one call may give several."""
-    if any(isinstance(name, StreamName) for name in judges):
-        return (*number, " verdicts each")
-    return ("each " if len(judges) > 1 else "", *number, " calls")
-
-
-def _orders(judges: Sequence[Judge]) -> Inline:
-    """Say how many orders there are; single answers have none."""
-    if judges[0].value.single:
-        return ()
-    most = max(judge.value.orders for judge in judges)
-    return (" × ", *_across(judges, lambda j: j.orders), _plural(" order", most))
-
-
-def _plural(word: str, number: int) -> str:
-    return word if number == 1 else f"{word}s"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from judgelaw.analysis import Analysis, SoftMode
     from judgelaw.decide import Advice
-    from judgelaw.uncertainty import Baseline, Gate, Interval, Limit, Scope
+    from judgelaw.uncertainty import Baseline, BoundedQuantity, Gate, Interval, Limit, Scope
 
 
 def analyze_source(
@@ -26,6 +26,7 @@ def analyze_source(
     permutations: int | None = None,
     level: float = 0.95,
     soft: "SoftMode" = "auto",
+    at_least: float | None = None,
     progress: Progress = unseen,
 ) -> "Analysis":
     """Analyse what was read.
@@ -39,6 +40,9 @@ def analyze_source(
     if declared:
         draws = declared.draws if draws is None else draws
         permutations = declared.permutations if permutations is None else permutations
+    bar = calls.folder and calls.folder.frozen.study.answer
+    if bar and at_least is None:
+        at_least = bar.at_least
     return analyze(
         calls.tensors,
         design=calls.design,
@@ -49,7 +53,7 @@ def analyze_source(
         level=level,
         threshold=TAU if calls.threshold is None else calls.threshold,
         roles=calls.roles,
-        gate=_declared_gate(calls),
+        at_least=at_least,
         soft=soft,
         **_of_run(calls),
         progress=progress,
@@ -62,15 +66,6 @@ def seed_of(calls: Source, asked: int | None = None) -> int:
     if declared and asked is None:
         asked = declared.seeds.get("analysis")
     return asked or 0
-
-
-def _declared_gate(calls: Source) -> "Gate | None":
-    """Hold the judges against the limits that their study declares; None where it has none."""
-    if not calls.gate:
-        return None
-    from judgelaw.uncertainty import limits_of
-
-    return check_source(calls, limits_of(calls.gate, calls.unit), scope="fixed", level=0.95)
 
 
 def _of_run(calls: Source) -> dict[str, Any]:
@@ -115,6 +110,13 @@ def check_source(
     def shift(judge: str, probe: str, level: float) -> "Interval":
         return probe_interval(calls.tensors, main, judge, probe, scope=scope, level=level)
 
+    def right(judge: str) -> "BoundedQuantity":
+        from judgelaw.analysis import right_bounds
+        from judgelaw.uncertainty import Estimand
+
+        estimand = Estimand(design=calls.design, order_weights=calls.order_weights)
+        return right_bounds(judge, tensors[judge], estimand)
+
     return check_limits(
         tensors,
         limits,
@@ -126,6 +128,7 @@ def check_source(
         strict=strict,
         baseline=baseline,
         shift=shift,
+        right=right,
     )
 
 

@@ -38,11 +38,12 @@ def analyze(
     level: float = 0.95,
     threshold: float | None = None,
     soft: Literal["auto", "never", "only"] = "auto",
+    at_least: float | None = None,
     roles: Mapping[str, str] | None = None,
     progress: Progress = unseen,
     **which: Unpack[Which],
 ) -> "Analysis":
-    """Split the disagreement of every judge into dice, prompt, answer order and interaction.
+    """Say whether each judge may be used and what to change, and what its disagreement is made of.
 
     Args:
         x: a tensor, a run, the path of a run or table, a frame, a list of dicts, a Hugging Face
@@ -54,6 +55,7 @@ def analyze(
         threshold: prompt component above which a judge is flagged in the ranking of judges.
         soft: "auto" answers with token probabilities where they are there and the sampled verdicts
             look drawn from them, "never" with sampled verdicts, "only" refuses calls without.
+        at_least: how often the judge has to be right, as 0.9, in place of the usual bars.
         roles: role of each layer, where its name does not say it.
         progress: opens what shows a piece of work, given its name and its size.
         which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
@@ -76,6 +78,7 @@ def analyze(
         permutations=permutations,
         level=level,
         soft=soft,
+        at_least=at_least,
         progress=progress,
     )
 
@@ -98,8 +101,8 @@ def gate(
     Args:
         x: as for `analyze`.
         limits: largest values of call, prompt, order, interaction, total or invalid, and least
-            values of coverage or gold: `{"prompt": 0.02, "gold": 0.8}`; by default those that the
-            study of a run declares.
+            values of coverage, gold or right: `{"prompt": 0.02, "right": 0.8}`; by default those
+            that the study of a run declares.
         items: "fixed" for the items that were asked, "new" for items like them.
         level: confidence of each bound that decides a pass; all limits must pass. Those that decide
             a failure are at 1 - (1 - level) / m for m limits and judges together.

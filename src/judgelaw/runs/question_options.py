@@ -203,12 +203,19 @@ def _margin(name: str, value: Any) -> None:
     rule(name, value)
 
 
+def _share(name: str, value: Any) -> None:
+    _number(name, value)
+    if not 0 < value <= 1:
+        raise InputError(f"{name} = {value!r}: a share above 0, at most 1; 0.9 is 90 of 100")
+
+
 def _called(name: str, value: Any) -> None:
     if not callable(value):
         raise InputError(f"{name} = {value!r}: a function is needed")
 
 
 _RULES: Mapping[str, Rule] = {
+    "at_least": _share,
     "blank": one_of("error", "invalid", "drop"),
     "budget": whole(1, "no call is no budget"),
     "by": check_text,

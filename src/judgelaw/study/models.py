@@ -174,6 +174,12 @@ class Gate(Limits):
         return {**limits, **probes, **criteria}
 
 
+class AnswerBar(Model):
+    """What the user asks of the judges, in place of the usual bars."""
+
+    at_least: Share | None = None
+
+
 class Analysis(Model):
     """What is decided about the analysis before the first call."""
 
@@ -220,6 +226,9 @@ class Study(Model):
     budget: Budget | None = None
     gate: Gate | None = None
     analysis: Analysis | None = None
+    answer: AnswerBar | None = Field(
+        default=None, description="how often the judge has to be right, as a share"
+    )
     env_file: str | None = Field(
         default=None, description="a file of NAME=VALUE lines that keys are read from"
     )

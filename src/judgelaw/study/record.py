@@ -4,9 +4,9 @@ What a run is, what may change under it, and the difference in words.
 
 Frozen: the seed, the task, the schedule, when to stop, how repeats are chosen, orders and their
 weights, the items and prompts by content, the configuration of every judge, and the layers. Free:
-the study's name, transport, budget, gate and analysis, and the address, key, headers and price of
-a judge; a change of these is recorded as an amendment. Depth (repeats, and the prompts of a
-generator) grows by `extend`, or by the looks of `stop:`.
+the study's name, transport, budget, gate, analysis and answer, and the address, key, headers and
+price of a judge; a change of these is recorded as an amendment. Depth (repeats, and the prompts of
+a generator) grows by `extend`, or by the looks of `stop:`.
 """
 
 import json
@@ -24,7 +24,7 @@ from judgelaw.study.models import Study
 from judgelaw.study.prompt_models import Generator
 from judgelaw.wire import AMENDABLE
 
-FREE = ("name", "transport", "budget", "gate", "analysis", "env_file")
+FREE = ("name", "transport", "budget", "gate", "analysis", "answer", "env_file")
 
 ABSENT = "(absent)"
 _SHOWN = 5

@@ -52,6 +52,7 @@ from judgelaw.uncertainty.forms import (
 )
 from judgelaw.uncertainty.gate_limits import Limit as Limit, limits_of as limits_of
 from judgelaw.uncertainty.gating import (
+    BoundedQuantity as BoundedQuantity,
     Gate as Gate,
     LimitDecision as LimitDecision,
     check_limits as check_limits,

@@ -11,12 +11,12 @@ from judgelaw.words import did_you_mean
 
 Side = Literal["max", "min"]
 MAXIMA = (*COMPONENTS, INVALID)
-MINIMA = ("coverage", "gold")
+MINIMA = ("coverage", "gold", "right")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """One limit: the most of a component or of invalid outputs, the least coverage or gold.
+    """One limit: the most of a component or of invalid outputs, the least coverage, gold or right.
 
     A component of numeric scores may be as large as `unit`; anything else is a share. A `criterion`
     is the only one that it is about; None for all there are.
@@ -64,7 +64,7 @@ class Limit:
 
 
 def limits_of(asked: Mapping[str, float], unit: float = 1.0) -> list[Limit]:
-    """Return limits by name: `coverage` and `gold` are the least, everything else the most."""
+    """Return limits by name: `coverage`, `gold`, `right` are the least, all else the most."""
     return [Limit.named(name, None, float(value), unit) for name, value in asked.items()]
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 
+RightOf = Callable[[str], "BoundedQuantity"]
+"""How often a judge is right on items like these, as its answer bounds it."""
 Shift = Callable[[str, str, float], Interval]
 """From a judge, the name of a probe and a level to the shift of the probe."""
 
@@ -168,12 +170,14 @@ def check_limits(
     strict: bool = False,
     baseline: "Baseline | None" = None,
     shift: "Shift | None" = None,
+    right: "RightOf | None" = None,
 ) -> Gate:
     """Hold every judge against every limit, and against its baseline, by one-sided bounds.
 
     The items are these asked again ("fixed") or others like them ("new", with `strict` as in
     `infer`). `coverage` is the share of the planned calls that are there, by judge, and `shift`
-    gives the shift of a probe; limits on them need them. Other arguments as in `decompose`.
+    gives the shift of a probe, `right` how often a judge is right; limits on them need them. Other
+    arguments as in `decompose`.
     """
     check_level(level)
     held = held_by(tensors, limits)
@@ -185,7 +189,13 @@ def check_limits(
     for judge, tensor in tensors.items():
         there, found = (coverage or {}).get(judge), _inference(tensor, held[judge], **how)
         bounds = _Judge(
-            judge=judge, tensor=tensor, levels=levels, inference=found, coverage=there, shift=shift
+            judge=judge,
+            tensor=tensor,
+            levels=levels,
+            inference=found,
+            coverage=there,
+            shift=shift,
+            right=right,
         )
         decisions += bounds.decide(held[judge])
     for version in versions:
@@ -228,6 +238,7 @@ class _Judge:
     inference: Inference | None
     coverage: float | None
     shift: "Shift | None" = None
+    right: "RightOf | None" = None
 
     def decide(self, limits: Sequence[Limit]) -> list[LimitDecision]:
         """Hold the judge against every limit."""
@@ -248,6 +259,10 @@ class _Judge:
             return self._rate(_invalid(self.tensor), limit.side)
         if limit.quantity == "gold":
             return self._rate(_right(self.judge, self.tensor), limit.side)
+        if limit.quantity == "right":
+            if self.right is None:
+                raise NotIdentifiedError(f"how often {self.judge!r} is right is not known here")
+            return self.right(self.judge)
         return self._component(limit.quantity, limit.side)
 
     def _component(self, name: str, side: Side) -> BoundedQuantity:

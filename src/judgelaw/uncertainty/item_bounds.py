@@ -12,7 +12,8 @@ from judgelaw.streams import stream
 from judgelaw.uncertainty.intervals import t_quantile
 
 DRAWS = 20_000
-
+_DRAWS_OF_FEW, _FEW_ITEMS = 200_000, 20
+"""Means of few items have long tails: below so many items ten times the draws."""
 
 _BLOCK = 1 << 21
 """Random numbers in a block of draws: 16 MB."""
@@ -294,7 +295,8 @@ def _gaffke(
 ) -> tuple[float, float]:
     """Return Gaffke's bounds of a weighted mean of class means, an unseen item in each class."""
     N = sum(len(part) for _, part in parts)
-    draws = min(DRAWS, max(LEAST_DRAWS, MOST_NUMBERS // N))
+    most = DRAWS if N >= _FEW_ITEMS else _DRAWS_OF_FEW
+    draws = min(most, max(LEAST_DRAWS, MOST_NUMBERS // N))
     sums, last = np.zeros(draws), np.zeros(draws)
     for number, (v, part) in enumerate(parts):
         # Classes of one size must not share their weights: every class has a stream of its own.

@@ -48,15 +48,19 @@ def test_what_is_identified_is_answered_and_the_rest_is_null():
     low, high = changes["swap"]["low"], changes["swap"]["high"]
     assert 0 <= low < changes["swap"]["estimate"] < high <= 1
     assert any("one call in each cell" in text for text in document["warnings"])
-    assert document["trust"] is None
-    assert len(document["to_do"]) == 1
+    assert document["answer"]["one_call"]
+    assert {x["kind"] for x in document["answer"]["actions"]} <= {
+        "more_items",
+        "people",
+        "repair",
+        "other_judge",
+    }
 
 
 def test_one_prompt_and_one_order_leave_only_right():
     judge = answered(drawn(K=1, O=1))
     assert set(judge.answer.changes.values()) == {None}
     assert judge.answer.right.low < judge.answer.right.estimate < judge.answer.right.high
-    assert "not known" in judge.sentence
 
 
 def test_two_calls_a_cell_give_the_same_rates_as_the_components():
@@ -153,9 +157,9 @@ def test_the_command_prints_what_is_known(tmp_path, capsys):
     table.write_text("\n".join(rows))
     code, said, _ = run(capsys, "analyze", table)
     assert code == 0
-    assert "right: 75.0 of 100" in said
-    assert re.search(r"swap: another answer order, chance included\s+50\.0", said)
-    assert "not known: one call in a cell" in said
+    assert "Is it right? 75 of 100" in said
+    assert re.search(r"answers swapped +50 ", said)
+    assert re.search(r"just asked again +\? not known: one call each", said)
     code, _, refused = run(capsys, "report", table, "-o", tmp_path / "page.html")
     assert code == 2
     assert "judgelaw analyze says what one call tells" in refused

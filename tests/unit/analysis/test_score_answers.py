@@ -78,13 +78,12 @@ def test_nothing_is_said_about_an_order(kind, laws):
         still[..., 3] = 4
         x = replace(x, counts=still, ranked=None)
     found = analysed(x, permutations=99)
-    said = [found.sentence, found.short, *found.warnings, found.trust.reason]
-    said += [f"{x.do} {x.because}" for x in found.to_do]
-    said += [f"{rule.when} {rule.reason}" for rule in found.trust.rules]
+    said = [found.answer.headline, *found.warnings]
+    said += [f"{x.text} {x.why}" for x in found.answer.actions]
     said += [m.note for m in found.other_metrics]
     assert [text for text in said for word in ORDER_WORDS if word in text.lower()] == []
-    assert "point" in found.trust.reason or kind == "nominal" or "score" in found.short
-    assert len(found.short.split()) <= 20
+    assert "point" in found.answer.says or "known" in found.answer.says
+    assert len(found.answer.says.split()) <= 22
     assert found.to_json()["changes"]["swap"] is None
     assert found.to_json()["components"]["order"] is None
 
@@ -176,14 +175,14 @@ def test_a_simulated_judge_that_scores_is_audited_end_to_end(tmp_path, monkeypat
         assert abs(c.estimate - float(truth[part])) < 4 * c.call_se, part
     assert found.scores.gold.items == 30
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "points between two scores" in page
+    assert "points apart" in page
     from judgelaw.cli import program
 
     capsys.readouterr()
     assert program._run(["analyze", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().out.lower()
     assert [word for word in ORDER_WORDS if word in said] == []
-    assert "points apart" in said
+    assert "does its verdict change?" in said
 
 
 def test_a_simulated_judge_that_says_pass_or_fail_is_audited_end_to_end(tmp_path, monkeypatch):
@@ -200,5 +199,5 @@ def test_a_simulated_judge_that_says_pass_or_fail_is_audited_end_to_end(tmp_path
         assert abs(c.estimate - float(truth[part])) < 4 * c.call_se, part
     assert found.scores is None
     assert list(found.outcomes) == list(names)
-    assert not any("order" in text for text in (found.sentence, *found.warnings))
+    assert not any("order" in text for text in (found.answer.headline, *found.warnings))
     assert found.gold_match == pytest.approx(found.outcomes["pass"] / found.calls)

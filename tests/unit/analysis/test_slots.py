@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from judgelaw.analysis import analyze
+from judgelaw.analysis.facet_sentences import factor_sentence, slot_sentence
 from judgelaw.analysis.outcomes import slot_choices, slot_preferences
-from judgelaw.analysis.sentence import factor_sentence, slot_sentence
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import candidate_names
 

@@ -48,21 +48,42 @@ def table(tmp_path):
     return write(tmp_path / "calls.csv", drawn(world=world, items=12, repeats=4))
 
 
-def test_the_sentence_comes_first(table, capsys):
-    code, out, _ = run(capsys, "analyze", table, "--permutations", 9, "--draws", 200)
+def test_the_answer_comes_first_and_details_when_asked_for(table, capsys):
+    quick = ("--permutations", 9, "--draws", 200)
+    code, out, _ = run(capsys, "analyze", table, *quick)
     assert code == 0
-    first = out.splitlines()[0]
-    assert "Nearly all changes are pure chance on these 12 items" in first
-    assert "of this judge's disagreement is repeat-to-repeat noise" in out
+    assert len(out.splitlines()) <= 20
+    assert all(len(line) <= 80 for line in out.splitlines() if "$ judgelaw" not in line)
+    assert "12 items, 3 prompts, 2 orders, 4 times: 288 calls" in " ".join(out.split())
+    assert "permutation tests" not in out
+    _, out, _ = run(capsys, "analyze", table, *quick, "--details")
     assert "permutation tests of one law: across prompts p = " in out
     assert "12 items x 3 prompts x 2 orders x 4 repeats" in out
+
+
+def test_a_bar_of_ones_own_replaces_the_usual_ones(tmp_path, capsys):
+    rows = ["item,order,verdict,gold"]
+    for i in range(100):
+        gold, other = ("candidate_1", "candidate_2")[:: 1 if i % 2 else -1]
+        rows += [f"i{i},{order},{gold if i < 84 else other},{gold}" for order in ("AB", "BA")]
+    path = tmp_path / "calls.csv"
+    text = "\n".join(["judge,prompt,repeat," + rows[0], *(f"j,p,0,{row}" for row in rows[1:])])
+    path.write_text(text)
+    for bar, word in ((0.7, "Use it"), (0.95, "Do not use it")):
+        code, out, _ = run(capsys, "analyze", path, "--at-least", bar)
+        assert code == 0
+        assert word in out
+        assert "you ask" in out
+    for limit, expected in ((0.7, 0), (0.95, 1), (0.8, 7)):
+        code, out, _ = run(capsys, "gate", path, "--min", f"right={limit}")
+        assert code == expected, out
 
 
 def test_drawn_prompts_have_an_interval_of_their_own_in_the_table(tmp_path, capsys):
     world = World.from_effects(prompt=0.02, order=0.02)
     path = write(tmp_path / "calls.csv", drawn(world=world, items=12, prompts=5, repeats=4))
     quick = ("--permutations", 0, "--draws", 100)
-    _, out, _ = run(capsys, "analyze", path, *quick, "--design", "sampled")
+    _, out, _ = run(capsys, "analyze", path, *quick, "--design", "sampled", "--details")
     _, json_text, _ = run(capsys, "analyze", path, *quick, "--design", "sampled", "--json", "-")
     (judge,) = json.loads(json_text)["judges"].values()
     shown = f"[{judge['projection']['low']:.4f}, {judge['projection']['high']:.4f}]"
@@ -70,7 +91,7 @@ def test_drawn_prompts_have_an_interval_of_their_own_in_the_table(tmp_path, caps
     assert "95%, prompts like these" in table["component"]
     assert shown in table["prompt"]
     assert shown not in table["answer order"]
-    _, out, _ = run(capsys, "analyze", path, *quick)
+    _, out, _ = run(capsys, "analyze", path, *quick, "--details")
     assert "prompts like these" not in out
 
 
@@ -118,7 +139,7 @@ def test_one_item_has_an_interval_for_itself_and_none_for_others(tmp_path, capsy
 
 
 def test_the_table_says_what_each_interval_is_for(table, capsys):
-    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--details")
     _, text, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--json", "-")
     header = next(line for line in out.splitlines() if line.startswith("component"))
     assert "95%, items like these" in header
@@ -133,7 +154,7 @@ def test_the_table_says_what_each_interval_is_for(table, capsys):
 
 def test_a_share_is_printed_as_its_range(table, capsys):
     """No point: parts below zero would push the others above 100%."""
-    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--details")
     rows = [line for line in out.splitlines() if "[" in line and "]" in line]
     ranges = [re.search(r"(\d+)% to (\d+)%$", row) for row in rows]
     assert [found is not None for found in ranges] == [True] * 4 + [False]
@@ -155,9 +176,8 @@ def test_json_and_tables_go_to_files(table, capsys, tmp_path):
 
 def test_negative_estimates_are_explained_once(tmp_path, capsys):
     tensors = [drawn(items=8, repeats=2, seed=s, judge=f"judge-{s}") for s in range(3)]
-    _, out, _ = run(
-        capsys, "analyze", write(tmp_path / "t.csv", *tensors), "--permutations", 0, "--draws", 100
-    )
+    path = write(tmp_path / "t.csv", *tensors)
+    _, out, _ = run(capsys, "analyze", path, "--permutations", 0, "--draws", 100, "--details")
     assert out.count("Negative estimates are printed as they come") == 1
     assert "-0.0" in out
 
@@ -258,7 +278,9 @@ def test_incomplete_tables_are_refused_with_the_option_that_helps(tmp_path, caps
     assert code == 2
     assert "--incomplete drop" in err
     code, out, _ = run(
-        capsys, "analyze", table, "--incomplete", "drop", "--permutations", 0, "--draws", 100
+        capsys,
+        *("analyze", table, "--incomplete", "drop", "--permutations", 0, "--draws", 100),
+        "--details",
     )
     assert code == 0
     assert "dropped 1 of 5 items" in out
@@ -272,9 +294,7 @@ def test_a_missing_file_is_a_usage_error(tmp_path, capsys):
 
 def test_a_near_deterministic_judge_is_said_to_be_one(tmp_path, capsys):
     table = write(tmp_path / "t.csv", unanimous())
-    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
-    assert out.startswith("With care. The order of the answers moves the verdicts most")
-    assert "On these 10 items, answer order is the largest part" in out
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--details")
     assert "near-deterministic" in out
     assert "its interval says how much there may be" in out
 
@@ -353,7 +373,8 @@ def test_real_alphabet_of_yes_and_no(capsys):
 def test_what_settled_judges_leave_open_is_said(tmp_path, capsys):
     """Two judges that never contradict themselves: nothing is tested, nobody is worse."""
     pair = (unanimous(judge=name, layer="audit") for name in ("a", "b"))
-    _, out, _ = run(capsys, "analyze", write(tmp_path / "calls.csv", *pair), "--permutations", 0)
+    path = write(tmp_path / "calls.csv", *pair)
+    _, out, _ = run(capsys, "analyze", path, "--permutations", 0, "--details")
     assert "The judges are not separated by their prompt components" in out
     (line,) = [x for x in out.splitlines() if x.startswith("Not testable here: ")]
     assert "drift by repeat rank (a / audit, b / audit)" in line
@@ -361,7 +382,7 @@ def test_what_settled_judges_leave_open_is_said(tmp_path, capsys):
 
 
 def test_open_judges_leave_nothing_untested(table, capsys):
-    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100)
+    _, out, _ = run(capsys, "analyze", table, "--permutations", 0, "--draws", 100, "--details")
     assert "Not testable here" not in out
 
 

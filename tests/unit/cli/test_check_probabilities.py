@@ -137,7 +137,7 @@ def test_evidence_is_chosen_on_the_command_line(tmp_path, capsys):
         found = json.loads(capsys.readouterr().out)["judges"]["j"]
         assert found["evidence"] == evidence
         assert found["components"]["call"]["evidence"] == evidence
-    assert program._run(["analyze", str(table), "--permutations", "0"]) == 0
+    assert program._run(["analyze", str(table), "--permutations", "0", "--details"]) == 0
     assert "side by side" in capsys.readouterr().out
     plain = [{k: v for k, v in row.items() if not k.startswith("p_")} for row in rows]
     table.write_text("".join(json.dumps(row) + "\n" for row in plain))

@@ -29,8 +29,8 @@ def test_the_truth_stands_beside_the_estimate(demo):
 
 
 def test_one_plain_sentence_comes_first(demo):
-    assert demo[1].startswith("With care. Nearly all changes are pure chance on these 40 items")
-    assert "On these 40 items, nearly all of this judge's disagreement is" in demo[1]
+    assert demo[1].startswith("known-law 40 items, 6 prompts, 2 orders, 4 times: 1,920 calls")
+    assert "Is it right?" in demo[1]
 
 
 def test_the_run_folder_holds_what_the_contract_names(demo):

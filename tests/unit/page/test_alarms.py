@@ -33,7 +33,7 @@ def test_half_of_the_outputs_invalid_is_told_between_the_answer_and_the_contents
     with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
         html = build(analysis, title="t", tensors=tensors)
     start, end = html.index('class="alarms"'), html.index("<nav")
-    assert html.index('class="first"') < start < end
+    assert html.index('class="answer"') < start < end
     shown = alarms(Part(analysis))
     assert [view.headline for view in shown] == [f.headline for f in found.values()]
     assert 'href="#diagnostics"' in html[start:end]

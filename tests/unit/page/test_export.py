@@ -18,7 +18,7 @@ def test_a_judge_is_drawn_by_name(analysis):
 
 def test_the_sentence_stands_above_its_drawing(analysis):
     html = answer_html(analysis, "a<b")
-    assert analysis.judges["a<b"].sentence.replace("'", "&#x27;") in html
+    assert analysis.judges["a<b"].answer.headline.replace("'", "&#x27;") in html
     assert html.index("<p>") < html.index('<svg overflow="visible" xmlns=')
 
 

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 
 from judgelaw.page import compose
-from judgelaw.page.answer import About, answer
+from judgelaw.page.disagreement import About, answer
 from judgelaw.page.document import Folded, Part, Prose, plain
 from support.reports import analysed, tensor
 

@@ -51,11 +51,9 @@ def test_scores_have_their_own_section_and_no_triangle(kind):
     assert "scores" in ids
     assert "laws" not in ids
     assert "order" not in ids
-    (tiles,) = (view.tiles for view in found.first)
-    assert [tile.label for tile in tiles] == ["Ask again", "Reword"]
-    (unit,) = {tile.unit for tile in tiles}
-    assert unit == "points between two scores, on a scale of 1 to 5"
-    assert " order" not in plain(found.facts)
+    changes = {panel.name: panel for panel in found.first.panels}["changes"]
+    assert "points" in changes.counted
+    assert " order" not in found.first.asked
 
 
 @pytest.mark.parametrize("calls", [scored(), labelled(["pass", "fail"])], ids=["scores", "labels"])

@@ -1,4 +1,4 @@
-"""What to do, in the report: the sentence, the figure, and figures that can be followed back."""
+"""Ways to ask, in the report: the figure, and figures that can be followed back."""
 
 from dataclasses import replace
 
@@ -59,27 +59,20 @@ def test_every_figure_can_be_followed_back_to_the_advice(advice, parts):
         assert resolve(document, number.path) == number.value, number
 
 
-def test_the_section_opens_with_the_lines_of_the_first_screen(advice, parts):
-    """One section says what to do: the lines, then the advice, then every way to ask."""
-    judge = parts["j"].value
+def test_the_section_holds_every_way_to_ask_and_no_advice_of_its_own(advice, parts):
     section = what_to_do(parts, advice)
-    assert (section.id, section.title) == ("do", "What to do")
-    assert judge.to_do
-    lines = tuple((f"{x.do}: {x.because}.",) for x in judge.to_do)
-    assert section.blocks[0].paragraphs == lines
+    assert (section.id, section.title) == ("do", "Ways to ask")
     found = advice.judges["j"]
-    assert section.blocks[1].paragraphs == ((f"{found.sentence} {found.wrong.in_words()}",),)
-    folded = section.blocks[2]
+    assert section.blocks[0].paragraphs == ((found.wrong.in_words(),),)
+    folded = section.blocks[1]
     assert [type(block).__name__ for block in folded.blocks] == ["FigureView", "TableView"]
 
 
-def test_a_judge_that_needs_nothing_says_so(parts):
-    quiet = {"j": Part(replace(parts["j"].value, to_do=()), parts["j"].where)}
-    (said,) = what_to_do(quiet).blocks[0].paragraphs
-    assert said == ("Nothing needs to be done.",)
+def test_without_protocols_there_is_no_section(parts):
+    assert what_to_do(parts) is None
 
 
-def test_each_of_several_judges_has_its_lines_and_its_ways_to_ask_closed(advice, parts):
+def test_each_of_several_judges_has_its_ways_to_ask_closed(advice, parts):
     two = {"j": parts["j"], "k": parts["j"]}
     both = replace(advice, judges={"j": advice.judges["j"], "k": advice.judges["j"]})
     section = what_to_do(two, both)
@@ -87,7 +80,6 @@ def test_each_of_several_judges_has_its_lines_and_its_ways_to_ask_closed(advice,
         "j: ways to ask",
         "k: ways to ask",
     ]
-    assert section.blocks[0].paragraphs[0][0].startswith("j: ")
 
 
 def test_every_protocol_is_drawn(advice):
@@ -109,7 +101,7 @@ def test_a_second_vote_that_adds_nothing_is_not_shown(advice):
     assert {p.calls(4, 2) for p in shown} == {row.calls for row in judge.protocols} - {2} | {2}
 
 
-def test_the_report_of_a_table_says_what_to_do(tmp_path):
+def test_the_report_of_a_table_shows_the_ways_to_ask(tmp_path):
     from judgelaw.runs import analyze_source, read_source, report_page
 
     laws = judges.pool("heavy tails", 2, 1, seed=1, size=12).laws
@@ -125,5 +117,5 @@ def test_the_report_of_a_table_says_what_to_do(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     calls = read_source(str(path))
     html = report_page(analyze_source(calls, draws=50, permutations=0), calls)
-    assert html.count("<h2><bdi>What to do</bdi></h2>") == 1
+    assert html.count("<h2><bdi>Ways to ask</bdi></h2>") == 1
     assert 'data-path="advice.judges.j.protocols[0].stability.estimate"' in html

@@ -70,7 +70,7 @@ def test_the_favoured_slot_is_found(chosen):
 
 
 def test_the_screen_and_the_page_show_figures_that_fit(chosen, capsys):
-    assert program._run(["analyze", str(chosen)]) == 0
+    assert program._run(["analyze", str(chosen), "--details"]) == 0
     said = capsys.readouterr().out
     assert "sim: position preference by slot" in said
     assert "slot B is chosen in" in said
@@ -119,7 +119,8 @@ def crossed_law() -> dict:
 def test_the_factors_of_a_known_law_are_recovered_within_four_call_errors(tmp_path, capsys):
     law = crossed_law()
     study = crossed_study(tmp_path, [simulated_judge(law=law)], items=40, repeats=4)
-    assert program._run(["audit", str(study), "--out", str(tmp_path / "run")]) == 0
+    asked = ["audit", str(study), "--out", str(tmp_path / "run"), "--details"]
+    assert program._run(asked) == 0
     assert "sim: the prompt component by factor" in capsys.readouterr().out
     found = found_in(tmp_path / "run")
     assert found["factor_levels"]["rubric"] == ["kind", "short", "strict"]

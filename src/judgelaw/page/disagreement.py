@@ -85,9 +85,7 @@ def answer(judge: Judge, about: About, *, prefix: str = "") -> Section:
     if about.explain_negative:
         blocks.append(_negative(judge))
     blocks += [_fixed(about, single=judge.value.single), _warnings(judge)]
-    whole = paragraph(judge.value.sentence)
     more = [
-        whole,
         _table(judge),
         _lead(judge),
         _drawn(judge, about.settings),
