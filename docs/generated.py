@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from judgelaw import worlds
 from judgelaw.acquire import CALLS, CALLS_COLUMNS
 from judgelaw.acquire.outputs import TIMING, TIMING_COLUMNS
-from judgelaw.analysis import SoftEvidence, analyze, values
+from judgelaw.analysis import SoftEvidence, analyze, answer, values
 from judgelaw.analysis.encode import SCHEMA
 from judgelaw.cli.program import COMMANDS, cli
 from judgelaw.diagnose import Finding
@@ -195,10 +195,12 @@ def sections(document: dict[str, Any]) -> list[tuple[str, dict[str, Any], type]]
         ("settings", document["settings"], values.Settings),
         ("judges.NAME, layers.LAYER.NAME", judge, values.JudgeAnalysis),
         ("components.NAME, depths.R.NAME, strata.STRATUM.NAME", component, values.Component),
-        ("trust", judge["trust"], values.Trust),
-        ("trust.rules[]", judge["trust"]["rules"][0], values.Rule),
+        ("answer", judge["answer"], answer.Answer),
+        ("answer.right", judge["answer"]["right"], answer.Right),
+        ("answer.changes.CHANGE", judge["answer"]["changes"]["reword"], answer.Rate),
+        ("answer.contested", judge["answer"]["contested"], answer.Contested),
+        ("answer.actions[]", judge["answer"]["actions"][0], answer.Action),
         ("changes.CHANGE", judge["changes"]["reword"], values.ChangeRate),
-        ("to_do[]", judge["to_do"][0], values.ToDo),
         ("permutation.FACET", judge["permutation"]["prompt"], PermutationTest),
         ("split.NAME", judge["split"]["call"], ErrorSplit),
         ("lead", judge["lead"], values.LargestComponent),
@@ -239,8 +241,9 @@ def soft_example() -> dict[str, Any]:
 
 
 def _displayed(tensor: VerdictTensor) -> VerdictTensor:
-    """Name the orders, so that positions are known."""
-    return replace(tensor, orders=("AB", "BA"))
+    """Name the orders, so that positions are known, and give right answers."""
+    gold = tuple(DEFAULT_VERDICTS[i % 2] for i in range(len(tensor.items)))
+    return replace(tensor, orders=("AB", "BA"), gold=gold)
 
 
 JSON_KIND = {
@@ -253,6 +256,17 @@ JSON_KIND = {
     list: "list",
     tuple: "list",
 }
+
+
+VIEWS = {
+    "sentence": "`answer.headline`",
+    "short": "`answer.says`",
+    "trust": "the word of earlier releases, with `answer.says` as its reason",
+    "to_do": "text and reason of each of `answer.actions`",
+    "effects": "what it changes, before and after, in words",
+    "outlook": "what the judge is good for then; empty where that is not known",
+}
+"""Keys that say in other words what stands elsewhere."""
 
 
 def _keys(title: str, value: dict[str, Any], home: type) -> str:
@@ -270,7 +284,8 @@ def _keys(title: str, value: dict[str, Any], home: type) -> str:
 
 def _attributes(home: type) -> dict[str, str]:
     """Read the attributes that a docstring explains, and the first line of each property."""
-    told = {
+    told = {} if home is object else _attributes(home.__mro__[1])
+    told |= {
         name: (inspect.getdoc(value) or "").split("\n")[0]
         for name, value in vars(home).items()
         if isinstance(value, property)
@@ -280,7 +295,7 @@ def _attributes(home: type) -> dict[str, str]:
         names, _, text = entry.strip().partition(": ")
         words = re.sub(r"\b(None|nan)\b", "`null`", " ".join(text.split())).replace("|", r"\|")
         told |= dict.fromkeys(names.split(", "), words)
-    return told | {"schema": f"`{SCHEMA}`"}
+    return told | VIEWS | {"schema": f"`{SCHEMA}`"}
 
 
 def _kind(value: Any, declared: Any) -> str:
@@ -290,5 +305,5 @@ def _kind(value: Any, declared: Any) -> str:
         kind = JSON_KIND[type(value)]
     else:
         (python, *_) = [get_origin(each) or each for each in possible if each is not NoneType]
-        kind = JSON_KIND[python]
+        kind = JSON_KIND.get(python, "object")
     return f"{kind} or `null`" if NoneType in possible else kind

@@ -57,7 +57,7 @@ class Result:
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in (head, *rows)]
         more = f"... {self._more()}" if self._more() else ""
-        text = "\n".join(filter(None, [f"{type(self).__name__}: {said}", *lines, more]))
+        text = "\n".join(filter(None, [said, *lines, more]))
         return _cut(text, _SHOWN)
 
     def _repr_html_(self) -> str:

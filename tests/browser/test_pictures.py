@@ -54,7 +54,7 @@ def shown(page, name) -> str:
         return page.inner_text(".opened")
     if name == "report-print.png":
         page.emulate_media(media="print")
-    return page.inner_text(".first")
+    return f"{page.inner_text('.answer')}\n{page.inner_text('.seen')}"
 
 
 def hold(page, name, text) -> None:

@@ -1,4 +1,4 @@
-"""How often a bound, a gate or a sentence is wrong, over worlds that look like real judges.
+"""How often a bound or a gate is wrong, over worlds that look like real judges.
 
     python tests/calibration/error_rates.py            the whole table, about half an hour
     python tests/calibration/error_rates.py --write    and put it into docs/explanation
@@ -10,7 +10,6 @@ chose nothing: rules were settled on other seeds.
 import argparse
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
-from judgelaw.analysis.sentence import LITTLE, LITTLE_ITSELF, NEARLY_ALL, claims_of
 from scipy.stats import binom
 
 from judgelaw.estimate import COMPONENTS
@@ -154,79 +152,6 @@ def _distances(laws: np.ndarray) -> np.ndarray:
     return (own - (mean**2).sum(axis=-1)) * K / (K - 1)
 
 
-CLAIMS = ("rewording will not help", "matters little", "nearly all dice", "largest", "worth doing")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Said:
-    """How often each kind of claim was made, and how often it was false, by scope."""
-
-    made: Counter
-    false: Counter
-    studies: int
-
-
-def random_world(rng: np.random.Generator, prompts: int, orders: int) -> judges.Pool:
-    """Mix two kinds of judges in random parts, the first one softened at random."""
-    size = 2_000
-    first, second = rng.choice(list(judges.WORLDS), size=2, replace=False)
-    one = judges.WORLDS[first](rng, size, prompts, orders)
-    other = judges.WORLDS[second](rng, size, prompts, orders)
-    noise = rng.choice([0.0, 0.0, 0.01, 0.05, 0.2])
-    part = rng.random(size) < rng.random()
-    laws = np.where(part[:, None, None, None], one, other)
-    return judges.pool_of((1 - noise) * laws + noise * np.array([0.4, 0.4, 0.15, 0.05]))
-
-
-def sentences(first: int, last: int, studies: int = 4, seed: int = SEED) -> Said:
-    """Make studies of random worlds, and hold every claim of the sentence against the truth."""
-    made: Counter = Counter()
-    false: Counter = Counter()
-    for world in range(first, last):
-        rng = stream(seed, "sentences", world)
-        prompts, orders = ((6, 2), (3, 2), (2, 2), (6, 1))[world % 4]
-        pool = random_world(rng, prompts, orders)
-        for _ in range(studies):
-            items = int(rng.choice([10, 16, 20, 50, 150]))
-            rows = pool.draw(items, rng)
-            found = infer(judges.counts(pool.laws[rows], int(rng.choice([4, 8])), rng))
-            truths = (pool.truth.mean(axis=0), pool.truth[rows].mean(axis=0))
-            for scope, truth in zip(SCOPES, truths, strict=True):
-                if found.bounds("total", GATE, scope)[0] <= 0:
-                    continue
-                for kind, right in _judged(claims_of(found, scope), truth):
-                    made[scope, kind] += 1
-                    false[scope, kind] += not right
-    return Said(made=made, false=false, studies=(last - first) * studies)
-
-
-def _judged(claims, truth) -> Iterator[tuple[str, bool]]:
-    """Return every claim that was made, with whether it is true."""
-    value = dict(zip(COMPONENTS, truth, strict=True))
-    total = value["total"]
-    share = {c: x / total if total > ROUNDING else 0.0 for c, x in value.items()}
-    parts = [c for c in COMPONENTS[:-1] if not np.isnan(value[c])]
-    if claims.no_rewording:
-        yield CLAIMS[0], share["prompt"] < LITTLE
-    for c in claims.little:
-        yield CLAIMS[1], share[c] < LITTLE or value[c] < LITTLE_ITSELF
-    if claims.nearly_all_call:
-        yield CLAIMS[2], share["call"] > NEARLY_ALL
-    if claims.largest is not None:
-        yield CLAIMS[3], max(parts, key=lambda c: value[c]) == claims.largest
-    for c in claims.worth:
-        yield CLAIMS[4], share[c] > LITTLE
-
-
-def added(parts: list[Said]) -> Said:
-    """Add campaigns up."""
-    return Said(
-        made=sum((p.made for p in parts), Counter()),
-        false=sum((p.false for p in parts), Counter()),
-        studies=sum(p.studies for p in parts),
-    )
-
-
 def _drawn_table(drawn: list[Drawn], misses: list[str]) -> list[str]:
     columns = "| family of prompts | K | N | new items: covers | these items: covers |"
     lines = [
@@ -244,7 +169,7 @@ def _drawn_table(drawn: list[Drawn], misses: list[str]) -> list[str]:
     return lines
 
 
-def table(found: list[Rates], drawn: list[Drawn], said: Said) -> tuple[str, list[str]]:
+def table(found: list[Rates], drawn: list[Drawn]) -> tuple[str, list[str]]:
     """Return the table in Markdown, and the cells that miss."""
     cells = len(found) * len(SCOPES) * len(COMPONENTS) * 3
     sure = 0.05 / cells
@@ -272,42 +197,17 @@ def table(found: list[Rates], drawn: list[Drawn], said: Said) -> tuple[str, list
             f"| {s.world} | {s.prompts} x {s.orders} | {s.items} | {s.repeats} | {rates} "
             f"| {'; '.join(f'miss: {w}' for w in wrong)} |"
         )
-    parts = [*lines, "", *_drawn_table(drawn, misses), "", *_claims_table(said, misses)]
+    parts = [*lines, "", *_drawn_table(drawn, misses)]
     return "\n".join(parts), misses
-
-
-def _claims_table(said: Said, misses: list[str]) -> list[str]:
-    about = (
-        f"Claims of the sentence over {said.studies:,} studies of random worlds (a mixture of two "
-        "of the worlds above, N = 10 to 150, R = 4 and 8): how often each is made, how often it is "
-        "made and false, and the share of false ones among those made."
-    )
-    lines = [
-        about,
-        "",
-        "| claim | for | made | false | of those made |",
-        "|---|---|---:|---:|---:|",
-    ]
-    for scope, words in (("fixed", "the items asked"), ("new", "items like them")):
-        for kind in CLAIMS:
-            made, false = said.made[scope, kind], said.false[scope, kind]
-            part = false / made if made else 0.0
-            if binom.sf(false - 1, max(made, 1), 0.06) < 0.05 / 10:
-                misses.append(f"{kind} ({scope}) is false in {part:.3f} of the cases made")
-            lines.append(f"| {kind} | {words} | {made} | {false / said.studies:.4f} | {part:.3f} |")
-    return lines
 
 
 def main() -> int:
     """Measure everything, print it, and put it into the documentation if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=TRIALS)
-    parser.add_argument("--worlds", type=int, default=500)
     parser.add_argument("--write", action="store_true", help="put the table into the docs")
     asked = parser.parse_args()
     with ProcessPoolExecutor(cpu_count()) as workers:
-        step = 10
-        said = [workers.submit(sentences, w, w + step) for w in range(0, asked.worlds, step)]
         jobs = [workers.submit(measure, s, asked.trials) for s in settings()]
         families = [
             workers.submit(measure_drawn, family, prompts, items, asked.trials)
@@ -316,7 +216,7 @@ def main() -> int:
             for items in (20, 50)
         ]
         rates, drawn = ([job.result() for job in part] for part in (jobs, families))
-        text, misses = table(rates, drawn, added([s.result() for s in said]))
+        text, misses = table(rates, drawn)
     git = ["git", "-C", str(PAGE.parent), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     stamp = f"Measured on {datetime.now(UTC):%Y-%m-%d} at commit {commit}, seed {SEED}."

@@ -13,7 +13,9 @@ EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
 def outline(document: Document) -> str:
     lines = [document.title, plain(document.facts)]
-    lines += [f"{first.who}: {first.word}. {first.short}" for first in document.first]
+    first = document.first
+    lines += [f"{first.who}: {first.title}. {first.says}", *(card.text for card in first.cards)]
+    lines += [f"{x.name}: {x.title}" for x in first.standings]
     for section in document.sections:
         closed = " (closed)" if section.folded else ""
         lines += ["", f"{'#' * section.level} {section.title}{closed}"]

@@ -68,7 +68,12 @@ BeforeAfter = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """A share with its interval for items like these; ends are None where none can be had."""
+    """A share with its interval for items like these.
+
+    Attributes:
+        estimate: what was measured.
+        low, high: 95% sure; None where no interval can be had.
+    """
 
     estimate: float
     low: float | None
@@ -77,7 +82,12 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassRate(Rate):
-    """How often the judge is right where this is the right verdict, on so many items."""
+    """How often the judge is right where this is the right verdict.
+
+    Attributes:
+        name: the right verdict.
+        of: how many items have it.
+    """
 
     name: str
     of: int
@@ -159,6 +169,7 @@ class Action:
         ties: share of items that become ties.
         items: items that it names, or how many more to ask about.
         more: how many items in all.
+        quality: how often the judge is right, where `more` or `items` rest on a guess of it.
         invalid: share of replies without a verdict among what is named.
         prompt_right: right under the prompts named, and under the others.
         after: what is expected.

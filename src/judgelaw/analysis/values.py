@@ -310,7 +310,10 @@ class Analysis(Result):
     brief = ("judge", "component", *_BRIEF)
 
     def in_words(self) -> str:
-        """Give the sentence of every judge of the main layer; of the first ones where many."""
+        """Give the answer of the judge, or of every judge by name; of the first ones where many."""
+        if len(self.judges) == 1:
+            (judge,) = self.judges.values()
+            return judge.answer.headline
         said = [f"{name}: {j.answer.headline}" for name, j in list(self.judges.items())[:_SAID]]
         more = len(self.judges) - _SAID
         return "\n".join([*said, f"and {more} judges more"] if more > 0 else said)

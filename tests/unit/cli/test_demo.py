@@ -29,7 +29,9 @@ def test_the_truth_stands_beside_the_estimate(demo):
 
 
 def test_one_plain_sentence_comes_first(demo):
-    assert demo[1].startswith("known-law 40 items, 6 prompts, 2 orders, 4 times: 1,920 calls")
+    first, _, title = demo[1].splitlines()[:3]
+    assert first == "known-law on run: 40 items, 6 prompts, 2 orders, 4 times: 1,920 calls"
+    assert title.endswith("Do not rely on it")
     assert "Is it right?" in demo[1]
 
 
