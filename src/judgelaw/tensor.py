@@ -40,7 +40,10 @@ SINGLE = "single"
 """The order label of single answers: there is nothing to show in an order."""
 DEFAULT_VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 _NAMED_AT_MOST = 5
-_LABELS = ("judge", "criterion", "layer", "items", "prompts", "orders", "verdicts", "strata")
+_LABELS = (
+    *("judge", "criterion", "layer", "items", "prompts", "orders", "verdicts"),
+    *("strata", "clusters"),
+)
 """What names the cells of a tensor, in its JSON."""
 
 
@@ -56,6 +59,8 @@ class VerdictTensor:
         soft: token probabilities of every ranked call, by verdict; nan where a rank holds no call,
             None where nobody asked for them. What a vector lacks to one is its missing mass.
         strata: the stratum of each item, or None.
+        clusters: what each item belongs to (a document, a question), or None: other items like
+            these are then items of other clusters.
         gold: the right verdict of each item (None where an item has none), or None.
         judge, criterion, layer: where the calls come from, if known.
         notes: what was left out on the way here, in words.
@@ -74,6 +79,7 @@ class VerdictTensor:
     ranked: NDArray[np.int16] | None = None
     soft: NDArray[np.float64] | None = None
     strata: tuple[str, ...] | None = None
+    clusters: tuple[str, ...] | None = None
     gold: tuple[str | None, ...] | None = None
     judge: str | None = None
     criterion: str | None = None
@@ -96,7 +102,8 @@ class VerdictTensor:
             raise InputError(f"ranked verdicts of shape {self.ranked.shape} for cells {shape[:-1]}")
         if self.soft is not None and self.soft.shape[-1:] != shape[-1:]:
             raise InputError(f"token probabilities of shape {self.soft.shape} for cells {shape}")
-        for axis, given in (("strata", self.strata), ("gold", self.gold)):
+        for axis in ("strata", "clusters", "gold"):
+            given = getattr(self, axis)
             if given is not None:
                 per_item(axis, given, shape[0])
         if self.counts.size and self.counts.min() < 0:
@@ -162,6 +169,7 @@ class VerdictTensor:
         orders: Iterable[str] | None = None,
         verdicts: Iterable[str] | None = None,
         strata: Iterable[str] | None = None,
+        clusters: Iterable[str] | None = None,
         gold: Iterable[str | None] | None = None,
     ) -> Self:
         """Wrap an array of counts shaped (items, prompts, orders, verdicts)."""
@@ -181,6 +189,7 @@ class VerdictTensor:
             orders=labels_of("orders", orders, o, "o"),
             verdicts=labels_of("verdicts", verdicts, c, "v"),
             strata=None if strata is None else per_item("strata", strata, n),
+            clusters=None if clusters is None else per_item("clusters", clusters, n),
             gold=None if gold is None else per_item("gold", gold, n),
         )
 
@@ -298,6 +307,7 @@ class VerdictTensor:
             prompts=tuple(self.prompts[i] for i in k),
             orders=tuple(self.orders[i] for i in o),
             strata=None if self.strata is None else tuple(self.strata[i] for i in rows),
+            clusters=None if self.clusters is None else tuple(self.clusters[i] for i in rows),
             gold=None if self.gold is None else tuple(self.gold[i] for i in rows),
         )
 

@@ -29,7 +29,7 @@ from judgelaw.arrays import PAIR, Floats
 from judgelaw.errors import InputError
 from judgelaw.estimate import Estimand, ItemRates, item_rates, weights_of
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID, VerdictTensor
-from judgelaw.uncertainty import BoundedQuantity, MeanBounds, mean_bounds
+from judgelaw.uncertainty import BoundedQuantity, MeanBounds, clusters_of, mean_bounds
 from judgelaw.words import candidate_names
 
 LEVEL: Final = 0.975
@@ -483,6 +483,9 @@ class _Decision:
         """Return a mean over items with its bounds; of right under the weights of right."""
         m = self.merit if of_right else None
         classes, weights = (None, None) if m is None else (m.classes, m.weights)
+        labels = self.tensor.clusters
+        if labels is not None and m is not None:
+            labels = tuple(labels[i] for i in m.counted)
         found = mean_bounds(
             y,
             level,
@@ -490,6 +493,7 @@ class _Decision:
             classes=classes,
             weights=weights,
             lone_items=weights is not None and len(weights) > PAIR,
+            clusters=clusters_of(labels),
             seed=self.seed,
         )
         bare = m is not None and m.one_class

@@ -21,6 +21,7 @@ from judgelaw.uncertainty import (
     Estimand,
     Resampling,
     at_depth,
+    clusters_of,
     item_bands,
     item_difference,
     judge_difference,
@@ -230,7 +231,8 @@ def _kept(
     t = np.stack(whole if by_gold else [-s.found.total for s in found.values()], axis=1)
     scales = [t.scale.unit for t in matched.tensors.values() if t.scale is not None]
     top = 1.0 if by_gold else max(scales, default=1.0)
-    keep, _ = not_shown_worse(np.asarray(t, dtype=float), top=top, seed=seed)
+    clusters = clusters_of(next(iter(matched.tensors.values())).clusters)
+    keep, _ = not_shown_worse(np.asarray(t, dtype=float), top=top, seed=seed, clusters=clusters)
     names = tuple(name for name, kept in zip(found, keep, strict=True) if kept)
     return names, "accuracy" if by_gold else "total"
 

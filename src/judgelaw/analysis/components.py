@@ -20,6 +20,7 @@ from judgelaw.uncertainty import (
     NewItems,
     Resampling,
     Scope,
+    clusters_of,
     item_bands,
     item_interval,
     new_item_bounds,
@@ -94,7 +95,8 @@ def of_stratum(s: DepthEstimates, name: str, level: float) -> dict[str, Componen
     macro = values.mean(axis=0)
     shares = _shares(macro[:width])
     errors = s.errors.rows(rows)
-    items = _new_items([s], [values[:, :width]])[0]
+    clusters = s.clusters and [s.clusters[i] for i in rows]
+    items = _new_items([s], [values[:, :width]], clusters)[0]
     found = {}
     for c, component in enumerate(COMPONENTS):
         interval = pair_of(items.interval(component, level=level))
@@ -142,15 +144,19 @@ def of_factors(parts: FactorParts, full: DepthEstimates, how: Resampling) -> dic
 
 def inferences(slices: Sequence[DepthEstimates]) -> list[Inference]:
     """Return the bounds of depths that share their items, from the same draws."""
-    items = _new_items(slices, [s.errors.estimates for s in slices])
+    items = _new_items(slices, [s.errors.estimates for s in slices], slices[0].clusters)
     return [
         Inference(calls=s.errors, items=bounds, drawn=s.drawn, looks=s.looks)
         for s, bounds in zip(slices, items, strict=True)
     ]
 
 
-def _new_items(slices: Sequence[DepthEstimates], values: Sequence[Floats]) -> list[NewItems]:
-    return new_item_bounds(values, top=slices[0].top)
+def _new_items(
+    slices: Sequence[DepthEstimates],
+    values: Sequence[Floats],
+    clusters: Sequence[str] | None,
+) -> list[NewItems]:
+    return new_item_bounds(values, top=slices[0].top, clusters=clusters_of(clusters))
 
 
 def _shares(components: Floats) -> Floats:

@@ -26,6 +26,7 @@ from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     DepthEstimates,
     Estimand,
+    clusters_of,
     signed_interval,
     smoothed_laws,
     spread_of,
@@ -283,7 +284,8 @@ def order_direction(tensor: VerdictTensor, level: float) -> OrderDirection | Non
     if choices is None:
         return None
     first, second = (float(x) for x in choices.mean(axis=0))
-    lean = signed_interval(choices[:, 0] - choices[:, 1], level=level)
+    clusters = clusters_of(tensor.clusters)
+    lean = signed_interval(choices[:, 0] - choices[:, 1], level=level, clusters=clusters)
     band = pair_of(lean)
     favoured = "neither"
     if band is not None and not band[0] <= 0 <= band[1]:
@@ -347,6 +349,7 @@ def slot_preferences(tensor: VerdictTensor, level: float) -> tuple[SlotPreferenc
     p = tensor.counts / R[..., None]
     smoothed = smoothed_laws(tensor.counts.reshape(N, K * O, C)).reshape(p.shape)
     tail, top = (1 - level) / 2 / len(score), 1 - 1 / len(score)
+    clusters = clusters_of(tensor.clusters)
     found = []
     for slot, contrast in enumerate(score - score.mean(axis=0)):
         terms = _variance(p, contrast) / (R - 1), _variance(smoothed, contrast) / R
@@ -360,7 +363,9 @@ def slot_preferences(tensor: VerdictTensor, level: float) -> tuple[SlotPreferenc
                 slot=LETTERS[slot],
                 share=float(shares[:, slot].mean()),
                 lean=mean,
-                interval=pair_of(signed_interval(lean[:, slot], top=top, level=level)),
+                interval=pair_of(
+                    signed_interval(lean[:, slot], top=top, level=level, clusters=clusters)
+                ),
                 call_interval=(mean - half, mean + half),
             )
         )

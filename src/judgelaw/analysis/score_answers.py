@@ -14,7 +14,13 @@ from judgelaw.analysis.facet_values import Pair, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.labels import Estimate, correlation, mean_interval
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty import signed_interval, smoothed_laws, spread_of, t_quantile
+from judgelaw.uncertainty import (
+    clusters_of,
+    signed_interval,
+    smoothed_laws,
+    spread_of,
+    t_quantile,
+)
 from judgelaw.words import counted, plain_number
 
 
@@ -138,7 +144,9 @@ def mean_score(tensor: VerdictTensor, level: float) -> MeanScore:
     estimate = float(y.mean())
     values = tensor.scale.values
     middle, half = (values[0] + values[-1]) / 2, (values[-1] - values[0]) / 2
-    new = pair_of(signed_interval(y - middle, top=half, level=level))
+    labels = tensor.clusters
+    clusters = clusters_of(labels and [labels[i] for i in np.flatnonzero(spoke)])
+    new = pair_of(signed_interval(y - middle, top=half, level=level, clusters=clusters))
     interval = None if new is None else (new[0] + middle, new[1] + middle)
     seen = np.where(R > 1, _variance(p, s) / np.maximum(R - 1, 1), np.nan)
     supposed = _variance(smoothed_laws(n), s) / np.maximum(R, 1)

@@ -21,7 +21,7 @@ cannot tell them from it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isnan, nan
 from typing import Final, Literal
 
@@ -41,7 +41,14 @@ from judgelaw.estimate import (
 )
 from judgelaw.streams import stream
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty import Draws, lower_bound, upper_bound, weigh
+from judgelaw.uncertainty import (
+    Clusters,
+    Draws,
+    clusters_of,
+    lower_bound,
+    upper_bound,
+    weigh,
+)
 
 Merit = Literal["accuracy", "noise"]
 
@@ -131,7 +138,8 @@ def choose_prompts(
     merit: Merit = "noise" if right is None else "accuracy"
     t = -noise if right is None else right
     top = 1.0 if right is not None else _noisiest(M, n.shape[-1])
-    keep, critical = not_shown_worse(t, top=top, seed=seed)
+    clusters = clusters_of(tensor.clusters)
+    keep, critical = not_shown_worse(t, top=top, seed=seed, clusters=clusters)
     invalid, lean = _invalid(tensor, q), leans(tensor)
     means = {
         "call": noise.mean(axis=0),
@@ -145,7 +153,9 @@ def choose_prompts(
         for k, name in enumerate(tensor.prompts)
     )
     best = int(t.mean(axis=0).argmax())
-    low, high = _of_best(np.abs(t[:, best]), merit, top, prompts=len(rows), seed=seed)
+    low, high = _of_best(
+        np.abs(t[:, best]), merit, top, prompts=len(rows), seed=seed, clusters=clusters
+    )
     return PromptChoice(
         merit=merit,
         rows=rows,
@@ -165,23 +175,29 @@ def _noisiest(M: Array | None, verdicts: int) -> float:
 
 
 def _of_best(
-    x: Floats, merit: Merit, top: float, *, prompts: int, seed: int
+    x: Floats,
+    merit: Merit,
+    top: float,
+    *,
+    prompts: int,
+    seed: int,
+    clusters: Clusters | None,
 ) -> tuple[float, float]:
     """Return the interval of one prompt of several, each end at its share of the 5%."""
-    if len(x) == 1:
+    if len(x if clusters is None else clusters) == 1:
         return nan, nan
     p = 1 - (1 - _LEVEL) / 2 / prompts
-    drawn = _weighed(x[:, None], seed)
-    one = Draws(sums=drawn.sums[0], last=drawn.last)
+    drawn = _weighed(x[:, None], seed, clusters)
+    one = replace(drawn, sums=drawn.sums[0])
     if merit == "noise":
         return lower_bound(x, one, p), upper_bound(x, one, p, top=top, careful=True)
-    return -Draws(sums=-one.sums, last=one.last).quantile(p, 0.0), one.quantile(p, top)
+    return -(-one).quantile(p, 0.0), one.quantile(p, top)
 
 
-def _weighed(values: Floats, seed: int) -> Draws:
+def _weighed(values: Floats, seed: int, clusters: Clusters | None) -> Draws:
     """Weigh values of items (items, prompts) at random."""
     draws = min(DRAWS, max(_LEAST_DRAWS, _WEIGHTS // len(values)))
-    return weigh(np.asarray(values, dtype=float), draws=draws, seed=seed)
+    return weigh(np.asarray(values, dtype=float), draws=draws, seed=seed, clusters=clusters)
 
 
 def call_noise(n: Array, q: Array, M: Array | None = None) -> Array:
@@ -308,7 +324,13 @@ def right_of(laws: Floats, gold: tuple[NDArray[np.intp], NDArray[np.intp]] | Non
 
 
 def not_shown_worse(
-    t: Floats, *, top: float = 1.0, level: float = _LEVEL, draws: int = DRAWS, seed: int = 0
+    t: Floats,
+    *,
+    top: float = 1.0,
+    level: float = _LEVEL,
+    draws: int = DRAWS,
+    seed: int = 0,
+    clusters: Clusters | None = None,
 ) -> tuple[NDArray[np.bool_], Floats]:
     """Return which columns are not shown to have a smaller mean than another, and how it is judged.
 
@@ -318,17 +340,19 @@ def not_shown_worse(
         level: chance with which the best is among those kept.
         draws: random draws behind the critical values.
         seed: of their named stream.
+        clusters: of the items, where several belong together.
 
     Returns:
         keep, and the critical value c_k of every column; nan where it differs from no other.
     """
     from scipy.special import stdtr  # noqa: PLC0415 - scipy loads when it is needed
 
-    N, K = t.shape
+    units = t if clusters is None else np.stack([clusters.units(x) for x in t.T], axis=-1)
+    N, K = units.shape
     keep, critical = np.ones(K, dtype=bool), np.full(K, nan)
     if N == 1:
         return keep, critical
-    covariance = np.atleast_2d(np.cov(t, rowvar=False)) / N
+    covariance = np.atleast_2d(np.cov(units, rowvar=False)) / N
     z = _all_alike(covariance, N, draws, seed)
     variance, mean = np.diag(covariance), t.mean(axis=0)
     drawn = None
@@ -343,10 +367,10 @@ def not_shown_worse(
         if len(better) == 0:
             continue
         if drawn is None:
-            drawn = _weighed(t, seed)
+            drawn = _weighed(t, seed, clusters)
         p = float(stdtr(N - 1, critical[k]))
         for other in better:
-            behind = Draws(sums=drawn.sums[k] - drawn.sums[other], last=drawn.last)
+            behind = replace(drawn, sums=drawn.sums[k] - drawn.sums[other])
             if upper_bound(t[:, k] - t[:, other], behind, p, top=top, careful=True) < 0:
                 keep[k] = False
                 break

@@ -76,9 +76,11 @@ from judgelaw.uncertainty.intervals import (
 )
 from judgelaw.uncertainty.item_bounds import (
     FEW as FEW,
+    Clusters as Clusters,
     Draws as Draws,
     MeanBounds as MeanBounds,
     carried_distances as carried_distances,
+    clusters_of as clusters_of,
     effective_items as effective_items,
     lower_bound as lower_bound,
     mean_bounds as mean_bounds,

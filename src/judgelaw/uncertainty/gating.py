@@ -20,7 +20,7 @@ from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.gate_limits import Limit, Side, held_by
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import Interval, check_level
-from judgelaw.uncertainty.item_bounds import rate_bounds
+from judgelaw.uncertainty.item_bounds import clusters_of, rate_bounds
 from judgelaw.uncertainty.sampled_prompts import Scope
 from judgelaw.uncertainty.spending import levels_left
 from judgelaw.words import StreamName
@@ -296,7 +296,7 @@ class _Judge:
         since a sum of unequal Bernoulli variables varies less (Hoeffding 1956). New items: bounds
         of a mean of item shares that grow with every one of them.
         """
-        hits, calls = counted
+        rows, hits, calls = counted
         p, q = self._left.sides(side)
         if self.levels.scope == "fixed":
             total, of = int(hits.sum()), int(calls.sum())
@@ -307,10 +307,12 @@ class _Judge:
                 covers="call sampling, with the items fixed (exact binomial)",
             )
         shares = hits / calls
+        labels = self.tensor.clusters
+        clusters = clusters_of(labels and [labels[i] for i in rows])
         return BoundedQuantity(
             estimate=float(shares.mean()),
-            lower=rate_bounds(shares, p)[0],
-            upper=rate_bounds(shares, q)[1],
+            lower=rate_bounds(shares, p, clusters=clusters)[0],
+            upper=rate_bounds(shares, q, clusters=clusters)[1],
             covers="new items like these, call sampling included",
         )
 
@@ -379,7 +381,8 @@ def decide_limit(
     )
 
 
-Counted = tuple[NDArray[np.int64], NDArray[np.int64]]
+Counted = tuple[Sequence[int], NDArray[np.int64], NDArray[np.int64]]
+"""Items in question, and of each how many of its calls count."""
 
 
 def _invalid(tensor: VerdictTensor) -> Counted:
@@ -388,7 +391,7 @@ def _invalid(tensor: VerdictTensor) -> Counted:
     bad = np.zeros(len(n), dtype=np.int64)
     if INVALID in tensor.verdicts:
         bad = n[:, tensor.verdicts.index(INVALID)]
-    return bad, n.sum(axis=1)
+    return range(len(n)), bad, n.sum(axis=1)
 
 
 def _right(judge: str, tensor: VerdictTensor) -> Counted:
@@ -403,7 +406,7 @@ def _right(judge: str, tensor: VerdictTensor) -> Counted:
     code = {name: c for c, name in enumerate(tensor.verdicts) if name != INVALID}
     n = tensor.counts[rows].sum(axis=(1, 2))
     right = [n[at, code[g]] if (g := str(gold[i])) in code else 0 for at, i in enumerate(rows)]
-    return np.array(right, dtype=np.int64), n.sum(axis=1)
+    return rows, np.array(right, dtype=np.int64), n.sum(axis=1)
 
 
 def _binomial(hits: int, of: int, level: float) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from judgelaw.uncertainty.call_intervals import CallErrors, errors_of
 from judgelaw.uncertainty.contrasts import share_lower, share_upper
 from judgelaw.uncertainty.forms import KnownCounts, declare, declare_parts
 from judgelaw.uncertainty.intervals import Interval, check_level
-from judgelaw.uncertainty.item_bounds import DRAWS
+from judgelaw.uncertainty.item_bounds import DRAWS, clusters_of
 from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
 from judgelaw.uncertainty.sampled_prompts import MIN_PROMPTS, DrawnPrompts, Scope, drawn_prompts
 from judgelaw.uncertainty.spending import levels_left
@@ -167,7 +167,12 @@ def infer(
     known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
     calls = errors_of(known, known.decompose())
     items = new_item_bounds(
-        [calls.estimates], top=known.top, draws=draws, seed=seed, strict=strict
+        [calls.estimates],
+        top=known.top,
+        draws=draws,
+        seed=seed,
+        strict=strict,
+        clusters=clusters_of(x.clusters) if isinstance(x, VerdictTensor) else None,
     )[0]
     return Inference(
         calls=calls,
@@ -194,7 +199,7 @@ class DepthEstimates:
     Attributes:
         depth: the number of ranks kept, the largest number of calls in a cell.
         items: the items that have two calls in every cell.
-        strata: their strata, None where items have none.
+        strata, clusters: of the items, None where they have none.
         facets: the numbers of prompts and orders.
         repeats: the smallest and the largest number of calls in a cell.
         found: estimates of every item.
@@ -207,6 +212,7 @@ class DepthEstimates:
     depth: int
     items: tuple[str, ...]
     strata: tuple[str, ...] | None
+    clusters: tuple[str, ...] | None
     facets: tuple[int, int]
     repeats: tuple[int, int]
     top: Mapping[str, float]
@@ -235,6 +241,7 @@ def at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
         depth=tensor.depth[1],
         items=tensor.items,
         strata=tensor.strata,
+        clusters=tensor.clusters,
         facets=(len(tensor.prompts), len(tensor.orders)),
         repeats=tensor.depth,
         top=known.top,

@@ -1,11 +1,22 @@
-"""Bounds of a mean over items, where a few items carry the sum: t, Hall and Gaffke."""
+"""Bounds of a mean over items, where a few items carry the sum: t, Hall and Gaffke.
+
+Items may lie in clusters (documents, questions): what is drawn anew then are clusters. With n_c
+items and the mean x_c in cluster c, m = sum n_c x_c / sum n_c and nbar the mean of n_c,
+
+    t        of the values u_c = m + n_c/nbar (x_c - m)
+    Gaffke   quantile of [sum W_c n_c x_c + W_+ n_max b] / [sum W_c n_c + W_+ n_max]
+
+with an unseen cluster of the largest size at the end of the range. Sharper bounds miss clusters
+that are rare and differ.
+"""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, nan, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.streams import stream
@@ -34,16 +45,66 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Clusters:
+    """Which items belong together.
+
+    Attributes:
+        of: the number of each item's cluster, from 0.
+        sizes: items of each cluster.
+    """
+
+    of: NDArray[np.intp]
+    sizes: Floats
+
+    def __len__(self) -> int:
+        """Return how many clusters there are."""
+        return len(self.sizes)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sums of values (items, ...) over each cluster."""
+        found = np.zeros((len(self), *values.shape[1:]))
+        np.add.at(found, self.of, values)
+        return found
+
+    def within(self, rows: NDArray[np.bool_]) -> "Clusters":
+        """Return the same clusters with these items alone; some may hold none of them."""
+        of = self.of[rows]
+        return Clusters(of=of, sizes=np.bincount(of, minlength=len(self)).astype(np.float64))
+
+    def units(self, x: Floats) -> Floats:
+        """Return a value for each cluster, whose mean is that of the items."""
+        m = float(x.mean())
+        return np.asarray(m + (self.sums(x) - self.sizes * m) / self.sizes.mean())
+
+
+def clusters_of(labels: Sequence[str] | None) -> Clusters | None:
+    """Return the clusters of items by their labels; None where each item has its own."""
+    if labels is None:
+        return None
+    number = {name: at for at, name in enumerate(dict.fromkeys(labels))}
+    if len(number) == len(labels):
+        return None
+    of = np.array([number[name] for name in labels], dtype=np.intp)
+    return Clusters(of=of, sizes=np.bincount(of).astype(np.float64))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
     """Values of items in random weights: sum_i W_i x_i of every draw, and the weight left over.
 
     Attributes:
         sums: (draws,) for one quantity, (quantities, draws) for several.
         last: W_{N+1} of every draw.
+        clusters: of the items, where several belong together.
     """
 
     sums: Floats
     last: Floats
+    clusters: Clusters | None = None
+
+    def __neg__(self) -> "Draws":
+        """Return the weightings of the values with their signs turned round."""
+        return replace(self, sums=-self.sums)
 
     def quantile(self, p: float, unseen: float) -> float:
         """Return G(unseen): the p-quantile with an unseen item of this value."""
@@ -67,11 +128,24 @@ def _order_statistic(values: Floats, p: float) -> float:
     return float(np.partition(values, at)[at])
 
 
-def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0, of: int = 0) -> Draws:
+def weigh(
+    values: Floats,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    of: int = 0,
+    clusters: Clusters | None = None,
+) -> Draws:
     """Return the random weightings of quantities (items, quantities), all from the same weights.
 
     Weights of another `of` are independent of these.
     """
+    if clusters is not None:
+        sizes = clusters.sizes[:, None]
+        drawn = weigh(np.hstack([clusters.sums(values), sizes]), draws=draws, seed=seed, of=of)
+        unseen = drawn.last * clusters.sizes.max()
+        items = drawn.sums[-1] + unseen
+        return Draws(sums=drawn.sums[:-1] / items, last=unseen / items, clusters=clusters)
     N = len(values)
     if draws * (N + 1) <= _KEPT:
         W = _weights(seed, draws, N, of)
@@ -86,10 +160,17 @@ def weigh(values: Floats, *, draws: int = DRAWS, seed: int = 0, of: int = 0) -> 
     return Draws(sums=sums, last=last)
 
 
-def weigh_one(x: Floats, *, draws: int = DRAWS, seed: int = 0, of: int = 0) -> Draws:
+def weigh_one(
+    x: Floats,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    of: int = 0,
+    clusters: Clusters | None = None,
+) -> Draws:
     """Return the random weightings of one quantity, (items,)."""
-    drawn = weigh(x[:, None], draws=draws, seed=seed, of=of)
-    return Draws(sums=drawn.sums[0], last=drawn.last)
+    drawn = weigh(x[:, None], draws=draws, seed=seed, of=of, clusters=clusters)
+    return replace(drawn, sums=drawn.sums[0])
 
 
 _kept: dict[tuple[int, int, int, int], Floats] = {}
@@ -127,12 +208,19 @@ def upper_bound(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool)
     """Return the upper bound of a mean of two items or more, at level p.
 
     `top`, the largest value that an item can have, is never taken below the largest one seen;
-    `careful` supposes an unseen item there, whatever was seen.
+    `careful` supposes an unseen item there, whatever was seen, and so do clusters.
     """
+    careful = careful or drawn.clusters is not None
+    gaffke = drawn.quantile(p, unseen_value(x, top, careful=careful))
+    x = _units(x, drawn)
     m, se = float(x.mean()), standard_error(x)
     t = m + t_quantile(p, len(x) - 1) * se
-    gaffke = drawn.quantile(p, unseen_value(x, top, careful=careful))
     return max(t, gaffke) if careful else max(t, gaffke, _hall(x, m, se, p))
+
+
+def _units(x: Floats, drawn: Draws) -> Floats:
+    """Return the values of what is drawn anew: items, or their clusters."""
+    return x if drawn.clusters is None else drawn.clusters.units(x)
 
 
 def carried_bound(x: Floats, p: float, *, top: float, few: float) -> float:
@@ -188,12 +276,14 @@ def _shares(N: int, unseen: float, draws: int) -> tuple[Floats, Floats, Floats]:
 
 def may_be_positive(x: Floats, drawn: Draws, p: float, *, top: float, careful: bool) -> bool:
     """Whether the upper bound of a mean reaches zero: many times faster than the bound itself."""
+    careful = careful or drawn.clusters is not None
+    values = drawn.sums + drawn.last * unseen_value(x, top, careful=careful)
+    x = _units(x, drawn)
     m, se = float(x.mean()), standard_error(x)
     if m + t_quantile(p, len(x) - 1) * se >= -_ROUNDING:
         return True
     if not careful and _hall(x, m, se, p) >= -_ROUNDING:
         return True
-    values = drawn.sums + drawn.last * unseen_value(x, top, careful=careful)
     return bool(np.count_nonzero(values >= -_ROUNDING) > (1 - p) * len(values))
 
 
@@ -208,24 +298,30 @@ def unseen_value(x: Floats, top: float, *, careful: bool) -> float:
 
 def lower_bound(x: Floats, drawn: Draws, p: float) -> float:
     """Return the lower bound of the mean of a component at level p."""
+    least = -float(x.min())
+    x = _units(x, drawn)
     m, se = float(x.mean()), standard_error(x)
     t = m - t_quantile(p, len(x) - 1) * se
-    mirrored = Draws(sums=-drawn.sums, last=drawn.last)
-    least = -float(x.min())
-    if len(x) < _MANY_ITEMS:
-        return min(t, -mirrored.quantile(p, max(0.0, least)))
-    return min(t, -_hall(-x, -m, se, p), -mirrored.quantile(p, least))
+    if len(x) < _MANY_ITEMS or drawn.clusters is not None:
+        return min(t, -(-drawn).quantile(p, max(0.0, least)))
+    return min(t, -_hall(-x, -m, se, p), -(-drawn).quantile(p, least))
 
 
-def rate_bounds(x: Floats, p: float, *, draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
+def rate_bounds(
+    x: Floats,
+    p: float,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    clusters: Clusters | None = None,
+) -> tuple[float, float]:
     """Return lower and upper bounds of a mean of shares in [0, 1], each at level p.
 
     Gaffke's bounds alone, with an unseen item at 1 above and at 0 below: they grow with every
     value, so that one more invalid output never makes a gate pass.
     """
-    one = weigh_one(x, draws=draws, seed=seed)
-    mirrored = Draws(sums=-one.sums, last=one.last)
-    low = 0.0 if not x.any() else -mirrored.quantile(p, 0.0)
+    one = weigh_one(x, draws=draws, seed=seed, clusters=clusters)
+    low = 0.0 if not x.any() else -(-one).quantile(p, 0.0)
     high = 1.0 if (x == 1).all() else one.quantile(p, 1.0)
     return low, high
 
@@ -252,13 +348,14 @@ def mean_bounds(
     classes: Sequence[Hashable] | None = None,
     weights: Mapping[Hashable, float] | None = None,
     lone_items: bool = False,
+    clusters: Clusters | None = None,
     seed: int = 0,
 ) -> MeanBounds:
     """Return the mean of item values between `ends`, with each bound at level p for new items.
 
     The larger of t and Gaffke's bound, whose unseen item lies at the end of the range; of 0 and 1
     that is Clopper and Pearson's. Where items lie in classes of fixed weight, each class has an
-    unseen item of its own and t is Welch's.
+    unseen item of its own and t is Welch's. Where items lie in clusters, these are the units.
 
     Args:
         x: values of items.
@@ -267,6 +364,7 @@ def mean_bounds(
         classes: the class of each item, with `weights`.
         weights: of the classes, summing to one.
         lone_items: take 1/4 for the variance of a class with one item, instead of no bounds.
+        clusters: of the items, where several belong together.
         seed: of the random weights.
     """
     kept = {None: 1.0} if classes is None or weights is None else weights
@@ -276,6 +374,10 @@ def mean_bounds(
     least = 1 if lone_items else PAIR
     if len(x) < PAIR or any(len(part) < least for _, part in parts):
         return MeanBounds(estimate=m, low=nan, high=nan)
+    if clusters is not None:
+        together = [(v, x[labels == g], clusters.within(labels == g)) for g, v in kept.items()]
+        low, high = _of_clusters(together, p, ends, seed)
+        return MeanBounds(estimate=m, low=low, high=high)
     spreads = [
         (v**2 * (standard_error(part) ** 2 if len(part) > 1 else _LONE), max(1, len(part) - 1))
         for v, part in parts
@@ -286,6 +388,40 @@ def mean_bounds(
     return MeanBounds(estimate=m, low=min(m - t, low), high=max(m + t, high))
 
 
+def _of_clusters(
+    parts: Sequence[tuple[float, Floats, Clusters]],
+    p: float,
+    ends: tuple[float, float],
+    seed: int,
+) -> tuple[float, float]:
+    """Return bounds of a weighted mean of class means, with clusters as units.
+
+    The classes share the random weights of the clusters that their items lie in, and the unseen
+    cluster, which holds as many items of each class as the largest one.
+    """
+    C = len(parts[0][2])
+    if C < PAIR:
+        return nan, nan
+    draws = _draws_for(C)
+    units, sums, last, m = np.zeros(C), np.zeros(draws), np.zeros(draws), 0.0
+    for v, x, clusters in parts:
+        drawn = weigh_one(x, draws=draws, seed=seed, clusters=clusters)
+        units += v * clusters.units(x)
+        sums, last, m = sums + v * drawn.sums, last + v * drawn.last, m + v * float(x.mean())
+    t = t_quantile(p, C - 1) * standard_error(units)
+    low, high = ends
+    return (
+        min(m - t, -_order_statistic(-sums - last * low, p)),
+        max(m + t, _order_statistic(sums + last * high, p)),
+    )
+
+
+def _draws_for(units: int) -> int:
+    """Return how many random weightings a mean of so many items or clusters gets."""
+    most = DRAWS if units >= _FEW_ITEMS else _DRAWS_OF_FEW
+    return min(most, max(LEAST_DRAWS, MOST_NUMBERS // units))
+
+
 _LONE = 0.25
 """The largest variance of a value between 0 and 1."""
 
@@ -294,9 +430,7 @@ def _gaffke(
     parts: Sequence[tuple[float, Floats]], p: float, ends: tuple[float, float], seed: int
 ) -> tuple[float, float]:
     """Return Gaffke's bounds of a weighted mean of class means, an unseen item in each class."""
-    N = sum(len(part) for _, part in parts)
-    most = DRAWS if N >= _FEW_ITEMS else _DRAWS_OF_FEW
-    draws = min(most, max(LEAST_DRAWS, MOST_NUMBERS // N))
+    draws = _draws_for(sum(len(part) for _, part in parts))
     sums, last = np.zeros(draws), np.zeros(draws)
     for number, (v, part) in enumerate(parts):
         # Classes of one size must not share their weights: every class has a stream of its own.

@@ -18,13 +18,14 @@ many items carry the sum is n_eff = (sum x^2)^2 / sum x^4.
                              else min(t, -Hall(-x), -G(-x; -min x))
 
 with B the range of the component and x1, x2 the two largest values. Strata are ignored: the target
-is the same, and t errors of small strata cover far too little.
+is the same, and t errors of small strata cover far too little. Where items lie in clusters, these
+are the units, and an unseen one always lies at the end of the range (`item_bounds`).
 
 All bounds of one set of items come from the same draws of W, so the draws are one matrix product.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan
 
 import numpy as np
@@ -39,6 +40,7 @@ from judgelaw.uncertainty.item_bounds import (
     FEW,
     LEAST_DRAWS,
     MOST_NUMBERS,
+    Clusters,
     Draws,
     carried_bound,
     effective_items,
@@ -53,6 +55,7 @@ COVERS = "new items like these, call sampling included"
 
 
 ONE_ITEM = "one item says nothing about other items: a bound for new items needs two or more"
+ONE_CLUSTER = "one cluster says nothing about others: a bound for new items needs two or more"
 _CARRIED = 10.0
 _STEPS = 4
 _HALVINGS = 8
@@ -86,14 +89,14 @@ class NewItems:
         """Return the random weightings of a contrast."""
         ell = contrast_vector(contrast)
         terms = [ell[c] * self.drawn.sums[c] for c in np.flatnonzero(ell)]
-        return Draws(sums=sum(terms[1:], start=terms[0]), last=self.drawn.last)
+        return replace(self.drawn, sums=sum(terms[1:], start=terms[0]))
 
     def refusal(self, *components: str) -> str | None:
         """Say why these items give no bound for the components, or None."""
         absent = [c for c in components if np.isnan(self.values[:, COMPONENTS.index(c)]).any()]
         if absent:
             return absent_reason(absent[0])
-        return ONE_ITEM if len(self.values) == 1 else None
+        return too_few(len(self.values), self.drawn.clusters)
 
     @remembered
     def bounds(self, component: str, p: float) -> tuple[float, float]:
@@ -117,7 +120,7 @@ class NewItems:
             estimate = float(x.mean())
             return no_interval(estimate=estimate, level=level, covers=COVERS, reason=reason)
         low, high = self.bounds(component, (1 + level) / 2)
-        return _interval(x, low, high, level)
+        return _interval(x, low, high, level, self.drawn.clusters)
 
     def lead(self, first: str, second: str, *, level: float = 0.95) -> Interval:
         """Return the first component minus the second, with its interval for new items."""
@@ -131,7 +134,7 @@ class NewItems:
         low, high = _both_sides(
             y, self.drawn_of(contrast), (1 + level) / 2, top=self.top["total"], careful=careful
         )
-        return _interval(y, low, high, level)
+        return _interval(y, low, high, level, self.drawn.clusters)
 
     def share_upper(self, component: str, p: float) -> float:
         """Return the largest share of the total that the items allow at level p, in [0, 1]."""
@@ -155,8 +158,7 @@ class NewItems:
         def allowed(rest: float) -> bool:
             y, drawn = self._less(component, 1 - rest)
             top = (1 - rest) * self.top["total"]
-            mirrored = Draws(sums=-drawn.sums, last=drawn.last)
-            return may_be_positive(-y, mirrored, p, top=top, careful=careful or self._few(y))
+            return may_be_positive(-y, -drawn, p, top=top, careful=careful or self._few(y))
 
         return 1 - largest_allowed(allowed)
 
@@ -180,23 +182,24 @@ def new_item_bounds(
     draws: int = DRAWS,
     seed: int = 0,
     strict: bool = False,
+    clusters: Clusters | None = None,
 ) -> list[NewItems]:
     """Prepare the bounds of all components for items like these.
 
     `estimates` are (items, components) of the same items, at several depths maybe; `top` is the
     range of each component. Where there are very many items, there are fewer random weightings.
     """
-    N = len(estimates[0])
-    drawn = weigh(np.concatenate(estimates, axis=1), draws=weightings_for(N, draws), seed=seed)
+    values = np.concatenate(estimates, axis=1)
+    drawn = weigh(values, draws=weightings_for(len(values), draws), seed=seed, clusters=clusters)
     width = len(COMPONENTS)
     return [
         NewItems(
-            values=values,
+            values=each,
             top=top,
-            drawn=Draws(sums=drawn.sums[d * width : (d + 1) * width], last=drawn.last),
+            drawn=replace(drawn, sums=drawn.sums[d * width : (d + 1) * width]),
             strict=strict,
         )
-        for d, values in enumerate(estimates)
+        for d, each in enumerate(estimates)
     ]
 
 
@@ -224,41 +227,58 @@ def item_difference(
     reason = a.refusal(component) or b.refusal(component)
     if reason is not None:
         return no_interval(estimate=float(y.mean()), level=level, covers=COVERS, reason=reason)
-    drawn = Draws(sums=a.drawn_of(component).sums - b.drawn_of(component).sums, last=a.drawn.last)
+    drawn = replace(a.drawn, sums=a.drawn_of(component).sums - b.drawn_of(component).sums)
     careful = a.strict or any(effective_items(x) < FEW for x in (one, other))
     side = (1 + level) / 2 if p is None else p
     top = max(a.top[component], b.top[component])
     low, high = _both_sides(y, drawn, side, top=top, careful=careful)
-    return _interval(y, low, high, level)
+    return _interval(y, low, high, level, a.drawn.clusters)
+
+
+def too_few(items: int, clusters: Clusters | None) -> str | None:
+    """Say why so many items, or clusters of them, give no bound; None where they do."""
+    if clusters is None:
+        return ONE_ITEM if items == 1 else None
+    return ONE_CLUSTER if len(clusters) == 1 else None
 
 
 def signed_interval(
-    y: Floats, *, top: float = 1.0, level: float = 0.95, strict: bool = False
+    y: Floats,
+    *,
+    top: float = 1.0,
+    level: float = 0.95,
+    strict: bool = False,
+    clusters: Clusters | None = None,
 ) -> Interval:
     """Return the mean of signed item values in [-top, top], with its interval for new items.
 
     `strict` supposes one unseen item at the end of its range, however many items carry the mean.
     """
-    return signed_intervals(y[:, None], top=top, level=level, strict=strict)[0]
+    return signed_intervals(y[:, None], top=top, level=level, strict=strict, clusters=clusters)[0]
 
 
 def signed_intervals(
-    values: Floats, *, top: float = 1.0, level: float = 0.95, strict: bool = False
+    values: Floats,
+    *,
+    top: float = 1.0,
+    level: float = 0.95,
+    strict: bool = False,
+    clusters: Clusters | None = None,
 ) -> list[Interval]:
     """Return what `signed_interval` does for quantities (items, quantities), from one weighting."""
     check_level(level)
-    if len(values) == 1:
+    if (reason := too_few(len(values), clusters)) is not None:
         return [
-            no_interval(estimate=float(x), level=level, covers=COVERS, reason=ONE_ITEM)
-            for x in values[0]
+            no_interval(estimate=float(x), level=level, covers=COVERS, reason=reason)
+            for x in values.mean(axis=0)
         ]
-    drawn = weigh(values, draws=weightings_for(len(values)))
+    drawn = weigh(values, draws=weightings_for(len(values)), clusters=clusters)
     found = []
     for y, sums in zip(values.T, drawn.sums, strict=True):
-        one = Draws(sums=sums, last=drawn.last)
+        one = replace(drawn, sums=sums)
         careful = strict or effective_items(y) < FEW
         low, high = _both_sides(y, one, (1 + level) / 2, top=top, careful=careful)
-        found.append(_interval(y, low, high, level))
+        found.append(_interval(y, low, high, level, clusters))
     return found
 
 
@@ -304,14 +324,16 @@ def _both_sides(
     y: Floats, drawn: Draws, p: float, *, top: float, careful: bool
 ) -> tuple[float, float]:
     """Return bounds of a difference, whose range is the same on both sides."""
-    mirrored = Draws(sums=-drawn.sums, last=drawn.last)
     return (
-        -upper_bound(-y, mirrored, p, top=top, careful=careful),
+        -upper_bound(-y, -drawn, p, top=top, careful=careful),
         upper_bound(y, drawn, p, top=top, careful=careful),
     )
 
 
-def _interval(x: Floats, low: float, high: float, level: float) -> Interval:
+def _interval(
+    x: Floats, low: float, high: float, level: float, clusters: Clusters | None = None
+) -> Interval:
+    x = x if clusters is None else clusters.units(x)
     return Interval(
         estimate=float(x.mean()),
         se=standard_error(x),

@@ -15,7 +15,7 @@ Bounds are those of one facet: for items like these (module `new_items`) with th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, product
 from math import nan, prod, sqrt
@@ -44,13 +44,14 @@ from judgelaw.uncertainty.intervals import (
 )
 from judgelaw.uncertainty.item_bounds import (
     FEW,
-    Draws,
+    Clusters,
+    clusters_of,
     effective_items,
     lower_bound,
     upper_bound,
-    weigh,
+    weigh_one,
 )
-from judgelaw.uncertainty.new_items import COVERS, ONE_ITEM, weightings_for
+from judgelaw.uncertainty.new_items import COVERS, too_few, weightings_for
 from judgelaw.uncertainty.sampled_prompts import Scope
 from judgelaw.words import factor_prompt, prompt_factors
 
@@ -75,6 +76,7 @@ class FactorParts:
         exact: whether every cell holds the four calls that an unbiased variance takes.
         shown: the few calls that differ, where hardly any does.
         tops: the largest value of each part that a single item can have.
+        clusters: of the items, where several belong together.
     """
 
     levels: Mapping[str, tuple[str, ...]]
@@ -86,6 +88,7 @@ class FactorParts:
     exact: bool
     shown: Shown
     tops: tuple[float, ...]
+    clusters: Clusters | None = None
 
     def values(self, part: Part) -> Floats:
         """Return a part of every item."""
@@ -96,11 +99,12 @@ class FactorParts:
         check_level(level)
         x = self.values(part)
         e, p = float(x.mean()), (1 + level) / 2
-        if scope == "new" and len(x) == 1:
-            return no_interval(estimate=e, level=level, covers=COVERS, reason=ONE_ITEM)
+        if scope == "new" and (reason := too_few(len(x), self.clusters)) is not None:
+            return no_interval(estimate=e, level=level, covers=COVERS, reason=reason)
         if scope == "new":
             low, high = self._of_new_items(part, p)
-            se, covers = float(x.std(ddof=1)) / sqrt(len(x)), COVERS
+            units = x if self.clusters is None else self.clusters.units(x)
+            se, covers = float(units.std(ddof=1)) / sqrt(len(units)), COVERS
         else:
             low, high, se = self._of_calls(part, p)
             covers = _FIXED
@@ -110,8 +114,7 @@ class FactorParts:
 
     def _of_new_items(self, part: Part, p: float) -> tuple[float, float]:
         x = self.values(part)
-        drawn = weigh(x[:, None], draws=weightings_for(len(x)))
-        one = Draws(sums=drawn.sums[0], last=drawn.last)
+        one = weigh_one(x, draws=weightings_for(len(x)), clusters=self.clusters)
         top = self.tops[self.parts.index(part)]
         careful = effective_items(x) < FEW
         return lower_bound(x, one, p), upper_bound(x, one, p, top=top, careful=careful)
@@ -149,7 +152,7 @@ def factor_parts(tensor: VerdictTensor, estimand: Estimand) -> FactorParts | Non
     if not levels or estimand.design != "census" or estimand.prompt_weights is not None:
         return None
     known = declare(tensor.select(prompts=_crossing(levels)), estimand)
-    return parts_of(known, levels)
+    return replace(parts_of(known, levels), clusters=clusters_of(tensor.clusters))
 
 
 def _crossing(levels: Mapping[str, Sequence[str]]) -> list[str]:

@@ -221,6 +221,7 @@ def soft_at_depth(tensor: VerdictTensor, estimand: Estimand) -> DepthEstimates:
         depth=tensor.depth[1],
         items=tensor.items,
         strata=tensor.strata,
+        clusters=tensor.clusters,
         facets=(len(w), len(q)),
         repeats=tensor.depth,
         top=known.top,
