@@ -16,12 +16,12 @@ from judgelaw.wire import JudgeSpec
 from support.exact_law import exact_law
 
 CHAT = "/v1/chat/completions"
-QUICKSTART = Path(__file__).parents[1] / "examples" / "quickstart" / "study.yaml"
+PAIRS = Path(__file__).parents[1] / "examples" / "pairs" / "study.yaml"
 BATCH_OF_LLAMA_CPP = 512
 
 SERVED = at_most("embedded model served, s", 5)
 SCHEDULE = at_least("embedded calls a second, schedule cells over random", 1.5)
-ACQUIRED = at_most("quickstart acquired, s", 225)
+ACQUIRED = at_most("pairs acquired, s", 225)
 AUDIT = at_most("make audit with the environment there, s", 240)
 HISTORY = at_most("law of a prompt moved by the prompts before it", 0)
 TARGETS = (SERVED, SCHEDULE, ACQUIRED, AUDIT, HISTORY)
@@ -29,7 +29,7 @@ TARGETS = (SERVED, SCHEDULE, ACQUIRED, AUDIT, HISTORY)
 
 def run(quick: bool = False):
     with TemporaryDirectory() as folder:
-        frozen = freeze(load_study(QUICKSTART), Path(folder) / "run")
+        frozen = freeze(load_study(PAIRS), Path(folder) / "run")
         (spec,) = frozen.judges.values()
         calls = list(frozen.iter_calls())
         began = time.perf_counter()

@@ -152,8 +152,8 @@ def _reason(tensor: VerdictTensor, missing: float, p: float) -> str | None:
     if without > MOST_MISSING * calls:
         return (
             f"{without:,} of {calls:,} calls have no vector that can be used: none came back, or "
-            "it sums to more than 1, or it gives the sampled verdict no chance (`judgelaw check "
-            "--probe` says which)"
+            "it sums to more than 1, or it was listed before a grammar, or it gives the sampled "
+            "verdict no chance (`judgelaw check --probe` says which)"
         )
     if missing > MOST_MISSING:
         return (

@@ -1,6 +1,7 @@
 """`judgelaw demo`: a whole audit of a judge whose law is known, in seconds."""
 
 import json
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,37 +13,37 @@ from judgelaw.errors import writing
 from judgelaw.processes import processes
 
 if TYPE_CHECKING:
-    from judgelaw.analysis import Analysis
+    from judgelaw.analysis import Analysis, Rate
 
 
-_ITEMS = 40
+_ITEMS = 100
 _REPEATS = 4
-_WORLD = {
-    "base": [0.40, 0.32, 0.22, 0.06],
-    "prompt": 0.004,
-    "order": 0.03,
-    "interaction": 0.001,
-    "item_spread": 0.05,
-    "seed": 7,
+_ASKED = {
+    "plain": "Which answer is right?",
+    "xml": "<question>Which answer is right?</question>",
+    "role": "You mark sums. Which answer is right?",
+    "strict": "Reject whatever has a flaw. Which answer is right?",
 }
+_SHOWN = "{instruction}\nA: {candidate_a}\nB: {candidate_b}\nAnswer with A, B or TIE."
+_PROMPTS = [{"id": name, "text": f"{asked}\n{_SHOWN}"} for name, asked in _ASKED.items()]
+_JUDGE = {"right": 0.95, "slip": 0.02, "lean": 0.22, "prompts": {4: 0.3}}
+_WORLD = {"judge": _JUDGE, "seed": 7}
 _STUDY = f"""\
-# A judge of known law: what is estimated can be held against the truth.
+# A judge of known law: what is said of it can be held against the truth.
 version: 1
 name: demo
 seed: 20261115
 items: {{source: jsonl, path: items.jsonl}}
-prompts: paper-six
+prompts: {{policy: census, templates: {json.dumps(_PROMPTS)}}}
 orders: {{AB: 0.5, BA: 0.5}}
 repeats: {_REPEATS}
 judges:
+  # Right on 95 of 100 items, and under the fourth prompt on 30; on 22 of 100 it takes whichever
+  # answer is shown first; 2 calls of 100 slip. This is what the audit has to find.
   - name: known-law
     provider: simulated
     model: known-law
     law: {{world: {json.dumps(_WORLD)}}}
-layers:
-  - {{name: audit, role: audit}}
-  # Byte-identical requests under six hidden labels: the true prompt effect is zero.
-  - {{name: control, role: control, labels: 6}}
 transport: {{concurrency: 64}}
 """
 
@@ -57,7 +58,7 @@ transport: {{concurrency: 64}}
     help="Where the study and its run go.",
 )
 def command(out: Path) -> None:
-    """Audit a simulated judge of known law, and hold the estimates against the truth.
+    """Audit a simulated judge whose faults are known, and hold what is said against the truth.
 
     Everything is real but the judge: study, manifest, ledger, parser, analysis, report. No key, no
     network.
@@ -102,28 +103,45 @@ def _item(i: int) -> str:
 
 
 def _show_truth(analysis: "Analysis") -> None:
+    """Print what was measured beside the law: now, and once the first advice is followed."""
+    import numpy as np
+
+    from judgelaw.estimate import item_rates
     from judgelaw.worlds import World
 
     names = [json.loads(_item(i))["id"] for i in range(_ITEMS)]
-    truth = World.from_spec(_WORLD).components(items=names, prompts=6, orders=2)
+    laws = World.from_spec(_WORLD).laws(items=names, prompts=len(_PROMPTS), orders=2)
     (judge,) = analysis.judges.values()
-    rows = []
-    for name, found in judge.components.items():
-        low, high = found.call_interval or (float("nan"), float("nan"))
-        exact = getattr(truth, name)
-        rows.append(
-            [
-                name,
-                f"{exact:.4f}",
-                f"{found.estimate:.4f}",
-                f"[{low:.4f}, {high:.4f}]",
-                f"{found.plugin:.4f}",
-                "yes" if low <= exact <= high else "no",
-            ]
+    advice = next((x for x in judge.answer.actions if x.kind == "drop_prompts"), None)
+    kept = [k for k, name in enumerate(_ASKED) if advice is None or name not in advice.prompts]
+
+    def truth(prompts: list[int]) -> tuple[float, float]:
+        """Return how often it is right, and changes with another prompt, over calls without end."""
+        found = item_rates(
+            laws[:, prompts] * 1e9,
+            prompt_weights=np.full(len(prompts), 1 / len(prompts)),
+            order_weights=np.full(2, 1 / 2),
+            unread=np.zeros(laws.shape[-1]),
         )
-    columns = ["component", "truth", "estimate", "95%, these items", "plug-in", "holds it"]
-    show_table(columns, rows, title="The truth, which only a simulation knows, beside the estimate")
-    say(
-        "Each 95% interval misses its truth in about one audit of twenty; the plug-in misses the "
-        "prompt by design."
-    )
+        reword = found.changes["reword"]
+        right = float(laws[:, prompts][..., 0].mean())
+        return right, nan if reword is None else float(reword.mean())
+
+    now, right = judge.answer, judge.answer.right
+    rows = [_told("right", right, truth([*range(len(_PROMPTS))])[0])]
+    rows.append(_told("change with another prompt", now.changes["reword"], truth([*range(4)])[1]))
+    if advice is not None and advice.after is not None:
+        after: Rate | None = advice.after.right
+        rows.append(_told("right, as advised", after, truth(kept)[0]))
+        changes = advice.after.changes.get("reword")
+        rows.append(_told("change, as advised", changes, truth(kept)[1]))
+    columns = ["of 100 verdicts", "truth", "measured", "95%, items like these"]
+    show_table(columns, rows, title="The truth, which only a simulation knows, beside the answer")
+    say("Each interval misses its truth in at most about one audit of twenty.")
+
+
+def _told(what: str, rate: "Rate | None", truth: float) -> list[str]:
+    if rate is None or rate.low is None or rate.high is None:
+        return [what, f"{100 * truth:.1f}", "-", "-"]
+    ends = f"{100 * rate.low:.1f} to {100 * rate.high:.1f}"
+    return [what, f"{100 * truth:.1f}", f"{100 * rate.estimate:.1f}", ends]

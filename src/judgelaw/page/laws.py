@@ -319,7 +319,9 @@ def some_items(tensor: VerdictTensor, values: ItemValues) -> list[int]:
 def _only(tensor: VerdictTensor, given: Sequence[str]) -> VerdictTensor:
     """Leave out verdicts that no call gave: two labels make a line, not a triangle."""
     keep = [tensor.verdicts.index(v) for v in given]
-    return replace(tensor, counts=tensor.counts[..., keep], verdicts=tuple(given), ranked=None)
+    return replace(
+        tensor, counts=tensor.counts[..., keep], verdicts=tuple(given), ranked=None, soft=None
+    )
 
 
 def _caution() -> Prose:

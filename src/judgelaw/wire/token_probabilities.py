@@ -14,6 +14,8 @@ under a grammar that lists words llama.cpp draws from all tokens, and draws agai
 the grammar allows where it refuses the first. Some replies list the one law, some the other; both
 give a word v the probability p(v) / sum of p over allowed tokens, and that is what is taken.
 Allowed tokens that are not listed have the smallest listed probability at most: it is missing.
+Of any other grammar it is not known here what it allows: a reply that lists tokens which begin no
+label beside those that do was listed before the grammar, and has no vector.
 """
 
 import json
@@ -131,9 +133,24 @@ def _at(place: int, said: Sequence[Token], reply: _Reply) -> Vector | None:
         if after and not _takes_labels(before, after, reply):
             continue
         found = _vector(options, before, after, reply)
+        if _before_grammar(options, found, reply.judge):
+            return Vector(place=place, token=said[place].text, why=_UNRULED)
         if first_line or sum(found.verdicts.values()) >= _HALF * (1 - lacking):
             return _own(replace(found, place=place, token=said[place].text), reply)
     return None
+
+
+_UNRULED: Final = (
+    "its probabilities were listed before the grammar: tokens that begin no label are among them"
+)
+
+
+def _before_grammar(options: Mapping[str, float], found: Vector, judge: JudgeSpec) -> bool:
+    """Whether verdicts are decided here, and tokens are listed that a grammar will not let pass."""
+    if judge.grammar is None or grammar_words(judge.grammar) or not {*found.verdicts} - {INVALID}:
+        return False
+    words = label_words(judge)
+    return any(p > _ROUNDING and not _begins(text, words) for text, p in options.items())
 
 
 def _own(found: Vector, reply: _Reply) -> Vector:
@@ -240,8 +257,12 @@ def _vector(options: Mapping[str, float], before: str, after: str, reply: _Reply
         if verdict.verdict != INVALID and not [w for w in begins if w != option.strip()]:
             verdicts[verdict.verdict] = verdicts.get(verdict.verdict, 0.0) + p
         elif len(begins) == 1 and judge.grammar is not None:
-            whole = replace(reply.completion, text=before + begins[0] + after)
+            blank = option[: len(option) - len(option.lstrip())]
+            whole = replace(reply.completion, text=before + blank + begins[0] + after)
             (meant,) = reply.read([(whole, reply.order)])
+            if meant.verdict == INVALID and not grammar_words(judge.grammar):
+                begun.append(option)  # a label in a place where the grammar has none
+                continue
             verdicts[meant.verdict] = verdicts.get(meant.verdict, 0.0) + p
             completed.append(option)
         elif begins:

@@ -1,7 +1,7 @@
 """Rules that give every cell of a design its law."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,6 +130,59 @@ class EffectRule(LawRule):
             f"{' (least share of the base)' if self.item_spread else ''}, "
             f"which leaves the simplex: in this proportion {fits} works"
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JudgeRule(LawRule):
+    """A judge as people have them: settled on each item, right on most, with known weaknesses.
+
+    The first verdict is the right one of every item, the second one wrong. A settled item has one
+    verdict under all prompts and orders, the right one with chance `right`; a share `lean` of the
+    items goes by the position instead, the answer shown first. A prompt of `by_prompt` is right on
+    its own share of the items. Each call leaves its verdict for the other one with chance `slip`.
+
+    Attributes:
+        right: share of items on which it is right.
+        slip: chance of a slip in each call.
+        lean: share of items that follow the position.
+        by_prompt: share of items on which single prompts are right, by their place from 0.
+        seed: of every item's own stream.
+        verdicts: how many there are.
+    """
+
+    right: float
+    slip: float
+    lean: float
+    by_prompt: Mapping[int, float]
+    seed: int
+    verdicts: int
+
+    @property
+    def identical_items(self) -> bool:
+        """Whether every item has the same laws."""
+        shares = (self.right, self.lean, *self.by_prompt.values())
+        return all(share in (0, 1) for share in shares)
+
+    def laws(self, items: Sequence[str], prompts: int, orders: int) -> Laws:
+        """Laws shaped (items, prompts, orders, verdicts)."""
+        beyond = [at for at in self.by_prompt if at >= prompts]
+        if beyond:
+            raise InputError(
+                f"prompt {beyond[0] + 1} has a law of its own, and the design has {prompts}: "
+                "leave it out, or declare the prompt"
+            )
+        wrong = np.zeros((len(items), prompts, orders), dtype=int)
+        for row, item in zip(wrong, items, strict=True):
+            settled, leaning, *own = stream(self.seed, "judge", item).random(2 + prompts)
+            row[:] = settled >= self.right
+            if leaning < self.lean:
+                row[:] = np.arange(orders) > 0
+            for at, share in self.by_prompt.items():
+                row[at] = own[at] >= share
+        laws = np.zeros((*wrong.shape, self.verdicts))
+        np.put_along_axis(laws, wrong[..., None], 1 - self.slip, axis=-1)
+        np.put_along_axis(laws, 1 - wrong[..., None], self.slip, axis=-1)
+        return laws
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -18,7 +18,14 @@ from judgelaw.arrays import (
 from judgelaw.errors import InputError
 from judgelaw.streams import stream
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID, VerdictTensor
-from judgelaw.worlds.law_rules import EffectRule, InvalidRule, LawRule, TableRule, contrast
+from judgelaw.worlds.law_rules import (
+    EffectRule,
+    InvalidRule,
+    JudgeRule,
+    LawRule,
+    TableRule,
+    contrast,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,16 +94,20 @@ _EFFECT_KEYS = (
     *("base", "prompt", "order", "interaction", "item_spread", "seed"),
     *("prompt_direction", "order_direction", "interaction_direction"),
 )
-SPEC_KEYS = (*_EFFECT_KEYS, "laws", "item_names", "deterministic", "verdicts", "invalid", "copying")
+SPEC_KEYS = (
+    *_EFFECT_KEYS,
+    *("laws", "item_names", "deterministic", "judge", "verdicts", "invalid", "copying"),
+)
+_JUDGE_KEYS = ("right", "slip", "lean", "prompts")
 
 
 def _ground(kind: type[W], spec: Mapping[str, Any]) -> W:
-    written = [key for key in ("laws", "deterministic") if key in spec]
+    written = [key for key in ("laws", "deterministic", "judge") if key in spec]
     effects = [key for key in _EFFECT_KEYS if key in spec and key != "seed"]
     if len(written) > 1 or (written and effects):
         raise InputError(
             f"a world declares its laws once, and this one has {', '.join(written + effects)}: "
-            "keep laws, deterministic, or base with effects"
+            "keep laws, deterministic, judge, or base with effects"
         )
     verdicts: Sequence[str] | None = spec.get("verdicts")
     if "laws" in spec:
@@ -106,6 +117,11 @@ def _ground(kind: type[W], spec: Mapping[str, Any]) -> W:
     if "deterministic" in spec:
         options = {} if verdicts is None else {"verdicts": verdicts}
         return kind.deterministic(spec["deterministic"], **options)
+    if "judge" in spec:
+        given = spec["judge"]
+        if not isinstance(given, Mapping) or {*given} - {*_JUDGE_KEYS}:
+            raise InputError(f"judge: {given!r}: it is a mapping of {', '.join(_JUDGE_KEYS)}")
+        return kind.from_judge(**given, seed=spec.get("seed", 0), verdicts=verdicts)
     chosen = {key: spec[key] for key in _EFFECT_KEYS if key in spec}
     return kind.from_effects(verdicts=verdicts, **chosen)
 
@@ -179,6 +195,42 @@ class World:
         )
 
     @classmethod
+    def from_judge(
+        cls,
+        *,
+        right: float = 1.0,
+        slip: float = 0.0,
+        lean: float = 0.0,
+        prompts: Mapping[int, float] | None = None,
+        seed: int = 0,
+        verdicts: Sequence[str] | None = None,
+    ) -> Self:
+        """Build a judge that is settled on each item, and whose weaknesses are known.
+
+        It is right on a share of the items, a share of them follows the position, and single
+        prompts, by their number from 1, are right on a share of their own; see `JudgeRule`.
+        """
+        names = verdict_names(verdicts, len(verdicts) if verdicts else len(DEFAULT_VERDICTS))
+        check_at_least("verdicts", len(names), 2, "a verdict is right or wrong")
+        of_prompt = {
+            check_at_least("prompt", int(number), 1, "prompts are numbered from 1") - 1: (
+                check_fraction(f"right of prompt {number}", share)
+            )
+            for number, share in (prompts or {}).items()
+        }
+        return cls(
+            rule=JudgeRule(
+                right=check_fraction("right", right),
+                slip=check_fraction("slip", slip),
+                lean=check_fraction("lean", lean),
+                by_prompt=of_prompt,
+                seed=check_at_least("seed", seed, 0, "a seed is not negative"),
+                verdicts=len(names),
+            ),
+            verdicts=names,
+        )
+
+    @classmethod
     def from_laws(
         cls,
         laws: ArrayLike,
@@ -221,7 +273,8 @@ class World:
         """Build a world from plain values as they stand in a study or world file.
 
         Either `base` with effects, or `laws` written out ([items,] prompts, orders, verdicts) with
-        `item_names`, or `deterministic` codes; then `verdicts`, `invalid` and `copying`.
+        `item_names`, or `deterministic` codes, or a `judge` (right, slip, lean, prompts); then
+        `verdicts`, `invalid` and `copying`.
         """
         keys = ", ".join(SPEC_KEYS)
         if not isinstance(spec, Mapping):

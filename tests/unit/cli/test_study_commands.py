@@ -15,7 +15,7 @@ from judgelaw.study.problems import read_yaml
 from servers.provider import Provider, say
 from servers.study import simulated_judge, write_study
 
-QUICKSTART = Path(__file__).parents[3] / "examples/quickstart/study.yaml"
+PAIRS = Path(__file__).parents[3] / "examples/pairs/study.yaml"
 
 SIMULATED = """\
 version: 1
@@ -178,7 +178,7 @@ def test_check_shows_what_would_run_and_writes_nothing(tmp_path, capsys, known):
 
 
 def test_check_writes_json_alone_to_stdout(capsys):
-    code, out, _ = run(capsys, "check", str(QUICKSTART), "--json", "-")
+    code, out, _ = run(capsys, "check", str(PAIRS), "--json", "-")
     facts = json.loads(out)
     assert code == 0
     assert facts["schema"] == "judgelaw.check/1"

@@ -39,8 +39,9 @@ def validator():
     return jsonschema.Draft202012Validator(json.loads(json.dumps(schema)))
 
 
-def test_the_quickstart_and_every_short_form_are_valid(validator):
-    texts = [EXAMPLE, (ROOT / "examples/quickstart/study.yaml").read_text()]
+def test_examples_and_every_short_form_are_valid(validator):
+    studies = ("quickstart", "pairs")
+    texts = [EXAMPLE, *((ROOT / f"examples/{name}/study.yaml").read_text() for name in studies)]
     for text in texts:
         assert [error.message for error in validator.iter_errors(read_yaml(text).data)] == []
 

@@ -76,6 +76,25 @@ def test_the_law_before_the_grammar_is_conditioned_on_what_it_allows():
     assert partly.missing == pytest.approx(0.5)
 
 
+def test_what_was_listed_before_a_grammar_of_sentences_is_left_out():
+    """What such a grammar allows is not known, so a list with other tokens in it is no law."""
+    judge = spec(
+        provider="embedded",
+        base_url=None,
+        grammar='root ::= "It is " ("good" | "bad")',
+        parser={"regex": "It is (.*)", "labels": {"good": "A", "bad": "B"}},
+    )
+    start = listed("It is", **{"It is": 1.0})
+    ruled = chat(start, listed(" good", **{" good": 0.7, " ba": 0.3}))
+    assert vector(judge, ruled).verdicts == pytest.approx({"candidate_1": 0.7, "candidate_2": 0.3})
+    unruled = chat(start, listed(" good", **{" good": 0.6, " bad": 0.2, " fine": 0.1}))
+    found = vector(judge, unruled)
+    assert found.verdicts == {}
+    assert "listed before the grammar" in found.why
+    free = spec(parser=judge.parser)
+    assert vector(free, unruled).missing == pytest.approx(0.2), "without one it is the law"
+
+
 def test_reasoning_before_the_verdict_is_a_condition():
     judge = spec(parser={"regex": r"Verdict: (A|B|TIE)"})
     tokens = (
