@@ -127,6 +127,16 @@ def listed(names: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def joined(parts: Sequence[str], last: str = "and") -> str:
+    """Join parts of a sentence.
+
+    >>> joined(["a", "b", "c"]), joined(["a", "b"], "or"), joined(["a"])
+    ('a, b and c', 'a or b', 'a')
+    """
+    *most, end = parts
+    return f"{', '.join(most)} {last} {end}" if most else end
+
+
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Name the nearest of the names in brackets, or nothing."""
     near = get_close_matches(word, list(names), n=1)

@@ -102,22 +102,29 @@ class Right(Rate):
         better: the bar of being better than that.
         rely: the bar to rely on.
         asked: the user's own bar, which replaces both; None where none is set.
+        beats: whether it is shown to reach the bar of being better, True, or to stay below it,
+            False; None where neither is shown.
+        enough: the same of the bar to rely on.
         level: of each end.
         by: by right verdict, where these weigh alike.
         calls_right: share of calls with the right verdict, every call alike; None for scores.
         items: how many items have a right verdict that counts.
         only: the right verdict, where it is the same for all items.
+        gold_ties: items whose right verdict is a tie, and the mean credit there: they do not count.
     """
 
     baseline: float
     better: float
     rely: float
     asked: float | None
+    beats: bool | None
+    enough: bool | None
     level: float
     by: tuple[ClassRate, ...] = ()
     calls_right: float | None = None
     items: int = 0
     only: str | None = None
+    gold_ties: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,15 +150,18 @@ class After:
 
     Attributes:
         right: None without right answers.
-        enough: whether it is shown to reach the bar; None where that is not known.
+        enough: whether it is shown to reach the bar, True, or to stay below it, False; None where
+            neither is shown.
         changes: by kind of change.
-        steady: False where changes are shown above 10 of 100, None where that is not known.
+        steady: True where all of them are shown to be rare, False where some is shown to be common.
+        simplest: the simplest kind of change that is shown to be common.
     """
 
     right: Rate | None = None
     enough: bool | None = None
     changes: Mapping[str, Rate] = field(default_factory=dict)
     steady: bool | None = None
+    simplest: Change | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,6 +227,7 @@ class Answer:
         span: points from the lowest to the highest score; None for verdicts.
         single: whether single answers were judged.
         one_call: whether every cell holds one call.
+        clusters: how many clusters the items lie in, None where each stands for itself.
     """
 
     word: Word
@@ -236,6 +247,7 @@ class Answer:
     span: float | None = None
     single: bool = False
     one_call: bool = False
+    clusters: int | None = None
 
     @property
     def widest(self) -> Change | None:
@@ -557,13 +569,22 @@ class _Decision:
         )
         return found.low >= 0, found.high < 0
 
+    def shown_against(self, state: State, which: int) -> bool | None:
+        """Whether a state is shown to reach a bar, or to be below it; None where neither is."""
+        reaches, below = self.against(state, which)
+        return True if reaches else (False if below else None)
+
     # The menu ---------------------------------------------------------------------------------
 
-    def _right_pair(self, after: Floats | None) -> BeforeAfter | None:
-        m, now = self.merit, self.right_now
-        if m is None or now is None or after is None:
-            return None
-        return float(m.shares @ now), float(m.shares @ after)
+    @cached_property
+    def right_rate(self) -> Rate | None:
+        """How often the judge is right as it is."""
+        now = self.right_now
+        return None if now is None else self.rate(now, self.level, of_right=True)
+
+    def _right_pair(self, after: Rate | None) -> BeforeAfter | None:
+        now = self.right_rate
+        return None if now is None or after is None else (now.estimate, after.estimate)
 
     def _after(self, state: State, changes: Mapping[str, Floats | None] | None = None) -> After:
         known = {
@@ -571,11 +592,7 @@ class _Decision:
             for name, x in (changes or {}).items()
             if x is not None
         }
-        unit = self.span
-        unsteady = any(r.low is not None and r.low > STEADY * unit for r in known.values())
-        steady = known and all(
-            r.high is not None and r.high <= STEADY * unit for r in known.values()
-        )
+        steady, simplest = self._steadiness(known)
         right = None
         if state.right is not None:
             if state.valid is None:
@@ -584,9 +601,10 @@ class _Decision:
                 right = self._ratio(state)
         return After(
             right=right,
-            enough=None if state.right is None else self.against(state, 1)[0],
+            enough=self.shown_against(state, 1),
             changes=known,
-            steady=False if unsteady else (True if steady else None),
+            steady=steady,
+            simplest=simplest,
         )
 
     def _ratio(self, state: State) -> Rate | None:
@@ -629,11 +647,7 @@ class _Decision:
             invalid=float(by_prompt[:, of].mean()),
         )
         state = State(action=action, right=right, valid=valid, level=self.level)
-        after = self._after(state)
-        pair = None
-        if self.merit is not None and right is not None and after.right is not None:
-            pair = (float(self.merit.shares @ right), after.right.estimate)
-        return replace(state, action=replace(action, right=pair, after=after))
+        return self._acted(state)
 
     def prompts(self, spared: Sequence[str]) -> State | None:
         """Prompts to leave out, or the one to keep; `spared` are to be repaired instead."""
@@ -715,11 +729,16 @@ class _Decision:
             prompts=tuple(names[k] for k in named),
             change="reword",
             changes=pair,
-            right=self._right_pair(right),
             prompt_right=apart,
         )
-        state = State(action=action, right=right, level=level)
-        return replace(state, action=replace(action, after=self._after(state, changes)))
+        return self._acted(State(action=action, right=right, level=level), changes)
+
+    def _acted(self, state: State, changes: Mapping[str, Floats | None] | None = None) -> State:
+        """Add to the action of a state what it is expected to leave."""
+        assert state.action is not None  # noqa: S101 - a state after an action
+        after = self._after(state, changes)
+        right = self._right_pair(after.right)
+        return replace(state, action=replace(state.action, right=right, after=after))
 
     def both_orders(self) -> State | None:
         """Ask in both orders; where they differ, a tie."""
@@ -765,11 +784,9 @@ class _Decision:
             calls=PAIR,
             change="swap",
             changes=(float(swap.mean()), float(after.mean())),
-            right=self._right_pair(right),
             ties=float(ties.mean()),
         )
-        state = State(action=action, right=right, level=self.level)
-        return replace(state, action=replace(action, after=self._after(state, {"swap": after})))
+        return self._acted(State(action=action, right=right, level=self.level), {"swap": after})
 
     def _not_lowered(self, y: Floats, by: float) -> bool:
         ends = (min(0.0, float(y.min())), max(1.0, float(y.max())))
@@ -803,10 +820,8 @@ class _Decision:
             calls=_VOTES,
             change="ask_again",
             changes=(float(e.mean()), float(most.mean())),
-            right=self._right_pair(right),
         )
-        state = State(action=action, right=right, level=self.level)
-        return replace(state, action=replace(action, after=self._after(state, {"ask_again": most})))
+        return self._acted(State(action=action, right=right, level=self.level), {"ask_again": most})
 
     @cached_property
     def contested(self) -> Contested:
@@ -839,9 +854,10 @@ class _Decision:
         sent = np.isin(np.array(self.tensor.items, dtype=object), self.contested.ids)
         if not self.shown(np.where(sent, x, -x), self.level):
             return None
-        right = None
+        right: Rate | None = None
         if self.merit is not None and self.right_now is not None:
-            right = np.where(sent[self.merit.counted], 1.0, self.right_now)
+            x_right = np.where(sent[self.merit.counted], 1.0, self.right_now)
+            right = self.rate(x_right, self.level, of_right=True)
         after = float(np.where(sent, 0.0, x).mean())
         return Action(
             kind="people",
@@ -959,6 +975,7 @@ class _Decision:
             span=None if self.tensor.scale is None else self.tensor.scale.span,
             single=self.tensor.single,
             one_call=self.repeats[1] == 1,
+            clusters=None if (found := clusters_of(self.tensor.clusters)) is None else len(found),
         )
 
     def _steadiness(self, changes: Mapping[str, Rate | None]) -> tuple[bool | None, Change | None]:
@@ -966,7 +983,7 @@ class _Decision:
         known = [rate for rate in changes.values() if rate is not None]
         bar = STEADY * self.span
         for name in SIMPLEST:
-            rate = changes[name]
+            rate = changes.get(name)
             if rate is not None and rate.low is not None and rate.low > bar:
                 return False, name
         if known and all(r.high is not None and r.high <= bar for r in known):
@@ -1034,7 +1051,8 @@ class _Decision:
         m = self.merit
         if m is None or now.right is None:
             return None
-        rate = self.rate(now.right, now.level, of_right=True)
+        rate = self.right_rate
+        assert rate is not None  # noqa: S101 - there are right answers
         better, rely = self.bars
         return Right(
             estimate=rate.estimate,
@@ -1044,12 +1062,26 @@ class _Decision:
             better=better,
             rely=rely,
             asked=self.asked,
+            beats=self.shown_against(now, 0),
+            enough=self.shown_against(now, 1),
             level=now.level,
             by=self._by_class(now.right),
             calls_right=None if m.constant is not None else float(now.right.mean()),
             items=len(m.counted),
             only=m.names[0] if m.one_class else None,
+            gold_ties=self._gold_ties(),
         )
+
+    def _gold_ties(self) -> tuple[int, float] | None:
+        """Return how many items have a tie for their right verdict, and the mean credit there."""
+        gold, verdicts = self.tensor.gold or (), self.tensor.verdicts
+        rows = [i for i, right in enumerate(gold) if right == _TIE]
+        if not rows or not of_pairs(self.tensor):
+            return None
+        credit = np.array([1.0 if v == _TIE else float(v != INVALID) / 2 for v in verdicts])
+        w, q = self.weights
+        found = np.einsum("k,o,nkoc,c->n", w, q, self.laws[rows], credit)
+        return len(rows), float(found.mean())
 
     def _by_class(self, x: Floats) -> tuple[ClassRate, ...]:
         m = self.merit

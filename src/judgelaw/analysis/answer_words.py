@@ -10,6 +10,7 @@ from typing import Final
 
 from judgelaw.analysis.answer import STEADY, Action, After, Answer, Change, Rate, Right
 from judgelaw.diagnose import Finding
+from judgelaw.words import joined
 
 WORTHLESS: Final = {
     "replay": "Some replies are copies of others",
@@ -30,6 +31,7 @@ WHEN: Final[dict[Change, str]] = {
 }
 AVERAGES: Final = "for averages; a single verdict may change"
 _PERCENT: Final = 100
+_NEAR: Final = 1e-9
 _MOST_NAMED: Final = 3
 
 
@@ -43,11 +45,22 @@ class Design:
     repeats: int
 
 
-def share(x: float, *, bars: Sequence[float] = (), up: bool | None = None) -> str:
+def share(
+    x: float,
+    *,
+    bars: Sequence[float] = (),
+    limits: Sequence[float] = (),
+    up: bool | None = None,
+) -> str:
     """Write a share as so many of 100: to the nearest, or rounded `up` (True) or down (False).
+
+    A digit more is written where the number would stand on the wrong side of a bar, which is
+    reached from below, or of a limit, which is kept up to itself.
 
     >>> share(0.7484, up=True, bars=(0.75,)), share(0.7484, up=False), share(0.5)
     ('74.9', '74', '50')
+    >>> share(0.0996, up=True, limits=(0.1,)), share(0.1003, up=False, limits=(0.1,))
+    ('10', '10.03')
     """
     value = _PERCENT * x
     for digits in (0, 1, 2):
@@ -56,7 +69,9 @@ def share(x: float, *, bars: Sequence[float] = (), up: bool | None = None) -> st
         near = round(wanted, 6)
         whole = round(wanted) if up is None else ceil(near) if up else floor(near)
         written = whole / scale
-        if all((written >= _PERCENT * bar - 1e-9) == (x >= bar) for bar in bars):
+        if all((written >= _PERCENT * bar - _NEAR) == (x >= bar) for bar in bars) and all(
+            (written <= _PERCENT * limit + _NEAR) == (x <= limit) for limit in limits
+        ):
             break
     return f"{written:.{digits}f}"
 
@@ -101,9 +116,7 @@ def named(prompts: Sequence[str]) -> str:
     more = len(prompts) - _MOST_NAMED
     if more > 0:
         quoted.append(f"{more} more")
-    if len(quoted) == 1:
-        return f"prompt {quoted[0]}"
-    return f"prompts {', '.join(quoted[:-1])} and {quoted[-1]}"
+    return f"prompt{'s' * (len(quoted) > 1)} {joined(quoted)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +181,7 @@ class _Words:
             return "Not checked against right answers yet"
         if a.word == "use":
             return self._use_title()
-        if a.word == "early" and a.right.low is not None and a.right.low >= a.right.better:
+        if a.word == "early" and a.right.beats:
             return "Too early to rely on it"
         return {
             "change": "Change it first",
@@ -214,7 +227,7 @@ class _Words:
     def _no_interval(self) -> str:
         if self.right.only is not None:
             only = self.right.only
-            return f"All right answers here are {only!r}: add items that should get another one."
+            return f"All right answers here are “{only}”: add items that should get another one."
         return f"{_items(self.right.items)} with a right answer cannot tell: add items."
 
     def _ends(self) -> tuple[float, float]:
@@ -234,7 +247,7 @@ class _Words:
     def _change(self) -> str:
         low, _ = self._ends()
         first = f"Right on {share(self.right.estimate)} {self.of}"
-        if low >= self.right.rely:
+        if self.right.enough:
             return f"{first}, at least {self._low(low)}; one change is shown to make it better."
         if self.answer.actions and self.answer.actions[0].kind == "repair":
             none = share(self.answer.invalid)
@@ -242,9 +255,9 @@ class _Words:
         return f"{first}, perhaps only {self._low(low)}; {self.needed}."
 
     def _weak(self) -> str:
-        low, high = self._ends()
+        _, high = self._ends()
         most = f"right on at most {self._high(high)} {self.of}"
-        if low >= self.right.better:
+        if self.right.beats and self.right.asked is None:
             fixed = share(self.right.baseline)
             return f"Better than always the same answer ({fixed}), but wrong too often: {most}."
         after = [x.after.right for x in self.answer.actions if x.after and x.after.right]
@@ -260,14 +273,14 @@ class _Words:
         low, high = self._ends()
         right = self.right
         between = f"right on {self._low(low)} to {self._high(high)}"
-        if low >= right.better and right.asked is None:
+        if right.beats and right.asked is None:
             fixed, bar = share(right.baseline), share(right.rely)
             return (
                 f"R{between[1:]} {self.of}: better than always the same answer ({fixed}), but "
                 f"perhaps below {bar}."
             )
         act = next((x for x in self.answer.actions if x.kind in _ADVICE), None)
-        if high < right.rely and act is not None:
+        if right.enough is False and act is not None:
             return (
                 f"As it is, do not rely on it: {between} of 100; too early to say whether "
                 f"{_DOING[act.kind]} is enough."
@@ -281,7 +294,7 @@ class _Words:
         span = a.span or 1.0
         low, high = self._ends()
         off = f"{span * (1 - right.estimate):.2f} points off on average"
-        most, least = f"{_up(span * (1 - low))}", f"{_down(span * (1 - high))}"
+        most, least = f"{points_up(span * (1 - low))}", f"{points_down(span * (1 - high))}"
         fixed = (
             f"you allow {span * (1 - right.asked):.2f}"
             if right.asked is not None
@@ -321,9 +334,7 @@ class _Words:
         return tried(self.answer)
 
     def _changed(self, x: float, *, up: bool) -> str:
-        if self.answer.span is not None:
-            return _up(x) if up else _down(x)
-        return share(x, up=up, bars=(STEADY,) if not up else ())
+        return changed(x, self.answer, up=up)
 
     # Actions ----------------------------------------------------------------------------------
 
@@ -391,7 +402,7 @@ class _Words:
             only = self.right.only
             return (
                 "Add items whose right answer is another one.",
-                f"All right answers here are {only!r}, so a judge that always says it looks right.",
+                f"All right answers here are “{only}”, so a judge that always says it looks right.",
                 None,
             )
         if a.more is None:
@@ -399,7 +410,7 @@ class _Words:
         command = "judgelaw audit STUDY"
         of = ""
         if a.prompts and self.answer.right is not None and self.answer.right.by:
-            of = f" Best those whose right answer is {a.prompts[0]!r}."
+            of = f" Best those whose right answer is “{a.prompts[0]}”."
         if a.quality is not None:
             q = share(a.quality)
             why = f"If it is right on {q} of 100, {a.more} items will show it.{of}"
@@ -422,7 +433,7 @@ class _Words:
         right = answer.right
         never = [c for c in right.by if c.estimate == 0] if right else []
         if never and answer.span is None:
-            which = " and ".join(repr(c.name) for c in never[:_MOST_NAMED])
+            which = " and ".join(f"“{c.name}”" for c in never[:_MOST_NAMED])
             why = (
                 f"This one is never right where the right answer is {which} ({never[0].of} items)."
             )
@@ -465,7 +476,7 @@ def tried(answer: Answer) -> str:
     known = [said for c, said in names.items() if answer.changes.get(c) is not None]
     if not known:
         return ""
-    return known[0] if len(known) == 1 else f"{', '.join(known[:-1])} or {known[-1]}"
+    return joined(known, "or")
 
 
 def effects(action: Action, answer: Answer) -> Iterator[str]:
@@ -501,12 +512,8 @@ def outlook(action: Action, answer: Answer) -> str:
     if after is None or answer.right is None or action.kind not in _ADVICE:
         return ""
     if not after.enough:
-        below = (
-            after.right and after.right.high is not None and after.right.high < answer.right.rely
-        )
-        if below:
-            return "Then it is still not enough."
-        return "Then whether it is enough is not known yet."
+        known = after.enough is False
+        return "Then it is still not enough." if known else "Then it may be enough: not known yet."
     still = "still " if answer.word == "use" else ""
     if after.steady is False:
         return f"Then you may {still}use it {AVERAGES}{_still(after, answer)}."
@@ -516,14 +523,19 @@ def outlook(action: Action, answer: Answer) -> str:
 
 
 def _still(after: After, answer: Answer) -> str:
-    bar = STEADY * (1.0 if answer.span is None else answer.span)
-    for name, when in WHEN.items():
-        rate = after.changes.get(name)
-        if rate is not None and rate.low is not None and rate.low > bar:
-            if answer.span is not None:
-                return f" by {rate.estimate:.2f} points {when}"
-            return f" ({share(rate.estimate)} of 100 {when})"
-    return ""
+    if after.simplest is None:
+        return ""
+    rate, when = after.changes[after.simplest], WHEN[after.simplest]
+    if answer.span is not None:
+        return f" by {rate.estimate:.2f} points {when}"
+    return f" ({share(rate.estimate)} of 100 {when})"
+
+
+def changed(x: float, answer: Answer, *, up: bool) -> str:
+    """Write an end of a change: low ends round down, high ones up; of scores in points."""
+    if answer.span is not None:
+        return points_up(x) if up else points_down(x)
+    return share(x, up=up, limits=(STEADY,))
 
 
 def _between(rate: Rate | None, span: float | None, *, off: bool = False) -> str:
@@ -532,17 +544,19 @@ def _between(rate: Rate | None, span: float | None, *, off: bool = False) -> str
     if span is None:
         return f" ({share(rate.low, up=False)} to {share(rate.high, up=True)})"
     if off:
-        return f" ({_down(span * (1 - rate.high))} to {_up(span * (1 - rate.low))})"
-    return f" ({_down(rate.low)} to {_up(rate.high)})"
+        return f" ({points_down(span * (1 - rate.high))} to {points_up(span * (1 - rate.low))})"
+    return f" ({points_down(rate.low)} to {points_up(rate.high)})"
 
 
 def _items(n: int) -> str:
     return f"{n:,} item" if n == 1 else f"{n:,} items"
 
 
-def _up(x: float) -> str:
+def points_up(x: float) -> str:
+    """Write points of a score, rounded up."""
     return f"{ceil(round(100 * x, 6)) / 100:.2f}"
 
 
-def _down(x: float) -> str:
+def points_down(x: float) -> str:
+    """Write points of a score, rounded down."""
     return f"{floor(round(100 * x, 6)) / 100:.2f}"

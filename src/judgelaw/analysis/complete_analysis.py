@@ -342,11 +342,20 @@ def _complete(
 
 def _spoken(judge: JudgeAnalysis, findings: Sequence[Finding]) -> JudgeAnalysis:
     """Give an answer its words, and let what makes it worthless take the first place."""
-    subjects = {"", judge.name, f"{judge.name} / {judge.layer}"}
     low = judge.repeats if isinstance(judge.repeats, int) else judge.repeats[0]
     asked = Asked(items=judge.items, prompts=judge.prompts, orders=judge.orders, repeats=low)
-    mine = [f for f in findings if f.subject in subjects]
+    mine = [f for f in findings if _concerns(f, judge)]
     return replace(judge, answer=spoken(judge.answer, asked, mine))
+
+
+def _concerns(finding: Finding, judge: JudgeAnalysis) -> bool:
+    """Whether a finding is about the calls that answer for a judge, or about all calls."""
+    streams = {judge.name, f"{judge.name} / {judge.layer}"}
+    if finding.name == "copied_streams":
+        return any(row[-1] and streams & {*row[:PAIR]} for row in finding.rows)
+    if finding.name == "control":  # a layer of its own, asked of the same judge
+        return finding.subject.split(" / ")[0] == judge.name
+    return finding.subject in {"", *streams}
 
 
 def _best(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from judgelaw.analysis.facet_values import SlotPreference
 from judgelaw.analysis.values import JudgeAnalysis
+from judgelaw.words import joined
 
 
 def slot_sentence(slots: Sequence[SlotPreference], items: int) -> str:
@@ -13,7 +14,7 @@ def slot_sentence(slots: Sequence[SlotPreference], items: int) -> str:
     if not shown:
         most = max(abs(end) for x in slots for end in x.call_interval)
         return f"No slot is shown to be favoured {here}: {_number(most)} points of 100 at most."
-    return f"{here[0].upper()}{here[1:]}, {_listed([_slot(x) for x in shown])}."
+    return f"{here[0].upper()}{here[1:]}, {joined([_slot(x) for x in shown])}."
 
 
 def _slot(x: SlotPreference) -> str:
@@ -39,18 +40,13 @@ def factor_sentence(judge: JudgeAnalysis) -> str:
     if rest:
         most = max(c.call_interval[1] for c in rest.values() if c.call_interval)
         verb = "is" if len(rest) == 1 else "are"
-        parts.append(f"{_listed([*rest])} {verb} not told from zero ({most:.3f} at most)")
+        parts.append(f"{joined([*rest])} {verb} not told from zero ({most:.3f} at most)")
     here = _here(judge.items)
     return f"{here[0].upper()}{here[1:]}, {'; '.join(parts)}."
 
 
 def _here(items: int) -> str:
     return "on this item" if items == 1 else f"on these {items:,} items"
-
-
-def _listed(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _of_100(share: float) -> str:

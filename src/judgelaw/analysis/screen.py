@@ -1,24 +1,29 @@
 """What is read first, as values: one judge, or several in a row each. Terminal and page draw it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import ceil
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from judgelaw.analysis.answer import SIMPLEST, STEADY, Answer, Change, Rate, Right, Word
+from judgelaw.analysis.answer import SIMPLEST, STEADY, Action, Answer, Change, Rate, Right, Word
 from judgelaw.analysis.answer_words import (
     AVERAGES,
     WHEN,
+    changed,
     effects,
     outlook,
+    points_down,
+    points_up,
     share,
     tried,
 )
 from judgelaw.arrays import PAIR
-from judgelaw.words import judge_of, visible
+from judgelaw.words import joined, judge_of, visible
 
 if TYPE_CHECKING:
-    from judgelaw.analysis.values import Analysis, JudgeAnalysis
+    from judgelaw.analysis.answer import Best
+    from judgelaw.analysis.values import Analysis
 
 _LABELS: Final[Mapping[Change, str]] = {
     "ask_again": "just asked again",
@@ -32,6 +37,25 @@ _LOUD: Final = 0.05
 _MOST_CLASSES: Final = 3
 _MOST_ROWS: Final = 8
 _TIMES: Final = {1: "once", 2: "twice"}
+
+
+class _Judged(Protocol):
+    """A judge with its answer, and how it was asked."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def answer(self) -> Answer: ...
+    @property
+    def items(self) -> int: ...
+    @property
+    def prompts(self) -> int: ...
+    @property
+    def orders(self) -> int: ...
+    @property
+    def repeats(self) -> int | tuple[int, int]: ...
+    @property
+    def calls(self) -> int: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +104,7 @@ class Panel:
         ticks: lines on the axis.
         enough: the part of the axis that is good.
         notes: what else counts.
+        command: what would tell more, with RUN for the place.
     """
 
     name: str
@@ -90,6 +115,7 @@ class Panel:
     ticks: tuple[Tick, ...] = ()
     enough: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
+    command: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +152,7 @@ class Screen:
         panels: is it right, does its verdict change; of one judge.
         standings: one row each, best first; of several.
         more: how many are not shown.
+        listed: those that need nothing done, in words; of criteria.
         key: what bars and bars' lines mean.
     """
 
@@ -138,11 +165,11 @@ class Screen:
     panels: tuple[Panel, ...] = ()
     standings: tuple[Standing, ...] = ()
     more: int = 0
+    listed: str = ""
     key: str = ""
-    rows_title: tuple[str, str] = field(default=("right", "changes at worst"))
 
 
-def screen_of(judge: "JudgeAnalysis", where: str = "") -> Screen:
+def screen_of(judge: _Judged, where: str = "") -> Screen:
     """Return the first screen of one judge."""
     a = judge.answer
     panels = () if a.problem else (_right_panel(a), _changes_panel(judge))
@@ -165,9 +192,11 @@ def _under(name: str, row: Row) -> Row:
     return replace(row, key=("judges", name, *row.key)) if row.key else row
 
 
-def _asked(judge: "JudgeAnalysis", where: str) -> str:
+def _asked(judge: _Judged, where: str) -> str:
     on = f"on {visible(where)}: " if where else ""
     parts = [_many(judge.items, "item")]
+    if judge.answer.clusters is not None:
+        parts = [f"{parts[0]} in {_many(judge.answer.clusters, 'cluster')}"]
     if judge.prompts > 1:
         parts.append(_many(judge.prompts, "prompt"))
     if judge.orders > 1:
@@ -177,7 +206,7 @@ def _asked(judge: "JudgeAnalysis", where: str) -> str:
     return f"{on}{', '.join(parts)}, {times}: {judge.calls:,} calls"
 
 
-def _asked_of_several(judges: Sequence["JudgeAnalysis"], where: str) -> str:
+def _asked_of_several(judges: Sequence[_Judged], where: str) -> str:
     """Say who was asked; where judges were asked unequally, from the least to the most."""
     said = {_asked(judge, where) for judge in judges}
     if len(said) == 1:
@@ -201,7 +230,7 @@ def _key(a: Answer) -> str:
 # Cards ----------------------------------------------------------------------------------------
 
 
-def _cards(judge: "JudgeAnalysis") -> tuple[Card, ...]:
+def _cards(judge: _Judged) -> tuple[Card, ...]:
     a = judge.answer
     if a.problem:
         return (Card(text=visible(a.remedy), how=visible(a.problem)),)
@@ -220,7 +249,7 @@ def _cards(judge: "JudgeAnalysis") -> tuple[Card, ...]:
     return tuple(found)
 
 
-def _as_asked(judge: "JudgeAnalysis") -> Card:
+def _as_asked(judge: _Judged) -> Card:
     """Say to go on, where nothing is shown to help."""
     a = judge.answer
     ways = []
@@ -316,7 +345,9 @@ def _right_row(label: str, rate: Rate, a: Answer, key: tuple[str, ...]) -> Row:
         at=1 - rate.estimate,
         low=low,
         high=high,
-        ends="" if low is None or high is None else f"{a.span * low:.2f} to {a.span * high:.2f}",
+        ends=""
+        if low is None or high is None
+        else f"{points_down(a.span * low)} to {points_up(a.span * high)}",
         key=key,
         values=values,
     )
@@ -361,24 +392,34 @@ def _found_right(right: Right, a: Answer) -> str:
     return f"{number}: {_enough(right, a)}"
 
 
-def _enough(right: Right, a: Answer) -> str:  # noqa: PLR0911 - one return a word
+def _enough(right: Right, a: Answer) -> str:
     low, high = right.low, right.high
     if low is None or high is None:
         return "not known yet"
     if right.asked is not None:
-        if a.word == "use" or low >= right.asked:
-            return "as often as you ask"
-        return "less than you ask" if high < right.asked else "perhaps less than you ask"
+        return _ASKED[right.enough]
+    if right.beats is not False:
+        return _ENOUGH[right.beats, right.enough]
     same = "always the same answer" if a.span is None else "always the same score"
-    if low >= right.rely:
-        return "enough to rely on"
-    if low >= right.better:
-        return "not enough" if high < right.rely else "perhaps not enough"
     if high < right.baseline:
         return f"worse than {same}"
-    if high < right.better:
-        return f"hardly better than {same}" if low > right.baseline else f"no better than {same}"
-    return "not enough" if high < right.rely else "not known yet"
+    return f"hardly better than {same}" if low > right.baseline else f"no better than {same}"
+
+
+_ASKED: Final = {
+    True: "as often as you ask",
+    False: "less than you ask",
+    None: "perhaps less than you ask",
+}
+_ENOUGH: Final = {
+    (True, True): "enough to rely on",
+    (True, None): "perhaps not enough",
+    (True, False): "not enough",
+    (None, True): "enough to rely on",
+    (None, None): "not known yet",
+    (None, False): "not enough",
+}
+"""By whether it is shown to be better than a fixed reply, and to be enough."""
 
 
 def _right_notes(right: Right, a: Answer) -> Sequence[str]:
@@ -396,13 +437,19 @@ def _right_notes(right: Right, a: Answer) -> Sequence[str]:
             f"Counted item by item it is right on {share(right.calls_right)} of 100: {first.of:,} "
             f"of {right.items:,} are “{visible(first.name)}”."
         )
+    if right.gold_ties is not None:
+        items, credit = right.gold_ties
+        said.append(
+            f"Where a tie is right ({_many(items, 'item')}) it gets {share(credit)} of 100; these "
+            "items do not count here."
+        )
     return said
 
 
 # Does its verdict change? ---------------------------------------------------------------------
 
 
-def _changes_panel(judge: "JudgeAnalysis") -> Panel:
+def _changes_panel(judge: _Judged) -> Panel:
     a = judge.answer
     unit = 1.0 if a.span is None else a.span
     rows = tuple(_change_rows(a, unit))
@@ -419,42 +466,42 @@ def _changes_panel(judge: "JudgeAnalysis") -> Panel:
         ticks=(Tick(at=STEADY, text=limit),),
         enough=(0.0, STEADY),
         notes=tuple(_change_notes(judge)),
+        command="judgelaw extend RUN --repeats 2" if a.one_call else "",
     )
 
 
 def _change_rows(a: Answer, unit: float) -> Sequence[Row]:
-    kinds: list[Change] = [c for c in SIMPLEST if c != "both"]
-    if a.simplest == "both":
-        kinds.append("both")
-    known = {c: rate for c in kinds if (rate := a.changes.get(c)) is not None}
+    known: dict[Change, Rate] = {c: r for c in SIMPLEST if (r := a.changes.get(c)) is not None}
     rows: list[Row] = []
     if a.one_call:
         rows.append(Row(label=_LABELS["ask_again"], unknown="not known: one call each"))
     if not known:
         return rows
-    estimates = [rate.estimate for rate in known.values()]
-    alike = len(known) > 1 and max(estimates) - min(estimates) < _ALIKE * unit
+    worst, rate = _worst(known)
+    estimates = [each.estimate for name, each in known.items() if name != "both"]
+    alike = len(estimates) > 1 and max(estimates) - min(estimates) < _ALIKE * unit
     if alike and a.steady is not False:
-        widest = max(known, key=lambda c: known[c].high or known[c].estimate)
-        return [*rows, _change_row(_together(known), widest, known[widest], unit)]
-    return [*rows, *(_change_row(_LABELS[c], c, rate, unit) for c, rate in known.items())]
+        return [*rows, _change_row("in any of these ways", worst, rate, a)]
+    told = {a.simplest} if a.steady is False else {worst}
+    shown = {c: each for c, each in known.items() if c != "both" or c in told}
+    return [*rows, *(_change_row(_LABELS[c], c, each, a) for c, each in shown.items())]
 
 
-def _together(known: Mapping[Change, Rate]) -> str:
-    if len(known) == PAIR:
-        return "or ".join(f"{_LABELS[c]} " for c in known).strip()
-    return "in any of these ways"
+def _worst(known: Mapping[Change, Rate]) -> tuple[Change, Rate]:
+    """Return the change that may be the most common."""
+    return max(known.items(), key=lambda pair: pair[1].high or pair[1].estimate)
 
 
-def _change_row(label: str, change: Change, rate: Rate, unit: float) -> Row:
-    scored = unit != 1.0
+def _change_row(label: str, change: Change, rate: Rate, a: Answer) -> Row:
+    unit = 1.0 if a.span is None else a.span
     ends = ""
     if rate.low is not None and rate.high is not None:
-        ends = f"{rate.low:.2f} to {rate.high:.2f}" if scored else _range(rate, (STEADY,))
+        ends = f"{changed(rate.low, a, up=False)} to {changed(rate.high, a, up=True)}"
+    estimate = max(0.0, rate.estimate)
     return Row(
         label=label,
-        text=f"{rate.estimate:.2f}" if scored else share(max(0.0, rate.estimate)),
-        at=max(0.0, rate.estimate) / unit,
+        text=share(estimate) if a.span is None else f"{estimate:.2f}",
+        at=estimate / unit,
         low=None if rate.low is None else rate.low / unit,
         high=None if rate.high is None else rate.high / unit,
         ends=ends,
@@ -465,39 +512,26 @@ def _change_row(label: str, change: Change, rate: Rate, unit: float) -> Row:
 
 def _found_changes(a: Answer) -> str:
     of = "of 100" if a.span is None else "points"
-    known = [r for r in a.changes.values() if r is not None and r.high is not None]
-    highs = [r.high for r in known if r.high is not None]
-    write = (lambda x, up: share(x, up=up, bars=(STEADY,))) if a.span is None else _points
+    known = {c: r for c in SIMPLEST if (r := a.changes.get(c)) is not None and r.high is not None}
     if not known:
         return "Not known from these calls"
+    _, rate = _worst(known)
+    low, high = rate.low or 0.0, rate.high or 0.0
     if a.steady:
-        return f"Steady: at most {write(max(highs), True)} {of}, {tried(a)}"
-    if a.steady is False and a.simplest is not None:
-        rate = a.changes[a.simplest]
-        if rate is not None:
-            text = share(rate.estimate) if a.span is None else f"{rate.estimate:.2f}"
-            return f"Unsteady: {text} {of} {WHEN[a.simplest]}"
-    widest = None if a.widest is None else a.changes[a.widest]
-    if widest is None or widest.low is None or widest.high is None:
-        return "Not known yet"
-    return (
-        f"Not known yet: {write(widest.low, False)} to {write(widest.high, True)} {of}, {tried(a)}"
-    )
+        return f"Steady: at most {changed(high, a, up=True)} {of}, {tried(a)}"
+    if a.simplest is not None:
+        shown = known[a.simplest]
+        text = share(shown.estimate) if a.span is None else f"{shown.estimate:.2f}"
+        return f"Unsteady: {text} {of} {WHEN[a.simplest]}"
+    least, most = changed(low, a, up=False), changed(high, a, up=True)
+    return f"Not known yet: {least} to {most} {of}, {tried(a)}"
 
 
-def _points(x: float, up: bool) -> str:  # noqa: FBT001 - which way to round
-    del up
-    return f"{x:.2f}"
-
-
-def _change_notes(judge: "JudgeAnalysis") -> Sequence[str]:
+def _change_notes(judge: _Judged) -> Sequence[str]:
     a = judge.answer
     said = []
     if a.one_call:
-        said.append(
-            "Each number has chance in it; two calls each would tell it apart: judgelaw extend RUN "
-            "--repeats 2"
-        )
+        said.append("Each number has chance in it; two calls each would tell that apart.")
     if a.invalid >= _LOUD:
         said.append("A reply without a verdict counts as one more verdict here.")
     if a.word == "use" and a.steady is False and a.right is not None:
@@ -511,38 +545,102 @@ def _change_notes(judge: "JudgeAnalysis") -> Sequence[str]:
 
 
 def screen_of_several(
-    judges: Mapping[str, "JudgeAnalysis"],
-    where: str = "",
-    *,
-    noun: str = "judge",
-    best: str | None = None,
-    lead: str = "",
+    judges: Mapping[str, _Judged], where: str = "", *, best: "Best | None" = None
 ) -> Screen:
-    """Return the first screen of several judges, or of several criteria of one judge.
+    """Return the first screen of several judges.
 
     Args:
         judges: by name.
         where: what they judged.
-        noun: `judge` or `criterion`.
         best: the one that is shown to be right more often than every other.
-        lead: by how much, in words.
     """
     found = sorted(judges.items(), key=lambda pair: _rank(pair[1].answer))
-    usable = [name for name, j in found if j.answer.word == "use"]
-    total = len(found)
-    plural = "criteria" if noun == "criterion" else f"{noun}s"
-    word, title = _title_of_several(found, usable, total, plural, noun)
-    says = _says_of_several(found, usable, total, plural, lead if best else "")
+    usable = {name: j.answer for name, j in found if j.answer.word == "use"}
+    word, title = _title_of_several(found, usable)
     return Screen(
-        who=f"{total} {plural}",
+        who=f"{len(found)} judges",
         asked=_asked_of_several([j for _, j in found], where),
         word=word,
         title=title,
-        says=says,
+        says=_says_of_several(found, usable, best),
         cards=tuple(_cards_of_several(found)),
         standings=tuple(_standing(name, j) for name, j in found[:_MOST_ROWS]),
-        more=max(0, total - _MOST_ROWS),
+        more=max(0, len(found) - _MOST_ROWS),
     )
+
+
+def screen_of_criteria(judge: str, criteria: Mapping[str, _Judged], where: str = "") -> Screen:
+    """Return the first screen of one judge that judges by several criteria: those to mend first."""
+    found = sorted(criteria.items(), key=lambda pair: _rank(pair[1].answer))
+    usable = [(name, j.answer) for name, j in found if j.answer.word == "use"]
+    others = [(name, j) for name, j in found if j.answer.word != "use"]
+    total, many = len(found), len(usable)
+    last = found[-1][1].answer
+    if not others:
+        word, title = "use", f"Use it for all {total} criteria"
+    elif usable:
+        word, title = "change", f"Use it for {many} of {total} criteria"
+    else:
+        word, title = last.word, f"{last.title}: all {total} criteria"
+        if len({j.answer.title for _, j in found}) > 1:
+            title = f"Use it for none of {total} criteria"
+    listed = ", ".join(f"{visible(name)} {_ends_of(a)}" for name, a in usable)
+    return Screen(
+        who=f"{visible(judge)}, {total} criteria",
+        asked=_asked_of_several([j for _, j in found], where),
+        word=cast("Word", word),
+        title=title,
+        says=_says_of_criteria(usable, others),
+        listed=f"{'Right of 100: ' if usable else ''}{listed}",
+        cards=tuple(_cards_of_criteria(others)),
+        standings=tuple(_standing(name, j) for name, j in others[:_MOST_ROWS]),
+        more=max(0, len(others) - _MOST_ROWS),
+    )
+
+
+def _ends_of(a: Answer) -> str:
+    return "" if a.right is None else _right_row("", a.right, a, ()).ends
+
+
+def _says_of_criteria(
+    usable: Sequence[tuple[str, Answer]], others: Sequence[tuple[str, _Judged]]
+) -> str:
+    rights = [a.right for _, a in usable if a.right is not None and a.right.low is not None]
+    said = []
+    if rights and all(a.span is None for _, a in usable):
+        least = min(right.low for right in rights if right.low is not None)
+        each = "it" if len(usable) == 1 else f"each of the {len(usable)}"
+        said.append(f"Right on at least {share(least, up=False)} of 100 in {each}.")
+    counts = Counter(j.answer.word for _, j in others)
+    parts = [f"{n} {_OF_CRITERIA[word][n > 1]}" for word, n in counts.items()]
+    if parts:
+        start = "Of the others" if usable else "Of these"
+        said.append(f"{start} {joined(parts)}.")
+    return " ".join(said)
+
+
+_OF_CRITERIA: Final[Mapping[Word, tuple[str, str]]] = {
+    "change": ("needs a change", "need a change"),
+    "early": ("is too early to tell", "are too early to tell"),
+    "weak": ("is too weak", "are too weak"),
+    "avoid": ("must not be used", "must not be used"),
+    "steady": ("is steady but unchecked", "are steady but unchecked"),
+    "unsteady": ("is unsteady and unchecked", "are unsteady and unchecked"),
+    "use": ("may be used", "may be used"),
+}
+
+
+def _cards_of_criteria(others: Sequence[tuple[str, _Judged]]) -> Sequence[Card]:
+    """Return the first action of each criterion, those that say the same together."""
+    wanted: dict[str, tuple[list[str], Action]] = {}
+    for name, judge in others:
+        for action in judge.answer.actions[:1]:
+            text = "Audit more items." if action.kind == "more_items" else action.text
+            wanted.setdefault(text, ([], action))[0].append(visible(name))
+    return [
+        Card(text=f"For {joined(names)}: {_lower(visible(text))}", command=action.command or "")
+        for text, (names, action) in wanted.items()
+    ]
 
 
 def screen_of_analysis(analysis: "Analysis", where: str = "") -> Screen:
@@ -553,24 +651,8 @@ def screen_of_analysis(analysis: "Analysis", where: str = "") -> Screen:
     owners = {judge_of(name) for name in judges}
     if len(owners) == 1:
         of = {getattr(name, "criterion", name): judge for name, judge in judges.items()}
-        found = screen_of_several(of, where, noun="criterion")
-        return replace(found, who=f"{visible(next(iter(owners)))}, {found.who}")
-    best = analysis.best
-    lead = ""
-    if best is not None:
-        low, high = (
-            min(low for low, _ in best.behind.values()),
-            max(high for _, high in best.behind.values()),
-        )
-        if len(best.behind) == 1:
-            (other,) = best.behind
-            lead = (
-                f"As asked now it is right on {share(low, up=False)} to {share(high, up=True)} "
-                f"more of 100 than {visible(other)}."
-            )
-        else:
-            lead = f"As asked now {visible(best.name)} is right more often than each other one."
-    return screen_of_several(judges, where, best=best.name if best else None, lead=lead)
+        return screen_of_criteria(next(iter(owners)), of, where)
+    return screen_of_several(judges, where, best=analysis.best)
 
 
 _RANKS: Final = {
@@ -590,72 +672,68 @@ def _rank(a: Answer) -> tuple[int, float]:
     return _RANKS[a.word], -low if a.right is not None else worst
 
 
-def _title_of_several(  # noqa: PLR0911 - one return a word
-    found: Sequence[tuple[str, "JudgeAnalysis"]],
-    usable: Sequence[str],
-    total: int,
-    plural: str,
-    noun: str,
+def _title_of_several(
+    found: Sequence[tuple[str, _Judged]], usable: Mapping[str, Answer]
 ) -> tuple[Word, str]:
-    words = [j.answer.word for _, j in found]
-    if noun == "criterion":
-        if len(usable) == total:
-            return "use", f"Use it for all {total} {plural}"
-        if usable:
-            return "change", f"Use it for {len(usable)} of {total} {plural}"
-        return words[-1], found[-1][1].answer.title
+    words = {j.answer.word for _, j in found}
+    first, judge = found[0]
     if usable:
-        names = [visible(name) for name in usable[:2]]
-        more = f" or {len(usable) - 1} others" if len(usable) > PAIR else ""
-        return "use", f"Use {names[0]}{more}" if more else f"Use {' or '.join(names)}"
-    if words[0] == "change":
-        return "change", f"Change {visible(found[0][0])} first"
+        names = [visible(name) for name in usable]
+        more = [f"{len(names) - PAIR} more"] if len(names) > PAIR else []
+        return "use", f"Use {joined([*names[:PAIR], *more], last='or')}"
+    if judge.answer.word == "change":
+        return "change", f"Change {visible(first)} first"
     if all(j.answer.right is None for _, j in found):
-        return words[0], "Not checked against right answers yet"
-    if set(words) <= {"weak", "avoid"}:
-        return words[0], f"Use none of these {plural}"
+        return judge.answer.word, "Not checked against right answers yet"
+    if words <= {"weak", "avoid"}:
+        return judge.answer.word, "Use none of these judges"
     return "early", "None is shown good enough"
 
 
 def _says_of_several(
-    found: Sequence[tuple[str, "JudgeAnalysis"]],
-    usable: Sequence[str],
-    total: int,
-    plural: str,
-    lead: str,
+    found: Sequence[tuple[str, _Judged]], usable: Mapping[str, Answer], best: "Best | None"
 ) -> str:
-    best = found[0][1].answer
-    if best.right is None:
-        return f"How many verdicts of these {total} {plural} are right is not known."
-    if best.span is not None or best.right.low is None or best.right.high is None:
-        return f"{visible(found[0][0])} comes first: {best.says[:1].lower()}{best.says[1:]}"
-    fixed = f"always the same answer gets {share(best.right.baseline)}"
-    if usable:
-        lows = [dict(found)[name].answer.right for name in usable]
-        least = min(r.low for r in lows if r is not None and r.low is not None)
-        start = "R" if len(usable) == 1 else "Each is r"
-        first = (
-            f"{start}ight on at least {share(least, up=False)} of 100 items like these; {fixed}."
-        )
-        return f"{first} {lead}".strip()
-    low, high = best.right.low, best.right.high
-    return (
-        f"{visible(found[0][0])} comes nearest: right on {share(low, up=False)} to "
-        f"{share(high, up=True)} of 100 items like these; {share(best.right.rely)} are needed."
-    )
+    name, judge = found[0]
+    a = judge.answer
+    if a.right is None:
+        return f"How many verdicts of these {len(found)} judges are right is not known."
+    if a.span is not None or a.right.low is None or a.right.high is None:
+        return f"{visible(name)} comes first: {_lower(a.says)}"
+    fixed = f"always the same answer gets {share(a.right.baseline)}"
+    if not usable:
+        ends = f"{share(a.right.low, up=False)} to {share(a.right.high, up=True)}"
+        needed = share(a.right.rely)
+        comes = f"{visible(name)} comes nearest"
+        return f"{comes}: right on {ends} of 100 items like these; {needed} are needed."
+    lows = [
+        share(each.right.low, up=False)
+        for each in usable.values()
+        if each.right is not None and each.right.low is not None
+    ]
+    least = joined(lows) if len(lows) <= PAIR else min(lows, key=float)
+    lead = _lead(best, len(found)) if best is not None and best.name == name else ""
+    return f"Right on at least {least} of 100 items like these; {fixed}. {lead}".strip()
 
 
-def _standing(name: str, judge: "JudgeAnalysis") -> Standing:
+def _lead(best: "Best", judges: int) -> str:
+    """Say by how much the best one leads, as it was asked."""
+    if judges > PAIR:
+        return f"As asked now it is right more often than each of the other {judges - 1}."
+    ((other, (low, high)),) = best.behind.items()
+    ends = f"{share(low, up=False)} to {share(high, up=True)}"
+    return f"As asked now it is right on {ends} more of 100 than {visible(other)}."
+
+
+def _standing(name: str, judge: _Judged) -> Standing:
     a = judge.answer
     right = Row(label="right", unknown="not known")
     if a.right is not None:
         right = _right_row("right", a.right, a, ("answer", "right"))
-    unit = 1.0 if a.span is None else a.span
-    known = [(c, r) for c, r in a.changes.items() if r is not None]
+    known: dict[Change, Rate] = {c: r for c in SIMPLEST if (r := a.changes.get(c)) is not None}
     changes = Row(label="changes", unknown="not known")
     if known:
-        worst, rate = max(known, key=lambda pair: pair[1].high or pair[1].estimate)
-        changes = _change_row("changes", worst, rate, unit)  # type: ignore[arg-type]  # a kind
+        worst, rate = _worst(known)
+        changes = _change_row("changes", worst, rate, a)
     return Standing(
         name=visible(name),
         word=a.word,
@@ -665,7 +743,7 @@ def _standing(name: str, judge: "JudgeAnalysis") -> Standing:
     )
 
 
-def _cards_of_several(found: Sequence[tuple[str, "JudgeAnalysis"]]) -> Sequence[Card]:
+def _cards_of_several(found: Sequence[tuple[str, _Judged]]) -> Sequence[Card]:
     """Return the actions of the first, then a line for two others that an action helps."""
     name, first = found[0]
     cards = [

@@ -4,6 +4,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,10 +35,8 @@ _COLOURS: Final = {
 }
 _SOLID, _FAINT, _LINE, _ARROW = ("█", "#"), ("░", "-"), ("┃", "|"), ("→", "->")
 _MOST_LINES: Final = 20
-_BRIEF: Final = 3
-"""So many cards are told in short."""
-_SPARES: Final = 3
-"""Ways to tell less: all, no notes, no reasons."""
+_NOTES, _REASONS, _OUTLOOKS = 1, 2, 3
+"""What is left out where room is short, in this order."""
 _Folded = Callable[..., list[str]]
 _SHORT_NAME: Final = 20
 
@@ -84,7 +83,7 @@ def _lines(screen: "Screen", place: str, page: str, *, plain: bool, width: int) 
 
     head = fold(f"{screen.who} {screen.asked}", "", "  ")
     answer = [_title_line(screen, plain=plain), *fold(screen.says, "  ")]
-    for spare in range(_SPARES):
+    for spare in range(_OUTLOOKS + 1):
         body = list(_body(screen, place, fold, plain=plain, spare=spare))
         if sum(map(len, (head, answer, *body))) <= _MOST_LINES - 2:
             break
@@ -107,16 +106,22 @@ def _body(
     screen: "Screen", place: str, fold: _Folded, *, plain: bool, spare: int
 ) -> Iterator[list[str]]:
     """Yield what stands below the answer; what can be spared most goes first."""
+    if screen.listed:
+        yield fold(screen.listed, "  ")
     if screen.standings:
         rows = list(_standings(screen.standings, plain=plain))
         if screen.more:
             rows.append(f"  and {screen.more} more: --details")
         yield rows
     for i, card in enumerate(screen.cards):
-        brief = i > 0 or len(screen.cards) >= _BRIEF or spare > 1
-        yield list(_card(card, place, fold, plain=plain, brief=brief))
+        told = replace(
+            card,
+            how="" if i > 0 or spare >= _REASONS else card.how,
+            outlook="" if i > 0 or spare >= _OUTLOOKS else card.outlook,
+        )
+        yield list(_card(told, place, fold, plain=plain))
     for panel in screen.panels:
-        yield list(_panel(panel, fold, plain=plain, notes=not spare))
+        yield list(_panel(panel, place, fold, plain=plain, notes=spare < _NOTES))
 
 
 def _ascii(line: str) -> str:
@@ -125,14 +130,10 @@ def _ascii(line: str) -> str:
     return line
 
 
-def _card(card: "Card", place: str, fold: _Folded, *, plain: bool, brief: bool) -> Iterator[str]:
+def _card(card: "Card", place: str, fold: _Folded, *, plain: bool) -> Iterator[str]:
     yield from fold(card.text, f"{_ARROW[plain]} ", "    ")
-    if card.how and not brief:
-        yield from fold(card.how, "    ")
-    if card.effects:
-        yield from fold("; ".join(card.effects), "    ")
-    if card.outlook and not brief:
-        yield from fold(card.outlook, "    ")
+    for text in (card.how, "; ".join(card.effects), card.outlook):
+        yield from fold(text, "    ")
     if card.command and (command := placed(card.command, place)):
         yield f"    $ {command}"
 
@@ -145,7 +146,7 @@ def placed(command: str, place: str) -> str:
     return command.replace("RUN", place or "RUN")
 
 
-def _panel(panel: "Panel", fold: _Folded, *, plain: bool, notes: bool) -> Iterator[str]:
+def _panel(panel: "Panel", place: str, fold: _Folded, *, plain: bool, notes: bool) -> Iterator[str]:
     yield from fold(f"{panel.question} {panel.found}", "", "  ")
     for row in panel.rows:
         yield _bar_line(row, plain=plain)
@@ -153,6 +154,8 @@ def _panel(panel: "Panel", fold: _Folded, *, plain: bool, notes: bool) -> Iterat
         yield _tick_line(panel)
     for line in panel.notes if notes else ():
         yield from fold(line, "  ")
+    if panel.command and (command := placed(panel.command, place)):
+        yield f"    $ {command}"
 
 
 def _bar_line(row: "Row", *, plain: bool) -> str:

@@ -55,7 +55,7 @@ def test_a_judge_that_always_says_pass_is_not_to_be_used_however_rare_fails_are(
     found = answer(replace(tensor, gold=("pass",) * 150 + ("fail",) * 50))
     assert found.word == "avoid"
     assert found.right.estimate == 0.5
-    assert "never right where the right answer is 'fail' (50 items)" in found.actions[0].why
+    assert "never right where the right answer is “fail” (50 items)" in found.actions[0].why
     assert found.right.calls_right == 0.75
 
 
