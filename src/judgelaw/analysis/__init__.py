@@ -8,6 +8,7 @@ from judgelaw.analysis.answer import (
     Rate as Rate,
     Right as Right,
     decide as decide,
+    majority_law as majority_law,
     right_bounds as right_bounds,
 )
 from judgelaw.analysis.answer_words import (

@@ -513,10 +513,13 @@ class _Decision:
 
     def shown(self, y: Floats, level: float, *, least: float = 0.0, of_right: bool = False) -> bool:
         """Whether a contrast is shown: its mean is worth it, and its low end above zero."""
+        m = self.merit if of_right else None
+        mean = float(y.mean() if m is None else m.shares @ y)
+        if mean < LEAST_HELP - _ROUNDING:
+            return False
         low = min(least, float(y.min()))
         high = max(1.0, float(y.max()))
-        found = self.bounds(y, level, (low, high), of_right=of_right)
-        return found.estimate >= LEAST_HELP - _ROUNDING and found.low > 0
+        return self.bounds(y, level, (low, high), of_right=of_right).low > 0
 
     def rate(self, y: Floats, level: float, *, of_right: bool = False, unit: float = 1.0) -> Rate:
         """Return a share, or so many `unit`s, with ends cut at the range."""
