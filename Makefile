@@ -50,11 +50,12 @@ imports: $(READY)
 pytest: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
-# The full calibrations and fault campaigns; `make test` runs their short seeded forms. The table of
-# error rates comes last: how often intervals, gates and sentences are wrong.
+# The full calibrations and fault campaigns; `make test` runs their short seeded forms. The tables of
+# error rates come last: how often intervals and gates are wrong, and what the answer says.
 calibrate: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m slow --timeout 3600
 	$(BIN)/python tests/calibration/error_rates.py
+	$(BIN)/python tests/calibration/answer_rates.py
 
 # Other tools are measured too; the bench installs each in an environment of its own.
 bench: $(READY)
