@@ -137,6 +137,14 @@ def joined(parts: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
+_RANGE = re.compile(r"(?<=\d) (to|→) (?=\d)")
+
+
+def unbroken(text: str) -> str:
+    """Keep the ends of a range on one line, with blanks that no line breaks at."""
+    return _RANGE.sub("\u00a0\\1\u00a0", text)
+
+
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Name the nearest of the names in brackets, or nothing."""
     near = get_close_matches(word, list(names), n=1)

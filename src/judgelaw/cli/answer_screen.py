@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from judgelaw.cli.terminal import echo
+from judgelaw.words import unbroken
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Card, Panel, Row, Screen, Standing
@@ -73,13 +74,14 @@ def _title_line(screen: "Screen", *, plain: bool) -> str:
 
 def _lines(screen: "Screen", place: str, page: str, *, plain: bool, width: int) -> Iterator[str]:
     def fold(text: str, indent: str, hang: str | None = None) -> list[str]:
-        return textwrap.wrap(
-            text,
+        lines = textwrap.wrap(
+            unbroken(text),
             width,
             initial_indent=indent,
             subsequent_indent=indent if hang is None else hang,
             break_on_hyphens=False,
         )
+        return [line.replace("\u00a0", " ") for line in lines]
 
     head = fold(f"{screen.who} {screen.asked}", "", "  ")
     answer = [_title_line(screen, plain=plain), *fold(screen.says, "  ")]

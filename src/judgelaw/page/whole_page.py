@@ -53,7 +53,7 @@ from judgelaw.page.verdicts import invalid_section, outcomes
 from judgelaw.page.what_to_do import ADVICE, what_to_do
 from judgelaw.steps import Progress, unseen
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.words import visible
+from judgelaw.words import unbroken, visible
 
 _UNBROKEN = 18
 """A row heading up to so many characters is never broken over lines."""
@@ -105,6 +105,7 @@ def _environment() -> jinja2.Environment:
     environment.tests["figure_cell"] = is_number
     environment.tests["short_cell"] = lambda cell: len(plain(cell)) <= _UNBROKEN
     environment.filters["number_of"] = number_of
+    environment.filters["unbroken"] = unbroken
     environment.filters["drawing"] = Markup  # an Svg's markup has been cleaned by svg.clean
     return environment
 
