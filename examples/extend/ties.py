@@ -1,6 +1,7 @@
 """A diagnostic that counts a fact: how often the judge calls it a tie."""
 
 from judgelaw.diagnose.finding import Finding
+from judgelaw.diagnose.registry import Diagnostic
 from judgelaw.tensor import VerdictTensor
 
 _MANY = 0.5
@@ -26,3 +27,10 @@ def ties_finding(tensor: VerdictTensor, *, subject: str) -> Finding:
         subject=subject,
         figures={"share": share},
     )
+
+
+DIAGNOSTICS = (
+    Diagnostic(
+        name="ties", place=85, find=lambda of, _: [ties_finding(of.tensor, subject=of.name)]
+    ),
+)

@@ -189,25 +189,23 @@ def test_a_parser_needs_no_file_here(tmp_path):
     assert outcomes["candidate_1"] + outcomes["candidate_2"] == 16
 
 
-def test_a_diagnostic_is_one_file_and_two_lines(tmp_path):
-    page = (SRC.parents[1] / "docs" / "contributing" / "diagnostic.md").read_text()
-    imported, yielded = re.search(r"```text\n(from .+)\n(    yield .+)\n```", page).groups()
+def test_a_diagnostic_is_one_file(tmp_path):
+    """It reaches JSON, terminal and page, and no other file knows of it."""
     tree = planted(tmp_path, {"diagnose/ties.py": (EXAMPLES / "ties.py").read_text()})
-    file = tree / "judgelaw" / "diagnose" / "diagnosis.py"
-    text = file.read_text()
-    before = "from judgelaw.errors import InputError\n"
-    last = "    for test in labels:\n        yield control_finding("
-    assert before in text
-    assert last in text
-    text = text.replace(before, f"{imported}\n{before}").replace(last, f"{yielded}\n{last}")
-    file.write_text(text)
-    done = run(
-        tree, "analyze", CALLS, "--draws", "50", "--permutations", "0", "--json", "-", cwd=tmp_path
-    )
+    few = ("--draws", "50", "--permutations", "0")
+    done = run(tree, "analyze", CALLS, *few, "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (found,) = (f for f in json.loads(done.stdout)["diagnostics"] if f["name"] == "ties")
     assert found["verdict"] == "ok"
     assert 0.1 < found["figures"]["share"] < 0.4
+    rows = ["judge,item,prompt,repeat,verdict"]
+    rows += [f"j,i{i},p{k},{r},tie" for i in range(6) for k in range(2) for r in range(2)]
+    (tmp_path / "ties.csv").write_text("\n".join(rows) + "\n")
+    said = "100% of the calls are ties"
+    assert said in run(tree, "analyze", "ties.csv", *few, "--details", cwd=tmp_path).stdout
+    done = run(tree, "report", "ties.csv", "-o", "page.html", *few, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert said in (tmp_path / "page.html").read_text()
 
 
 PAGES = sorted((SRC.parents[1] / "docs" / "contributing").glob("*.md"))

@@ -9,20 +9,9 @@ from math import ceil, floor
 from typing import Final
 
 from judgelaw.analysis.answer import STEADY, Action, After, Answer, Change, Rate, Right
-from judgelaw.diagnose import Finding
+from judgelaw.diagnose import Finding, worthless
 from judgelaw.words import joined
 
-WORTHLESS: Final = {
-    "replay": "Some replies are copies of others",
-    "copied_streams": "Some replies are copies of others",
-    "model": "More than one model answered",
-    "rank_gap": "Repeats are not alike: how often two agree depends on how far apart they come",
-    "exchangeable_repeats": "One repeat is not like the others",
-    "elapsed_time": "The judge changed while it was asked",
-    "cell_dependence": "Calls that should know nothing of each other agree more than by chance",
-    "control": "Labels that change nothing seem to matter: something beside the prompt differs",
-}
-"""Findings that make an answer worthless, as anybody may read them."""
 WHEN: Final[dict[Change, str]] = {
     "ask_again": "when just asked again",
     "swap": "when the answers are swapped",
@@ -78,9 +67,10 @@ def share(
 
 def spoken(answer: Answer, design: Design, findings: Sequence[Finding] = ()) -> Answer:
     """Return the answer with its words; a finding that makes it worthless takes the first place."""
-    found = next((f for f in findings if f.verdict == "problem" and f.name in WORTHLESS), None)
+    said = worthless()
+    found = next((f for f in findings if f.verdict == "problem" and f.name in said), None)
     if found is not None:
-        says = f"{WORTHLESS[found.name]}, so nothing can be told about the next one."
+        says = f"{said[found.name]}, so nothing can be told about the next one."
         return replace(
             answer,
             word="early",

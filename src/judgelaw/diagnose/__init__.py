@@ -2,17 +2,18 @@
 
 from judgelaw.diagnose.diagnosis import (
     Diagnosis as Diagnosis,
-    Evidence as Evidence,
-    StreamDrift as StreamDrift,
     diagnose as diagnose,
+    worthless as worthless,
 )
 from judgelaw.diagnose.drift import (
     Drift as Drift,
+    StreamDrift as StreamDrift,
     drift_finding as drift_finding,
     rank_drift as rank_drift,
     time_drift as time_drift,
     time_span as time_span,
 )
+from judgelaw.diagnose.evidence import Evidence as Evidence, ReplyFacts as ReplyFacts
 from judgelaw.diagnose.family import NOTICE as NOTICE, PROBLEM as PROBLEM
 from judgelaw.diagnose.finding import Cell as Cell, Finding as Finding
 from judgelaw.diagnose.independence import (
@@ -46,7 +47,6 @@ from judgelaw.diagnose.ranking import (
 from judgelaw.diagnose.recounting import check_document as check_document, recount as recount
 from judgelaw.diagnose.repeat_ranks import rank_test as rank_test
 from judgelaw.diagnose.replay import (
-    ReplyFacts as ReplyFacts,
     identical_texts as identical_texts,
     overlap as overlap,
     replay_finding as replay_finding,

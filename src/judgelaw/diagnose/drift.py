@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from judgelaw.arrays import ABSENT, Floats
 from judgelaw.diagnose.family import UNTESTABLE, Test, by_chance, rate, severity
 from judgelaw.diagnose.finding import Finding, Resampled, Severity, resampled, untestable
+from judgelaw.diagnose.registry import Diagnostic, ShuffleTest, Stream
 from judgelaw.diagnose.shuffles import Group, MixedCells, Shuffled, Statistic
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Resampling
@@ -276,3 +278,70 @@ def _material(drift: Drift, change: float) -> bool:
 
 def _band(found: Resampled) -> str:
     return "" if found.band is None else f" (band [{found.band[0]:.4f}, {found.band[1]:.4f}])"
+
+
+def _by_rank(of: Stream) -> Drift | None:
+    return rank_drift(of.tensor, of.how)
+
+
+def _by_time(of: Stream) -> Drift | None:
+    return None if of.seconds is None else time_drift(of.tensor, of.seconds, of.how)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamDrift:
+    """Drift of one stream by rank and by time; None where it is not testable."""
+
+    rank: Drift | None
+    time: Drift | None
+
+
+def stream_drift(of: Stream) -> StreamDrift:
+    """Return the drift of a stream."""
+    return StreamDrift(rank=of.once(_by_rank), time=of.once(_by_time))
+
+
+def _least_by_time(of: Stream, mixed: MixedCells) -> float:
+    if of.adjacent or of.once(_by_time) is None:
+        return inf
+    return gap_least(mixed)
+
+
+DIAGNOSTICS = (
+    Diagnostic(
+        name="rank_gap",
+        place=10,
+        shuffle=ShuffleTest(
+            least=lambda of, mixed: inf if of.once(_by_rank) is None else gap_least(mixed),
+            statistic=lambda _, mixed: gap_statistic(mixed),
+        ),
+        find=lambda of, tests: [
+            drift_finding(
+                of.once(_by_rank),
+                tests["rank_gap"],
+                kind="rank",
+                subject=of.name,
+                adjacent=of.adjacent,
+            )
+        ],
+        worthless="Repeats are not alike: how often two agree depends on how far apart they come",
+    ),
+    Diagnostic(
+        name="elapsed_time",
+        place=20,
+        shuffle=ShuffleTest(
+            least=_least_by_time,
+            statistic=lambda of, mixed: gap_statistic(mixed, of.seconds),
+        ),
+        find=lambda of, tests: [
+            drift_finding(
+                of.once(_by_time),
+                tests["elapsed_time"],
+                kind="time",
+                subject=of.name,
+                adjacent=of.adjacent,
+            )
+        ],
+        worthless="The judge changed while it was asked",
+    ),
+)

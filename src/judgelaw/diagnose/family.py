@@ -9,7 +9,7 @@ calls something a problem, in at most 1 of 10 any of them says anything:
     Holm:    the rest, from the smallest p value up, each times the number of tests not yet passed
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isnan, nan
 
@@ -61,18 +61,18 @@ class Bundle:
     run: Callable[[Sequence[str], int], Sequence[float]]
 
 
-def settle(bundles: Sequence[Bundle]) -> list[dict[str, Test]]:
-    """Run the tests that can say something, and judge them together; a mapping for each bundle."""
-    least = [(at, name, x) for at, bundle in enumerate(bundles) for name, x in bundle.least.items()]
-    chosen = [least[i][:2] for i in can_speak([x for *_, x in least])]
-    own: dict[tuple[int, str], float] = {}
-    for at, bundle in enumerate(bundles):
-        wanted = [name for number, name in chosen if number == at]
+def settle(bundles: Mapping[Hashable, Bundle]) -> dict[Hashable, dict[str, Test]]:
+    """Run the tests that can say something, and judge them together; by bundle, then name."""
+    least = [(at, name, x) for at, bundle in bundles.items() for name, x in bundle.least.items()]
+    chosen = [least[i][:2] for i in testable([x for *_, x in least])]
+    own: dict[tuple[Hashable, str], float] = {}
+    for at, bundle in bundles.items():
+        wanted = [name for key, name in chosen if key == at]
         if wanted:
             ps = bundle.run(wanted, family_draws(len(chosen)))
             own |= {(at, name): p for name, p in zip(wanted, ps, strict=True)}
     together = dict(zip(own, holm(list(own.values())), strict=True))
-    found: list[dict[str, Test]] = [{} for _ in bundles]
+    found: dict[Hashable, dict[str, Test]] = {at: {} for at in bundles}
     for at, name, x in least:
         key = at, name
         found[at][name] = Test(p=own.get(key, nan), least=x, together=together.get(key, nan))
@@ -89,7 +89,7 @@ def holm(ps: Sequence[float]) -> list[float]:
     return found
 
 
-def can_speak(least: Sequence[float]) -> list[int]:
+def testable(least: Sequence[float]) -> list[int]:
     """Return which tests can reach the level that they share (Tarone)."""
     k = 1
     while sum(x <= NOTICE / k for x in least) > k:

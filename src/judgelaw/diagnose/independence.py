@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from judgelaw.arrays import ABSENT, PAIR, Floats
 from judgelaw.diagnose.family import Bundle, Test, by_chance, permutation_p, rate, severity
 from judgelaw.diagnose.finding import Finding, Severity, untestable
+from judgelaw.diagnose.registry import Diagnostic, ShuffleTest, Stream
 from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic, log_arrangements
 from judgelaw.estimate import (
     CENSUS,
@@ -30,6 +31,7 @@ from judgelaw.estimate import (
     dissimilarity_of,
     weights_of,
 )
+from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     MIN_REPEATS,
@@ -264,3 +266,35 @@ def _error(tensor: VerdictTensor, known: KnownCounts, found: Decomposition) -> I
     if tensor.depth[0] >= MIN_REPEATS:
         return errors_of(known, found).interval("prompt", level=_LEVEL)
     return item_interval(found.prompt, strata=tensor.strata, level=_LEVEL)
+
+
+def _control(of: Stream) -> Bundle | None:
+    if not of.control:
+        return None
+    return control_test(of.tensor, stream(of.how.seed, "labels", of.name), of.estimand)
+
+
+DIAGNOSTICS = (
+    Diagnostic(
+        name="cell_dependence",
+        place=40,
+        shuffle=ShuffleTest(
+            least=lambda _, mixed: cells_least(mixed),
+            statistic=lambda _, mixed: cells_statistic(mixed),
+        ),
+        find=lambda of, tests: [
+            cells_finding(of.tensor, tests["cell_dependence"], of.how, subject=of.name)
+        ],
+        worthless="Calls that should know nothing of each other agree more than by chance",
+    ),
+    Diagnostic(
+        name="control",
+        place=110,
+        test=_control,
+        find=lambda of, tests: [
+            control_finding(of.tensor, test, of.estimand, subject=of.name)
+            for test in tests.values()
+        ],
+        worthless="Labels that change nothing seem to matter: something beside the prompt differs",
+    ),
+)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgelaw.diagnose.finding import Finding, Severity
+from judgelaw.diagnose.registry import Diagnostic
 from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate import CENSUS, COMPONENTS, Estimand, conditional_on_valid, decompose_as
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -162,3 +163,14 @@ def _known(values: Mapping[str, float] | None, component: str) -> float | None:
     if values is None or np.isnan(values[component]):
         return None
     return values[component]
+
+
+DIAGNOSTICS = (
+    Diagnostic(
+        name="invalid_outputs",
+        place=80,
+        find=lambda of, _: [
+            invalid_finding(invalid_sensitivity(of.tensor, of.estimand), subject=of.name)
+        ],
+    ),
+)

@@ -15,7 +15,9 @@ import numpy as np
 from judgelaw.arrays import Floats
 from judgelaw.diagnose.family import NOTICE, UNTESTABLE, Bundle, Test, permutation_p, rate
 from judgelaw.diagnose.finding import Finding, Severity, untestable
+from judgelaw.diagnose.registry import Diagnostic, Stream
 from judgelaw.estimate import CENSUS, Estimand, decompose_as
+from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import item_interval
 
@@ -235,3 +237,19 @@ def _headline(found: Drivers, driving: Sequence[tuple[LeftOut, Test]]) -> str:
     )
     chance = rate(max((test for _, test in driving), key=lambda test: test.together))
     return f"More than half of the {found.component} component hangs on one level: {said}.{chance}"
+
+
+def _drivers(of: Stream) -> Drivers | None:
+    return drivers(of.tensor, estimand=of.estimand)
+
+
+DIAGNOSTICS = (
+    Diagnostic(
+        name="drivers",
+        place=90,
+        test=lambda of: driver_tests(of.once(_drivers), stream(of.how.seed, "drivers", of.name)),
+        find=lambda of, tests: [
+            drivers_finding(of.once(_drivers), tests["prompt"], tests["stratum"], subject=of.name)
+        ],
+    ),
+)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from judgelaw.arrays import ABSENT, PAIR, Floats, count_ranked
 from judgelaw.diagnose.family import Test, by_chance, rate, severity
 from judgelaw.diagnose.finding import Finding, Severity, untestable
+from judgelaw.diagnose.registry import Diagnostic, ShuffleTest, Stream
 from judgelaw.diagnose.shuffles import MixedCells, Shuffled, Statistic
 from judgelaw.tensor import VerdictTensor
 
@@ -291,3 +292,28 @@ _EXCHANGE_ADVICE: dict[Severity, str] = {
     "problem": "Find out what was different about that repeat (another model, a warm cache, a "
     "replayed reply); drop it, or acquire anew.",
 }
+
+
+def _ranks(of: Stream) -> RankTest | None:
+    return rank_test(of.tensor)
+
+
+DIAGNOSTICS = (
+    Diagnostic(
+        name="exchangeable_repeats",
+        place=30,
+        shuffle=ShuffleTest(
+            least=lambda _, mixed: rank_least(mixed),
+            statistic=lambda _, mixed: rank_statistic(mixed),
+        ),
+        find=lambda of, tests: [
+            exchange_finding(
+                of.once(_ranks),
+                tests["exchangeable_repeats"],
+                of.tensor.verdicts,
+                subject=of.name,
+            )
+        ],
+        worthless="One repeat is not like the others",
+    ),
+)

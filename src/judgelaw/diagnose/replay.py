@@ -6,15 +6,15 @@ ledger), streams that repeat each other's verdicts, and repeats that repeat each
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from math import isnan
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, PAIR, Floats, count_ranked
+from judgelaw.diagnose.evidence import Objects, ReplyFacts
 from judgelaw.diagnose.family import (
     NOTICE,
     PROBLEM,
@@ -25,10 +25,9 @@ from judgelaw.diagnose.family import (
     severity,
 )
 from judgelaw.diagnose.finding import Cell, Finding, Severity, untestable
+from judgelaw.diagnose.registry import Diagnostic
 from judgelaw.diagnose.shuffles import log_arrangements
 from judgelaw.tensor import VerdictTensor
-
-Objects = NDArray[Any]
 
 _TELLING = 40
 """Characters of a text that two independent samples would hardly share word for word."""
@@ -41,29 +40,6 @@ _ZERO = 1e-9
 _CALLS_AT_MOST = 1 << 17
 """Of larger streams an even sample of the cells is shuffled: that is exact too, and enough."""
 _CODES_AT_ONCE = 1 << 22
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ReplyFacts:
-    """What a run knows of the replies of one stream.
-
-    Attributes:
-        response_ids, texts, seeds: one for each call, (..., repeats) with one row for a cell; None
-            where unknown, None altogether where the run did not keep them.
-        flags: replies that the ledger flagged, by kind (another model, a replay, ...).
-        asked: the model that was asked for, None where none was named.
-        models: replies of the judge by the model that they name.
-        unreadable: replies of the judge in which no label was found, by how they begin, the most
-            frequent first.
-    """
-
-    response_ids: Objects | None = None
-    texts: Objects | None = None
-    seeds: Objects | None = None
-    flags: Mapping[str, int] = field(default_factory=dict)
-    asked: str | None = None
-    models: Mapping[str, int] = field(default_factory=dict)
-    unreadable: Mapping[str, int] = field(default_factory=dict)
 
 
 def model_finding(facts: ReplyFacts | None, *, subject: str) -> Finding | None:
@@ -356,3 +332,27 @@ def _quiet(verdict: Severity, headline: str, rows: tuple[tuple[Cell, ...], ...] 
         columns=_COLUMNS if rows else (),
         rows=rows,
     )
+
+
+_COPIES = "Some replies are copies of others"
+DIAGNOSTICS = (
+    Diagnostic(
+        name="replay",
+        place=50,
+        find=lambda of, _: [replay_finding(of.replies, subject=of.name)],
+        worthless=_COPIES,
+    ),
+    Diagnostic(
+        name="model",
+        place=60,
+        find=lambda of, _: filter(None, [model_finding(of.replies, subject=of.name)]),
+        worthless="More than one model answered",
+    ),
+    Diagnostic(
+        name="unreadable",
+        place=70,
+        find=lambda of, _: filter(None, [unreadable_finding(of.replies, subject=of.name)]),
+    ),
+)
+WORTHLESS_STREAMS = {"copied_streams": _COPIES}
+"""Findings about several streams together that leave nothing to be told of those they name."""

@@ -6,6 +6,7 @@ verdicts drawn from the same vectors. A chi-square over cells has no power here:
 
 from judgelaw.diagnose.family import Bundle, Test, severity
 from judgelaw.diagnose.finding import Finding
+from judgelaw.diagnose.registry import Diagnostic
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import moving_cells, reconcile
@@ -55,3 +56,15 @@ def vectors_finding(tensor: VerdictTensor, test: Test, *, subject: str) -> Findi
         subject=subject,
         figures={"p": test.p, "moving_cells": moving},
     )
+
+
+DIAGNOSTICS = (
+    Diagnostic(
+        name="token_probabilities",
+        place=100,
+        test=lambda of: None if of.tensor.soft is None else vectors_test(of.tensor, of.how.seed),
+        find=lambda of, tests: [
+            vectors_finding(of.tensor, test, subject=of.name) for test in tests.values()
+        ],
+    ),
+)

@@ -12,7 +12,6 @@ from judgelaw.diagnose.family import (
     Bundle,
     Test,
     by_chance,
-    can_speak,
     family_draws,
     holm,
     permutation_p,
@@ -20,6 +19,7 @@ from judgelaw.diagnose.family import (
     rate,
     settle,
     severity,
+    testable as can_be_tested,
 )
 from judgelaw.streams import stream
 from support.coverage import plausible
@@ -34,15 +34,15 @@ def test_holm_is_the_step_down_of_bonferroni():
 def test_tests_that_could_not_speak_do_not_make_others_pay():
     """Two tests reach .001; eight could not get below .2: the two share the level alone."""
     least = [0.001, *[0.2] * 8, 0.001]
-    assert can_speak(least) == [0, 9]
-    assert can_speak([0.2, inf]) == []
+    assert can_be_tested(least) == [0, 9]
+    assert can_be_tested([0.2, inf]) == []
 
 
 def test_a_test_is_left_out_only_where_it_cannot_reach_the_shared_level():
     """Five tests that reach .019 share .10 / 5 = .02; five that reach .021 are one too many."""
-    assert len(can_speak([0.019] * 5)) == 5
-    assert len(can_speak([0.021] * 5)) == 0
-    assert len(can_speak([0.024] * 4)) == 4
+    assert len(can_be_tested([0.019] * 5)) == 5
+    assert len(can_be_tested([0.021] * 5)) == 0
+    assert len(can_be_tested([0.024] * 4)) == 4
 
 
 def test_only_testable_tests_are_run_and_all_are_judged_together():
@@ -55,7 +55,8 @@ def test_only_testable_tests_are_run_and_all_are_judged_together():
     one = Bundle(least={"a": 0.0, "b": inf}, run=run)
     two = Bundle(least={"c": 0.0}, run=run)
     never = Bundle(least={"d": 1.0}, run=run)
-    first, second, third = settle([one, two, never])
+    tests = settle({"one": one, "two": two, "never": never})
+    first, second, third = tests["one"], tests["two"], tests["never"]
     assert asked == [(["a"], family_draws(2)), (["c"], family_draws(2))]
     assert first["a"] == Test(p=0.004, least=0.0, together=pytest.approx(0.008))
     assert second["c"].together == pytest.approx(0.008)

@@ -28,7 +28,7 @@ SHIFTED = World.from_effects(base=(0.8, 0.2, 0.0, 0.0), prompt=0.015)
 
 def ordering_finding(found):
     """Judge the ordering by itself."""
-    (tests,) = settle([ordering_test(found)])
+    tests = settle({"ordering": ordering_test(found)})["ordering"]
     return ordering_among(found, tests["ordering"])
 
 
