@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 from weakref import WeakSet
@@ -24,7 +23,7 @@ from judgelaw.acquire.lane import Effects, Lane, Rules
 from judgelaw.acquire.limits import Backlog, Limiter
 from judgelaw.acquire.progress import Observer, Tally
 from judgelaw.acquire.readings import Readings
-from judgelaw.acquire.retry import UNREAD_REMEDY, Halt, Reason, RetryPolicy
+from judgelaw.acquire.retry import Halt, Reason, RetryPolicy, Stop
 from judgelaw.judges import Judge, JudgeContext, JudgeFunction, open_batch_client, open_judge
 from judgelaw.ledger import Ending, Held, Ledger, Record
 from judgelaw.study import FrozenRun, Requests
@@ -35,15 +34,6 @@ GRACE_S = 15.0
 _TICK_S = 0.25
 _NEW_OBJECTS = 20_000
 """Between two looks of the garbage collector while calls are under way."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stop:
-    """Why calls were left open, in words, and what to change where resuming alone is no help."""
-
-    reason: Reason
-    words: str
-    remedy: str = ""
 
 
 def real_effects() -> Effects:
@@ -341,11 +331,7 @@ class Engine:
             for h in halts
             if h.reason is not None
         ]
-        stops += [
-            Stop(reason=Reason.UNREAD, words=lane.unread_words, remedy=UNREAD_REMEDY)
-            for lane in self._lanes
-            if isinstance(lane, Lane) and lane.unread_words and lane.halt.reason is None
-        ]
+        stops += [stop for lane in self._lanes for stop in lane.faults.stops()]
         return tuple(sorted(stops, key=lambda stop: -stop.reason))
 
 

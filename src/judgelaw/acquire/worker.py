@@ -19,11 +19,11 @@ from judgelaw.acquire.acquisition import (
     unread,
     write_outputs,
 )
-from judgelaw.acquire.engine import GRACE_S, Stop, drive, real_effects, signals
+from judgelaw.acquire.engine import GRACE_S, drive, real_effects, signals
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.progress import Observer, Silent
 from judgelaw.acquire.readings import read_again
-from judgelaw.acquire.retry import Halt, Reason
+from judgelaw.acquire.retry import Halt, Reason, Stop
 from judgelaw.errors import LeaseLostError, RunError
 from judgelaw.ledger import (
     LEDGER_NAME,

@@ -344,6 +344,8 @@ FROM unnest(
     $1::bigint[], $2::double precision[], $3::double precision[], $4::integer[], $5::text[],
     $6::bytea[]
 ) AS e (attempt, sent_at, ended_at, status, headers, body)
+-- A result of a batch that is fetched once more is the same.
+ON CONFLICT (attempt) DO UPDATE SET ended_at = excluded.ended_at
 
 -- name: drop_unread_replies
 DELETE FROM :run.unread_replies WHERE attempt = ANY ($1::bigint[])
