@@ -32,6 +32,8 @@ from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 _LOG = logging.getLogger(__name__)
 GRACE_S = 15.0
 _TICK_S = 0.25
+_SILENT_S = 1.2
+"""Somebody who interrupts does not wait for a ledger that has not answered for so long."""
 _NEW_OBJECTS = 20_000
 """Between two looks of the garbage collector while calls are under way."""
 
@@ -76,7 +78,11 @@ async def drive(
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
         around = JudgeContext(
-            frozen=frozen, session=session, clock=effects.clock, functions=functions or {}
+            frozen=frozen,
+            session=session,
+            clock=effects.clock,
+            functions=functions or {},
+            may_send=ledger.may_send,
         )
         judges: dict[str, Judge | BatchClient] = {}
         for name, spec in pending.items():
@@ -155,6 +161,7 @@ class Engine:
         def held(held: Held | None) -> None:
             self._backlog.hold(held)
             tally.held = held
+            self._let_go()
 
         self._ledger.listen(durable, held)
         helpers = [asyncio.create_task(self._tick(observer, tally))]
@@ -173,9 +180,11 @@ class Engine:
                 await self._flush(grace_s)
                 await self._readings.drain()
         finally:
-            for helper in helpers:
-                helper.cancel()
-            await self._write_out()
+            try:
+                await self._write_out()
+            finally:
+                for helper in helpers:
+                    helper.cancel()
             observer.show(tally, self._effects.monotonic())
         if self._halt.error is not None:
             raise self._halt.error
@@ -293,6 +302,7 @@ class Engine:
         await asyncio.wait({flush, stop}, return_when=asyncio.FIRST_COMPLETED)
         if not flush.done():
             await asyncio.wait({flush, hurry}, timeout=grace_s, return_when=asyncio.FIRST_COMPLETED)
+        if self._interrupted.is_set() or not flush.done():
             self._ledger.give_up()
         stop.cancel()
         hurry.cancel()
@@ -311,7 +321,14 @@ class Engine:
     async def _tick(self, observer: Observer, tally: Tally) -> None:
         while True:
             observer.show(tally, self._effects.monotonic())
+            self._let_go()
             await asyncio.sleep(_TICK_S)
+
+    def _let_go(self) -> None:
+        """Let an interrupted session wait for no ledger that is away: replies go elsewhere."""
+        away = self._backlog.held is not None or self._ledger.busy_s > _SILENT_S
+        if self._interrupted.is_set() and away:
+            self._ledger.give_up()
 
     async def _deadline(self, seconds: float) -> None:
         await self._effects.sleep(seconds)
@@ -321,6 +338,7 @@ class Engine:
         if self._interrupted.is_set():
             self._hurry.set()
         self._interrupted.set()
+        self._let_go()
         self._halt.stop(Reason.INTERRUPTED, "interrupted; everything that was answered is saved")
 
     def _stops(self) -> tuple[Stop, ...]:

@@ -197,7 +197,9 @@ class Lane:
                 self._settle(cost, None, completed=False)
                 break
             tried += 1
-            await self.ledger.sending(reservation)
+            if not await self.ledger.sending(reservation):
+                self._settle(cost, None, completed=False)
+                break
             sent = Sent(reservation=reservation, body=body, cost=cost, at=self.effects.clock())
             failure = await self._send(sent)
             if failure is None:
@@ -205,7 +207,10 @@ class Lane:
             delay = self._after(failure, sent, tried)
             if delay is None or not await self._sleep(delay):
                 return
-            reservation = await self.ledger.again(reservation)
+            following = await self.ledger.again(reservation)
+            if following is None:
+                return
+            reservation = following
         self._unsent(reservation)
 
     async def _may_send(self, reservation: Reservation, body: bytes) -> Cost | None:

@@ -96,6 +96,7 @@ def acquire_shared(
     """
     place = _place(frozen, address, frozen.path.resolve().name, lease_s)
     refuse_shared(frozen.path)
+    address.wait_until_up(say)
     frozen = follow(frozen, place)
     with RunLock(frozen.path):
         with place.session() as ledger:
@@ -127,6 +128,7 @@ def work_on(
     Where looks decide how deep the run goes, wait a lease for the next depth: whoever froze the
     run looks, and hands it over.
     """
+    address.wait_until_up(say)
     while True:
         with TemporaryDirectory(prefix="judgelaw-") as folder:
             with PostgresView(address, run) as view:

@@ -162,7 +162,7 @@ SELECT id, pid, host, started_at FROM sessions WHERE ended_at IS NULL ORDER BY i
 -- name: fail
 UPDATE attempts
 SET state = ?, sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?, at_risk = ?
-WHERE id = ?
+WHERE id = ? AND state <> 'orphaned'
 
 -- name: unsend
 UPDATE attempts SET state = 'unsent', ended_at = ? WHERE id = ?
