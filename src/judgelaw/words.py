@@ -152,8 +152,9 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """Write `1 row`, `2 rows`."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+    """Write `1 row`, `2 rows`, `2 replies`."""
+    several = f"{noun[:-1]}ies" if noun.endswith("ly") else f"{noun}s"
+    return f"{n} {noun if n == 1 else several}"
 
 
 class StreamName(str):

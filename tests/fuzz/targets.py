@@ -75,8 +75,11 @@ def batch(data: bytes) -> None:
         return
     reader = anthropic if wire == b"anthropic" else openai
     look = reader.read_batch(value)
-    assert isinstance(look, BatchStatus)
-    look.words.encode()
+    if isinstance(look, BatchStatus):
+        look.words.encode()
+        assert look.results is None or 0 <= look.results < 2**63
+    else:  # a status that nobody knows
+        _check(look)
     line = reader.read_line(value)
     if isinstance(line, Reply):
         line = decode("anthropic" if wire == b"anthropic" else "openai-chat", line, now=TIMES[1])

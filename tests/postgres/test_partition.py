@@ -5,6 +5,7 @@ For longer than its lease, and in silence: no packet arrives, none is refused.
 
 import time
 
+import psycopg
 import pytest
 
 from judgelaw.ledger import PostgresLedger
@@ -74,6 +75,12 @@ def test_a_worker_without_its_provider_keeps_its_calls(tmp_path, url, fleet):
         site.provider.release()
         other = site.worker()
         time.sleep(1.5 * LEASE_S)
+        with psycopg.connect(url) as connection:
+            silent = connection.execute(
+                'SELECT count(*) FROM "judgelaw:run".sessions WHERE ended_at IS NULL '
+                "AND heartbeat_at + lease_s * interval '1 second' < clock_timestamp()"
+            ).fetchone()
+        assert silent == (0,), "a heart stands still"
         with site.view() as view:
             assert (view.totals().orphaned, view.totals().completed) == (0, 0)
         site.wire.mend()

@@ -27,7 +27,7 @@ def mark_after_send(patch) -> None:
     send, mark = Lane._send, SqliteLedger.sending
 
     async def nothing(_ledger, _reservation):
-        pass
+        return True
 
     async def late(lane, sent):
         failure = await send(lane, sent)

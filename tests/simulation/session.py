@@ -80,11 +80,11 @@ class Session:
     def commit(self, commit, records: Sequence, works: Sequence):
         """Commit as the ledger does, unless the process is dead or dies of it."""
         if not self.dead:
-            results = commit(records, works)
+            written = commit(records, works)
         if self.dead:  # of the last sync, perhaps: then nobody hears of the commit
             raise sqlite3.OperationalError("the process is dead")
         self._history.commit(records)
-        return results
+        return written
 
     @property
     def elapsed(self) -> float:

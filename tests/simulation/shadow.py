@@ -2,11 +2,14 @@
 
 A write is sure once its file was synced, a name once its folder was. Everything else may be there
 or not, in any combination, and a write may be there in part. A sync that failed leaves its writes
-in doubt for ever, even if a later one succeeds: the kernel drops them from its list.
+in doubt, even if a later one succeeds: the kernel drops them from its list. What is written once
+more in their place, and synced, is sure.
 """
 
+import math
 import random
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 SECTOR = 512
@@ -46,6 +49,7 @@ class _File:
     def sync(self) -> None:
         for op in self.unsure:
             _do(self.sure, op)
+            self.lost = [rest for old in self.lost for rest in _beside(old, op)]
         self.unsure.clear()
 
     def fail_to_sync(self) -> None:
@@ -143,6 +147,19 @@ def _do(content: bytearray, op: Op) -> None:
         return
     content.extend(bytes(max(0, op.number - len(content))))
     content[op.number : op.number + len(op.data)] = op.data
+
+
+def _beside(old: Op, new: Op) -> Iterator[Op]:
+    """Yield what of an earlier operation a later one leaves as it is."""
+    if old.kind == "truncate":
+        return  # how long the file is goes to the disk with every sync
+    end = old.number + len(old.data)
+    over = math.inf if new.kind == "truncate" else new.number + len(new.data)
+    if old.number < new.number:
+        yield replace(old, data=old.data[: new.number - old.number])
+    if end > over:
+        start = max(old.number, int(over))
+        yield replace(old, number=start, data=old.data[start - old.number :])
 
 
 def _part(op: Op, dice: random.Random) -> Op | None:

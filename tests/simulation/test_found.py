@@ -9,7 +9,8 @@ import pytest
 from judgelaw.errors import IntegrityError, JudgelawError, RunError, StorageError
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView
 from simulation.disk import FULL, IO_ERROR_FSYNC, IO_ERROR_WRITE, OK, Disk, mounted
-from simulation.shadow import Op
+from simulation.shadow import Op, Shadow
+from simulation.world import play
 
 
 class FailingAt:
@@ -94,3 +95,21 @@ def test_a_page_that_was_overwritten_is_an_integrity_failure(page, tmp_path):
         pytest.raises(IntegrityError, match="damaged"),
     ):
         view.check()
+
+
+def test_what_is_written_once_more_behind_a_failed_sync_is_sure():
+    """A checkpoint that fails is made again, page by page; what it leaves out stays in doubt."""
+    shadow = Shadow()
+    shadow.start({"f": b"........"})
+    for op in (
+        *(Op("write", "f", 0, b"old"), Op("write", "f", 5, b"old"), Op("failed sync", "f")),
+        *(Op("write", "f", 0, b"new"), Op("sync", "f")),
+    ):
+        shadow.follow(op)
+    assert shadow.image("synced", random.Random(0)) == {"f": b"new....."}
+    assert shadow.image("everything", random.Random(0)) == {"f": b"new..old"}
+
+
+@pytest.mark.parametrize("seed", [1813, 2957, 3949])
+def test_a_checkpoint_that_failed_once_harms_nothing(seed):
+    assert play([seed]) == {}

@@ -95,7 +95,9 @@ def check(site: Site, *, surplus: int | None = None) -> Counter:
         assert count["completed"] == 1
         assert count["started"] == 0
         assert asked[request] - 1 <= count["orphaned"] + count["failed"]
-        assert last_asked[request] <= answered[request], "asked again after its completion"
+        # Who was away may bring the reply to an orphan while somebody asks again.
+        late = count["orphaned"] > 0
+        assert late or last_asked[request] <= answered[request], "asked again after its completion"
     if surplus is not None:
         assert sum(asked.values()) == site.calls + surplus
     with site.view() as view:

@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from types import TracebackType
 
-from judgelaw.acquire.engine import GRACE_S, Stop, drive
+from judgelaw.acquire.engine import GRACE_S, drive
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.outputs import CALLS, TIMING, write_tables
 from judgelaw.acquire.progress import Observer, Silent
-from judgelaw.acquire.retry import Reason
+from judgelaw.acquire.retry import Reason, Stop
 from judgelaw.errors import (
     BudgetReachedError,
     IncompleteRunError,

@@ -149,9 +149,11 @@ class BatchCalls:
         due = [one for at, one in self._later if at <= now]
         self._later = [(at, one) for at, one in self._later if at > now]
         self._later += [(now, one) for one in due[chunk:]]
+        next_tries = [(one, await self.ledger.again(one.reservation)) for one in due[:chunk]]
         return [
-            replace(one, reservation=await self.ledger.again(one.reservation), tried=one.tried + 1)
-            for one in due[:chunk]
+            replace(one, reservation=reservation, tried=one.tried + 1)
+            for one, reservation in next_tries
+            if reservation is not None
         ]
 
     def _put_off(self, rest: Sequence[CallUnderWay]) -> None:

@@ -18,6 +18,7 @@ from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.retry import (
     Again,
     Decision,
+    DecodeFaults,
     Halt,
     LeaveOpen,
     Reason,
@@ -30,7 +31,7 @@ from judgelaw.acquire.retry import (
     stop_for,
     unmetered,
 )
-from judgelaw.ledger import Ending, Ledger, StoredBatch
+from judgelaw.ledger import Arrived, Ending, Ledger, StoredBatch
 from judgelaw.wire import (
     Answer,
     Batch,
@@ -115,11 +116,23 @@ class BatchLane:
 
     def __post_init__(self) -> None:
         self.halt = Halt(above=self.run_halt)
+        self.faults = DecodeFaults(self.spec.name, self.halt)
         self._left: list[Waiting] = []
+        self._kept: set[int] = set()
 
     async def take_up(self) -> None:
-        """Set aside what the batches that earlier sessions left may cost, before anybody asks."""
+        """Set aside what the batches that earlier sessions left may cost, before anybody asks.
+
+        And read what they could not read: a batch ends when everything in it has been.
+        """
+        for reservation, sent_at, _, reply in await self.ledger.unread_replies(self.spec.name):
+            (one,) = self.calls.resumed([reservation])
+            self._end(one, sent_at, reply)
+        await self.ledger.flush()
         for left in await self.ledger.open_batches(self.spec.name):
+            if not left.reservations:
+                await self.ledger.note_batch(left.batch, "ended", detail=left.detail)
+                continue
             self._left.append(
                 Waiting(
                     batch=left.batch,
@@ -310,7 +323,8 @@ class BatchLane:
         for one in left:
             self._end(one, waiting.submitted_at, _missing(look, most))
         await self.ledger.flush()
-        await self.ledger.note_batch(waiting.batch, "ended", detail=look.words)
+        if self._kept.isdisjoint(one.reservation.attempt for one in waiting.asked):
+            await self.ledger.note_batch(waiting.batch, "ended", detail=look.words)
         if look.stage is Stage.CANCELLED and not self.rules.cancel:
             words = f"judge {self.spec.name}: batch {name} was cancelled"
             self.halt.stop(Reason.POSTPONED, words)
@@ -329,7 +343,7 @@ class BatchLane:
 
     def _end(self, one: CallUnderWay, sent_at: float, result: Reply | Failure) -> None:
         """Record how one call of a batch ended, and do what follows."""
-        answer = self.client.decode(result) if isinstance(result, Reply) else result
+        answer = self._read(one, sent_at, result) if isinstance(result, Reply) else result
         if isinstance(answer, Answer) and isinstance(result, Reply):
             self._answered(one, sent_at, result, answer)
         elif isinstance(answer, Failure):
@@ -342,6 +356,21 @@ class BatchLane:
             else:
                 self.calls.leave(one)
                 self._stop_for(decision, answer)
+
+    def _read(self, one: CallUnderWay, sent_at: float, reply: Reply) -> Answer | Failure | None:
+        """Read a result; one that the code fails on is kept as it came."""
+        try:
+            return self.client.decode(reply)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the reply is kept
+            now = self.effects.clock()
+            self.ledger.record(
+                Arrived(reservation=one.reservation, sent_at=sent_at, ended_at=now, reply=reply)
+            )
+            self.calls.settle(one, one.cost, completed=False)
+            self.calls.leave(one)
+            self._kept.add(one.reservation.attempt)
+            self.faults.add(error)
+            return None
 
     def _answered(self, one: CallUnderWay, sent_at: float, reply: Reply, answer: Answer) -> None:
         receipt = receipt_of(answer, self.spec)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 from weakref import WeakSet
@@ -24,7 +23,7 @@ from judgelaw.acquire.lane import Effects, Lane, Rules
 from judgelaw.acquire.limits import Backlog, Limiter
 from judgelaw.acquire.progress import Observer, Tally
 from judgelaw.acquire.readings import Readings
-from judgelaw.acquire.retry import UNREAD_REMEDY, Halt, Reason, RetryPolicy
+from judgelaw.acquire.retry import Halt, Reason, RetryPolicy, Stop
 from judgelaw.judges import Judge, JudgeContext, JudgeFunction, open_batch_client, open_judge
 from judgelaw.ledger import Ending, Held, Ledger, Record
 from judgelaw.study import FrozenRun, Requests
@@ -33,17 +32,10 @@ from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 _LOG = logging.getLogger(__name__)
 GRACE_S = 15.0
 _TICK_S = 0.25
+_SILENT_S = 1.2
+"""Somebody who interrupts does not wait for a ledger that has not answered for so long."""
 _NEW_OBJECTS = 20_000
 """Between two looks of the garbage collector while calls are under way."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stop:
-    """Why calls were left open, in words, and what to change where resuming alone is no help."""
-
-    reason: Reason
-    words: str
-    remedy: str = ""
 
 
 def real_effects() -> Effects:
@@ -86,7 +78,11 @@ async def drive(
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
         around = JudgeContext(
-            frozen=frozen, session=session, clock=effects.clock, functions=functions or {}
+            frozen=frozen,
+            session=session,
+            clock=effects.clock,
+            functions=functions or {},
+            may_send=ledger.may_send,
         )
         judges: dict[str, Judge | BatchClient] = {}
         for name, spec in pending.items():
@@ -165,6 +161,7 @@ class Engine:
         def held(held: Held | None) -> None:
             self._backlog.hold(held)
             tally.held = held
+            self._let_go()
 
         self._ledger.listen(durable, held)
         helpers = [asyncio.create_task(self._tick(observer, tally))]
@@ -183,9 +180,11 @@ class Engine:
                 await self._flush(grace_s)
                 await self._readings.drain()
         finally:
-            for helper in helpers:
-                helper.cancel()
-            await self._write_out()
+            try:
+                await self._write_out()
+            finally:
+                for helper in helpers:
+                    helper.cancel()
             observer.show(tally, self._effects.monotonic())
         if self._halt.error is not None:
             raise self._halt.error
@@ -303,6 +302,7 @@ class Engine:
         await asyncio.wait({flush, stop}, return_when=asyncio.FIRST_COMPLETED)
         if not flush.done():
             await asyncio.wait({flush, hurry}, timeout=grace_s, return_when=asyncio.FIRST_COMPLETED)
+        if self._interrupted.is_set() or not flush.done():
             self._ledger.give_up()
         stop.cancel()
         hurry.cancel()
@@ -321,7 +321,14 @@ class Engine:
     async def _tick(self, observer: Observer, tally: Tally) -> None:
         while True:
             observer.show(tally, self._effects.monotonic())
+            self._let_go()
             await asyncio.sleep(_TICK_S)
+
+    def _let_go(self) -> None:
+        """Let an interrupted session wait for no ledger that is away: replies go elsewhere."""
+        away = self._backlog.held is not None or self._ledger.busy_s > _SILENT_S
+        if self._interrupted.is_set() and away:
+            self._ledger.give_up()
 
     async def _deadline(self, seconds: float) -> None:
         await self._effects.sleep(seconds)
@@ -331,6 +338,7 @@ class Engine:
         if self._interrupted.is_set():
             self._hurry.set()
         self._interrupted.set()
+        self._let_go()
         self._halt.stop(Reason.INTERRUPTED, "interrupted; everything that was answered is saved")
 
     def _stops(self) -> tuple[Stop, ...]:
@@ -341,11 +349,7 @@ class Engine:
             for h in halts
             if h.reason is not None
         ]
-        stops += [
-            Stop(reason=Reason.UNREAD, words=lane.unread_words, remedy=UNREAD_REMEDY)
-            for lane in self._lanes
-            if isinstance(lane, Lane) and lane.unread_words and lane.halt.reason is None
-        ]
+        stops += [stop for lane in self._lanes for stop in lane.faults.stops()]
         return tuple(sorted(stops, key=lambda stop: -stop.reason))
 
 

@@ -15,8 +15,8 @@ from judgelaw.acquire.budget import NOTHING, Cost, Meter, RunBudget, exhausted
 from judgelaw.acquire.limits import Backlog, Deadlines, Limiter
 from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.retry import (
-    UNREAD_REMEDY,
     Again,
+    DecodeFaults,
     Halt,
     LeaveOpen,
     Reason,
@@ -34,7 +34,6 @@ from judgelaw.judges import Judge
 from judgelaw.ledger import Arrived, Booking, Ending, Ledger, Reservation, Unsent
 from judgelaw.study import FrozenRun, Requests
 from judgelaw.wire import Answer, Failure, FailureKind, JudgeSpec, Reply
-from judgelaw.words import words
 
 _LOG = logging.getLogger(__name__)
 
@@ -93,8 +92,6 @@ class Feed:
         return rest
 
 
-_UNREAD = 3
-"""Replies that the code of a judge may fail to read before nothing more is asked of it."""
 _LARGE = 2**20
 """Bytes of a reply from which on it is durable before anything reads it: reading a large one may
 take more memory than there is, and writing it first costs little beside its way over the wire."""
@@ -152,11 +149,10 @@ class Lane:
         self._meter = Meter(self.spec)
         self._metered = self.run_budget.needs_usage or self.limiter.counts_tokens
         self._hopeless = 0
-        self._unread = 0
         self._answers = False
         self._deadlines = Deadlines(self.rules.timeout_s)
-        self.unread_words = ""
         self.halt = Halt(above=self.reading.halt)
+        self.faults = DecodeFaults(self.spec.name, self.halt)
         width = self.rules.concurrency
         self._feed = Feed(self.ledger, self.spec.name, width=width, halt=self.halt)
 
@@ -201,7 +197,9 @@ class Lane:
                 self._settle(cost, None, completed=False)
                 break
             tried += 1
-            await self.ledger.sending(reservation)
+            if not await self.ledger.sending(reservation):
+                self._settle(cost, None, completed=False)
+                break
             sent = Sent(reservation=reservation, body=body, cost=cost, at=self.effects.clock())
             failure = await self._send(sent)
             if failure is None:
@@ -209,7 +207,10 @@ class Lane:
             delay = self._after(failure, sent, tried)
             if delay is None or not await self._sleep(delay):
                 return
-            reservation = await self.ledger.again(reservation)
+            following = await self.ledger.again(reservation)
+            if following is None:
+                return
+            reservation = following
         self._unsent(reservation)
 
     async def _may_send(self, reservation: Reservation, body: bytes) -> Cost | None:
@@ -296,25 +297,13 @@ class Lane:
             answer = self.judge.decode(reply)
         except Exception as error:  # noqa: BLE001 - it may be anybody's code; the reply is kept
             self._settle(sent.cost, sent.cost, completed=False)
-            self._cannot_read(error)
+            self.faults.add(error)
             return None
         if isinstance(answer, Answer):
             self._answered(sent, reply, answer, now)
             return None
         self._settle(sent.cost, sent.cost if answer.kind.at_risk else None, completed=False)
         return answer
-
-    def _cannot_read(self, error: Exception) -> None:
-        """Say that a reply is kept unread; after a few nothing more is asked of the judge."""
-        self._unread += 1
-        said = words(f"{type(error).__name__}: {error}")
-        _LOG.info("%s: a reply cannot be read: %s", self.spec.name, said, exc_info=error)
-        self.unread_words = (
-            f"judge {self.spec.name}: the code that reads its replies fails on {self._unread} of "
-            f"them ({said}); they are kept as they came, and asked for no second time"
-        )
-        if self._unread >= _UNREAD:
-            self.halt.stop(Reason.UNREAD, self.unread_words, remedy=UNREAD_REMEDY)
 
     def _answered(self, sent: Sent, reply: Reply, answer: Answer, now: float) -> None:
         receipt = receipt_of(answer, self.spec)

@@ -48,6 +48,8 @@ class Tally:
         """Count records that became durable."""
         for record in records:
             if isinstance(record, Completed):
+                if record.superseded:
+                    continue
                 self.done += 1
                 self.answered += 1
                 self.usd += usd_of(self.judges[record.reservation.call.judge].price, record.receipt)

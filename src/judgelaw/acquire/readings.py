@@ -202,7 +202,7 @@ class Readings:
     def durable(self, records: Sequence[Record]) -> None:
         """Read the completions among records that are on the disk."""
         for record in records:
-            if isinstance(record, Completed):
+            if isinstance(record, Completed) and not record.superseded:
                 call = record.reservation.call
                 unread = _Unread(
                     call_id=call.call_id, order=call.order, completion=record.completion

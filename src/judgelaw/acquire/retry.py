@@ -1,7 +1,8 @@
 """How attempts and runs end: what follows a failed attempt, and why a run stops early."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 from judgelaw.errors import InputError
 from judgelaw.ledger import Completed, Failed, Receipt, Reservation
 from judgelaw.wire import Answer, Consequence, Failure, FailureKind, JudgeSpec, Reply
+from judgelaw.words import words
+
+_LOG = logging.getLogger(__name__)
 
 
 def failed(failure: Failure, reservation: Reservation, sent_at: float, now: float) -> Failed:
@@ -64,7 +68,7 @@ def unmetered(spec: JudgeSpec) -> InputError:
 
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
-UNREAD_REMEDY = "mend the judge's `decode`, or upgrade judgelaw if the judge is one of its own"
+_UNREAD_REMEDY = "mend the judge's `decode`, or upgrade judgelaw if the judge is one of its own"
 
 
 class Reason(IntEnum):
@@ -86,6 +90,15 @@ class Reason(IntEnum):
     INTERRUPTED = 8
     BROKEN = 9
     """Something raised that nobody had foreseen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """Why calls were left open, in words, and what to change where resuming alone is no help."""
+
+    reason: Reason
+    words: str
+    remedy: str = ""
 
 
 class Halt:
@@ -146,6 +159,38 @@ class Halt:
             task.cancel()
             call.cancel()
         return not self.stopped
+
+
+class DecodeFaults:
+    """Counts the replies that the code of a judge fails to read; after a few it is asked no more.
+
+    They are kept as they came, for code that does not fail.
+    """
+
+    MOST = 3
+
+    def __init__(self, judge: str, halt: Halt) -> None:
+        self._judge = judge
+        self._halt = halt
+        self._count = 0
+        self._said = ""
+
+    def add(self, error: Exception) -> None:
+        """Count one."""
+        self._count += 1
+        said = words(f"{type(error).__name__}: {error}")
+        _LOG.info("%s: a reply cannot be read: %s", self._judge, said, exc_info=error)
+        self._said = (
+            f"judge {self._judge}: the code that reads its replies fails on {self._count} of them "
+            f"({said}); they are kept as they came, and asked for no second time"
+        )
+        if self._count >= self.MOST:
+            self._halt.stop(Reason.UNREAD, self._said, remedy=_UNREAD_REMEDY)
+
+    def stops(self) -> Iterator[Stop]:
+        """Yield why the run is not whole, where that stopped nothing."""
+        if self._said and self._halt.reason is None:
+            yield Stop(reason=Reason.UNREAD, words=self._said, remedy=_UNREAD_REMEDY)
 
 
 class ChangeSignal:

@@ -19,11 +19,11 @@ from judgelaw.acquire.acquisition import (
     unread,
     write_outputs,
 )
-from judgelaw.acquire.engine import GRACE_S, Stop, drive, real_effects, signals
+from judgelaw.acquire.engine import GRACE_S, drive, real_effects, signals
 from judgelaw.acquire.lane import Effects
 from judgelaw.acquire.progress import Observer, Silent
 from judgelaw.acquire.readings import read_again
-from judgelaw.acquire.retry import Halt, Reason
+from judgelaw.acquire.retry import Halt, Reason, Stop
 from judgelaw.errors import LeaseLostError, RunError
 from judgelaw.ledger import (
     LEDGER_NAME,
@@ -96,6 +96,7 @@ def acquire_shared(
     """
     place = _place(frozen, address, frozen.path.resolve().name, lease_s)
     refuse_shared(frozen.path)
+    address.wait_until_up(say)
     frozen = follow(frozen, place)
     with RunLock(frozen.path):
         with place.session() as ledger:
@@ -127,6 +128,7 @@ def work_on(
     Where looks decide how deep the run goes, wait a lease for the next depth: whoever froze the
     run looks, and hands it over.
     """
+    address.wait_until_up(say)
     while True:
         with TemporaryDirectory(prefix="judgelaw-") as folder:
             with PostgresView(address, run) as view:

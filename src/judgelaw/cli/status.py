@@ -73,9 +73,13 @@ def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
         counts = {name: getattr(totals, name, 0) for name in counts}
         counts |= {"flagged": view.flagged(), "unread": unread(frozen, view)}
         forms = _unreadable(frozen, view)
-        said = _failure_words(view)
+        said, fields = _failure_words(view), _unread_fields(view)
         judges = {
-            s.judge: _judge(s, frozen, forms[s.judge], said[s.judge]) for s in view.summaries()
+            s.judge: {
+                **_judge(s, frozen, forms[s.judge], said[s.judge]),
+                "unread_fields": fields[s.judge],
+            }
+            for s in view.summaries()
         }
         batches = [{name: getattr(b, name) for name in BATCH} for b in view.batches()]
     # Planned is what was frozen: calls that `extend` added are in the ledger once it runs again.
@@ -116,6 +120,15 @@ def _failure_words(view: "LedgerView") -> dict[str, list[dict[str, Any]]]:
     for judge, said, count in view.failure_words():
         if len(found[judge]) < _FORMS:
             found[judge].append({"words": words(said), "count": count})
+    return found
+
+
+def _unread_fields(view: "LedgerView") -> dict[str, list[dict[str, Any]]]:
+    """Return which optional fields of replies could not be read, the most frequent first."""
+    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for judge, name, why, count in view.unread_fields():
+        if len(found[judge]) < _FORMS:
+            found[judge].append({"field": name, "words": words(why), "count": count})
     return found
 
 
@@ -195,6 +208,11 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
     for name, judge in found["judges"].items():
         for failure in judge["failure_words"]:
             yield f"judge {name}: {counted(failure['count'], 'attempt')} failed: {failure['words']}"
+        for field in judge["unread_fields"]:
+            yield (
+                f"judge {name}: {field['field']} of {counted(field['count'], 'reply')} is missing: "
+                f"{field['words']}"
+            )
         if forms := judge["unreadable"]["forms"]:
             shown = ", ".join(f"{form['form']!r} ({form['count']})" for form in forms)
             yield (

@@ -39,6 +39,7 @@ def command(ledger: str, run: str | None, lease_s: float) -> None:
     from judgelaw.ledger import list_runs, read_address
 
     address = read_address(ledger)
+    address.wait_until_up(say_on_stderr)
     names = [run] if run is not None else list_runs(address)
     if not names:
         raise RunError(

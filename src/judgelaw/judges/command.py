@@ -23,6 +23,7 @@ from judgelaw.wire import (
     Secrets,
     decode,
     environment_secrets,
+    json_value,
 )
 from judgelaw.words import words
 
@@ -150,7 +151,8 @@ class CommandJudge:
         error, after = said.get("error"), said.get("retry_after")
         if error or after is not None:
             if isinstance(after, int | float) and not isinstance(after, bool) and after >= 0:
-                return self._failure(FailureKind.THROTTLED, str(error or ""), after=float(after))
+                seconds = min(after, sys.float_info.max)  # longer than anybody waits
+                return self._failure(FailureKind.THROTTLED, str(error or ""), after=float(seconds))
             return self._failure(FailureKind.ERROR_OBJECT, f"it says: {error}")
         if not isinstance(said.get("text"), str):
             rule = 'a line holds {"id": ..., "text": "..."}, or an "error"'
@@ -374,8 +376,8 @@ def _told(asked: Call) -> dict[str, str]:
 
 def _object(line: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = json_value(line)
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

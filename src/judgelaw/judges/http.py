@@ -81,6 +81,10 @@ async def _post(
         return response.status, response.headers, content
 
 
+class NotSentError(Exception):
+    """A request did not leave, since others may have its call."""
+
+
 class DirectPost:
     """Posts over the connections of a session, without what it adds for browsers.
 
@@ -91,8 +95,11 @@ class DirectPost:
 
     _UNTIMED = aiohttp.ClientTimeout(total=None, sock_connect=None)  # the lane keeps time
 
-    def __init__(self, session: aiohttp.ClientSession, url: URL) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, url: URL, may_send: Callable[[], bool] = lambda: True
+    ) -> None:
         self._session = session
+        self._may_send = may_send
         self._url = url
         # Names the server to the pool, and is never sent.
         self._peer = aiohttp.ClientRequest("POST", url, session=session)
@@ -129,6 +136,8 @@ class DirectPost:
             protocol = connection.protocol
             if protocol is None or protocol.transport is None or protocol.transport.is_closing():
                 raise aiohttp.ClientConnectionResetError("the connection was closed")  # noqa: TRY301
+            if not self._may_send():
+                raise NotSentError  # noqa: TRY301
             protocol.set_response_params(read_until_eof=True)
             protocol.transport.write(
                 b"%bContent-Length: %d\r\n\r\n%b" % (self._head, len(body), body)
@@ -298,6 +307,7 @@ class HttpJudge:
         self._session = around.session
         self._post: Post = partial(_post, self._session, self._url, None)
         self._clock = around.clock
+        self._may_send = around.may_send
         self._fixed = {
             "Content-Type": "application/json",
             "Accept-Encoding": "identity",
@@ -317,7 +327,7 @@ class HttpJudge:
             _post, self._session, self._url, None if self._proxy is None else self._proxy.url
         )
         if self._proxy is None and DirectPost.serves(self._session, self._url):
-            self._post = DirectPost(self._session, self._url)
+            self._post = DirectPost(self._session, self._url, self._may_send)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -329,6 +339,9 @@ class HttpJudge:
         headers, secrets = self._public or self._headers()
         try:
             status, answered, content = await self._post(headers, body)
+        except NotSentError:
+            detail = "not sent: this worker was silent for longer than its lease"
+            return Failure(kind=FailureKind.NO_CONNECTION, detail=detail)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return failure_of(error, secrets, peer_of(self._url, self._proxy))
         if content is None:

@@ -37,13 +37,16 @@ JudgeFunction = Callable[..., Any]
 class JudgeContext:
     """What a judge may use: the frozen run, the shared HTTP session, the clock.
 
-    And the functions that Python handed in, by the name of the judge that they answer for.
+    And the functions that Python handed in, by the name of the judge that they answer for; and
+    whether a request may still leave, asked right before it does: a process that was stopped in
+    between may have lost its calls to others.
     """
 
     frozen: FrozenRun
     session: "aiohttp.ClientSession"
     clock: Callable[[], float]
     functions: Mapping[str, JudgeFunction] = field(default_factory=dict)
+    may_send: Callable[[], bool] = lambda: True
 
 
 JudgeFactory = Callable[[JudgeSpec, JudgeContext], Judge]

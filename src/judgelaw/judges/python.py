@@ -302,20 +302,27 @@ class _Outcome(NamedTuple):
     body: bytes = b""
 
 
+_BESIDE = tuple(field.name for field in fields(Reply) if field.name != "text")
+"""What a reply may say beside its text."""
+
+
 def _returned(value: Any) -> _Outcome:
     reply = Reply(text=value) if isinstance(value, str) else value
     if not isinstance(reply, Reply) or not isinstance(reply.text, str):
         shown = _shown(reply.text if isinstance(reply, Reply) else reply)
         rule = "a judge function returns text or a jl.Reply with text; return what was answered"
         return _Outcome(FailureKind.UNUSABLE, f"it returned {shown}: {rule}")
-    held = {field.name: getattr(reply, field.name) for field in fields(Reply)}
-    said = {key: value for key, value in held.items() if value is not None}
-    try:
-        content = json.dumps(said, separators=(",", ":"), allow_nan=False).encode()
-    except Exception as error:  # noqa: BLE001 - values of foreign classes raise whatever they like
-        rule = "usage and logprobs of a jl.Reply hold what JSON holds"
-        return _Outcome(FailureKind.UNUSABLE, f"{_words_of(error)}: {rule}; convert them")
-    return _Outcome(None, body=content)
+    text = str.__str__(reply.text)
+    parts, unread = [f'"text":{json.dumps(text)}'], dict[str, str]()
+    for name in _BESIDE:
+        try:
+            value = getattr(reply, name)
+            parts += [f'"{name}":{json.dumps(value)}'] if value is not None else []
+        except Exception as error:  # noqa: BLE001 - values of foreign classes raise whatever they like
+            # The answer is there, and was perhaps paid for: what stands beside it does not end it.
+            unread[name] = f"not what JSON holds ({words(_words_of(error))}); convert it"
+    parts += [f'"unread":{json.dumps(unread)}'] if unread else []
+    return _Outcome(None, body=f"{{{','.join(parts)}}}".encode())
 
 
 def _raised(error: BaseException, file: str) -> _Outcome:

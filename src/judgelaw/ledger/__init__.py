@@ -19,6 +19,7 @@ from judgelaw.ledger.postgres_schema import (
 from judgelaw.ledger.postgres_session import Terms as Terms
 from judgelaw.ledger.postgres_view import PostgresView as PostgresView, archive as archive
 from judgelaw.ledger.records import (
+    LATE as LATE,
     Arrived as Arrived,
     Booking as Booking,
     Completed as Completed,

@@ -8,9 +8,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import IntegrityError, JudgelawError, RunError, StudyChangedError
+from judgelaw.ledger import second_place
 from judgelaw.ledger.migrations import statements
 from judgelaw.ledger.postgres_schema import Address, driver
-from judgelaw.ledger.postgres_session import Mark, Session, Terms, write_read
+from judgelaw.ledger.postgres_session import Mark, Session, Terms, refusal, write_read
 from judgelaw.ledger.postgres_view import PostgresView
 from judgelaw.ledger.records import (
     UNLIMITED,
@@ -21,11 +22,13 @@ from judgelaw.ledger.records import (
     Record,
     Reservation,
     call_row,
+    replies_in,
     unread_reply,
     unread_rows,
 )
+from judgelaw.ledger.second_place import kept_words
 from judgelaw.ledger.view import reservation
-from judgelaw.ledger.writer import GroupWriter, Ledger, Work
+from judgelaw.ledger.writer import GroupWriter, Ledger, Work, Written
 from judgelaw.study import Budget, PlannedCall, Study, Transport
 from judgelaw.wire import JudgeSpec, Reply, Verdict
 
@@ -154,7 +157,13 @@ class PostgresLedger(PostgresView, Ledger):
         self._at_stake = set()
         self._stored_unread: set[int] = set()
         self._writer = GroupWriter(
-            self._commit, self._explain, at_stake=lambda: bool(self._at_stake)
+            self._commit,
+            self._explain,
+            passes=self._passes,
+            # A server that is away is waited for, whatever is under way.
+            at_stake=lambda: True,
+            patience_s=terms.patience_s,
+            abort=self._session.abort,
         )
 
     @property
@@ -202,14 +211,22 @@ class PostgresLedger(PostgresView, Ledger):
         booking: Booking = await self._writer.do(work, urgent=True)
         return booking
 
-    async def sending(self, reservation: Reservation) -> None:
+    async def sending(self, reservation: Reservation) -> bool:
         """Mark durably that the wire is about to be touched; return while the lease holds.
+
+        False where the call has been answered meanwhile.
 
         Raises:
             LeaseLostError: others have the call.
         """
-        await self._before_sending(Mark(reservation.attempt, self._clock()))
-        self._at_stake.add(reservation.attempt)
+        open_still: bool = await self._before_sending(Mark(reservation.attempt, self._clock()))
+        if open_still:
+            self._at_stake.add(reservation.attempt)
+        return open_still
+
+    def may_send(self) -> bool:
+        """Whether the lease holds, at this very moment."""
+        return self._session.valid
 
     async def beat(self) -> None:
         """Renew the lease, and declare sessions lost that did not renew theirs."""
@@ -230,18 +247,41 @@ class PostgresLedger(PostgresView, Ledger):
         """Write everything out and end the session; what was sent and has not ended is orphaned."""
         super().close()
         self._writer.stop()
-        self._session.end()
-        self._writer.refuse_if_broken()
+        try:
+            self._refuse_if_broken()
+        finally:
+            self._session.end()
 
-    async def _before_sending(self, work: Work) -> None:
+    def _refuse_if_broken(self) -> None:
+        """Write what a broken writer left; what the server does not take goes to a second place.
+
+        Raises:
+            JudgelawError: what kept it from being written, with where the replies are now.
+        """
+        try:
+            self._writer.refuse_if_broken()
+        except JudgelawError as error:
+            left = self._writer.unwritten
+            # What contradicts the rows is not written in parts either.
+            written = isinstance(error, RunError) and (not left or self._session.keep(left))
+            if written or not (replies := replies_in(left)):
+                raise
+            path = second_place.keep(self._session.key, replies, beside=None)
+            raise type(error)(f"{error}. {kept_words(replies, path)}") from error
+
+    async def _before_sending(self, work: Work) -> Any:
         """Make something durable, and return before the lease on it can have run out."""
         while True:
-            await self._writer.do(work, urgent=True)
+            found = await self._writer.do(work, urgent=True)
             # A worker that slept between the commit and this line may have lost its calls.
             if self._session.valid:
-                return
+                return found
 
-    def _commit(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:
+    def _passes(self, error: Exception) -> str | None:
+        said = refusal(error)
+        return None if said is None else self.address.hide(said)
+
+    def _commit(self, records: Sequence[Record], works: Sequence[Work]) -> Written:
         """Commit a group; what was stored unread and ends with it is dropped."""
         over = [
             r.reservation.attempt
@@ -250,10 +290,10 @@ class PostgresLedger(PostgresView, Ledger):
         ]
         if over:
             works = [*works, partial(_drop_unread, over)]
-        results = self._session.commit(records, works)
+        written = self._session.commit(records, works)
         self._written(records)
         self._stored_unread.update(row[0] for row in unread_rows(records))  # type: ignore[misc]
-        return results[:-1] if over else results
+        return Written(written.records, written.results[: len(written.results) - bool(over)])
 
     def _unread_replies(
         self, judge: str, connection: "psycopg.Connection[Any]"
@@ -316,12 +356,14 @@ class PostgresLedger(PostgresView, Ledger):
         rows = connection.execute(_SQL["reserve"], values).fetchall()
         return [reservation(row) for row in rows]
 
-    def _again(self, attempt: int, connection: "psycopg.Connection[Any]") -> int:
+    def _again(self, attempt: int, connection: "psycopg.Connection[Any]") -> int | None:
         values = (attempt, self._session.id, self._clock())
         row = connection.execute(_SQL["start_again"], values).fetchone()
-        if row is None:
+        if row is not None:
+            return int(row[0])
+        if connection.execute(_SQL["answered_by_others"], ([attempt],)).fetchone() is None:
             raise IntegrityError(f"attempt {attempt} is not in the ledger: it cannot be followed")
-        return int(row[0])
+        return None
 
     def _prepare_batch(
         self, judge: str, uid: str, attempts: Sequence[int], connection: "psycopg.Connection[Any]"

@@ -7,6 +7,7 @@ U+FFFF 1 for itself.
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,13 @@ _ENV = "env:"
 _HIDDEN = "***"
 _FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or env:NAME for a variable that holds it"
 _PATIENCE_S = 10
+_PAUSE_S = 0.2
+_STARTING_S = 300.0
+_SILENT_S = 10.0
+_STARTING = ("starting up", "shutting down", "recovery mode", "not yet accepting", "too many")
+_REFUSED = "FATAL"
+"""How a server begins to say no: to this user, this password, this database."""
+_NAMELESS = ("could not translate host name", "failed to resolve host")
 _BUSY_MS = "20000"
 """How long whoever freezes while it makes a schema holds up everybody else."""
 
@@ -78,6 +86,32 @@ class Address:
                 "the same command"
             ) from None
 
+    def wait_until_up(
+        self, say: Callable[[str], object], *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Wait for a server that is starting or restarting; say so once.
+
+        One that answers nothing may be at another address, so it is waited for less long than one
+        that says that it is on its way.
+
+        Raises:
+            RunError: it does not take connections.
+        """
+        began, told = time.monotonic(), False
+        while True:
+            try:
+                self.connect().close()
+            except RunError as error:
+                patience_s = _patience_with(str(error))
+                if time.monotonic() - began >= patience_s:
+                    raise
+                if not told:
+                    say(f"{error}; trying again for {patience_s:g} s")
+                told = True
+                sleep(_PAUSE_S)
+            else:
+                return
+
     def connect(self, **options: Any) -> "psycopg.Connection[Any]":
         """Connect once, or raise an error of ours without a trace of the password."""
         psycopg = driver()
@@ -97,6 +131,13 @@ class Address:
                 f"cannot connect to the ledger {self.shown}: {self.hide(error)}; check that the "
                 "server is up and that user, password and database are right"
             ) from None
+
+
+def _patience_with(said: str) -> float:
+    """Return for how long to try again what did not work so."""
+    if any(word in said for word in _STARTING):
+        return _STARTING_S
+    return 0.0 if _REFUSED in said or any(word in said for word in _NAMELESS) else _SILENT_S
 
 
 def read_address(text: str) -> Address:

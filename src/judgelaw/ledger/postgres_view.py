@@ -22,7 +22,7 @@ from judgelaw.ledger.postgres_schema import (
     schema_of,
     version_of,
 )
-from judgelaw.ledger.records import call_row
+from judgelaw.ledger.records import LATE, call_row
 from judgelaw.ledger.view import LedgerView
 
 if TYPE_CHECKING:
@@ -182,15 +182,13 @@ def archive(view: PostgresView, path: Path) -> None:
 
 
 def _begun(row: Row) -> Row:
-    """Return an attempt as it may have stood before its completion, which ends it by a rule.
-
-    As an orphan: others may have begun before the completion of an earlier one turned up.
-    """
-    attempt, call, number, session, state, reserved_at, *_ = row
+    """Return an attempt as it stood before its completion, which ends it by a rule."""
+    attempt, call, number, session, state, reserved_at, *rest = row
     if state != "completed":
         return row
-    begun = (attempt, call, number, session, "orphaned", reserved_at)
-    return (*begun, None, reserved_at, None, None, None, False, row[-1])
+    late = LATE in rest
+    begun = (attempt, call, number, session, "orphaned" if late else "started", reserved_at)
+    return (*begun, None, reserved_at if late else None, None, None, None, False, row[-1])
 
 
 def _copy(target: sqlite3.Connection, statement: str, rows: Iterable[Row]) -> None:

@@ -12,6 +12,10 @@ AttemptState = Literal["started", "completed", "failed", "orphaned", "refused", 
 BatchState = Literal["prepared", "submitting", "submitted", "ended", "orphaned", "withdrawn"]
 
 
+LATE = "its reply turned up late"
+"""What the ledger notes of an orphan that was completed after all: others may have begun since."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reservation:
     """A durable attempt that may now be sent: its row, its rank within the call, and the call."""
@@ -83,6 +87,8 @@ class Completed:
     """Token probabilities, where they were asked for and came back."""
     unread: tuple[tuple[str, str], ...] = ()
     """Fields of the reply that could not be read, each with the reason."""
+    superseded: bool = False
+    """Whether somebody else's answer was there first: this one is an orphan, and counted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -68,6 +68,24 @@ def kept(session: str, *, beside: Path | None) -> Iterator[KeptReplies]:
             yield KeptReplies(path, whole, len(rows) - len(whole))
 
 
+_NAMED = 20
+
+
+def kept_words(replies: Sequence[Arrived], path: Path | None) -> str:
+    """Say where replies are that could not be written; if nowhere, which calls they answer."""
+    if path is not None:
+        return (
+            f"{len(replies)} replies that could not be written are kept in {path}: the same "
+            "command takes them from there, and asks nothing twice"
+        )
+    calls = [arrived.reservation.call.call_id for arrived in replies]
+    more = f" and {len(calls) - _NAMED} more" if len(calls) > _NAMED else ""
+    return (
+        f"{len(replies)} replies could not be written anywhere else either (name a directory in "
+        f"{PLACE}), so they count as orphans: calls {', '.join(calls[:_NAMED])}{more}"
+    )
+
+
 def _name(session: str) -> str:
     return f"judgelaw-held-{hashlib.sha256(session.encode()).hexdigest()[:32]}.jsonl"
 

@@ -22,7 +22,6 @@ from judgelaw.ledger.lock import SENT_NAME, Counts, LeftMarks, RunLock, SentMark
 from judgelaw.ledger.migrations import migrate, statements
 from judgelaw.ledger.records import (
     UNLIMITED,
-    Arrived,
     Booking,
     Completed,
     Failed,
@@ -52,7 +51,7 @@ from judgelaw.ledger.sqlite_view import (
     refuse_missing,
 )
 from judgelaw.ledger.view import reservation
-from judgelaw.ledger.writer import GroupWriter, Ledger, Work
+from judgelaw.ledger.writer import GroupWriter, Ledger, Work, Written
 from judgelaw.study import PlannedCall, sync_folder
 from judgelaw.wire import JudgeSpec, Reply, Verdict
 
@@ -201,7 +200,7 @@ class SqliteLedger(SqliteView, Ledger):
         del reservation, tokens, usd
         return UNLIMITED
 
-    async def sending(self, reservation: Reservation) -> None:
+    async def sending(self, reservation: Reservation) -> bool:
         """Mark that the wire is about to be touched, so that a kill leaves an orphan.
 
         Raises:
@@ -210,6 +209,7 @@ class SqliteLedger(SqliteView, Ledger):
         self._refuse_unnamed()
         self._at_stake.add(reservation.attempt)
         self._marks.mark(reservation.attempt)
+        return True
 
     async def _before_sending(self, work: Work) -> None:
         self._refuse_unnamed()
@@ -240,7 +240,7 @@ class SqliteLedger(SqliteView, Ledger):
         finally:
             self._held.close()
 
-    def _commit(self, records: Sequence[Record], works: Sequence[Work]) -> list[Any]:
+    def _commit(self, records: Sequence[Record], works: Sequence[Work]) -> Written:
         with _transaction(self._connection):
             if records:
                 write_records(self._connection, records)
@@ -251,7 +251,7 @@ class SqliteLedger(SqliteView, Ledger):
         self._written(records)
         self._stored_unread.update(row[0] for row in unread_rows(records))  # type: ignore[misc]
         self._checkpoint()
-        return results
+        return Written(records, results)
 
     def _refuse_unnamed(self) -> None:
         if not self._is_there():
@@ -311,7 +311,7 @@ class SqliteLedger(SqliteView, Ledger):
             if not replies:
                 raise
             path = second_place.keep(self._key, replies, beside=self.path.parent)
-            raise type(error)(f"{error}. {kept_words(replies, path)}") from error
+            raise type(error)(f"{error}. {second_place.kept_words(replies, path)}") from error
 
     def _checkpoint(self) -> None:
         """Copy the log into the database now and then."""
@@ -464,24 +464,6 @@ def _unused(path: Path) -> Path:
 def _session_key(row: Sequence[Any]) -> str:
     """Name a session as no other is named, by its row."""
     return "|".join(map(repr, row))
-
-
-_NAMED = 20
-
-
-def kept_words(replies: Sequence[Arrived], path: Path | None) -> str:
-    """Say where replies are that could not be written; if nowhere, which calls they answer."""
-    if path is not None:
-        return (
-            f"{len(replies)} replies that could not be written are kept in {path}: the same "
-            "command takes them from there, and asks nothing twice"
-        )
-    calls = [arrived.reservation.call.call_id for arrived in replies]
-    more = f" and {len(calls) - _NAMED} more" if len(calls) > _NAMED else ""
-    return (
-        f"{len(replies)} replies could not be written anywhere else either (name a directory in "
-        f"{second_place.PLACE}), so they count as orphans: calls {', '.join(calls[:_NAMED])}{more}"
-    )
 
 
 def _roll_back(path: Path) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from judgelaw.errors import JudgelawError
 from judgelaw.ledger.records import (
@@ -33,8 +33,8 @@ from judgelaw.wire import JudgeSpec, Reply, Verdict
 
 Work = Callable[[Any], Any]
 """Something to do with the database's connection inside a transaction."""
-Commit = Callable[[Sequence[Record], Sequence[Work]], list[Any]]
-"""Writes records, does work and makes both durable in one go; returns what the work gave."""
+Commit = Callable[[Sequence[Record], Sequence[Work]], "Written"]
+"""Writes records, does work and makes both durable in one go."""
 Explain = Callable[[Exception], JudgelawError]
 Settle = Callable[[Any, BaseException | None], None]
 Listener = Callable[[Sequence[Record]], object]
@@ -46,7 +46,22 @@ _GATHER_S = 0.02
 """How long a group gathers unless somebody waits for it: far less than a reply takes to come."""
 PATIENCE_S = 300.0
 """How long replies are held in memory for a disk or a database that takes nothing."""
+_AT_ONCE_S = 1.0
+"""A database that has not answered for so long is not waited for where somebody gives up."""
 _PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class Written(NamedTuple):
+    """What became durable in one go: records as they stand in the ledger, and what works gave."""
+
+    records: Sequence[Record]
+    results: Sequence[Any]
+
+    def followed(self, by: "Written") -> "Written":
+        """Return this and what became durable after it."""
+        if not self.records and not self.results:
+            return by
+        return Written([*self.records, *by.records], [*self.results, *by.results])
 
 
 @dataclass(slots=True)
@@ -93,6 +108,7 @@ class GroupWriter:
         at_stake: whether replies may still come that would be lost with the writer: where nothing
             is, a full disk is told at once.
         patience_s: how long to hold a group.
+        abort: ends what the database is asked at this moment; called where nobody waits any more.
     """
 
     def __init__(
@@ -103,8 +119,11 @@ class GroupWriter:
         passes: Passes = _never,
         at_stake: Callable[[], bool] = bool,
         patience_s: float = PATIENCE_S,
+        abort: Callable[[], None] = lambda: None,
     ) -> None:
         self._commit_group = commit
+        self._abort = abort
+        self._busy_since: float | None = None
         self._explain = explain
         self._passes = passes
         self._at_stake = at_stake
@@ -135,6 +154,14 @@ class GroupWriter:
     def give_up(self) -> None:
         """Hold nothing any longer: what cannot be written at once is left to the caller."""
         self._given_up.set()
+        if self.busy_s > _AT_ONCE_S:
+            self._abort()
+
+    @property
+    def busy_s(self) -> float:
+        """For how long the database has not answered to what is being written."""
+        since = self._busy_since
+        return 0.0 if since is None else self._now() - since
 
     async def do(self, work: Work, *, urgent: bool = False) -> Any:
         """Run `work` inside the next transaction; return when that is committed."""
@@ -205,22 +232,30 @@ class GroupWriter:
 
     def _write(self, group: _Group) -> bool:
         """Make a group durable, and tell everyone who waits how that ended; False if it is held."""
-        results: list[Any] = []
+        written = Written([], [])
         try:
             self.refuse_if_broken()
             if group.records or group.jobs:
-                results = self._commit_group(group.records, [job.work for job in group.jobs])
+                self._busy_since = self._now()
+                written = self._commit_group(group.records, [job.work for job in group.jobs])
         except Exception as error:  # noqa: BLE001 - handed on to everyone who waits
             if (held := self._held(group, error)) is not None:
                 self._say(held)
                 return False
+            self._hold_no_longer()
             self._break(group, error)
         else:
-            self._tell(group, results)
+            self._hold_no_longer()
+            self._tell(group, written)
+        finally:
+            self._busy_since = None
+        return True
+
+    def _hold_no_longer(self) -> None:
+        """Say so before anybody hears that what was held is written, or never will be."""
         if self._until is not None:
             self._until = None
             self._say(None)
-        return True
 
     def _held(self, group: _Group, error: Exception) -> Held | None:
         """Return what is to be held of a group that was not written; None to hold it no longer."""
@@ -241,10 +276,10 @@ class GroupWriter:
         if self._hold_listener is not None:
             self._announce([partial(self._hold_listener, held)])
 
-    def _tell(self, group: _Group, results: Iterable[Any]) -> None:
-        listener = self._listener if group.records else None
-        heard = [] if listener is None else [partial(listener, group.records)]
-        done = zip(group.jobs, results, strict=True)
+    def _tell(self, group: _Group, written: Written) -> None:
+        listener = self._listener if written.records else None
+        heard = [] if listener is None else [partial(listener, written.records)]
+        done = zip(group.jobs, written.results, strict=True)
         self._announce([*heard, *(partial(job.settle, result, None) for job, result in done)])
 
     def _break(self, group: _Group, error: Exception) -> None:
@@ -321,6 +356,11 @@ class Ledger(LedgerView):
         """Hold nothing in memory any longer: what cannot be written goes to another place."""
         self._writer.give_up()
 
+    @property
+    def busy_s(self) -> float:
+        """For how long the database has not answered."""
+        return self._writer.busy_s
+
     async def unread_replies(self, judge: str) -> Sequence[tuple[Reservation, float, float, Reply]]:
         """Return the replies of open calls of a judge that came and that no reader has taken.
 
@@ -337,9 +377,11 @@ class Ledger(LedgerView):
         reserved: Sequence[Reservation] = await self._writer.do(work, urgent=True)
         return reserved
 
-    async def again(self, reservation: Reservation) -> Reservation:
-        """Reserve the next attempt of a call whose attempt failed."""
-        attempt: int = await self._writer.do(partial(self._again, reservation.attempt))
+    async def again(self, reservation: Reservation) -> Reservation | None:
+        """Reserve the next attempt of a call whose attempt failed; None if it is answered."""
+        attempt: int | None = await self._writer.do(partial(self._again, reservation.attempt))
+        if attempt is None:
+            return None
         return Reservation(attempt=attempt, number=reservation.number + 1, call=reservation.call)
 
     @abstractmethod
@@ -347,12 +389,18 @@ class Ledger(LedgerView):
         """Ask the limits that other sessions share, if any, for one request."""
 
     @abstractmethod
-    async def sending(self, reservation: Reservation) -> None:
+    async def sending(self, reservation: Reservation) -> bool:
         """Mark that the wire is about to be touched, so that a kill leaves an orphan.
 
+        False where the call has been answered meanwhile, so that it must not be sent.
+
         Raises:
-            LeaseLostError: others have the call; it must not be sent.
+            LeaseLostError: others have the call.
         """
+
+    def may_send(self) -> bool:
+        """Whether nobody can have taken what was marked, asked right before the wire is touched."""
+        return True
 
     def record(self, record: Record) -> None:
         """Write behind how an attempt ended, or what a reply was read as."""
@@ -418,8 +466,8 @@ class Ledger(LedgerView):
     ) -> Sequence[Reservation]: ...
 
     @abstractmethod
-    def _again(self, attempt: int, connection: Any) -> int:
-        """Start the next attempt of a call; return its row."""
+    def _again(self, attempt: int, connection: Any) -> int | None:
+        """Start the next attempt of a call; return its row, None where the call is answered."""
 
     @abstractmethod
     def _prepare_batch(

@@ -64,6 +64,7 @@ from judgelaw.wire.reply import (
     read_status as read_status,
     same_model as same_model,
 )
+from judgelaw.wire.reply_json import json_value as json_value
 from judgelaw.wire.secrets import (
     Proxy as Proxy,
     check_secrets as check_secrets,

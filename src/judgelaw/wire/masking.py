@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from judgelaw.wire.reply_json import json_value, shallow
+
 MASK = "[redacted]"
 _SHORTEST = 6
 """Shorter values are no secrets, and masking them would damage ordinary text."""
@@ -118,11 +120,12 @@ class Secrets:
         """Mask every secret in a body, and in what its JSON says; else return it as it came."""
         if not self:
             return body
+        body = shallow(body)  # what nobody reads is not stored either, where it could hold a key
         # One character a byte, so that whatever the bytes mean comes back as it was.
         text = body.decode("latin-1")
         try:
-            value = json.loads(body)
-        except (ValueError, RecursionError):
+            value = json_value(body)
+        except ValueError:
             lines = body.splitlines(keepends=True)
             if len(lines) > 1:
                 body = b"".join(map(self._redact_line, lines))

@@ -9,6 +9,7 @@ from enum import Enum, StrEnum, auto
 from typing import Any
 
 from judgelaw.tensor import INVALID
+from judgelaw.wire.reply_json import json_value
 from judgelaw.words import count, storable, words
 
 RAN_OUT = "parser timeout"
@@ -194,6 +195,8 @@ class Answer(Receipt):
     unread: tuple[tuple[str, str], ...] = ()
 
 
+STATUSES = range(100, 1000)
+"""Of HTTP; a batch writes them as numbers of its own."""
 _REFUSED = frozenset({401, 402, 403, 407})
 _BUSY = frozenset({408, 409, 425})
 _THROTTLED = 429
@@ -209,8 +212,8 @@ def read_json(reply: Reply) -> dict[str, Any] | Failure:
     damaged on the way and the reply counts as cut, whatever the model said.
     """
     try:
-        value = json.loads(reply.body.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        value = json_value(reply.body)
+    except ValueError as error:
         size = len(reply.body)
         return Failure(
             kind=FailureKind.NOT_JSON,
@@ -305,8 +308,8 @@ def replayed(reply: Reply) -> bool:
 def error_of(reply: Reply) -> dict[str, Any]:
     """Return the error object of a reply, empty where it has none."""
     try:
-        value = json.loads(reply.body)
-    except (ValueError, RecursionError):
+        value = json_value(reply.body)
+    except ValueError:
         return {}
     error = value.get("error", value) if isinstance(value, dict) else {}
     return error if isinstance(error, dict) else {"message": str(error)}

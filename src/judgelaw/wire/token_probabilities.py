@@ -22,13 +22,14 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, isfinite, log
+from math import exp, inf, isfinite, log
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from judgelaw.tensor import INVALID
 from judgelaw.wire.judge_spec import JudgeSpec
 from judgelaw.wire.parsers import label_words, text_to_read
 from judgelaw.wire.reply import Completion, Verdict
+from judgelaw.wire.reply_json import FieldReader, shown
 
 Read = Callable[[Sequence[tuple[Completion, str]]], Sequence[Verdict]]
 """Reads completions shown in these orders, as `Reader.read_all` does."""
@@ -85,9 +86,14 @@ def pack(tokens: Sequence[tuple[str, float, Sequence[tuple[str, float]]]]) -> st
 def unpack(tokens: str) -> list[Token]:
     """Read tokens as the ledger keeps them, log probabilities as probabilities."""
     return [
-        Token(text, exp(lp), tuple((other, exp(x)) for other, x in top))
+        Token(text, _p(lp), tuple((other, _p(x)) for other, x in top))
         for text, lp, top in json.loads(tokens)
     ]
+
+
+def _p(logprob: float) -> float:
+    """Return a probability; infinity for what is none, as earlier versions stored it."""
+    return exp(logprob) if logprob <= 1 else inf
 
 
 def vector_of(
@@ -171,6 +177,8 @@ def _listed(token: Token) -> dict[str, float] | str:
     listed.setdefault(token.text, token.p)
     if not all(isfinite(p) and 0 <= p <= 1 + _ROUNDING for p in listed.values()):
         return "it lists what are no log probabilities"
+    if not any(listed.values()):
+        return "it gives no token that it lists a probability"
     if (total := sum(listed.values())) > 1 + _ROUNDING:
         return f"the probabilities that it lists sum to {total:.6g}, more than 1"
     return listed
@@ -278,75 +286,113 @@ def _begins(option: str, words: Sequence[str]) -> list[str]:
     return [word for word in words if start and word.startswith(start)]
 
 
-def chat_tokens(content: Any) -> str | None:
-    """Read the tokens of a chat completion: `[{token, logprob, top_logprobs}]`.
-
-    llama.cpp lists `prob` and `top_probs` where it was asked for the law after all samplers.
-    """
-    if not isinstance(content, list):
-        return None
-    found = []
-    for each in content:
-        if not isinstance(each, dict) or (one := _pair(each)) is None:
-            return None
-        top = each.get("top_logprobs", each.get("top_probs"))
-        pairs = [_pair(other) for other in top] if isinstance(top, list) else []
-        found.append((*one, [pair for pair in pairs if pair is not None]))
-    return pack(found)
-
-
+_FIELD: Final = "logprobs"
 _LEAST_LOG: Final = -9999.0
 """What stands for the logarithm of no probability, as providers write it."""
 
 
-def _pair(value: Any) -> tuple[str, float] | None:
-    if not isinstance(value, dict) or not isinstance(value.get("token"), str):
+def chat_tokens(content: Any, read: FieldReader) -> str | None:
+    """Read the tokens of a chat completion: `[{token, logprob, top_logprobs}]`.
+
+    llama.cpp lists `prob` and `top_probs` where it was asked for the law after all samplers. Where
+    one number of all is none, the law is not known, and all tokens are missing.
+    """
+    if content is None:
         return None
-    logprob, prob = value.get("logprob"), value.get("prob")
-    if _number(logprob):
-        return value["token"], max(float(logprob), _LEAST_LOG)
-    if _number(prob):
-        return value["token"], log(prob) if prob > 0 else _LEAST_LOG
-    return None
-
-
-def _number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def completion_tokens(logprobs: Any) -> str | None:
-    """Read the tokens of a text completion: `{tokens, token_logprobs, top_logprobs}`."""
-    if not isinstance(logprobs, dict):
-        return None
-    parts = [logprobs.get(key) for key in ("tokens", "token_logprobs", "top_logprobs")]
-    if not all(isinstance(part, list) for part in parts):
+    if not isinstance(content, list):
+        read.cannot(_FIELD, f"{shown(content)}, where a list of tokens belongs")
         return None
     found = []
-    for text, lp, top in zip(*parts, strict=False):
-        if not isinstance(text, str) or not _number(lp):
+    for each in content:
+        one = _pair(each, read)
+        top = [] if one is None else _tops(each, read)
+        if one is None or top is None:
             return None
-        found.append((text, max(float(lp), _LEAST_LOG), _mapped(top)))
+        found.append((*one, top))
     return pack(found)
 
 
-def _mapped(top: Any) -> list[tuple[str, float]]:
-    if not isinstance(top, dict):
+def _tops(token: dict[str, Any], read: FieldReader) -> list[tuple[str, float]] | None:
+    """Return what is listed in the place of a token; None where some of it cannot be read."""
+    top = token.get("top_logprobs", token.get("top_probs"))
+    if top is None:
         return []
-    return [(text, max(float(lp), _LEAST_LOG)) for text, lp in top.items() if _number(lp)]
+    if not isinstance(top, list):
+        read.cannot(_FIELD, f"{shown(top)}, where a list of tokens belongs")
+        return None
+    pairs = [_pair(other, read) for other in top]
+    listed = [pair for pair in pairs if pair is not None]
+    return listed if len(listed) == len(pairs) else None
 
 
-def local_tokens(logprobs: Any, text: str) -> str | None:
+def _pair(value: Any, read: FieldReader) -> tuple[str, float] | None:
+    if not isinstance(value, dict) or not isinstance(value.get("token"), str):
+        read.cannot(_FIELD, "one without the text of its token")
+        return None
+    logprob, prob = value.get("logprob"), value.get("prob")
+    if logprob is not None or prob is None:
+        found = _log(logprob, read)
+        return None if found is None else (value["token"], found)
+    if _is_number(prob) and 0 <= prob <= 1 + _ROUNDING:
+        return value["token"], log(prob) if prob > 0 else _LEAST_LOG
+    read.cannot(_FIELD, f"{shown(prob)}, where a probability belongs")
+    return None
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _log(value: Any, read: FieldReader) -> float | None:
+    """Return a log probability; None for what is none."""
+    if _is_number(value) and value <= _ROUNDING:  # which no NaN is
+        return _LEAST_LOG if value <= _LEAST_LOG else float(value)
+    read.cannot(_FIELD, f"{shown(value)}, where the logarithm of a probability belongs")
+    return None
+
+
+def completion_tokens(logprobs: Any, read: FieldReader) -> str | None:
+    """Read the tokens of a text completion: `{tokens, token_logprobs, top_logprobs}`."""
+    if logprobs is None:
+        return None
+    held = logprobs if isinstance(logprobs, dict) else {}
+    parts = [held.get(key) for key in ("tokens", "token_logprobs", "top_logprobs")]
+    if not all(isinstance(part, list) and len(part) == len(parts[0] or ()) for part in parts):
+        read.cannot(_FIELD, "no lists of tokens that are as long as each other")
+        return None
+    found = []
+    for text, value, top in zip(*parts, strict=True):
+        lp, listed = _log(value, read), _mapped(top, read)
+        if not isinstance(text, str) or lp is None or listed is None:
+            read.cannot(_FIELD, "one without the text of its token")
+            return None
+        found.append((text, lp, listed))
+    return pack(found)
+
+
+def _mapped(top: Any, read: FieldReader) -> list[tuple[str, float]] | None:
+    if top is None:
+        return []
+    if not isinstance(top, dict):
+        read.cannot(_FIELD, f"{shown(top)}, where an object belongs")
+        return None
+    logs = {text: _log(value, read) for text, value in top.items()}
+    listed = [(text, lp) for text, lp in logs.items() if lp is not None]
+    return listed if len(listed) == len(logs) else None
+
+
+def local_tokens(logprobs: Any, text: str, read: FieldReader) -> str | None:
     """Read what a function or a command returns: `{label: log probability}`, or chat tokens.
 
     A mapping, alone or the only one of a list, is about the reply as a whole.
     """
     if isinstance(logprobs, dict) and "content" in logprobs:
-        return chat_tokens(logprobs["content"])
-    if isinstance(logprobs, list) and logprobs and isinstance(logprobs[0], dict):
-        if "token" in logprobs[0]:
-            return chat_tokens(logprobs)
-        logprobs = logprobs[0] if len(logprobs) == 1 else None
-    top = _mapped(logprobs)
+        return chat_tokens(logprobs["content"], read)
+    if isinstance(logprobs, list):
+        if len(logprobs) != 1 or not isinstance(logprobs[0], dict) or "token" in logprobs[0]:
+            return chat_tokens(logprobs, read)
+        logprobs = logprobs[0]
+    top = _mapped(logprobs, read)
     if not top:
         return None
     own = dict(top).get(text.strip(), _LEAST_LOG)

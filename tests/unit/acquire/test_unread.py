@@ -7,8 +7,11 @@ import pytest
 
 from judgelaw.acquire import acquire
 from judgelaw.acquire.retry import Reason
-from judgelaw.judges.http import HttpJudge
+from judgelaw.acquire.verify import verify
+from judgelaw.judges.http import BatchLink, HttpJudge
 from judgelaw.ledger import LEDGER_NAME, SqliteLedger, SqliteView, second_place
+from servers.batches import BatchProvider
+from servers.fake_time import FakeTime
 from servers.provider import BODIES, Provider, say
 from servers.study import chat_judge, frozen_study
 
@@ -28,9 +31,9 @@ def frozen_run(folder, provider, *, items=4, **transport):
     )
 
 
-def broken(times):
+def broken(times, decode=HttpJudge.decode):
     """Return a decoder that raises so many times."""
-    decode, left = HttpJudge.decode, iter(range(times))
+    left = iter(range(times))
 
     def bug(judge, reply):
         if next(left, None) is not None:
@@ -65,6 +68,28 @@ def test_a_judge_whose_replies_nobody_can_read_is_asked_no_more(tmp_path, provid
     assert 3 <= len(provider.seen) <= 3 + 8 < frozen.count
     with SqliteView(frozen.path / LEDGER_NAME) as view:
         assert len(list(view.unread_attempts())) == len(provider.seen)
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "anthropic"])
+def test_a_result_of_a_batch_that_cannot_be_read_is_kept_too(tmp_path, monkeypatch, wire):
+    """Also while the batch is still open, where its results are fetched once more."""
+    decode = BatchLink.decode
+    with BatchProvider() as at:
+        base_url = at.root_url if wire == "anthropic" else at.base_url
+        batch = {"chunk": 8, "at_once": 1, "poll_s": 30}
+        judge = chat_judge(base_url, provider=wire, batch=batch)
+        frozen = frozen_study(tmp_path, [judge])
+        with monkeypatch.context() as patch:
+            for times in (2, 10**6):
+                patch.setattr(BatchLink, "decode", broken(times, decode))
+                done = acquire(frozen, effects=FakeTime().effects)
+                assert [stop.reason for stop in done.stops] == [Reason.UNREAD]
+                assert done.totals.completed == frozen.count - 2
+        done = acquire(frozen, effects=FakeTime().effects)
+        assert done.complete
+        assert set(at.asked.values()) == {1}, "nothing is bought a second time"
+    assert (done.totals.attempts, done.totals.orphaned) == (frozen.count, 0)
+    assert verify(frozen.path).ok
 
 
 def test_a_large_reply_is_durable_before_anything_reads_it(tmp_path, provider, monkeypatch):

@@ -251,13 +251,18 @@ def test_extend_adds_repeats(capsys, known, tmp_path):
     assert code == 0
     assert "24 calls added to 36" in out
     assert open_run(folder).count == 60
+    # A command that was killed behind its last write is repeated as it is.
+    code, out, _ = run(capsys, "extend", str(folder), "--repeats", "5")
+    assert code == 0
+    assert "it is that deep already, nothing is added to its 60 calls" in out
+    assert open_run(folder).count == 60
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "say what to add"),
-        (("--repeats", "3"), "nothing to add"),
+        (("--repeats", "2"), "nothing to add"),
         (("--prompts", "9"), "changes what is estimated"),
     ],
 )

@@ -223,7 +223,6 @@ def no_arguments():
         (lambda _: None, "unusable", "it returned None: a judge function returns text"),
         (lambda _: 3, "unusable", "it returned 3"),
         (lambda _: jl.Reply(text=None), "unusable", "it returned None"),
-        (lambda _: jl.Reply(text="A", usage={1: object()}), "unusable", "hold what JSON holds"),
         (no_arguments, "raised", "TypeError"),
     ],
 )
@@ -231,6 +230,45 @@ def test_what_is_no_answer_is_a_failed_attempt(tmp_path, function, kind, word):
     _, kinds, said = failed(tmp_path, function)
     assert kinds == {kind}
     assert all(word in each and "test_python.py:" in each for each in said)
+
+
+class Silent:
+    def __str__(self):
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
+def cyclic():
+    tokens = []
+    tokens.append(tokens)
+    return tokens
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("usage", {"input_tokens": object()}, "not what JSON holds"),
+        ("usage", {"input_tokens": float("nan")}, "NaN, where a whole number"),
+        ("usage", {"input_tokens": 10**400}, "a number of over 15 digits"),
+        ("usage", Silent(), "not what JSON holds"),
+        ("logprobs", cyclic(), "not what JSON holds"),
+        ("logprobs", {"A": float("nan")}, "NaN, where the logarithm"),
+        ("logprobs", Silent(), "not what JSON holds"),
+        ("model", 3, "3, where a text belongs"),
+        ("finish_reason", b"stop", "not what JSON holds"),
+    ],
+)
+def test_what_stands_beside_an_answer_does_not_end_it(tmp_path, field, value, why):
+    """It is missing, with the reason, and nothing is asked again."""
+    frozen, done = asked(tmp_path, lambda _: jl.Reply(text="A", **{field: value}), items=1)
+    done.raise_if_open()
+    assert done.totals.attempts == frozen.count
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        ((_, name, said, count),) = view.unread_fields()
+    assert name.startswith(field)
+    assert why in said
+    assert count == frozen.count
 
 
 def blocks(_call):

@@ -131,8 +131,11 @@ def test_what_is_neither_run_nor_table_is_refused(tmp_path):
     with pytest.raises(InputError, match="check the path"):
         read_labelling(tmp_path / "none.csv")
     (tmp_path / "cut.csv.gz").write_bytes(b"\x1f\x8b no")
-    with pytest.raises(InputError, match="no gzip file"):
+    with pytest.raises(InputError, match="the gzip stream ends in the middle, so rows are missing"):
         read_labelling(tmp_path / "cut.csv.gz")
+    (tmp_path / "plain.csv.gz").write_bytes(b"item,verdict\ni0,pass\n")
+    with pytest.raises(InputError, match="no sound gzip file"):
+        read_labelling(tmp_path / "plain.csv.gz")
 
 
 def test_labels_stand_beside_the_calls_on_their_items(tmp_path):

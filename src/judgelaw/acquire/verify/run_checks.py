@@ -31,6 +31,7 @@ from judgelaw.acquire.verify.frozen_checks import (
 from judgelaw.duck import one_file
 from judgelaw.errors import JudgelawError
 from judgelaw.ledger import (
+    LATE,
     LEDGER_NAME,
     LOCK_NAME,
     SENT_NAME,
@@ -172,17 +173,21 @@ def _out_of_step(planned: PlannedCall | None, stored: PlannedCall | None, before
 def check_attempts(view: SqliteView) -> Check:
     """Check that attempts are numbered, ended, and end with the completion of their call."""
     problems = Problems()
-    last: dict[str, tuple[int, str]] = {}
+    last: dict[str, int] = {}
     states: Counter[str] = Counter()
+    completed: set[str] = set()
+    late: set[str] = set()
     for a in view.attempts():
         states[a.state] += 1
-        number, state = last.get(a.call_id, (0, ""))
+        number = last.get(a.call_id, 0)
         if a.number != number + 1:
             problems.add(f"call {a.call_id}: attempt {a.number} follows attempt {number}")
-        if state == "completed":
+        if a.call_id in completed - late:
             problems.add(f"call {a.call_id} was requested again after its completion")
-        last[a.call_id] = (a.number, a.state)
-    completed = {call for call, (_, state) in last.items() if state == "completed"}
+        last[a.call_id] = a.number
+        if a.state == "completed":
+            completed.add(a.call_id)
+            late |= {a.call_id} if a.detail == LATE else set()
     answered = 0
     for c in view.completions():
         answered += 1
@@ -193,7 +198,8 @@ def check_attempts(view: SqliteView) -> Check:
     # As `Totals.attempts` has it: what was reserved ahead and never sent is no attempt.
     unsent = states.pop("unsent", 0)
     rest = f"; {unsent} more reserved and never sent" if unsent else ""
-    good = f"{states.total()} attempts, {answered} completions, none requested again{rest}"
+    held = f"; {len(late)} replies turned up late, some after others were asked" if late else ""
+    good = f"{states.total()} attempts, {answered} completions, none requested again{rest}{held}"
     return problems.check("attempts", good)
 
 

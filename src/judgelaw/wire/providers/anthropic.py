@@ -36,7 +36,8 @@ from judgelaw.wire.reply import (
     replayed,
     without,
 )
-from judgelaw.words import count, storable, words
+from judgelaw.wire.reply_json import FieldReader
+from judgelaw.words import count, words
 
 _VERSION = "2026-10-21"
 _SAMPLING_VERSION = "2023-06-01"
@@ -91,11 +92,12 @@ def messages(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
     content = body.get("content")
     if not isinstance(content, list):
         return without(reply, FailureKind.NO_COMPLETION, "no content")
-    usage = object_of(body.get("usage"))
-    cached = count(usage.get("cache_read_input_tokens"))
-    written = count(usage.get("cache_creation_input_tokens"))
-    fresh = count(usage.get("input_tokens"))
-    reason = storable(body.get("stop_reason"))
+    read = FieldReader()
+    usage = read.object(body, "usage")
+    cached = read.count(usage, "cache_read_input_tokens", "usage.")
+    written = read.count(usage, "cache_creation_input_tokens", "usage.")
+    fresh = read.count(usage, "input_tokens", "usage.")
+    reason = read.text(body, "stop_reason")
     text = content_of(content)
     return Answer(
         completion=Completion(
@@ -105,11 +107,12 @@ def messages(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
         ),
         # Tokens read from and written to the prompt cache are reported apart from the others.
         input_tokens=None if fresh is None else fresh + (cached or 0) + (written or 0),
-        output_tokens=count(usage.get("output_tokens")),
+        output_tokens=read.count(usage, "output_tokens", "usage."),
         cached_tokens=cached,
-        model=storable(body.get("model")),
-        response_id=storable(body.get("id")),
+        model=read.text(body, "model"),
+        response_id=read.text(body, "id"),
         replayed=replayed(reply),
+        unread=read.unread,
     )
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from judgelaw.wire.form import Fault, Provider, Shape, WireFormat, decoding_of, dumps, stops_of
 from judgelaw.wire.judge_spec import JudgeSpec
-from judgelaw.wire.reply import Answer, Completion, Failure, FailureKind, Reply, object_of, without
+from judgelaw.wire.reply import Answer, Completion, Failure, FailureKind, Reply, without
+from judgelaw.wire.reply_json import FieldReader
 from judgelaw.wire.token_probabilities import local_tokens
-from judgelaw.words import count, storable
+from judgelaw.words import storable
 
 _INPUT = ("input_tokens", "prompt_tokens")
 _OUTPUT = ("output_tokens", "completion_tokens")
@@ -31,24 +32,29 @@ def local(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
     text = body.get("text")
     if not isinstance(text, str):
         return without(reply, FailureKind.NO_COMPLETION, "no text")
-    usage = object_of(body.get("usage"))
+    read = FieldReader()
+    for name, why in read.object(body, "unread").items():
+        read.cannot(name, str(why))
+    usage = read.object(body, "usage")
+    reason = read.text(body, "finish_reason")
     return Answer(
         completion=Completion(
             text=storable(text),
-            finish_reason=storable(body.get("finish_reason")),
-            content_filtered=body.get("finish_reason") == "content_filter",
+            finish_reason=reason,
+            content_filtered=reason == "content_filter",
         ),
-        input_tokens=_first(usage, _INPUT),
-        output_tokens=_first(usage, _OUTPUT),
-        cached_tokens=count(usage.get("cached_tokens")),
-        model=storable(body.get("model")),
-        response_id=storable(body.get("id")),
-        tokens=local_tokens(body.get("logprobs"), text),
+        input_tokens=_first(read, usage, _INPUT),
+        output_tokens=_first(read, usage, _OUTPUT),
+        cached_tokens=read.count(usage, "cached_tokens", "usage."),
+        model=read.text(body, "model"),
+        response_id=read.text(body, "id"),
+        tokens=local_tokens(body.get("logprobs"), text, read),
+        unread=read.unread,
     )
 
 
-def _first(usage: dict[str, Any], names: tuple[str, ...]) -> int | None:
-    return next((count(usage[name]) for name in names if name in usage), None)
+def _first(read: FieldReader, usage: dict[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((read.count(usage, name, "usage.") for name in names if name in usage), None)
 
 
 def _not_sent(judge: JudgeSpec) -> Iterator[Fault]:

@@ -31,6 +31,7 @@ from judgelaw.wire.form import (
 )
 from judgelaw.wire.judge_spec import JudgeSpec
 from judgelaw.wire.reply import (
+    STATUSES,
     Answer,
     Completion,
     Failure,
@@ -44,6 +45,7 @@ from judgelaw.wire.reply import (
     upstream_kind,
     without,
 )
+from judgelaw.wire.reply_json import FieldReader
 from judgelaw.wire.token_probabilities import chat_tokens, completion_tokens
 from judgelaw.words import count, storable, words
 
@@ -112,9 +114,11 @@ def chat(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
         return failed
     if choice is None or not isinstance(message, dict):
         return without(reply, FailureKind.NO_COMPLETION, "no choices[0].message")
-    completion = _completion(choice, content_of(message.get("content")), message.get("refusal"))
-    tokens = chat_tokens(object_of(choice.get("logprobs")).get("content"))
-    return _openai_answer(reply, body, choice, completion, tokens)
+    read = FieldReader()
+    refusal = read.text(message, "refusal", "message.")
+    completion = _completion(read, choice, content_of(message.get("content")), refusal)
+    tokens = chat_tokens(read.object(choice, "logprobs").get("content"), read)
+    return _openai_answer(read, reply, body, choice, completion, tokens)
 
 
 def completions(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
@@ -124,49 +128,54 @@ def completions(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
         return failed
     if choice is None or "text" not in choice:
         return without(reply, FailureKind.NO_COMPLETION, "no choices[0].text")
-    completion = _completion(choice, storable(choice["text"]), None)
-    return _openai_answer(
-        reply, body, choice, completion, completion_tokens(choice.get("logprobs"))
-    )
+    read = FieldReader()
+    completion = _completion(read, choice, storable(choice["text"]), None)
+    tokens = completion_tokens(choice.get("logprobs"), read)
+    return _openai_answer(read, reply, body, choice, completion, tokens)
 
 
-def _completion(choice: dict[str, Any], text: str | None, refusal: Any) -> Completion:
-    reason = storable(choice.get("finish_reason"))
+def _completion(
+    read: FieldReader, choice: dict[str, Any], text: str | None, refusal: str | None
+) -> Completion:
+    reason = read.text(choice, "finish_reason")
     return Completion(
         text=text,
         finish_reason=reason,
-        refusal=storable(refusal),
+        refusal=refusal,
         content_filtered=reason == "content_filter",
     )
 
 
-def _openai_answer(
+def _openai_answer(  # noqa: PLR0917 - what reads, then what came, from the whole to its parts
+    read: FieldReader,
     reply: Reply,
     body: dict[str, Any],
     choice: dict[str, Any],
     completion: Completion,
     tokens: str | None,
 ) -> Answer:
-    usage = object_of(body.get("usage"))
-    details = usage.get("prompt_tokens_details")
+    usage = read.object(body, "usage")
+    details = read.object(usage, "prompt_tokens_details", "usage.")
     return Answer(
         completion=completion,
         tokens=tokens,
-        input_tokens=count(usage.get("prompt_tokens")),
-        output_tokens=count(usage.get("completion_tokens")),
-        cached_tokens=count(object_of(details).get("cached_tokens")) if details else None,
-        model=storable(body.get("model")),
-        fingerprint=storable(body.get("system_fingerprint")),
-        response_id=storable(body.get("id")),
-        echoed_seed=_seed(body, choice),
+        input_tokens=read.count(usage, "prompt_tokens", "usage."),
+        output_tokens=read.count(usage, "completion_tokens", "usage."),
+        cached_tokens=read.count(details, "cached_tokens", "usage."),
+        model=read.text(body, "model"),
+        fingerprint=read.text(body, "system_fingerprint"),
+        response_id=read.text(body, "id"),
+        # Some servers say with which seed they sampled.
+        echoed_seed=read.count(choice if "seed" in choice else body, "seed"),
         replayed=replayed(reply),
+        unread=read.unread,
     )
 
 
 def _first_choice(body: dict[str, Any]) -> dict[str, Any] | None:
     """Return the choice that calls itself the first, wherever it stands."""
     choices = objects_of(body.get("choices"))
-    numbered = [choice for choice in choices if choice.get("index") is not None]
+    numbered = [choice for choice in choices if count(choice.get("index")) is not None]
     if numbered:
         return next((choice for choice in numbered if choice["index"] == 0), None)
     return choices[0] if choices else None
@@ -184,13 +193,6 @@ def _failed_choice(reply: Reply, choice: dict[str, Any]) -> Failure | None:
         return without(reply, FailureKind.ERROR_BESIDE, what)
     kind = upstream_kind(error or {})
     return without(reply, kind, f"an upstream error in its choice: {said}")
-
-
-def _seed(body: dict[str, Any], choice: dict[str, Any]) -> int | None:
-    """Return the seed that some servers say they sampled with."""
-    if "seed" in choice:
-        return count(choice["seed"])
-    return count(body["seed"]) if "seed" in body else None
 
 
 class OpenAIBatches(Batches):
@@ -297,9 +299,10 @@ def _fetchable(status: str, counts: dict[str, Any]) -> int | None:
 def read_line(line: dict[str, Any]) -> Reply | Failure:
     """Read one line of a result or error file."""
     response = line.get("response")
-    if isinstance(response, dict) and isinstance(response.get("status_code"), int):
+    status = count(response.get("status_code")) if isinstance(response, dict) else None
+    if isinstance(response, dict) and status is not None and status in STATUSES:
         body = json.dumps(response.get("body"), separators=(",", ":"))
-        return Reply(status=response["status_code"], body=body.encode())
+        return Reply(status=status, body=body.encode())
     error = line.get("error")
     if not isinstance(error, dict):
         return Failure(kind=FailureKind.NO_COMPLETION, detail="a line without response or error")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from judgelaw.wire.form import Fault, Provider, Shape, WireFormat, decoding_of
+from judgelaw.wire.form import Fault, Provider, Shape, WireFormat, decoding_of, objects_of
 from judgelaw.wire.judge_spec import JudgeSpec
 from judgelaw.wire.reply import (
     Answer,
@@ -11,11 +11,11 @@ from judgelaw.wire.reply import (
     Failure,
     FailureKind,
     Reply,
-    object_of,
     replayed,
     without,
 )
-from judgelaw.words import count, storable
+from judgelaw.wire.reply_json import FieldReader, shown
+from judgelaw.words import storable, words
 
 _DECODING = {
     "temperature": "temperature",
@@ -26,6 +26,8 @@ _DECODING = {
 }
 _CUT = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Finish reasons as the other formats call them, by why a response is incomplete."""
+_FINISHED = ("completed", "incomplete")
+_UNFINISHED = ("failed", "in_progress", "cancelled", "queued")
 
 
 def _encode(judge: JudgeSpec) -> Shape:
@@ -51,35 +53,43 @@ def responses(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
     """Decode a response; the text parts of its messages are the answer."""
     status = body.get("status")
     output = body.get("output")
-    if not isinstance(output, list) or status not in ("completed", "incomplete"):
-        return without(reply, FailureKind.NO_COMPLETION, f"a response that is {status}")
-    parts = [
-        part
-        for item in output
-        if isinstance(item, dict) and item.get("type") == "message"
-        for part in item.get("content") or ()
-        if isinstance(part, dict)
-    ]
-    texts = [str(p.get("text", "")) for p in parts if p.get("type") == "output_text"]
-    refusals = [str(p.get("refusal", "")) for p in parts if p.get("type") == "refusal"]
-    why = object_of(body.get("incomplete_details")).get("reason")
-    reason = "stop" if status == "completed" else _CUT.get(str(why), storable(why))
-    usage = object_of(body.get("usage"))
-    details = object_of(usage.get("input_tokens_details"))
+    if not isinstance(output, list) or status in _UNFINISHED:
+        said = words(str(status))
+        return without(reply, FailureKind.NO_COMPLETION, f"a response that is {said}")
+    messages = [item for item in objects_of(output) if item.get("type") == "message"]
+    parts = [part for message in messages for part in objects_of(message.get("content"))]
+    texts = _said(parts, "output_text", "text")
+    if status not in _FINISHED and texts is None:
+        said = words(str(status))
+        return without(reply, FailureKind.NO_COMPLETION, f"a response that is {said}")
+    read = FieldReader()
+    why = read.text(read.object(body, "incomplete_details"), "reason", "incomplete_details.")
+    reason = "stop" if status == "completed" else _CUT.get(str(why), why)
+    if status not in _FINISHED:
+        read.cannot("status", f"{shown(status)}, where completed or incomplete belongs")
+    usage = read.object(body, "usage")
+    details = read.object(usage, "input_tokens_details", "usage.")
     return Answer(
         completion=Completion(
-            text=storable("".join(texts)) if texts else None,
+            text=texts,
             finish_reason=reason,
-            refusal=storable("".join(refusals)) if refusals else None,
+            refusal=_said(parts, "refusal", "refusal"),
             content_filtered=reason == "content_filter",
         ),
-        input_tokens=count(usage.get("input_tokens")),
-        output_tokens=count(usage.get("output_tokens")),
-        cached_tokens=count(details.get("cached_tokens")),
-        model=storable(body.get("model")),
-        response_id=storable(body.get("id")),
+        input_tokens=read.count(usage, "input_tokens", "usage."),
+        output_tokens=read.count(usage, "output_tokens", "usage."),
+        cached_tokens=read.count(details, "cached_tokens", "usage."),
+        model=read.text(body, "model"),
+        response_id=read.text(body, "id"),
         replayed=replayed(reply),
+        unread=read.unread,
     )
+
+
+def _said(parts: list[dict[str, Any]], kind: str, key: str) -> str | None:
+    """Join the texts of the parts of a kind; None where there is no such part."""
+    texts = [part.get(key) for part in parts if part.get("type") == kind]
+    return storable("".join(text for text in texts if isinstance(text, str))) if texts else None
 
 
 RESPONSES = WireFormat(

@@ -104,7 +104,8 @@ BEGIN
     UPDATE attempts AS a
     SET
         state = 'completed', sent_at = r.sent_at, ended_at = r.ended_at, status = r.status,
-        at_risk = false
+        at_risk = false,
+        detail = CASE WHEN a.state = 'orphaned' THEN 'its reply turned up late' ELSE a.detail END
     FROM added AS r
     WHERE a.id = r.attempt;
     RETURN NULL;

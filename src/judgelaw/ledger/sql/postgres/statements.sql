@@ -15,13 +15,16 @@ ON CONFLICT (name) DO UPDATE SET content = excluded.content
 -- name: inputs
 SELECT name, content FROM :run.inputs
 
+-- name: known_sessions
+SELECT id, pid, host, started_at::text FROM :run.sessions
+
 -- name: begin_session
 INSERT INTO :run.sessions (pid, host, version, attempts, lease_s, round)
 SELECT $1, $2, $3, $4, $5, coalesce(
     max(round) FILTER (WHERE ended_at IS NULL), max(round) + 1, 1
 )
 FROM :run.sessions
-RETURNING id, round
+RETURNING id, round, started_at::text
 
 -- name: settings
 -- For one transaction: behind a pooler the next one may have another connection. What is committed
@@ -52,8 +55,12 @@ SELECT
 -- name: session
 SELECT groups, ended_at IS NULL FROM :run.sessions WHERE id = $1
 
--- name: expired_sessions
-SELECT id
+-- name: silent_sessions
+-- For how long each has not been heard of, at all and since this server has been up.
+SELECT
+    id, pid, host, lease_s,
+    extract(epoch FROM clock_timestamp() - heartbeat_at)::double precision,
+    extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::double precision
 FROM :run.sessions
 WHERE ended_at IS NULL
     AND heartbeat_at + lease_s * interval '1 second' < clock_timestamp()
@@ -295,14 +302,45 @@ ORDER BY c.position
 
 -- name: start_again
 INSERT INTO :run.attempts (call, number, session, reserved_at)
-SELECT call, number + 1, $2, $3 FROM :run.attempts WHERE id = $1
+SELECT a.call, a.number + 1, $2, $3
+FROM :run.attempts AS a
+WHERE a.id = $1
+    -- A reply that somebody held for long may have answered the call meanwhile.
+    AND NOT EXISTS (
+        SELECT 1 FROM :run.completions AS r WHERE r.call = a.call AND r.attempt <> a.id
+    )
 RETURNING id
+
+-- name: known_attempts
+SELECT count(*) FROM :run.attempts WHERE id = ANY ($1::bigint[])
+
+-- name: answered_by_others
+SELECT a.id
+FROM :run.attempts AS a
+JOIN :run.completions AS r ON r.call = a.call
+WHERE a.id = ANY ($1::bigint[]) AND r.attempt <> a.id
+
+-- name: orphans
+SELECT id FROM :run.attempts WHERE id = ANY ($1::bigint[]) AND state = 'orphaned'
+
+-- name: free_orphans
+UPDATE :run.open_calls SET attempt = NULL, session = NULL WHERE attempt = ANY ($1::bigint[])
+
+-- name: supersede
+UPDATE :run.attempts AS a
+SET state = 'orphaned', sent_at = e.sent_at, ended_at = e.ended_at, at_risk = true
+FROM unnest($1::bigint[], $2::double precision[], $3::double precision[])
+    AS e (attempt, sent_at, ended_at)
+WHERE a.id = e.attempt AND a.state = 'started'
 
 -- name: mark_sent
 UPDATE :run.attempts AS a
 SET sent_at = m.sent_at
 FROM unnest($1::bigint[], $2::double precision[]) AS m (id, sent_at)
-WHERE a.id = m.id AND a.session = $3
+WHERE a.id = m.id
+    AND a.session = $3
+    AND NOT EXISTS (SELECT 1 FROM :run.completions AS r WHERE r.call = a.call)
+RETURNING a.id
 
 -- name: complete
 INSERT INTO :run.completions (
@@ -324,6 +362,9 @@ FROM unnest(
     replayed
 )
 JOIN :run.attempts AS a ON a.id = e.attempt
+-- Whose answer is there first, counts; a call is answered twice where a reply was held for long.
+ON CONFLICT (call) DO NOTHING
+RETURNING attempt
 
 -- name: add_logprobs
 INSERT INTO :run.logprobs (call, tokens)
@@ -344,21 +385,39 @@ FROM unnest(
     $1::bigint[], $2::double precision[], $3::double precision[], $4::integer[], $5::text[],
     $6::bytea[]
 ) AS e (attempt, sent_at, ended_at, status, headers, body)
+JOIN :run.attempts AS a ON a.id = e.attempt AND a.state IN ('started', 'orphaned')
+WHERE NOT EXISTS (SELECT 1 FROM :run.completions AS r WHERE r.call = a.call)
+-- A result of a batch that is fetched once more is the same.
+ON CONFLICT (attempt) DO UPDATE SET ended_at = excluded.ended_at
 
 -- name: drop_unread_replies
 DELETE FROM :run.unread_replies WHERE attempt = ANY ($1::bigint[])
 
+-- name: take_back_reply
+INSERT INTO :run.unread_replies (attempt, sent_at, ended_at, status, headers, body)
+SELECT a.id, $3::double precision, $4::double precision, $5::integer, $6::text, $7::bytea
+FROM :run.attempts AS a
+JOIN :run.calls AS c ON c.id = a.call
+WHERE a.id = $1
+    AND c.call_id = $2
+    AND a.state IN ('started', 'orphaned')
+    AND NOT EXISTS (SELECT 1 FROM :run.completions AS r WHERE r.call = a.call)
+ON CONFLICT (attempt) DO NOTHING
+
 -- name: take_unread_replies
 -- A call whose reply nobody has read stays with the session that got it; when that has ended, the
--- next one takes it over.
+-- next one takes it over. One that was given up as an orphan is taken over while nobody asks again.
 WITH taken AS (
     UPDATE :run.open_calls AS o
-    SET session = $2
+    SET session = $2, attempt = u.attempt
     FROM :run.unread_replies AS u
-    WHERE o.attempt = u.attempt
+    JOIN :run.attempts AS a ON a.id = u.attempt
+    WHERE o.call = a.call
         AND o.judge = $1
+        AND (o.attempt IS NULL OR o.attempt = u.attempt)
         AND (
-            o.session = $2
+            o.session IS NULL
+            OR o.session = $2
             OR EXISTS (SELECT 1 FROM :run.sessions AS s WHERE s.id = o.session AND s.ended_at IS NOT NULL)
         )
     RETURNING u.attempt
@@ -411,7 +470,7 @@ FROM unnest(
     $1::text[], $2::double precision[], $3::double precision[], $4::integer[], $5::text[],
     $6::text[], $7::boolean[], $8::bigint[]
 ) AS e (state, sent_at, ended_at, status, kind, detail, at_risk, attempt)
-WHERE a.id = e.attempt
+WHERE a.id = e.attempt AND a.state <> 'orphaned'
 
 -- name: unsend
 UPDATE :run.attempts AS a

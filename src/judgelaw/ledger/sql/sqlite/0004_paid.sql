@@ -63,6 +63,7 @@ BEGIN
     UPDATE attempts
     SET
         state = 'completed', sent_at = NEW.sent_at, ended_at = NEW.ended_at,
-        status = NEW.status, at_risk = 0
+        status = NEW.status, at_risk = 0,
+        detail = CASE WHEN state = 'orphaned' THEN 'its reply turned up late' ELSE detail END
     WHERE id = NEW.attempt;
 END;

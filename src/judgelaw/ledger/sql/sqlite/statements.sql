@@ -113,8 +113,10 @@ INSERT INTO unread_fields (call, field, reason)
 VALUES ((SELECT call FROM attempts WHERE id = ?1), ?2, ?3)
 
 -- name: add_unread_reply
+-- A result of a batch that is fetched once more is the same.
 INSERT INTO unread_replies (attempt, sent_at, ended_at, status, headers, body)
 VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (attempt) DO UPDATE SET ended_at = excluded.ended_at
 
 -- name: take_back_reply
 INSERT INTO unread_replies (attempt, sent_at, ended_at, status, headers, body)
@@ -160,7 +162,7 @@ SELECT id, pid, host, started_at FROM sessions WHERE ended_at IS NULL ORDER BY i
 -- name: fail
 UPDATE attempts
 SET state = ?, sent_at = ?, ended_at = ?, status = ?, kind = ?, detail = ?, at_risk = ?
-WHERE id = ?
+WHERE id = ? AND state <> 'orphaned'
 
 -- name: unsend
 UPDATE attempts SET state = 'unsent', ended_at = ? WHERE id = ?
