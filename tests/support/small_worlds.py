@@ -143,7 +143,7 @@ def worlds() -> Mapping[str, dict]:
                     seed=seed,
                     criterion=name,
                 )
-                for seed, name in enumerate(("safe", "short"))
+                for seed, name in enumerate(("safe", "polite"))
             }
         },
         "scores": {
