@@ -5,25 +5,28 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import cached_property
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 import numpy as np
 from click.testing import CliRunner
 
-from judgelaw import worlds
+from judgelaw import vocabulary, worlds
 from judgelaw.acquire import CALLS, CALLS_COLUMNS
 from judgelaw.acquire.outputs import TIMING, TIMING_COLUMNS
-from judgelaw.analysis import SoftEvidence, analyze, answer, values
+from judgelaw.analysis import CATALOGUE, SoftEvidence, analyze, answer, facet_values, values
 from judgelaw.analysis.encode import SCHEMA
 from judgelaw.cli.program import COMMANDS, cli
 from judgelaw.diagnose import Finding
+from judgelaw.quantities import Quantity
 from judgelaw.tables import ALIASES
 from judgelaw.tables.columns import CONTRACT, REQUIRED
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
 from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
+from judgelaw.vocabulary import Term
 
 
 def write(folder: Path) -> None:
@@ -194,22 +197,24 @@ def sections(document: dict[str, Any]) -> list[tuple[str, dict[str, Any], type]]
         ("The document", document, values.Analysis),
         ("settings", document["settings"], values.Settings),
         ("judges.NAME, layers.LAYER.NAME", judge, values.JudgeAnalysis),
-        ("components.NAME, depths.R.NAME, strata.STRATUM.NAME", component, values.Component),
+        ("components.NAME, depths.R.NAME, strata.STRATUM.NAME", component, Quantity),
         ("answer", judge["answer"], answer.Answer),
         ("answer.right", judge["answer"]["right"], answer.Right),
         ("answer.changes.CHANGE", judge["answer"]["changes"]["reword"], answer.Rate),
         ("answer.contested", judge["answer"]["contested"], answer.Contested),
         ("answer.actions[]", judge["answer"]["actions"][0], answer.Action),
-        ("changes.CHANGE", judge["changes"]["reword"], values.ChangeRate),
+        ("changes.CHANGE", judge["changes"]["reword"], Quantity),
+        ("errors", judge["errors"], REASONS),
+        ("right_by_prompt.PROMPT", next(iter(judge["right_by_prompt"].values())), Quantity),
         ("permutation.FACET", judge["permutation"]["prompt"], PermutationTest),
         ("split.NAME", judge["split"]["call"], ErrorSplit),
-        ("lead", judge["lead"], values.LargestComponent),
+        ("lead", judge["lead"], facet_values.LargestComponent),
         ("item_values", judge["item_values"], values.ItemValues),
         ("prompt_distances", judge["prompt_distances"], values.PromptDistances),
         ("order_direction", judge["order_direction"], values.OrderDirection),
         ("prompt_leans[]", judge["prompt_leans"][0], values.PromptLean),
         ("projection", judge["projection"], Interval),
-        ("other_metrics.METRIC", judge["other_metrics"]["jss"], values.OtherMetric),
+        ("other_metrics.METRIC", judge["other_metrics"]["jss"], facet_values.OtherMetric),
         ("identity[]", judge["identity"][0], values.Identity),
         ("soft, where there are token probabilities", soft_example(), SoftEvidence),
         ("diagnostics[]", document["diagnostics"][0], Finding),
@@ -269,27 +274,60 @@ VIEWS = {
 """Keys that say in other words what stands elsewhere."""
 
 
-def _keys(title: str, value: dict[str, Any], home: type) -> str:
-    told = _attributes(home)
-    declared = {field.name: field.type for field in fields(home)}
+REASONS = {
+    "wrong": Term("Wrong", "share of verdicts that are wrong, as the answer weighs items"),
+    **vocabulary.REASONS,
+}
+"""What the parts of wrong verdicts mean."""
+ABOUT = {
+    Quantity: "A quantity by every statistic that there is of it.",
+    dict: "Why verdicts are wrong: each counted once, under the first reason that explains it.",
+}
+
+
+def _keys(title: str, value: dict[str, Any], home: type | dict[str, Term]) -> str:
+    if isinstance(home, dict):
+        told, declared = {k: term.meaning for k, term in home.items()}, dict.fromkeys(home, FLOAT)
+    else:
+        told, declared = _attributes(home), _declared(home)
     rows = [
         f"| `{key}` | {_kind(v, declared.get(key))} | {told.get(key, '')} |"
         for key, v in value.items()
     ]
-    about = (inspect.getdoc(home) or "").split("\n\n")[0].replace("\n", " ")
+    kind = dict if isinstance(home, dict) else home
+    about = ABOUT.get(kind) or (inspect.getdoc(home) or "").split("\n\n")[0].replace("\n", " ")
     return "\n".join(
         [f"## {title}\n", f"{about}\n", "| key | type | |", "|---|---|---|", *rows, ""]
     )
 
 
+FLOAT = float | None
+
+
+def _declared(home: type) -> dict[str, Any]:
+    """Return the types of fields and properties."""
+    found = {field.name: field.type for field in fields(home)}
+    for name, value in vars(home).items():
+        if isinstance(value, property | cached_property):
+            get = value.fget if isinstance(value, property) else value.func
+            found[name] = get_type_hints(get).get("return")
+    return found | dict.fromkeys(CATALOGUE, FLOAT)
+
+
 def _attributes(home: type) -> dict[str, str]:
-    """Read the attributes that a docstring explains, and the first line of each property."""
+    """Read the attributes that a docstring explains, and the first line of each property.
+
+    What people read of a quantity stands in the vocabulary and in the catalogue.
+    """
     told = {} if home is object else _attributes(home.__mro__[1])
     told |= {
         name: (inspect.getdoc(value) or "").split("\n")[0]
         for name, value in vars(home).items()
-        if isinstance(value, property)
+        if isinstance(value, property | cached_property)
     }
+    if home is Quantity:
+        told |= {key: term.meaning for key, term in vocabulary.KEYS.items()}
+    told |= {name: entry.meaning for name, entry in CATALOGUE.items()}
     _, _, listed = (inspect.getdoc(home) or "").partition("Attributes:\n")
     for entry in re.split(r"\n(?=    \w)", listed.split("\n\n")[0]):
         names, _, text = entry.strip().partition(": ")

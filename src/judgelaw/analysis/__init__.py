@@ -18,6 +18,7 @@ from judgelaw.analysis.answer_words import (
     spoken as spoken,
     tried as tried,
 )
+from judgelaw.analysis.catalogue import CATALOGUE as CATALOGUE
 from judgelaw.analysis.comparison import (
     Comparison as Comparison,
     Difference as Difference,
@@ -38,11 +39,11 @@ from judgelaw.analysis.facet_sentences import (
     slot_sentence as slot_sentence,
 )
 from judgelaw.analysis.facet_values import (
-    Component as Component,
-    Components as Components,
     Identity as Identity,
     ItemValues as ItemValues,
+    LargestComponent as LargestComponent,
     OrderDirection as OrderDirection,
+    OtherMetric as OtherMetric,
     PromptDistances as PromptDistances,
     PromptLean as PromptLean,
     SlotPreference as SlotPreference,
@@ -59,7 +60,6 @@ from judgelaw.analysis.probe_answers import (
     where_largest as where_largest,
 )
 from judgelaw.analysis.score_answers import (
-    MeanScore as MeanScore,
     PromptScores as PromptScores,
     ScoreAnswers as ScoreAnswers,
     score_lines as score_lines,
@@ -84,11 +84,8 @@ from judgelaw.analysis.soft_evidence import (
 )
 from judgelaw.analysis.values import (
     Analysis as Analysis,
-    ChangeRate as ChangeRate,
     JudgeAnalysis as JudgeAnalysis,
     Key as Key,
-    LargestComponent as LargestComponent,
-    OtherMetric as OtherMetric,
     Settings as Settings,
     Table as Table,
 )

@@ -1,9 +1,6 @@
 """How often verdicts change between two calls, with intervals for both targets."""
 
-from math import isnan
-
-from judgelaw.analysis.facet_values import pair_of
-from judgelaw.analysis.values import ChangeRate
+from judgelaw.quantities import ABSENT, Quantity, estimate_of
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     CHANGES,
@@ -18,8 +15,8 @@ from judgelaw.uncertainty import (
 
 def change_rates(
     tensor: VerdictTensor, known: Inference, estimand: Estimand, level: float
-) -> dict[str, ChangeRate | None]:
-    """Return how often verdicts change, None where the design does not vary what would change.
+) -> dict[str, Quantity]:
+    """Return how often verdicts change, absent where the design does not vary what would change.
 
     Of scores it is how many points two calls differ by, whatever dissimilarity is declared.
     """
@@ -29,24 +26,18 @@ def change_rates(
     even = known
     if estimand.order_weights is not None and len(tensor.orders) > 1:
         even = infer(tensor, design=estimand.design)
-    found: dict[str, ChangeRate | None] = {}
-    for change in CHANGES:
-        of = even if change in {"swap", "both"} else known
-        found[change] = _rate(of, change, level)
-    return found
+    return {
+        change: _rate(even if change in {"swap", "both"} else known, change, level)
+        for change in CHANGES
+    }
 
 
-def _rate(known: Inference, change: Change, level: float) -> ChangeRate | None:
+def _rate(known: Inference, change: Change, level: float) -> Quantity:
     here, new = (
         change_interval(known, change, level=level, scope=scope) for scope in ("fixed", "new")
     )
-    if isnan(here.estimate):  # one level only
-        return None
+    rate = estimate_of(here.estimate, new=new, asked=here)
+    if rate.absent:  # one level only
+        return ABSENT
     more = more_than_asking_again(known, change, level=level)
-    return ChangeRate(
-        estimate=here.estimate,
-        interval=pair_of(new),
-        call_interval=pair_of(here),
-        more=None if isnan(more.estimate) else more.estimate,
-        more_interval=pair_of(more),
-    )
+    return Quantity({"estimate": rate, "more": estimate_of(more.estimate, asked=more)})

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from judgelaw.analysis.components import inferences
-from judgelaw.analysis.facet_values import Pair, pair_of
+from judgelaw.analysis.facet_values import pair_of
 from judgelaw.arrays import Floats
 from judgelaw.decide import accuracies, not_shown_worse
 from judgelaw.diagnose import Matched, RankStability, match, rank_stability
 from judgelaw.estimate import CENSUS, COMPONENTS
 from judgelaw.frames import Result
+from judgelaw.quantities import Pair
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     DepthEstimates,

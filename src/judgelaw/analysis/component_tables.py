@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from math import isnan
 
 from judgelaw.analysis.components import banded
-from judgelaw.analysis.facet_values import Component, Pair
 from judgelaw.analysis.outcomes import identity
 from judgelaw.analysis.values import JudgeAnalysis, Key, Table
 from judgelaw.arrays import PAIR
 from judgelaw.diagnose import Cell, Finding, Matched, StreamDrift, match
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, Decomposition, decompose_as
+from judgelaw.quantities import Pair, Quantity
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import DepthEstimates, Estimand, Resampling, at_depth
 
@@ -221,7 +221,7 @@ def _by_depth(found: JudgeAnalysis, name: str, depths: Sequence[int]) -> Row:
     return tuple(cell for c in at for cell in _estimate(c))
 
 
-def _estimate(c: Component | None) -> Row:
+def _estimate(c: Quantity | None) -> Row:
     return (None,) * 3 if c is None else (known(c.estimate), *ends(c.band))
 
 

@@ -1,22 +1,21 @@
 """Components with their bands: every depth of a judge from the same resampled items."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import Final
 
 import numpy as np
 
-from judgelaw.analysis.facet_values import Component, Pair, pair_of
-from judgelaw.analysis.values import LargestComponent
+from judgelaw.analysis.facet_values import LargestComponent, pair_of
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS
+from judgelaw.quantities import Components, Estimate, Pair, Quantity, estimate_of
 from judgelaw.uncertainty import (
     Bands,
     DepthEstimates,
     FactorParts,
     Inference,
-    Interval,
     NewItems,
     Resampling,
     Scope,
@@ -49,7 +48,7 @@ class ComponentsByDepth:
         inference: the bounds of the last depth given.
     """
 
-    depths: tuple[Mapping[str, Component], ...]
+    depths: tuple[Components, ...]
     lead: LargestComponent | None
     reason: str | None
     inference: Inference
@@ -87,7 +86,7 @@ def columns_of(s: DepthEstimates) -> Floats:
     return np.stack([*corrected, *(s.found.plugin[name] for name in COMPONENTS)], axis=-1)
 
 
-def of_stratum(s: DepthEstimates, name: str, level: float) -> dict[str, Component]:
+def of_stratum(s: DepthEstimates, name: str, level: float) -> dict[str, Quantity]:
     """Return the components of one stratum, with intervals from its own items."""
     rows = stratum_rows(s.strata, len(s.items))[name]
     values = columns_of(s)[rows]
@@ -99,45 +98,38 @@ def of_stratum(s: DepthEstimates, name: str, level: float) -> dict[str, Componen
     items = _new_items([s], [values[:, :width]], clusters)[0]
     found = {}
     for c, component in enumerate(COMPONENTS):
-        interval = pair_of(items.interval(component, level=level))
-        call = errors.interval(component, level=level)
-        found[component] = Component(
-            estimate=float(macro[c]),
-            plugin=float(macro[width + c]),
-            interval=interval,
-            band=interval,
-            plugin_band=pair_of(item_interval(values[:, width + c], level=level)),
-            call_se=_se(call),
-            call_interval=pair_of(call),
-            share=float(shares[c]),
-            share_band=None,
-            share_interval=None,
-            share_item_interval=None,
+        new = items.interval(component, level=level)
+        asked = errors.interval(component, level=level)
+        plugin_band = pair_of(item_interval(values[:, width + c], level=level))
+        found[component] = Quantity(
+            {
+                "estimate": estimate_of(float(macro[c]), new=new, asked=asked, band=pair_of(new)),
+                "plugin": Estimate(estimate=float(macro[width + c]), band=plugin_band),
+                "share": Estimate(estimate=float(shares[c])),
+            }
         )
     return found
 
 
-def of_factors(parts: FactorParts, full: DepthEstimates, how: Resampling) -> dict[str, Component]:
+def of_factors(parts: FactorParts, full: DepthEstimates, how: Resampling) -> dict[str, Quantity]:
     """Return the parts of the prompt component, by the factors that they are about."""
     values = np.concatenate([parts.estimates, parts.plugin], axis=1)
     bands = item_bands(values, strata=full.strata, draws=how.draws, seed=how.seed, level=how.level)
     total = float(full.found["total"].mean())
     found = {}
     for at, part in enumerate(parts.parts):
-        call = parts.interval(part, level=how.level, scope="fixed")
-        plugin = len(parts.parts) + at
-        found[BY.join(part)] = Component(
-            estimate=float(bands.estimate[at]),
-            plugin=float(bands.estimate[plugin]),
-            interval=pair_of(parts.interval(part, level=how.level)),
-            band=_pair(bands, at),
-            plugin_band=_pair(bands, plugin),
-            call_se=_se(call),
-            call_interval=pair_of(call),
-            share=float(bands.estimate[at]) / total if abs(total) > _NO_WIDTH else nan,
-            share_band=None,
-            share_interval=None,
-            share_item_interval=None,
+        estimate, plugin = (float(bands.estimate[i]) for i in (at, len(parts.parts) + at))
+        found[BY.join(part)] = Quantity(
+            {
+                "estimate": estimate_of(
+                    estimate,
+                    new=parts.interval(part, level=how.level),
+                    asked=parts.interval(part, level=how.level, scope="fixed"),
+                    band=_pair(bands, at),
+                ),
+                "plugin": Estimate(estimate=plugin, band=_pair(bands, len(parts.parts) + at)),
+                "share": Estimate(estimate=estimate / total if abs(total) > _NO_WIDTH else nan),
+            }
         )
     return found
 
@@ -233,30 +225,37 @@ def _component(
     name: str,
     share: float,
     level: float,
-) -> Component:
-    call = inference.interval(name, level=level, scope="fixed")
-    return Component(
-        estimate=float(bands.estimate[at.estimate]),
-        plugin=float(bands.estimate[at.plugin]),
-        interval=pair_of(inference.interval(name, level=level, scope="new")),
-        band=_pair(bands, at.estimate),
-        plugin_band=_pair(bands, at.plugin),
-        call_se=_se(call),
-        call_interval=pair_of(call),
-        share=share,
-        share_band=None if at.share is None else _pair(bands, at.share),
-        share_interval=None if at.share is None else _share(inference, name, level, "fixed"),
-        share_item_interval=None if at.share is None else _share(inference, name, level, "new"),
+) -> Quantity:
+    new, asked = (inference.interval(name, level=level, scope=scope) for scope in ("new", "fixed"))
+    own = Estimate(estimate=share)
+    if at.share is not None:
+        low, high = _share(inference, name, level, "new") or (nan, nan)
+        own = Estimate(
+            estimate=share,
+            low=low,
+            high=high,
+            call_interval=_share(inference, name, level, "fixed"),
+            band=_pair(bands, at.share),
+        )
+    return Quantity(
+        {
+            "estimate": estimate_of(
+                float(bands.estimate[at.estimate]),
+                new=new,
+                asked=asked,
+                band=_pair(bands, at.estimate),
+            ),
+            "plugin": Estimate(
+                estimate=float(bands.estimate[at.plugin]), band=_pair(bands, at.plugin)
+            ),
+            "share": own,
+        }
     )
 
 
 def _share(inference: Inference, name: str, level: float, scope: Scope) -> Pair | None:
     low, high = inference.share(name, (1 + level) / 2, scope)
     return (low, high) if low < high else None
-
-
-def _se(found: Interval) -> float | None:
-    return None if np.isnan(found.se) else found.se
 
 
 def _lead(

@@ -6,7 +6,8 @@ from typing import Any
 
 from judgelaw.analysis.answer import Answer
 from judgelaw.analysis.answer_words import effects, outlook
-from judgelaw.analysis.facet_values import Components, ItemValues
+from judgelaw.analysis.catalogue import CATALOGUE
+from judgelaw.analysis.facet_values import ItemValues
 from judgelaw.analysis.probe_answers import encode_effects, probe_sentence
 from judgelaw.analysis.soft_evidence import encode_soft
 from judgelaw.analysis.values import (
@@ -15,6 +16,13 @@ from judgelaw.analysis.values import (
 )
 from judgelaw.estimate import COMPONENTS
 from judgelaw.frames import plain
+from judgelaw.quantities import (
+    CHANGE_KEYS,
+    COMPONENT_KEYS,
+    RIGHT_KEYS,
+    Components,
+    Quantity,
+)
 from judgelaw.words import by_criterion
 
 SCHEMA = Analysis.schema
@@ -56,7 +64,9 @@ def encode_judge(j: JudgeAnalysis) -> dict[str, Any]:
 def _judge(j: JudgeAnalysis) -> dict[str, Any]:
     return {
         **encode_answer(j.answer),
-        "changes": {name: rate and asdict(rate) for name, rate in j.changes.items()},
+        "changes": {
+            name: rate.to_json(CHANGE_KEYS) for name, rate in j.quantities.of("changes").items()
+        },
         "items": j.items,
         "prompts": j.prompts,
         "orders": j.orders,
@@ -66,7 +76,8 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "components": _components(j.components),
         "depths": {str(depth): _components(c) for depth, c in j.depths.items()},
         "outcomes": dict(j.outcomes),
-        "gold_match": j.gold_match,
+        **{name: _figure(j.figures[name]) for name in CATALOGUE},
+        **({"errors": {name: _figure(x) for name, x in j.errors.items()}} if j.errors else {}),
         "permutation": {facet: t and asdict(t) for facet, t in j.permutation.items()},
         "split": {name: asdict(s) for name, s in j.split.items()},
         "lead": j.lead and asdict(j.lead),
@@ -79,10 +90,14 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         **({"factors": _components(j.factors)} if j.factors else {}),
         **({"factor_levels": dict(j.factor_levels)} if j.factors else {}),
         "by_prompt": [asdict(row) for row in j.by_prompt],
+        **(
+            {"right_by_prompt": {k: x.to_json(RIGHT_KEYS) for k, x in j.right_by_prompt.items()}}
+            if j.right_by_prompt
+            else {}
+        ),
         "projection": j.projection and asdict(j.projection),
         "other_metrics": {m.name: asdict(m) for m in j.other_metrics},
         "identity": [asdict(i) for i in j.identity],
-        "unanimous_cells": j.unanimous_cells,
         "near_deterministic": j.near_deterministic,
         "warnings": j.warnings,
         **({"soft": encode_soft(j.soft, _components)} if j.soft else {}),
@@ -94,7 +109,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
             if j.probes
             else {}
         ),
-        **({"scores": asdict(j.scores), "changes_in": "points"} if j.scores else {}),
+        **({"scores": j.scores.to_json(), "changes_in": "points"} if j.scores else {}),
     }
 
 
@@ -120,7 +135,13 @@ def encode_answer(a: Answer) -> dict[str, Any]:
 
 def _components(components: Components) -> dict[str, Any]:
     """Return components by name; None where the design says nothing about one."""
-    return {name: None if c.absent else asdict(c) for name, c in components.items()}
+    return {name: c.to_json(COMPONENT_KEYS) for name, c in components.items()}
+
+
+def _figure(found: Quantity) -> float | dict[str, Any] | None:
+    """Return a number, with its intervals where it has some."""
+    bare = found.interval is None and found.call_interval is None
+    return found.estimate if bare else found.to_json(("estimate", "interval", "call_interval"))
 
 
 def _item_values(values: ItemValues) -> dict[str, Any]:

@@ -1,70 +1,20 @@
-"""What an analysis says of components, single items, prompts and displayed positions."""
+"""What an analysis says of single items, prompts, displayed positions and other metrics."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS
 from judgelaw.frames import Result
+from judgelaw.quantities import Pair
 from judgelaw.uncertainty import Interval
-
-Pair = tuple[float, float]
 
 
 def pair_of(found: Interval) -> Pair | None:
     """Return the two ends of an interval, None if it has no ends."""
     return None if np.isnan(found.low) else (found.low, found.high)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Component:
-    """One component of disagreement at one depth, averaged over items with equal weight.
-
-    Attributes:
-        estimate: corrected, raw; nan where the facet has one level.
-        plugin: the same from relative frequencies taken as laws, biased by finite repeats.
-        interval: for new items like these: the claim. None where none can be had.
-        band: whole-item percentile band of the estimate, too narrow where few items flip.
-        plugin_band: that of the plug-in.
-        call_se, call_interval: call-sampling error with items fixed.
-        share: estimate over total; nan where the total is zero or the facet absent.
-        share_band: item band of the share, at the full depth.
-        share_interval: shares that the calls allow with items fixed, at the full depth.
-        share_item_interval: shares that new items like these allow, at the full depth.
-        evidence: what it rests on, "sampled" verdicts or "soft" token probabilities.
-        bounds: between which a soft estimate lies wherever missing mass belongs; None otherwise.
-    """
-
-    estimate: float
-    plugin: float
-    interval: Pair | None
-    band: Pair | None
-    plugin_band: Pair | None
-    call_se: float | None
-    call_interval: Pair | None
-    share: float
-    share_band: Pair | None
-    share_interval: Pair | None
-    share_item_interval: Pair | None
-    evidence: Literal["sampled", "soft"] = "sampled"
-    bounds: Pair | None = None
-
-    @property
-    def absent(self) -> bool:
-        """Whether the design has one level of the facet, and so says nothing about it."""
-        return bool(np.isnan(self.estimate))
-
-    @property
-    def excess(self) -> float:
-        """Plug-in minus corrected: what finite repeats add."""
-        return self.plugin - self.estimate
-
-
-Components = Mapping[str, Component]
-"""By name, in the order of COMPONENTS."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,3 +166,47 @@ class PromptDistances(Result):
             for i, a in enumerate(self.prompts)
             for j, b in enumerate(self.prompts[:i])
         ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargestComponent:
+    """The component that leads, and by how much.
+
+    Attributes:
+        largest, second: component names.
+        by: largest minus second.
+        interval: of the lead, for new items like these; None where none can be had.
+        band: item band of the lead, None where none can be had.
+        call_interval: interval of the lead with items fixed.
+        settled: whether the largest is shown to be larger than every other, for new items.
+        settled_here: the same for the items that were asked.
+    """
+
+    largest: str
+    second: str
+    by: float
+    interval: Pair | None
+    band: Pair | None
+    call_interval: Pair | None
+    settled: bool
+    settled_here: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherMetric:
+    """What another metric says of the same calls, and how much of that is call noise.
+
+    Attributes:
+        name: `flip_rate_prompts`, `jss`, `fleiss_kappa`, `krippendorff_alpha`, ...
+        label: for people.
+        value: the metric; nan where undefined.
+        call_noise: the part of the disagreement it counts that two calls of one cell would show
+            anyway, as a share; nan where undefined.
+        note: what it compares.
+    """
+
+    name: str
+    label: str
+    value: float
+    call_noise: float
+    note: str

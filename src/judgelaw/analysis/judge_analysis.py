@@ -7,28 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from judgelaw.analysis.answer import Answer, decide
+from judgelaw.analysis.answer import Answer, Rate, decide
+from judgelaw.analysis.catalogue import measured, unanimous_cells
 from judgelaw.analysis.changes import change_rates
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
 from judgelaw.analysis.facet_values import (
-    Component,
-    Components,
     Identity,
     ItemValues,
     PromptDistances,
 )
 from judgelaw.analysis.outcomes import (
     count_outcomes,
-    gold_match,
     identity,
     order_direction,
     other_metrics,
     prompt_leans,
     slot_choices,
     slot_preferences,
-    unanimous_cells,
 )
-from judgelaw.analysis.score_answers import score_answers
+from judgelaw.analysis.score_answers import ScoreAnswers, score_answers
 from judgelaw.analysis.soft_evidence import (
     SoftEvidence,
     SoftMode,
@@ -36,10 +33,21 @@ from judgelaw.analysis.soft_evidence import (
     may_estimate,
     soft_evidence,
 )
-from judgelaw.analysis.values import ChangeRate, JudgeAnalysis, Key
+from judgelaw.analysis.values import JudgeAnalysis, Key
+from judgelaw.analysis.wrong_verdicts import right_by_prompt, wrong_verdicts
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.decide import choose_prompts
 from judgelaw.estimate import COMPONENTS, prompt_distances, weights_of
+from judgelaw.quantities import (
+    ABSENT,
+    Components,
+    Estimate,
+    Quantity,
+    Row,
+    number,
+    rows_of,
+    rows_of_judge,
+)
 from judgelaw.steps import Advance, within
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
@@ -203,26 +211,78 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     estimand, how = request.estimand, request.how
     sampled = _sampled_estimates(tensor, request)
     found, soft = _chosen(tensor, sampled, request)
+    changes = change_rates(tensor, found.overall.inference, estimand, how.level)
     choice = choose_prompts(tensor, order_weights=estimand.order_weights, seed=how.seed)
-    (low, high), (n, k, o, _) = tensor.depth, tensor.counts.shape
+    parts = factor_parts(tensor, estimand)
+    scores = score_answers(tensor, how.level)
+    rows = [
+        *(row for depth, each in found.depths.items() for row in rows_of("depths", each, depth)),
+        *_strata(found.full, how.level),
+        *(() if parts is None else rows_of("factors", of_factors(parts, sampled.full, how))),
+        *_of_soft(soft),
+        *rows_of("changes", changes),
+        *_facts(tensor, scores, request),
+    ]
     return JudgeAnalysis(
+        **_design(tensor),
+        quantities=rows_of_judge(name, tensor.layer, rows),
         name=name,
-        layer=tensor.layer,
-        items=n,
-        prompts=k,
-        orders=o,
-        repeats=low if low == high else (low, high),
-        calls=int(tensor.counts.sum()),
-        outcomes=count_outcomes(tensor),
         permutation={},
+        split=_splits(found.full),
+        lead=found.overall.lead,
+        item_values=_item_values(found.full),
+        warnings=(
+            *warnings(tensor, found.full, found.prefixes, found.overall, estimand),
+            *_not_used(soft),
+        ),
+        evidence="soft" if soft is not None and soft.used else "sampled",
+        soft=soft,
+        prompt_distances=_distances(tensor, estimand),
+        order_direction=order_direction(tensor, how.level),
+        slots=slot_preferences(tensor, how.level),
+        factor_levels={} if parts is None else parts.levels,
+        projection=_projection(tensor, request),
+        other_metrics=other_metrics(tensor, sampled.full),
+        scores=scores,
         prompt_leans=prompt_leans(tensor, how.level),
         by_prompt=choice.rows,
-        **_of_evidence(tensor, found, soft, request),
-        **_described(tensor, sampled.full, request),
         identity=_identities((*sampled.prefixes, sampled.full), estimand),
-        changes=change_rates(tensor, found.overall.inference, estimand, how.level),
         answer=_answer(tensor, request),
     )
+
+
+def _design(tensor: VerdictTensor) -> dict[str, Any]:
+    """Return who was asked, how often."""
+    (low, high), (items, prompts, orders, _) = tensor.depth, tensor.counts.shape
+    return {
+        "layer": tensor.layer,
+        "items": items,
+        "prompts": prompts,
+        "orders": orders,
+        "repeats": low if low == high else (low, high),
+        "calls": int(tensor.counts.sum()),
+        "single": tensor.single,
+    }
+
+
+def _facts(tensor: VerdictTensor, scores: ScoreAnswers | None, request: Request) -> Iterator[Row]:
+    """Yield what holds for any number of calls in a cell."""
+    outcomes = {verdict: number(n) for verdict, n in count_outcomes(tensor).items()}
+    yield from rows_of("outcomes", outcomes)
+    yield from rows_of("figures", measured(tensor))
+    yield from rows_of("errors", wrong_verdicts(tensor, request.estimand))
+    right = right_by_prompt(tensor, request.estimand, request.how.level, seed=request.how.seed)
+    yield from rows_of("right_by_prompt", right)
+    for name, prompt, found in scores.quantities() if scores is not None else ():
+        yield from rows_of("scores", {name: found}, prompt)
+
+
+def _of_soft(soft: SoftEvidence | None) -> Iterator[Row]:
+    """Yield what stands beside the evidence that answers."""
+    if soft is not None:
+        yield from rows_of("sampled", soft.sampled)
+        for depth, found in soft.depths.items():
+            yield from rows_of("soft", found, depth)
 
 
 def _answer(tensor: VerdictTensor, request: Request) -> Answer:
@@ -243,36 +303,25 @@ ONE_CALL = (
 
 def one_call_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAnalysis:
     """Return what one call in each cell tells: right, swap and reword, with chance in them."""
-    level, absent = request.how.level, dict.fromkeys(COMPONENTS, _ABSENT)
-    answer = _answer(tensor, request)
+    level = request.how.level
+    answer, scores = _answer(tensor, request), score_answers(tensor, level)
     changes = {
-        change: None
-        if rate is None
-        else ChangeRate(
-            estimate=rate.estimate,
-            interval=None if rate.low is None or rate.high is None else (rate.low, rate.high),
-            call_interval=None,
-        )
+        change: ABSENT if rate is None else Quantity({"estimate": _as_estimate(rate)})
         for change, rate in answer.changes.items()
     }
-    items, prompts, orders, _ = tensor.counts.shape
-    nowhere = np.full((items, len(COMPONENTS)), np.nan)
+    rows = [
+        *rows_of("depths", dict.fromkeys(COMPONENTS, ABSENT), 1),
+        *rows_of("changes", changes),
+        *_facts(tensor, scores, request),
+    ]
+    nowhere = np.full((len(tensor.items), len(COMPONENTS)), np.nan)
     return JudgeAnalysis(
+        **_design(tensor),
+        quantities=rows_of_judge(name, tensor.layer, rows),
         name=name,
-        layer=tensor.layer,
-        items=items,
-        prompts=prompts,
-        orders=orders,
-        repeats=1,
-        calls=int(tensor.counts.sum()),
-        components=absent,
-        depths={1: absent},
-        outcomes=count_outcomes(tensor),
-        gold_match=gold_match(tensor),
         permutation={facet: None for facet, _ in _FACET_AXES},
         split={},
         lead=None,
-        strata={},
         item_values=ItemValues(
             items=tensor.items,
             strata=tensor.strata,
@@ -284,34 +333,20 @@ def one_call_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeA
         order_direction=order_direction(tensor, level),
         prompt_leans=(),
         slots=(),
-        factors={},
         factor_levels={},
         by_prompt=(),
         projection=None,
         other_metrics=(),
         identity=(),
-        unanimous_cells=nan,
-        changes=changes,
         warnings=(*tensor.notes, ONE_CALL),
-        single=tensor.single,
-        scores=score_answers(tensor, level),
+        scores=scores,
         answer=answer,
     )
 
 
-_ABSENT = Component(
-    estimate=nan,
-    plugin=nan,
-    interval=None,
-    band=None,
-    plugin_band=None,
-    call_se=None,
-    call_interval=None,
-    share=nan,
-    share_band=None,
-    share_interval=None,
-    share_item_interval=None,
-)
+def _as_estimate(rate: Rate) -> Estimate:
+    low, high = (nan if end is None else end for end in (rate.low, rate.high))
+    return Estimate(estimate=rate.estimate, low=low, high=high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,24 +362,6 @@ class _Estimates:
     def components(self) -> Components:
         """At the full depth."""
         return self.depths[self.full.depth]
-
-
-def _of_evidence(
-    tensor: VerdictTensor, found: _Estimates, soft: SoftEvidence | None, request: Request
-) -> dict[str, Any]:
-    """Return what rests on the evidence that answers: components, their errors, warnings."""
-    known = warnings(tensor, found.full, found.prefixes, found.overall, request.estimand)
-    return {
-        "components": found.components,
-        "depths": found.depths,
-        "split": _splits(found.full),
-        "lead": found.overall.lead,
-        "strata": _strata(found.full, request.how.level),
-        "item_values": _item_values(found.full),
-        "warnings": (*known, *_not_used(soft)),
-        "evidence": "soft" if soft is not None and soft.used else "sampled",
-        "soft": soft,
-    }
 
 
 def _sampled_estimates(tensor: VerdictTensor, request: Request) -> _Estimates:
@@ -379,24 +396,6 @@ def _chosen(
 def _not_used(soft: SoftEvidence | None) -> Iterator[str]:
     if soft is not None and soft.reason is not None:
         yield f"token probabilities are there and were not used: {soft.reason}"
-
-
-def _described(tensor: VerdictTensor, full: DepthEstimates, request: Request) -> dict[str, Any]:
-    """Return what is said beside components: of prompts, their factors, positions and scores."""
-    parts = factor_parts(tensor, request.estimand)
-    return {
-        "prompt_distances": _distances(tensor, request.estimand),
-        "order_direction": order_direction(tensor, request.how.level),
-        "slots": slot_preferences(tensor, request.how.level),
-        "factors": {} if parts is None else of_factors(parts, full, request.how),
-        "factor_levels": {} if parts is None else parts.levels,
-        "projection": _projection(tensor, request),
-        "gold_match": gold_match(tensor),
-        "other_metrics": other_metrics(tensor, full),
-        "unanimous_cells": unanimous_cells(tensor),
-        "single": tensor.single,
-        "scores": score_answers(tensor, request.how.level),
-    }
 
 
 def _identities(slices: Sequence[DepthEstimates], estimand: Estimand) -> tuple[Identity, ...]:
@@ -449,9 +448,9 @@ def _splits(full: DepthEstimates) -> dict[str, ErrorSplit]:
     return {name: full.errors.split(name) for name in COMPONENTS}
 
 
-def _strata(full: DepthEstimates, level: float) -> dict[str, Components]:
-    names = sorted(set(full.strata or ()))
-    return {name: of_stratum(full, name, level) for name in names}
+def _strata(full: DepthEstimates, level: float) -> Iterator[Row]:
+    for name in sorted(set(full.strata or ())):
+        yield from rows_of("strata", of_stratum(full, name, level), name)
 
 
 def _item_values(full: DepthEstimates) -> ItemValues:

@@ -15,14 +15,14 @@ import numpy as np
 from judgelaw.analysis.facet_values import (
     Identity,
     OrderDirection,
+    OtherMetric,
     PromptLean,
     SlotPreference,
     pair_of,
 )
-from judgelaw.analysis.values import OtherMetric
 from judgelaw.arrays import Floats
 from judgelaw.decide import shown_first
-from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     DepthEstimates,
     Estimand,
@@ -202,27 +202,6 @@ def count_outcomes(tensor: VerdictTensor) -> dict[str, int]:
     """Count the calls by verdict."""
     sums = tensor.counts.sum(axis=(0, 1, 2))
     return {name: int(n) for name, n in zip(tensor.verdicts, sums, strict=True)}
-
-
-def gold_match(tensor: VerdictTensor) -> float | None:
-    """Return the share of calls that gave the item's gold verdict, over the items with gold.
-
-    A tie or an invalid output does not match a gold candidate; an invalid one matches nothing.
-    """
-    if tensor.gold is None:
-        return None
-    code = {name: c for c, name in enumerate(tensor.verdicts) if name != INVALID}
-    per_verdict = tensor.counts.sum(axis=(1, 2))
-    rows = [i for i, gold in enumerate(tensor.gold) if gold is not None]
-    if not rows:
-        return None
-    hits = sum(int(per_verdict[i, code[g]]) for i in rows if (g := str(tensor.gold[i])) in code)
-    return hits / int(per_verdict[rows].sum())
-
-
-def unanimous_cells(tensor: VerdictTensor) -> float:
-    """Return the share of cells whose calls all gave one verdict."""
-    return float((tensor.counts.max(axis=-1) == tensor.repeats).mean())
 
 
 def position_choices(tensor: VerdictTensor) -> Floats | None:

@@ -13,10 +13,10 @@ from judgelaw.analysis.component_tables import (
     layer_name,
     with_band,
 )
-from judgelaw.analysis.facet_values import Pair
 from judgelaw.analysis.values import Key, Table
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.estimate import panels
+from judgelaw.quantities import Pair
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import depths_of, item_bands, panel_interval
 

@@ -4,15 +4,16 @@ A reply without a score is left out of means; how many there are is counted. An 
 mean of its cells, so that a prompt that fails often does not count less.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
+from typing import Any
 
 import numpy as np
 
-from judgelaw.analysis.facet_values import Pair, pair_of
 from judgelaw.arrays import Floats
-from judgelaw.labels import Estimate, correlation, mean_interval
+from judgelaw.labels import correlation, mean_interval
+from judgelaw.quantities import FIT_KEYS, MEAN_KEYS, Estimate, Quantity, unknown
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     clusters_of,
@@ -22,22 +23,6 @@ from judgelaw.uncertainty import (
     t_quantile,
 )
 from judgelaw.words import counted, plain_number
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeanScore:
-    """A mean score with its errors.
-
-    Attributes:
-        estimate: over items, each with equal weight; nan where no reply holds a score.
-        call_se, call_interval: of the same items asked again; None where it cannot be had.
-        interval: for new items like these; None where none can be had.
-    """
-
-    estimate: float
-    call_se: float | None
-    call_interval: Pair | None
-    interval: Pair | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +36,7 @@ class PromptScores:
     """
 
     prompt: str
-    mean: MeanScore
+    mean: Estimate
     counts: Mapping[str, int]
 
 
@@ -90,7 +75,7 @@ class ScoreAnswers:
     scale: tuple[float, ...]
     dissimilarity: str
     meaning: str
-    mean: MeanScore
+    mean: Estimate
     by_prompt: tuple[PromptScores, ...]
     gold: ScoresAgainstGold | None
 
@@ -98,6 +83,41 @@ class ScoreAnswers:
     def span(self) -> float:
         """Points from the lowest to the highest score."""
         return self.scale[-1] - self.scale[0]
+
+    def quantities(self) -> Iterator[tuple[str, str | None, Quantity]]:
+        """Yield name, prompt and value of every estimate."""
+        yield "mean_score", None, Quantity({"estimate": self.mean})
+        for one in self.by_prompt:
+            yield "mean_score", one.prompt, Quantity({"estimate": one.mean})
+        for name in () if self.gold is None else ("mae", "bias", "rank_correlation"):
+            yield name, None, Quantity({"estimate": getattr(self.gold, name)})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        gold = self.gold
+        return {
+            "scale": self.scale,
+            "dissimilarity": self.dissimilarity,
+            "meaning": self.meaning,
+            "mean": _kept(self.mean, MEAN_KEYS),
+            "by_prompt": [
+                {"prompt": x.prompt, "mean": _kept(x.mean, MEAN_KEYS), "counts": dict(x.counts)}
+                for x in self.by_prompt
+            ],
+            "gold": gold
+            and {
+                "items": gold.items,
+                "exact": gold.exact,
+                **{
+                    name: _kept(getattr(gold, name), FIT_KEYS)
+                    for name in ("mae", "bias", "rank_correlation")
+                },
+            },
+        }
+
+
+def _kept(x: Estimate, keys: Sequence[str]) -> dict[str, Any]:
+    return {key: getattr(x, key) for key in keys}
 
 
 def score_answers(tensor: VerdictTensor, level: float) -> ScoreAnswers | None:
@@ -125,7 +145,7 @@ def _of_prompt(tensor: VerdictTensor, prompt: str, level: float) -> PromptScores
     )
 
 
-def mean_score(tensor: VerdictTensor, level: float) -> MeanScore:
+def mean_score(tensor: VerdictTensor, level: float) -> Estimate:
     """Return the mean score of the replies that hold one.
 
     Its call variance is that of independent calls, from their spread or at smoothed laws, whichever
@@ -135,7 +155,7 @@ def mean_score(tensor: VerdictTensor, level: float) -> MeanScore:
     R = n.sum(axis=-1)
     spoke = R.sum(axis=1) > 0
     if not spoke.any() or tensor.scale is None:
-        return MeanScore(estimate=np.nan, call_se=None, call_interval=None, interval=None)
+        return unknown("no reply holds a score")
     n, R = n[spoke], R[spoke]
     there = R > 0
     share = there / there.sum(axis=1, keepdims=True)
@@ -146,8 +166,7 @@ def mean_score(tensor: VerdictTensor, level: float) -> MeanScore:
     middle, half = (values[0] + values[-1]) / 2, (values[-1] - values[0]) / 2
     labels = tensor.clusters
     clusters = clusters_of(labels and [labels[i] for i in np.flatnonzero(spoke)])
-    new = pair_of(signed_interval(y - middle, top=half, level=level, clusters=clusters))
-    interval = None if new is None else (new[0] + middle, new[1] + middle)
+    new = signed_interval(y - middle, top=half, level=level, clusters=clusters)
     seen = np.where(R > 1, _variance(p, s) / np.maximum(R - 1, 1), np.nan)
     supposed = _variance(smoothed_laws(n), s) / np.maximum(R, 1)
     worst = np.fmax(seen, supposed) if (R[there] < 2).any() else seen  # noqa: PLR2004 - to vary
@@ -158,11 +177,12 @@ def mean_score(tensor: VerdictTensor, level: float) -> MeanScore:
     variance = max(spread.variance for spread in spreads)
     df = min(spread.df for spread in spreads if spread.variance > 0)
     reach = t_quantile((1 + level) / 2, df) * float(np.sqrt(variance))
-    return MeanScore(
+    return Estimate(
         estimate=estimate,
+        low=new.low + middle,
+        high=new.high + middle,
         call_se=float(np.sqrt(variance)),
         call_interval=(estimate - reach, estimate + reach),
-        interval=interval,
     )
 
 

@@ -5,13 +5,13 @@ sampled look as if drawn from them. Either way both answers are kept, side by si
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
-from judgelaw.analysis.facet_values import Component, Components, Pair
 from judgelaw.diagnose import check_vectors
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS
+from judgelaw.quantities import Components, Pair, Quantity, soft as on_soft
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     DepthEstimates,
@@ -172,19 +172,19 @@ def _reason(tensor: VerdictTensor, missing: float, p: float) -> str | None:
 def as_soft(components: Components, at: DepthEstimates) -> Components:
     """Say of components that they rest on token probabilities, with the bounds of missing mass."""
     return {
-        name: replace(component, evidence="soft", bounds=_bounds(at, name, component))
+        name: on_soft(component, _bounds(at, name, component))
         for name, component in components.items()
     }
 
 
-def _bounds(at: DepthEstimates, name: str, component: Component) -> Pair | None:
+def _bounds(at: DepthEstimates, name: str, component: Quantity) -> Pair | None:
     if component.absent:
         return None
     down, up = at.errors.slack(name)
     return component.estimate + down, component.estimate + up
 
 
-def _worth(sampled: Component, soft: Component) -> float | None:
+def _worth(sampled: Quantity, soft: Quantity) -> float | None:
     if not sampled.call_se or not soft.call_se:
         return None
     return (sampled.call_se / soft.call_se) ** 2

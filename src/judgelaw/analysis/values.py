@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from math import nan
-from typing import Any, Literal
+from typing import Any
 
 from judgelaw.analysis.answer import Answer, Best
 from judgelaw.analysis.facet_values import (
-    Component,
-    Components,
     Identity,
     ItemValues,
+    LargestComponent,
     OrderDirection,
-    Pair,
+    OtherMetric,
     PromptDistances,
     PromptLean,
     SlotPreference,
@@ -24,6 +24,7 @@ from judgelaw.decide import PromptRow
 from judgelaw.diagnose import Cell, Finding, ProbeEffect
 from judgelaw.estimate import Design
 from judgelaw.frames import Result, bars_svg
+from judgelaw.quantities import Components, Evidence, Quantities, Quantity
 from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
 from judgelaw.words import visible
 
@@ -42,71 +43,6 @@ Key = tuple[str | None, str]
 """Layer (None where the data has none) and judge."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChangeRate:
-    """How often the verdict on an item changes between two calls, as a share of pairs of calls.
-
-    Of scores: by how many points two calls differ on average.
-
-    Attributes:
-        estimate: unbiased; raw, so it may be below 0 by chance.
-        interval: for new items like these; None where none can be had.
-        call_interval: for the items asked.
-        more: how much more often than when just asked again; None for asking again.
-        more_interval: of that, for the items asked.
-    """
-
-    estimate: float
-    interval: Pair | None
-    call_interval: Pair | None
-    more: float | None = None
-    more_interval: Pair | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LargestComponent:
-    """The component that leads, and by how much.
-
-    Attributes:
-        largest, second: component names.
-        by: largest minus second.
-        interval: of the lead, for new items like these; None where none can be had.
-        band: item band of the lead, None where none can be had.
-        call_interval: interval of the lead with items fixed.
-        settled: whether the largest is shown to be larger than every other, for new items.
-        settled_here: the same for the items that were asked.
-    """
-
-    largest: str
-    second: str
-    by: float
-    interval: Pair | None
-    band: Pair | None
-    call_interval: Pair | None
-    settled: bool
-    settled_here: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class OtherMetric:
-    """What another metric says of the same calls, and how much of that is call noise.
-
-    Attributes:
-        name: `flip_rate_prompts`, `jss`, `fleiss_kappa`, `krippendorff_alpha`, ...
-        label: for people.
-        value: the metric; nan where undefined.
-        call_noise: the part of the disagreement it counts that two calls of one cell would show
-            anyway, as a share; nan where undefined.
-        note: what it compares.
-    """
-
-    name: str
-    label: str
-    value: float
-    call_noise: float
-    note: str
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class JudgeAnalysis(Result):
     """Everything that the calls of one judge in one layer say.
@@ -116,34 +52,24 @@ class JudgeAnalysis(Result):
         items, prompts, orders: how many of each.
         repeats: calls in a cell, or (min, max) where cells differ.
         calls: how many verdicts were counted.
-        components: at the full depth, by name.
-        depths: at nested prefixes of the repeat ranks, the full depth included.
-        outcomes: calls by verdict.
-        gold_match: share of calls that gave the gold verdict (tie and invalid do not match a gold
-            candidate), None without gold.
+        quantities: every estimate with its errors, one row each.
         permutation: p values of "same law under every prompt" and "... order"; None where absent
             or not asked for.
         split: where the error of each macroaverage comes from, calls or items; empty below four
             repeats.
         lead: the largest component; None where the design has one component.
-        strata: components of each stratum, by name; their bands are their intervals.
         item_values: estimates of single items.
         prompt_distances: None with one prompt.
         order_direction: None where positions are not known.
         prompt_leans: the same for every prompt, on the items asked; empty where not known.
         slots: how often the answer in each displayed slot is chosen; empty where not known.
-        factors: parts of the prompt component by the factors that prompts cross, `wrapper` and
-            `wrapper x language`; empty where they cross none.
         factor_levels: names of the levels, by factor.
         by_prompt: noise, invalid outputs, lean, accuracy and distance of every prompt, and whether
             it is to be kept.
         projection: prompt component with the error of drawing prompts; sampled designs only.
         other_metrics: flip rate, kappa, ... on the same calls.
         identity: the live identity check at each depth with equal repeats.
-        unanimous_cells: share of cells whose calls all agree; 1 is a near-deterministic judge.
         probes: what changes of an answer do to the verdict; main layer only.
-        changes: how often a verdict changes between two calls: `ask_again`, `reword`, `swap`,
-            `both`; None where the design does not vary it. Of scores: by how many points.
         warnings: what to know before quoting the numbers.
         evidence: what the components rest on: "sampled" verdicts, or "soft" token probabilities.
         soft: what token probabilities say beside them; None where there are none.
@@ -159,30 +85,23 @@ class JudgeAnalysis(Result):
     orders: int
     repeats: int | tuple[int, int]
     calls: int
-    components: Components
-    depths: Mapping[int, Components]
-    outcomes: Mapping[str, int]
-    gold_match: float | None
+    quantities: Quantities
     permutation: Mapping[str, PermutationTest | None]
     split: Mapping[str, ErrorSplit]
     lead: LargestComponent | None
-    strata: Mapping[str, Components]
     item_values: ItemValues
     prompt_distances: PromptDistances | None
     order_direction: OrderDirection | None
     prompt_leans: tuple[PromptLean, ...]
     slots: tuple[SlotPreference, ...]
-    factors: Components
     factor_levels: Mapping[str, tuple[str, ...]]
     by_prompt: tuple[PromptRow, ...]
     projection: Interval | None
     other_metrics: tuple[OtherMetric, ...]
     identity: tuple[Identity, ...]
-    unanimous_cells: float
-    changes: Mapping[str, ChangeRate | None]
     warnings: tuple[str, ...]
     answer: Answer
-    evidence: Literal["sampled", "soft"] = "sampled"
+    evidence: Evidence = "sampled"
     soft: SoftEvidence | None = None
     probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
     single: bool = False
@@ -209,6 +128,72 @@ class JudgeAnalysis(Result):
         estimates = {name: c.estimate for name, c in self.components.items()}
         plugins = {name: c.plugin for name, c in self.components.items()}
         return super()._repr_html_() + bars_svg(estimates, plugins)
+
+    @cached_property
+    def depths(self) -> Mapping[int, Components]:
+        """Components at nested prefixes of the repeat ranks, the full depth included."""
+        return {at: self.quantities.of("depths", at) for at in self.quantities.places("depths")}
+
+    @property
+    def components(self) -> Components:
+        """Components at the full depth, by name."""
+        return self.depths[max(self.depths)]
+
+    @cached_property
+    def strata(self) -> Mapping[str, Components]:
+        """Components of each stratum, by name; their bands are their intervals."""
+        return {at: self.quantities.of("strata", at) for at in self.quantities.places("strata")}
+
+    @property
+    def factors(self) -> Components:
+        """Parts of the prompt component by the factors that prompts cross; empty for none.
+
+        By name, `wrapper` and `wrapper x language`.
+        """
+        return self.quantities.of("factors")
+
+    @cached_property
+    def changes(self) -> Mapping[str, Quantity | None]:
+        """How often a verdict changes between two calls; None where the design does not vary it.
+
+        `ask_again`, `reword`, `swap`, `both`. Of scores: by how many points.
+        """
+        found = self.quantities.of("changes")
+        return {name: None if rate.absent else rate for name, rate in found.items()}
+
+    @property
+    def outcomes(self) -> Mapping[str, int]:
+        """Calls by verdict."""
+        return {v: int(n.estimate) for v, n in self.quantities.of("outcomes").items()}
+
+    @property
+    def figures(self) -> Components:
+        """What the catalogue of quantities measures, by name."""
+        return self.quantities.of("figures")
+
+    @property
+    def errors(self) -> Components:
+        """The share of verdicts that are wrong, and of each reason; empty without gold."""
+        return self.quantities.of("errors")
+
+    @property
+    def right_by_prompt(self) -> Components:
+        """How often the judge is right under each prompt, by name; empty without gold."""
+        return self.quantities.of("right_by_prompt")
+
+    @property
+    def gold_match(self) -> float | None:
+        """Share of calls that gave the gold verdict, None without gold.
+
+        Tie and invalid do not match a gold candidate.
+        """
+        found = self.figures["gold_match"]
+        return None if found.absent else found.estimate
+
+    @property
+    def unanimous_cells(self) -> float:
+        """Share of cells whose calls all agree; 1 is a near-deterministic judge."""
+        return self.figures["unanimous_cells"].estimate
 
     @property
     def sentence(self) -> str:
@@ -344,6 +329,12 @@ class Analysis(Result):
 
         return encode(self)
 
+    @property
+    def quantities(self) -> Quantities:
+        """The long table: every estimate of every judge in every layer, one row each."""
+        every = self.streams().values()
+        return Quantities(tuple(row for found in every for row in found.quantities))
+
     def streams(self) -> Mapping[Key, JudgeAnalysis]:
         """Return every judge of every layer."""
         if not self.layers:
@@ -355,7 +346,7 @@ class Analysis(Result):
         }
 
 
-def _flat(c: Component) -> dict[str, Any]:
+def _flat(c: Quantity) -> dict[str, Any]:
     """Return the figures of a component that a frame holds, nan where there are none."""
     flat: dict[str, Any] = {"estimate": c.estimate, "plugin": c.plugin}
     for name in ("interval", "call_interval", "band"):

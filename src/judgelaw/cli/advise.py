@@ -10,7 +10,8 @@ from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.runs import Reading, read_source
 
 if TYPE_CHECKING:
-    from judgelaw.decide import Advice, Estimate, ForecastRange, JudgeAdvice, ProtocolRow
+    from judgelaw.decide import Advice, JudgeAdvice, ProtocolRow
+    from judgelaw.quantities import Estimate
 
 
 _WIDTH = 40
@@ -143,33 +144,28 @@ def _name(row: "ProtocolRow") -> str:
     return f"{p.prompts} {p.orders} {p.repeats} {p.rule}"
 
 
-def _stability(s: "Estimate | ForecastRange") -> list[str]:
-    from judgelaw.decide import Estimate
-
-    if isinstance(s, Estimate):
-        interval = "-" if isnan(s.low) else f"[{s.low:.4f}, {s.high:.4f}]"
-        return [f"{s.estimate:.4f}", interval]
-    return ["forecast", f"{s.low:.2f} to {s.high:.2f}"]
+def _stability(s: "Estimate") -> list[str]:
+    if s.absent:
+        return ["forecast", f"{s.low:.2f} to {s.high:.2f}"]
+    return [f"{s.estimate:.4f}", "-" if isnan(s.low) else f"[{s.low:.4f}, {s.high:.4f}]"]
 
 
 def _accuracy(a: "Estimate | None") -> str:
     return "-" if a is None else f"{a.estimate:.4f}"
 
 
-def _bar(s: "Estimate | ForecastRange", least: float) -> str:
+def _bar(s: "Estimate", least: float) -> str:
     """Draw an interval between the least value shown and 1, its point marked; a forecast dotted."""
-    from judgelaw.decide import Estimate
-
     if isnan(s.low) or least >= 1:
         return ""
 
     def at(value: float) -> int:
         return min(max(round((value - least) / (1 - least) * (_WIDTH - 1)), 0), _WIDTH - 1)
 
-    known = isinstance(s, Estimate)
+    known = not s.absent
     line = [" "] * _WIDTH
     for place in range(at(s.low), at(s.high) + 1):
         line[place] = "-" if known else "."
-    if isinstance(s, Estimate):
+    if known:
         line[at(s.estimate)] = "o"
     return "".join(line).rstrip()

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
     from judgelaw.analysis import (
         Analysis,
-        ChangeRate,
-        Component,
         JudgeAnalysis,
         ScoreAnswers,
         SoftEvidence,
         SoftMode,
     )
     from judgelaw.diagnose import ProbeEffect
+    from judgelaw.quantities import Quantity
     from judgelaw.uncertainty import Interval
 
 
@@ -281,7 +280,7 @@ def _show_scores(scores: "ScoreAnswers") -> None:
 
 
 def _change(
-    label: str, rate: "ChangeRate | None", write: "Callable[[tuple[float, float] | None], str]"
+    label: str, rate: "Quantity | None", write: "Callable[[tuple[float, float] | None], str]"
 ) -> list[str]:
     if rate is None:
         return [label, "not varied", "-", "-"]
@@ -289,7 +288,7 @@ def _change(
     return [label, number, write(rate.call_interval), write(rate.interval)]
 
 
-def _estimate(rate: "ChangeRate | None", scored: bool) -> str:  # noqa: FBT001 - one of two units
+def _estimate(rate: "Quantity | None", scored: bool) -> str:  # noqa: FBT001 - one of two units
     if rate is None:
         return "not varied"
     return f"{rate.estimate:.2f}" if scored else f"{100 * rate.estimate:.1f}"
@@ -357,7 +356,7 @@ def _rows(judge: "JudgeAnalysis") -> list[list[str]]:
     return list(rows.values())
 
 
-def _row(label: str, c: "Component") -> list[str]:
+def _row(label: str, c: "Quantity") -> list[str]:
     if c.absent:
         return [label, "not varied", "-", "-", "-", "-"]
     return [

@@ -11,7 +11,8 @@ from judgelaw.cli.options import FILE, columns_option, examples, one_stream_opti
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 
 if TYPE_CHECKING:
-    from judgelaw.labels import Against, Estimate, LabelChoice, Validation
+    from judgelaw.labels import Against, LabelChoice, Validation
+    from judgelaw.quantities import Estimate
 
 PASSED, FAILED, INCONCLUSIVE = 0, 1, 7
 _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}

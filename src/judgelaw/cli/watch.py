@@ -11,7 +11,8 @@ from judgelaw.cli.options import FILE, columns_option, examples, one_stream_opti
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 
 if TYPE_CHECKING:
-    from judgelaw.labels import Estimate, Watch
+    from judgelaw.labels import Watch
+    from judgelaw.quantities import Estimate
 
 _EXITS = {"quiet": 0, "alarm": 1, "cannot tell": 7}
 _WIDTH = 20

@@ -2,8 +2,6 @@
 
 from judgelaw.decide.advice import (
     Advice as Advice,
-    Estimate as Estimate,
-    ForecastRange as ForecastRange,
     JudgeAdvice as JudgeAdvice,
     ProtocolRow as ProtocolRow,
     Target as Target,

@@ -8,35 +8,16 @@ from typing import Any
 from judgelaw.decide.prompt_choice import FEW_ITEMS, PromptChoice, prompts_sentence
 from judgelaw.decide.protocols import Protocol
 from judgelaw.frames import ByJudge
+from judgelaw.quantities import Estimate
 
 LEVEL = 0.95
 _SHOWN = 0.5
 """Points of 100 from which a part is named: less would be printed as none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A mean over items, with its 95% interval for items like these; nan where there is none."""
-
-    estimate: float
-    low: float
-    high: float
-
-    def to_json(self) -> dict[str, float | None]:
-        """Return plain values, None for what is nan."""
-        return {name: x if isfinite(x) else None for name, x in asdict(self).items()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForecastRange:
-    """Where the stability of a protocol may lie that the calls do not reach: no point is known."""
-
-    low: float
-    high: float
-
-    def to_json(self) -> dict[str, list[float]]:
-        """Return the range."""
-        return {"forecast": [self.low, self.high]}
+def forecast(low: float, high: float) -> Estimate:
+    """Return where the stability of a protocol may lie that the calls do not reach: no point."""
+    return Estimate(estimate=nan, low=low, high=high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +27,15 @@ class ProtocolRow:
     Attributes:
         protocol: which.
         calls: of one item.
-        stability: chance of the same verdict when the whole protocol is run again.
+        stability: chance of the same verdict when the whole protocol is run again; without a
+            point where it is a forecast.
         accuracy: share of right final verdicts; None without gold, or where R < m.
         cost: US dollars of an item; None where no price is declared.
     """
 
     protocol: Protocol
     calls: int
-    stability: Estimate | ForecastRange
+    stability: Estimate
     accuracy: Estimate | None
     cost: float | None
 
@@ -66,10 +48,14 @@ class ProtocolRow:
             "repeats": p.repeats,
             "calls": self.calls,
             "rule": p.rule,
-            "stability": self.stability.to_json(),
+            "stability": self._stability(),
             "accuracy": None if self.accuracy is None else self.accuracy.to_json(),
             "cost": self.cost,
         }
+
+    def _stability(self) -> dict[str, Any]:
+        s = self.stability
+        return {"forecast": [s.low, s.high]} if s.absent else s.to_json()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +146,7 @@ def _points(x: Estimate) -> str:
     return f"{100 * x.estimate:.0f}"
 
 
-def _range(x: Estimate | ForecastRange) -> str:
+def _range(x: Estimate) -> str:
     """Write the ends of an interval of a share, never beyond none and all."""
     return f"{100 * max(0.0, x.low):.0f} to {100 * min(1.0, x.high):.0f}"
 
@@ -250,17 +236,16 @@ class Advice(ByJudge):
 
 def _flat(row: ProtocolRow) -> dict[str, Any]:
     p, s, a = row.protocol, row.stability, row.accuracy
-    known = isinstance(s, Estimate)
     return {
         "prompts": p.prompts,
         "orders": p.orders,
         "repeats": p.repeats,
         "rule": p.rule,
         "calls": row.calls,
-        "stability": s.estimate if isinstance(s, Estimate) else nan,
+        "stability": s.estimate,
         "low": s.low,
         "high": s.high,
-        "forecast": not known,
+        "forecast": s.absent,
         "accuracy": nan if a is None else a.estimate,
     }
 
@@ -270,9 +255,7 @@ def advice_sentences(
 ) -> Iterator[str]:
     """Say what to do, first things first; nothing that an interval does not carry."""
     yield prompts_sentence(choice)
-    known = [
-        row for row in rows if isinstance(row.stability, Estimate) and not isnan(row.stability.low)
-    ]
+    known = [row for row in rows if not row.stability.absent and not isnan(row.stability.low)]
     if known:
         yield _stability_sentence(known)
     if target is not None:
@@ -294,7 +277,7 @@ def _stability_sentence(rows: Sequence[ProtocolRow]) -> str:
 
 def _of_hundred(row: ProtocolRow) -> str:
     s = row.stability
-    point = f"{100 * s.estimate:.0f} of 100 items" if isinstance(s, Estimate) else "some items"
+    point = f"{100 * s.estimate:.0f} of 100 items" if not s.absent else "some items"
     return f"{point} ({_range(s)})"
 
 
@@ -351,7 +334,7 @@ def advice_notes(
             f"{choice.items} items: below {FEW_ITEMS}, the prompts to keep are a rough guide; "
             "ask about more items."
         )
-    if any(isinstance(row.stability, ForecastRange) for row in rows):
+    if any(row.stability.absent for row in rows):
         yield (
             f"Where a range is called a forecast, {repeats} repeats are too few to run the vote "
             "twice: acquire twice as many repeats as it has votes."

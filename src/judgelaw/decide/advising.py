@@ -11,14 +11,13 @@ from judgelaw.arrays import PAIR, Floats, check_number
 from judgelaw.decide.advice import (
     LEVEL,
     Advice,
-    Estimate,
-    ForecastRange,
     JudgeAdvice,
     ProtocolRow,
     Target,
     WrongVerdicts,
     advice_notes,
     advice_sentences,
+    forecast,
 )
 from judgelaw.decide.prompt_choice import (
     SOURCES,
@@ -42,6 +41,7 @@ from judgelaw.decide.vote_forecast import MixingLaws, mixing_laws
 from judgelaw.decide.votes import TIE
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design, Weights, check_depth, counts_of, weights_of
+from judgelaw.quantities import Estimate
 from judgelaw.steps import Advance, Progress, unseen, within
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
@@ -238,7 +238,7 @@ class _Bounds:
         accuracy = None
         if at in self._right:
             accuracy = self._estimate("accuracy", at, float(self._right[at].mean()))
-        stability: Estimate | ForecastRange
+        stability: Estimate
         if at in self._moves:
             stability = self._estimate("stability", at, 1 - float(self._moves[at].mean()))
         else:
@@ -255,17 +255,17 @@ class _Bounds:
         low, high = self.bounds(quantity, at, _SIDE)
         return Estimate(estimate=estimate, low=low, high=high)
 
-    def _forecast(self, p: Protocol) -> ForecastRange:
+    def _forecast(self, p: Protocol) -> Estimate:
         """Return what the calls allow: anything, where several cells vote or a tie is ruled."""
         name = p.fixed
         if name is None or not single_cell(p) or p.rule != "random":
-            return ForecastRange(low=0.0, high=1.0)
+            return forecast(0.0, 1.0)
         if name not in self._mixing:
             k = self._tensor.prompts.index(name)
             self._mixing[name] = mixing_laws(self._tensor.counts[:, k, 0])
         laws = self._mixing[name]
         low, high = (0.0, 1.0) if laws is None else laws.stability(p.repeats)
-        return ForecastRange(low=low, high=high)
+        return forecast(low, high)
 
 
 def _weighed(columns: Sequence[tuple[str, int, Floats]], seed: int) -> dict[tuple[str, int], Draws]:

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from judgelaw.arrays import PAIR, Floats
-from judgelaw.decide.advice import Estimate
 from judgelaw.decide.prompt_choice import WORTH
 from judgelaw.decide.score_parts import CellScores
 from judgelaw.decide.scores import JudgeScore, ScoreDifference, ranking_sentence
 from judgelaw.decide.scoring import Apart, asked_protocol, groups_of, score_judge, signed_scores
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design
+from judgelaw.quantities import Estimate
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import listed
 

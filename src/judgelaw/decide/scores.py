@@ -6,10 +6,10 @@ from math import isfinite, isnan, nan
 from typing import Any
 
 from judgelaw.arrays import Floats
-from judgelaw.decide.advice import Estimate
 from judgelaw.decide.score_parts import FACETS, ScoreParts, ScoreProtocol
 from judgelaw.estimate import Design
 from judgelaw.frames import ByJudge
+from judgelaw.quantities import Estimate
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import MIN_PROMPTS
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from judgelaw.arrays import PAIR, Floats
-from judgelaw.decide.advice import Estimate
 from judgelaw.decide.prompt_choice import WORTH, gold_codes
 from judgelaw.decide.score_parts import (
     POWER,
@@ -31,6 +30,7 @@ from judgelaw.decide.scores import (
 )
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design, check_depth, counts_of
+from judgelaw.quantities import Estimate
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import (
     MIN_PROMPTS,

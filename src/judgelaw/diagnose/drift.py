@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, Floats
 from judgelaw.diagnose.family import UNTESTABLE, Test, by_chance, rate, severity
-from judgelaw.diagnose.finding import Finding, Resampled, Severity, resampled, untestable
+from judgelaw.diagnose.finding import Finding, Severity, resampled, untestable
 from judgelaw.diagnose.registry import Diagnostic, ShuffleTest, Stream
 from judgelaw.diagnose.shuffles import Group, MixedCells, Shuffled, Statistic
+from judgelaw.quantities import Estimate
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Resampling
 
@@ -49,9 +50,9 @@ class Drift:
         levels: agreement at each gap, or in each bin of it: (from, to, pairs, agreement).
     """
 
-    slope: Resampled
+    slope: Estimate
     reach: float
-    levels: tuple[tuple[float, float, int, Resampled], ...]
+    levels: tuple[tuple[float, float, int, Estimate], ...]
 
 
 def rank_drift(tensor: VerdictTensor, how: Resampling) -> Drift | None:
@@ -276,7 +277,7 @@ def _material(drift: Drift, change: float) -> bool:
     return abs(change) >= min(_MATERIAL, _SHARE * (1 - agreed / max(pairs, 1)))
 
 
-def _band(found: Resampled) -> str:
+def _band(found: Estimate) -> str:
     return "" if found.band is None else f" (band [{found.band[0]:.4f}, {found.band[1]:.4f}])"
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from judgelaw.arrays import Floats
 from judgelaw.errors import NotIdentifiedError
+from judgelaw.quantities import Estimate, Pair
 from judgelaw.uncertainty import Resampling, band_of_draws, resampled_means
 
 Severity = Literal["ok", "notice", "problem", "unknown"]
@@ -46,36 +47,22 @@ def untestable(name: str, headline: str, advice: str, subject: str = "") -> Find
     return Finding(name=name, verdict="unknown", headline=headline, advice=advice, subject=subject)
 
 
-Pair = tuple[float, float]
 Statistic = Callable[[Floats], Floats]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Resampled:
-    """A statistic with its item band.
-
-    Attributes:
-        estimate: at the items at hand.
-        band: at the level asked for; None where items cannot be resampled.
-    """
-
-    estimate: float
-    band: Pair | None
 
 
 def resampled(
     values: Floats, statistic: Statistic, strata: Sequence[str] | None, how: Resampling
-) -> tuple[Resampled, ...]:
+) -> tuple[Estimate, ...]:
     """Band functions of item means, (..., quantities) to (..., statistics)."""
     point = np.atleast_1d(statistic(values.mean(axis=0)))
     try:
         means = resampled_means(values, strata=strata, draws=how.draws, seed=how.seed)
     except NotIdentifiedError:  # a stratum of one item; `None` in place of a band says so
-        return tuple(Resampled(estimate=float(x), band=None) for x in point)
+        return tuple(Estimate(estimate=float(x), band=None) for x in point)
     drawn = statistic(means).reshape(how.draws, point.size)
     bands = band_of_draws(point, drawn, level=how.level)
     return tuple(
-        Resampled(estimate=float(point[i]), band=_pair(bands.low[i], bands.high[i]))
+        Estimate(estimate=float(point[i]), band=_pair(bands.low[i], bands.high[i]))
         for i in range(point.size)
     )
 

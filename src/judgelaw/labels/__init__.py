@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     )
     from judgelaw.labels.pass_rate import LabelChoice as LabelChoice
     from judgelaw.labels.proportions import (
-        Estimate as Estimate,
         correlation as correlation,
         mean_interval as mean_interval,
     )

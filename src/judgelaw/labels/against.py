@@ -11,15 +11,14 @@ from judgelaw.arrays import Floats
 from judgelaw.labels.opinions import MOST_CLASSES, Opinions
 from judgelaw.labels.proportions import (
     TAIL,
-    Estimate,
     correlation,
     effective_size,
     kappa,
     mean_interval,
     share,
-    unknown,
 )
 from judgelaw.labels.vote_errors import Errors, errors
+from judgelaw.quantities import Estimate, unknown
 from judgelaw.streams import stream
 
 _TWO = 2

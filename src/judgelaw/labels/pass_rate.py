@@ -12,13 +12,8 @@ from typing import Literal
 import numpy as np
 
 from judgelaw.arrays import Floats
-from judgelaw.labels.proportions import (
-    DRAWS,
-    TAIL,
-    Estimate,
-    effective_size,
-    unknown,
-)
+from judgelaw.labels.proportions import DRAWS, TAIL, effective_size
+from judgelaw.quantities import Estimate, unknown
 
 LabelChoice = Literal["random", "chosen"]
 METHODS = {"random": "ppi", "chosen": "rogan-gladen"}

@@ -5,13 +5,13 @@ and `calls` the number of all calls. Several calls of one item are not several i
 is the exact binomial one at an effective size between `n` and `calls`.
 """
 
-from dataclasses import dataclass
-from math import isfinite, nan
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import Floats
+from judgelaw.quantities import Estimate, unknown
 
 TAIL = 0.025
 """What each side of a 95% interval leaves out."""
@@ -20,35 +20,6 @@ KAPPA_TAIL = 0.015
 """Quantile of the draws of kappa at which its interval covers 95%."""
 
 DRAWS = 20_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A value and its 95% interval; what cannot be told is nan.
-
-    Attributes:
-        estimate: the value.
-        low, high: ends of the interval.
-        reason: why something is nan; empty otherwise.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    reason: str = ""
-
-    def to_json(self) -> dict[str, float | str | None]:
-        """Return the three numbers, null where one does not exist, and the reason."""
-        values = {"estimate": self.estimate, "low": self.low, "high": self.high}
-        found: dict[str, float | str | None] = {
-            name: float(x) if isfinite(x) else None for name, x in values.items()
-        }
-        return found | {"reason": self.reason} if self.reason else found
-
-
-def unknown(reason: str) -> Estimate:
-    """Return an estimate that does not exist, and why."""
-    return Estimate(estimate=nan, low=nan, high=nan, reason=reason)
 
 
 def effective_size(x: Floats, calls: int, weights: Floats | None = None) -> float:

@@ -6,7 +6,8 @@ import numpy as np
 
 from judgelaw.labels.against import agreement_of
 from judgelaw.labels.opinions import Opinions
-from judgelaw.labels.proportions import TAIL, Estimate, share, unknown
+from judgelaw.labels.proportions import TAIL, share
+from judgelaw.quantities import Estimate, unknown
 
 _TWO = 2
 _LOOKED_AT = 6

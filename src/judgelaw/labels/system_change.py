@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.labels.proportions import DRAWS, TAIL, Estimate
+from judgelaw.labels.proportions import DRAWS, TAIL
 from judgelaw.labels.waves import Waves
+from judgelaw.quantities import Estimate
 from judgelaw.streams import stream
 
 _FEWEST = 2

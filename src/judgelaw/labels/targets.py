@@ -8,7 +8,7 @@ from judgelaw.errors import InputError
 from judgelaw.labels.against import Against, against
 from judgelaw.labels.label_budget import LabelBudget, label_budget
 from judgelaw.labels.opinions import Opinions
-from judgelaw.labels.proportions import Estimate
+from judgelaw.quantities import Estimate
 from judgelaw.words import did_you_mean
 
 GATE_TAIL = 0.05

@@ -14,10 +14,10 @@ from judgelaw.labels.against import Against, against, by_prompt, by_stratum, con
 from judgelaw.labels.label_budget import LabelBudget
 from judgelaw.labels.opinions import Opinions
 from judgelaw.labels.pass_rate import METHODS, LabelChoice, PassRate, Shares, ppi, rogan_gladen
-from judgelaw.labels.proportions import Estimate, unknown
 from judgelaw.labels.raters import People, Suspect, people, suspects
 from judgelaw.labels.targets import Minimum, budgets, minima
 from judgelaw.labels.verdict_words import sentence_of
+from judgelaw.quantities import Estimate, unknown
 from judgelaw.streams import stream
 from judgelaw.words import did_you_mean, listed
 

@@ -5,9 +5,9 @@ from math import isnan
 
 from judgelaw.labels.against import Against
 from judgelaw.labels.opinions import Opinions
-from judgelaw.labels.proportions import Estimate
 from judgelaw.labels.raters import People
 from judgelaw.labels.vote_errors import Errors
+from judgelaw.quantities import Estimate
 
 _FAILING = ("fail", "failed", "failure")
 _PASSING = ("pass", "passed")

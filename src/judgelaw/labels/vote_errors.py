@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import PAIR, Floats
-from judgelaw.labels.proportions import Estimate, share, unknown
+from judgelaw.labels.proportions import share
+from judgelaw.quantities import Estimate, unknown
 
 
 @dataclass(frozen=True, kw_only=True)

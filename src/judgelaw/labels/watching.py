@@ -9,9 +9,10 @@ import numpy as np
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.frames import Result
 from judgelaw.labels.alarm import FALSE_ALARMS, LOOKS, PERMUTATIONS, look, step, threshold
-from judgelaw.labels.proportions import TAIL, Estimate, unknown
+from judgelaw.labels.proportions import TAIL
 from judgelaw.labels.system_change import SystemChange, system_change
 from judgelaw.labels.waves import Ints, Waves, in_words
+from judgelaw.quantities import Estimate, unknown
 from judgelaw.streams import stream
 from judgelaw.words import counted, listed
 

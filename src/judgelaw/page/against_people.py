@@ -12,7 +12,8 @@ from judgelaw.page.whole_page import page
 from judgelaw.words import visible
 
 if TYPE_CHECKING:
-    from judgelaw.labels import Estimate, Look, Validation, Watch
+    from judgelaw.labels import Look, Validation, Watch
+    from judgelaw.quantities import Estimate
 
 _HEIGHT = 190
 _AXIS = 60

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, floor
 
-from judgelaw.analysis import Component, Components, JudgeAnalysis
+from judgelaw.analysis import JudgeAnalysis
 from judgelaw.estimate import COMPONENTS
 from judgelaw.page import drawing
 from judgelaw.page.document import Part, plain
 from judgelaw.page.drawing import Spec, names, painted, q
+from judgelaw.quantities import Components, Quantity
 from judgelaw.words import shortened, visible
 
 LABELS = {
@@ -177,7 +178,7 @@ def component_marks(judge: JudgeAnalysis) -> list[Mark]:
     return [_mark(judge.components[name], name) for name in present(judge.components)]
 
 
-def _mark(found: Component, name: str, judge: str = "") -> Mark:
+def _mark(found: Quantity, name: str, judge: str = "") -> Mark:
     low, high = found.interval or (None, None)
     call_low, call_high = found.call_interval or (None, None)
     who = f"{judge}, " if judge else ""
@@ -196,7 +197,7 @@ def _mark(found: Component, name: str, judge: str = "") -> Mark:
     )
 
 
-def _estimate(found: Component) -> str:
+def _estimate(found: Quantity) -> str:
     return Part(found).decimal(lambda c: c.estimate).text
 
 
@@ -205,7 +206,7 @@ def interval_text(found: tuple[float, float] | None, digits: int = 4) -> str:
     return "" if found is None else plain(Part(found).interval(lambda pair: pair, digits))
 
 
-def with_intervals(found: Component) -> str:
+def with_intervals(found: Quantity) -> str:
     """Write an estimate with its interval for items like these, then for these items."""
     parts = [_estimate(found)]
     intervals = {"items like these": found.interval, "these items": found.call_interval}
@@ -251,13 +252,13 @@ def shares_of(judges: Mapping[str, JudgeAnalysis]) -> list[Share]:
     return found
 
 
-def _tells(component: Component) -> bool:
+def _tells(component: Quantity) -> bool:
     """Whether the range of a share leaves out anything at all."""
     low, high = component.share_interval or (0, 1)
     return low > 0 or high < 1
 
 
-def share_range(component: Component) -> str:
+def share_range(component: Quantity) -> str:
     """Write the shares that the calls allow on these items, nothing where none can be told.
 
     Whole percents, rounded outwards: a range is never narrower than it is.

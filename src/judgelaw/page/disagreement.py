@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from judgelaw.analysis import Component, JudgeAnalysis, LargestComponent, Settings
+from judgelaw.analysis import JudgeAnalysis, LargestComponent, Settings
 from judgelaw.page.component_figure import (
     LABELS,
     Share,
@@ -30,6 +30,7 @@ from judgelaw.page.document import (
     note,
     paragraph,
 )
+from judgelaw.quantities import Quantity
 from judgelaw.uncertainty import ErrorSplit
 from judgelaw.words import judge_of, visible
 
@@ -182,7 +183,7 @@ def _table(judge: Judge) -> TableView:
     return TableView(columns=columns, rows=rows, name="components")
 
 
-def _row(name: str, found: Part[Component], width: int) -> tuple[Inline, ...]:
+def _row(name: str, found: Part[Quantity], width: int) -> tuple[Inline, ...]:
     if found.value.absent:
         return ((LABELS[name],), ("not varied",), *[("",)] * (width - 2))
     return (

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from judgelaw.analysis import (
-    Component,
     JudgeAnalysis,
     SlotPreference,
     factor_sentence,
@@ -23,6 +22,7 @@ from judgelaw.page.document import (
 )
 from judgelaw.page.drawing import Spec
 from judgelaw.page.probed import Shift, forest
+from judgelaw.quantities import Quantity
 from judgelaw.words import visible
 
 
@@ -57,7 +57,7 @@ def _row(name: str, value: float, interval: tuple[float, ...], shown: bool) -> S
     )
 
 
-def _shown(part: Component) -> bool:
+def _shown(part: Quantity) -> bool:
     return part.call_interval is not None and part.call_interval[0] > 0
 
 
@@ -136,7 +136,7 @@ def factor_blocks(judge: Part[JudgeAnalysis]) -> tuple[Block, ...]:
     return (paragraph(factor_sentence(judge.value)), drawn, table)
 
 
-def _factor_row(part: Part[Component], name: str, judge: JudgeAnalysis) -> tuple[Inline, ...]:
+def _factor_row(part: Part[Quantity], name: str, judge: JudgeAnalysis) -> tuple[Inline, ...]:
     levels = judge.factor_levels.get(name)
     return (
         (visible(name),),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from judgelaw.analysis import Component, JudgeAnalysis, SoftEvidence, soft_sentence
+from judgelaw.analysis import JudgeAnalysis, SoftEvidence, soft_sentence
 from judgelaw.page import drawing
 from judgelaw.page.component_figure import short_label
 from judgelaw.page.document import Inline, Part, Section, TableView, figure, note, paragraph
@@ -78,7 +78,7 @@ def _dots(found: SoftEvidence) -> Iterator[Dot]:
         if sampled.absent:
             continue
         for kind, values, colour in kinds:
-            c: Component = values[component]
+            c = values[component]
             low, high = c.call_interval or (c.estimate, c.estimate)
             name = f"{short_label(component)}, {kind}"
             yield Dot(

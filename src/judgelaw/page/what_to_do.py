@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from judgelaw.analysis import JudgeAnalysis
-from judgelaw.decide import Advice, Estimate, JudgeAdvice, ProtocolRow, in_words
+from judgelaw.decide import Advice, JudgeAdvice, ProtocolRow, in_words
 from judgelaw.page import drawing
 from judgelaw.page.document import (
     Block,
@@ -55,16 +55,16 @@ def stability_points(advice: JudgeAdvice) -> list[StabilityPoint]:
     points = []
     for _, row in advice.worth_showing():
         s = row.stability
-        known = isinstance(s, Estimate)
+        known = not s.absent
         if isnan(s.low) or (not known and (s.low, s.high) == (0.0, 1.0)):
             continue
-        said = f"{s.estimate:.3f}, " if isinstance(s, Estimate) else "forecast, "
+        said = f"{s.estimate:.3f}, " if known else "forecast, "
         points.append(
             StabilityPoint(
                 calls=row.calls,
                 low=s.low,
                 high=s.high,
-                estimate=s.estimate if isinstance(s, Estimate) else None,
+                estimate=s.estimate if known else None,
                 kind=_kind(row),
                 label=f"{visible(in_words(row))}: {said}{s.low:.3f} to {s.high:.3f}",
             )
@@ -172,7 +172,7 @@ def _protocol_row(
 ) -> tuple[Inline, ...]:
     p, s, a = row.protocol, row.stability, row.accuracy
     within = path(*where, "stability")
-    if isinstance(s, Estimate):
+    if not s.absent:
         point: Inline = (decimal(s.estimate, where=f"{within}.estimate"),)
         interval: Inline = (
             decimal(s.low, where=f"{within}.low"),

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from judgelaw.analysis import Component
 from judgelaw.arrays import Floats
 from judgelaw.diagnose import TAU
 from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate import decompose_as, population
 from judgelaw.page import drawing
 from judgelaw.page.drawing import Spec, marks, n, q
+from judgelaw.quantities import Quantity
 from judgelaw.replication.paper_parts import PaperData, stream_name
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Resampling, depths_of, item_bands
@@ -320,7 +320,7 @@ def _dots(rows: Sequence[Row], encoding: Spec, size: int, **look: str) -> Spec:
     return marks("point", rows, encoding, filled=True, size=size, opacity=1, **look)
 
 
-def _both(R: int, c: Component) -> list[Row]:
+def _both(R: int, c: Quantity) -> list[Row]:
     """Return the points of both estimators at a depth."""
     return [
         _point(R, "plug-in", c.plugin, c.plugin_band),

@@ -5,9 +5,9 @@ Each function makes one table, or says why these calls do not give it.
 
 from collections.abc import Mapping
 
-from judgelaw.analysis import Component
 from judgelaw.diagnose import Cell
 from judgelaw.estimate import COMPONENTS
+from judgelaw.quantities import Quantity
 from judgelaw.replication.layouts import Entry, Figure, Layout
 from judgelaw.replication.paper_parts import NAMES, PARTS, PaperData
 from judgelaw.replication.published_numbers import published
@@ -275,6 +275,6 @@ def _band(row: Mapping[str, Cell], name: str) -> tuple[float, float] | None:
     return (low, high) if isinstance(low, float) and isinstance(high, float) else None
 
 
-def estimate(c: Component, *, short: bool = False) -> Figure:
+def estimate(c: Quantity, *, short: bool = False) -> Figure:
     """Return an estimate with its band, four digits."""
     return Figure(value=c.estimate, digits=4, band=c.band, short=short)

@@ -12,11 +12,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.analysis import Analysis, Component, JudgeAnalysis, Key, analyze, infer_roles
+from judgelaw.analysis import Analysis, JudgeAnalysis, Key, analyze, infer_roles
 from judgelaw.arrays import ABSENT, PAIR
 from judgelaw.diagnose import Cell, Drift, match, rank_drift, time_drift, time_span
 from judgelaw.errors import InputError
 from judgelaw.estimate import CENSUS, Estimand
+from judgelaw.quantities import Quantity
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Resampling
 
@@ -176,7 +177,7 @@ class AnalysedParts:
     how: Resampling
     estimand: Estimand = CENSUS
 
-    def component(self, stream: str, repeats: int | str, name: str) -> Component | None:
+    def component(self, stream: str, repeats: int | str, name: str) -> Quantity | None:
         """Return a component of a part or judge at a depth, None where it cannot be had."""
         found = self.layers.get(stream) or self.panel.get(stream)
         depths = {} if found is None else found.depths

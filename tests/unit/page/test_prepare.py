@@ -11,6 +11,7 @@ from judgelaw.page.component_figure import component_marks, shares, shares_of
 from judgelaw.page.layers import discrepancies_of, reference_floor
 from judgelaw.page.prompts_and_orders import distances, item_leans
 from judgelaw.page.verdicts import outcome_rows
+from judgelaw.quantities import Estimate, Quantities, Quantity, rows_of
 from judgelaw.worlds import World
 from support.reports import bare, table
 from support.streams import drawn, of_codes
@@ -34,10 +35,15 @@ def test_marks_hold_corrected_and_plugin_apart(judge):
 def parts(judge, share=(0.0349, 0.9621), **estimates):
     """Return a judge with these estimates alone, and one range for every share."""
     components = {
-        name: replace(found, estimate=estimates.get(name, math.nan), share_interval=share)
-        for name, found in judge.components.items()
+        name: Quantity(
+            {
+                "estimate": Estimate(estimate=estimates.get(name, math.nan)),
+                "share": Estimate(estimate=math.nan, call_interval=share),
+            }
+        )
+        for name in judge.components
     }
-    return replace(judge, components=components)
+    return replace(judge, quantities=Quantities(tuple(rows_of("depths", components, 4))))
 
 
 def test_no_share_below_zero_is_drawn_and_the_widths_add_up_to_one(judge):
