@@ -248,6 +248,7 @@ FLAGS = {
         "--prompt": f"{HERE}::test_prompts_of_a_comparison_are_chosen",
         "--by": f"{CLI}/test_compare.py::test_prompts_are_compared_as_judges_are",
         "--json": f"{CLI}/test_compare.py::test_one_judge_in_two_tables_is_named_by_its_source",
+        "--details": f"{CLI}/test_compare.py::test_judges_of_one_table",
     },
     "gate": {
         **READS,

@@ -12,7 +12,9 @@ from judgelaw.analysis.answer import (
     right_bounds as right_bounds,
 )
 from judgelaw.analysis.answer_words import (
+    answer_of as answer_of,
     effects as effects,
+    in_a_line as in_a_line,
     outlook as outlook,
     share as share,
     spoken as spoken,

@@ -8,8 +8,19 @@ from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Final
 
-from judgelaw.analysis.answer import STEADY, Action, After, Answer, Change, Rate, Right
+from judgelaw.analysis.answer import (
+    STEADY,
+    Action,
+    After,
+    Answer,
+    Change,
+    Rate,
+    Right,
+    decide,
+)
 from judgelaw.diagnose import Finding, worthless
+from judgelaw.estimate import Estimand
+from judgelaw.tensor import VerdictTensor
 from judgelaw.words import joined
 
 WHEN: Final[dict[Change, str]] = {
@@ -90,6 +101,21 @@ def spoken(answer: Answer, design: Design, findings: Sequence[Finding] = ()) -> 
         headline=f"{title}: {_lower(says)}",
         actions=tuple(words.action(a) for a in answer.actions),
     )
+
+
+def answer_of(
+    tensor: VerdictTensor,
+    estimand: Estimand,
+    *,
+    judges: int = 1,
+    seed: int = 0,
+    at_least: float | None = None,
+) -> Answer:
+    """Return the answer of one judge with its words, as `decide`; diagnostics are left out."""
+    N, K, O, _ = tensor.counts.shape
+    design = Design(items=N, prompts=K, orders=O, repeats=tensor.depth[0])
+    found = decide(tensor, estimand, judges=judges, seed=seed, at_least=at_least)
+    return spoken(found, design)
 
 
 def _lower(text: str) -> str:
@@ -494,6 +520,12 @@ def effects(action: Action, answer: Answer) -> Iterator[str]:
         else:
             said = f"{before:.2f} → {most}{max(0.0, then):.2f} points apart"
         yield f"{said} {WHEN[action.change]}{ends}"
+
+
+def in_a_line(action: Action, answer: Answer) -> str:
+    """Say what to do and what it changes, in one sentence."""
+    changes = "; ".join(effects(action, answer))
+    return f"{action.text.removesuffix('.')}: {changes}." if changes else action.text
 
 
 def outlook(action: Action, answer: Answer) -> str:

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from judgelaw.analysis.answer import Answer, Best, best_of
+from judgelaw.analysis.answer_words import answer_of
 from judgelaw.analysis.components import inferences
 from judgelaw.analysis.facet_values import pair_of
+from judgelaw.analysis.screen import Screen, screen_of_several
 from judgelaw.arrays import Floats
 from judgelaw.decide import accuracies, not_shown_worse
 from judgelaw.diagnose import Matched, RankStability, match, rank_stability
 from judgelaw.estimate import CENSUS, COMPONENTS
-from judgelaw.frames import Result
+from judgelaw.frames import Result, plain
 from judgelaw.quantities import Pair
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
@@ -70,6 +73,19 @@ class Difference:
         return _leaves_out_zero(self.call_simultaneous)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """One judge of a comparison: its answer, and how it was asked."""
+
+    name: str
+    answer: Answer
+    items: int
+    prompts: int
+    orders: int
+    repeats: int | tuple[int, int]
+    calls: int
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(Result):
     """Several judges side by side.
@@ -85,6 +101,9 @@ class Comparison(Result):
         keep: judges that are not shown to be worse than another, by accuracy where all have gold,
             else by total disagreement; for new items.
         kept_by: "accuracy" or "total".
+        standings: the answer of each judge on the common items, by name.
+        best: the judge that is shown to be right more often than every other, if one is.
+        noun: what is compared, `judge` or `prompt`.
         criteria: the same for each criterion, where there are several: judges are compared on one
             criterion at a time, and the intervals hold together over all of them.
     """
@@ -99,13 +118,16 @@ class Comparison(Result):
     rankings: Mapping[str, RankStability]
     keep: tuple[str, ...] = ()
     kept_by: str = "total"
+    standings: Mapping[str, "Standing"] = field(default_factory=dict)
+    best: Best | None = None
+    noun: str = "judge"
     criteria: Mapping[str, "Comparison"] = field(default_factory=dict)
 
     schema = "judgelaw.comparison/1"
     brief = ("a", "b", "component", "estimate", "low", "high", "call_low", "call_high", "plugin")
 
     def in_words(self) -> str:
-        """Say what is told apart; every claim rests on the intervals of the differences."""
+        """Give the answer, then what is told apart; every claim rests on an interval."""
         if self.criteria:
             parts = self.criteria.items()
             return "\n".join(f"{name}: {line}" for name, c in parts for line in _sentences(c))
@@ -114,7 +136,13 @@ class Comparison(Result):
     def to_json(self) -> dict[str, Any]:
         """Return the `judgelaw.comparison/1` document, with criteria where there are some."""
         found = super().to_json()
-        return found if self.criteria else {k: v for k, v in found.items() if k != "criteria"}
+        found["answers"] = {name: plain(s.answer) for name, s in self.standings.items()}
+        left_out = {"standings", "noun", *(() if self.criteria else ("criteria",))}
+        return {key: value for key, value in found.items() if key not in left_out}
+
+    def screen(self, where: str = "") -> Screen:
+        """Return what is read first, where judges are compared on one criterion."""
+        return screen_of_several(self.standings, where, best=self.best, noun=self.noun)
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each difference, with the intervals that hold all together."""
@@ -146,8 +174,11 @@ def compare(
     draws: int,
     seed: int = 0,
     level: float = 0.95,
+    noun: str = "judge",
 ) -> Comparison:
     """Compare judges on the items that all of them have, at the depth that all of them have.
+
+    Where every prompt is taken as a judge of its own, the `noun` is `prompt`.
 
     Raises:
         InputError: fewer than two judges, cells that differ, or no common item.
@@ -156,11 +187,11 @@ def compare(
     for name, tensor in tensors.items():
         groups.setdefault(tensor.criterion, {})[name] = tensor
     if len(groups) == 1:
-        return _compare(tensors, declared, draws=draws, seed=seed, level=level)
+        return _compare(tensors, declared, draws=draws, seed=seed, level=level, noun=noun)
     own = 1 - (1 - level) / len(groups)
     return _joined(
         {
-            criterion or "": _compare(each, declared, draws=draws, seed=seed, level=own)
+            criterion or "": _compare(each, declared, draws=draws, seed=seed, level=own, noun=noun)
             for criterion, each in groups.items()
         }
     )
@@ -195,6 +226,7 @@ def _compare(
     draws: int,
     seed: int,
     level: float,
+    noun: str,
 ) -> Comparison:
     """Compare judges on one criterion."""
     how = Resampling(draws=draws, seed=seed, level=level)
@@ -219,6 +251,28 @@ def _compare(
         },
         keep=keep,
         kept_by=kept_by,
+        standings={
+            name: _standing(name, t, declared, judges=len(found), seed=seed)
+            for name, t in matched.tensors.items()
+        },
+        best=best_of(matched.tensors, declared, seed=seed),
+        noun=noun,
+    )
+
+
+def _standing(
+    name: str, tensor: VerdictTensor, declared: Estimand, *, judges: int, seed: int
+) -> Standing:
+    N, K, O, _ = tensor.counts.shape
+    low, high = tensor.depth
+    return Standing(
+        name=name,
+        answer=answer_of(tensor, declared, judges=judges, seed=seed),
+        items=N,
+        prompts=K,
+        orders=O,
+        repeats=low if low == high else (low, high),
+        calls=int(tensor.counts.sum()),
     )
 
 
@@ -298,7 +352,8 @@ def _leaves_out_zero(pair: Pair | None) -> bool:
 
 def _sentences(c: Comparison) -> Iterator[str]:
     """Say what is told apart; every claim rests on the intervals that are printed."""
-    yield _keep_sentence(c)
+    screen = c.screen()
+    yield f"{screen.title}: {screen.says[:1].lower()}{screen.says[1:]}"
     settled = [d for d in c.differences if d.settled]
     here = [d for d in c.differences if d.settled_here and not d.settled]
     if settled:
@@ -306,8 +361,7 @@ def _sentences(c: Comparison) -> Iterator[str]:
     if here:
         yield f"Differences on these items, which other items may undo: {_named_pairs(here)}."
     if not settled and not here:
-        alone = "" if len(c.keep) == len(c.judges) else "; which to keep is a question of its own"
-        yield f"No difference is settled: taken together, all intervals hold 0{alone}."
+        yield "No difference of components is settled: taken together, all intervals hold 0."
     for name, ranking in c.rankings.items():
         turned = [d for d in c.differences if d.component == name and _turned(d)]
         if turned:
@@ -317,15 +371,6 @@ def _sentences(c: Comparison) -> Iterator[str]:
                 f"{ranking.in_words}"
                 + ("." if told else "; these calls do not tell which is right.")
             )
-
-
-def _keep_sentence(c: Comparison) -> str:
-    """Say which to keep, and not which is the largest."""
-    by = "accuracy" if c.kept_by == "accuracy" else "total disagreement"
-    if len(c.keep) == 1:
-        return f"Keep {c.keep[0]}: by {by}, every other is shown to be worse on items like these."
-    rest = "" if len(c.keep) == len(c.judges) else "; the others are shown to be worse"
-    return f"By {by}, these cannot be told apart on items like these: {', '.join(c.keep)}{rest}."
 
 
 def _named_pairs(found: Sequence[Difference]) -> str:

@@ -545,24 +545,29 @@ def _change_notes(judge: _Judged) -> Sequence[str]:
 
 
 def screen_of_several(
-    judges: Mapping[str, _Judged], where: str = "", *, best: "Best | None" = None
+    judges: Mapping[str, _Judged],
+    where: str = "",
+    *,
+    best: "Best | None" = None,
+    noun: str = "judge",
 ) -> Screen:
-    """Return the first screen of several judges.
+    """Return the first screen of several judges, or of the prompts of one.
 
     Args:
         judges: by name.
         where: what they judged.
         best: the one that is shown to be right more often than every other.
+        noun: `judge` or `prompt`.
     """
     found = sorted(judges.items(), key=lambda pair: _rank(pair[1].answer))
     usable = {name: j.answer for name, j in found if j.answer.word == "use"}
-    word, title = _title_of_several(found, usable)
+    word, title = _title_of_several(found, usable, noun)
     return Screen(
-        who=f"{len(found)} judges",
+        who=f"{len(found)} {noun}s",
         asked=_asked_of_several([j for _, j in found], where),
         word=word,
         title=title,
-        says=_says_of_several(found, usable, best),
+        says=_says_of_several(found, usable, best, noun),
         cards=tuple(_cards_of_several(found)),
         standings=tuple(_standing(name, j) for name, j in found[:_MOST_ROWS]),
         more=max(0, len(found) - _MOST_ROWS),
@@ -673,7 +678,7 @@ def _rank(a: Answer) -> tuple[int, float]:
 
 
 def _title_of_several(
-    found: Sequence[tuple[str, _Judged]], usable: Mapping[str, Answer]
+    found: Sequence[tuple[str, _Judged]], usable: Mapping[str, Answer], noun: str
 ) -> tuple[Word, str]:
     words = {j.answer.word for _, j in found}
     first, judge = found[0]
@@ -686,17 +691,20 @@ def _title_of_several(
     if all(j.answer.right is None for _, j in found):
         return judge.answer.word, "Not checked against right answers yet"
     if words <= {"weak", "avoid"}:
-        return judge.answer.word, "Use none of these judges"
+        return judge.answer.word, f"Use none of these {noun}s"
     return "early", "None is shown good enough"
 
 
 def _says_of_several(
-    found: Sequence[tuple[str, _Judged]], usable: Mapping[str, Answer], best: "Best | None"
+    found: Sequence[tuple[str, _Judged]],
+    usable: Mapping[str, Answer],
+    best: "Best | None",
+    noun: str,
 ) -> str:
     name, judge = found[0]
     a = judge.answer
     if a.right is None:
-        return f"How many verdicts of these {len(found)} judges are right is not known."
+        return f"How many verdicts of these {len(found)} {noun}s are right is not known."
     if a.span is not None or a.right.low is None or a.right.high is None:
         return f"{visible(name)} comes first: {_lower(a.says)}"
     fixed = f"always the same answer gets {share(a.right.baseline)}"
@@ -737,10 +745,18 @@ def _standing(name: str, judge: _Judged) -> Standing:
     return Standing(
         name=visible(name),
         word=a.word,
-        title=visible(a.title),
+        title=visible(_short_title(a)),
         right=_under(judge.name, right),
         changes=_under(judge.name, changes),
     )
+
+
+def _short_title(a: Answer) -> str:
+    """Return the word of a row: that nothing was checked stands above all rows."""
+    if a.right is not None or a.problem:
+        return a.title
+    known = {"steady": "Steady", "unsteady": "Unsteady"}
+    return known.get(a.word, "Too early to tell")
 
 
 def _cards_of_several(found: Sequence[tuple[str, _Judged]]) -> Sequence[Card]:

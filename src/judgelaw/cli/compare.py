@@ -1,6 +1,7 @@
 """`judgelaw compare`: judges side by side on matched items."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -8,6 +9,7 @@ import click
 from judgelaw.cli.options import examples, resampling_options, source_options
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.runs import Reading, compared, read_source
+from judgelaw.words import visible
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Comparison, Difference
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Compare judges, or every prompt as a judge of its own.",
 )
+@click.option("--details", is_flag=True, help="Print the differences of components below.")
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 def command(
     *,
@@ -42,14 +45,15 @@ def command(
     seed: int | None,
     prompts: tuple[str, ...],
     by: str,
+    details: bool,
     json_file: str | None,
 ) -> None:
     """Compare judges, versions of one judge, or prompts, on the items and cells that they share.
 
-    The first sentence says which to keep: those that no other is shown to be better than.
-    Each of A, B, ... is a run or a table; a table with several judges may stand alone. Every
-    difference is paired by item, at the depth that all judges have. The intervals hold together:
-    they are adjusted for all differences printed.
+    The first screen says which may be used, and whether one is shown to be right more often than
+    the others. Each of A, B, ... is a run or a table; a table with several judges may stand alone.
+    Every difference is paired by item, at the depth that all judges have. The intervals hold
+    together: they are adjusted for all differences printed.
     """
     from judgelaw.analysis import band_draws_for, by_prompt, compare
 
@@ -61,17 +65,36 @@ def command(
         declared=chosen.estimand,
         draws=band_draws_for(named.values()) if draws is None else draws,
         seed=seed or 0,
+        noun=by,
     )
     if json_file is not None:
         write_json(comparison.to_json(), json_file)
     if json_file != "-":
-        _show(comparison)
+        where = Path(sources[0]).name if len(sources) == 1 else ""
+        _show(comparison, where, details=details)
 
 
-def _show(c: "Comparison") -> None:
+def _show(c: "Comparison", where: str, *, details: bool) -> None:
+    """Print the answer; with `details` also the differences that it leaves out."""
+    from judgelaw.cli.answer_screen import show_screen
+
+    if c.criteria:
+        for name, each in c.criteria.items():
+            show_screen(replace(each.screen(where), who=f"{visible(name)}: {each.screen().who}"))
+            echo()
+    else:
+        show_screen(c.screen(where))
+    if details:
+        echo()
+        _show_differences(c)
+    elif any(c.lost.values()):
+        _show_lost(c)
+
+
+def _show_differences(c: "Comparison") -> None:
     from judgelaw.uncertainty import MIN_REPEATS
 
-    say(c.in_words())
+    say("\n".join(c.in_words().splitlines()[1:]))
     echo()
     columns = ["difference", "component", "corrected", "95%, items like these"]
     rows = [_row(d) for d in c.differences]
@@ -89,6 +112,10 @@ def _show(c: "Comparison") -> None:
             f"  ! R = {c.depth}: below {MIN_REPEATS} repeats, intervals for these items miss more "
             "often than they say"
         )
+    _show_lost(c)
+
+
+def _show_lost(c: "Comparison") -> None:
     if any(c.lost.values()):
         lost = ", ".join(f"{name} {n}" for name, n in c.lost.items() if n)
         say(f"  ! items that another judge lacks were left out: {lost}")

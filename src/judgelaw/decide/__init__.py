@@ -9,9 +9,7 @@ from judgelaw.decide.advice import (
     in_words as in_words,
 )
 from judgelaw.decide.advising import (
-    VoteGain as VoteGain,
     advise as advise,
-    vote_gain as vote_gain,
 )
 from judgelaw.decide.affordable import (
     REPEATS as REPEATS,
@@ -54,7 +52,6 @@ from judgelaw.decide.prompt_choice import (
     choose_prompts as choose_prompts,
     not_shown_worse as not_shown_worse,
     shown_first as shown_first,
-    some_names as some_names,
 )
 from judgelaw.decide.protocols import (
     Protocol as Protocol,

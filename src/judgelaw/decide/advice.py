@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite, isnan, nan
 from typing import Any
 
-from judgelaw.decide.prompt_choice import FEW_ITEMS, PromptChoice, prompts_sentence
+from judgelaw.decide.prompt_choice import FEW_ITEMS, PromptChoice
 from judgelaw.decide.protocols import Protocol
 from judgelaw.frames import ByJudge
 from judgelaw.quantities import Estimate
@@ -128,8 +128,7 @@ class WrongVerdicts:
         wrong += f" ({_range(self.share)})"
         if not said:
             return f"{wrong}."
-        vote = "; a vote can remove some of what is chance" if self.parts["call"].low > 0 else ""
-        return f"{wrong}: {', '.join(said)}{vote}."
+        return f"{wrong}: {', '.join(said)}."
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, None for what is nan."""
@@ -153,11 +152,11 @@ def _range(x: Estimate) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeAdvice:
-    """What to do about one judge.
+    """What ways to ask come to, of one judge.
 
     Attributes:
-        sentence: what a newcomer reads first; all of it rests on the intervals here.
-        choice: the prompts, and which of them to keep.
+        sentence: what a newcomer reads first: the answer, then what a target costs.
+        choice: the prompts, and which of them are not shown to be worse than another.
         protocols: what every protocol costs and comes to.
         target: the cheapest protocol that is shown to meet a target; None where none was asked.
         items: how many items this rests on.
@@ -218,7 +217,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Advice(ByJudge):
-    """What to do about every judge, by name."""
+    """What ways to ask come to, of every judge by name."""
 
     judges: Mapping[str, JudgeAdvice]
 
@@ -250,11 +249,8 @@ def _flat(row: ProtocolRow) -> dict[str, Any]:
     }
 
 
-def advice_sentences(
-    choice: PromptChoice, rows: Sequence[ProtocolRow], target: Target | None
-) -> Iterator[str]:
-    """Say what to do, first things first; nothing that an interval does not carry."""
-    yield prompts_sentence(choice)
+def advice_sentences(rows: Sequence[ProtocolRow], target: Target | None) -> Iterator[str]:
+    """Say what ways to ask come to; nothing that an interval does not carry."""
     known = [row for row in rows if not row.stability.absent and not isnan(row.stability.low)]
     if known:
         yield _stability_sentence(known)

@@ -1,9 +1,7 @@
 """Advice worked out: protocols with their bounds, and the walk to a target."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from math import isnan, nan
-from typing import Any
 
 import numpy as np
 
@@ -21,8 +19,6 @@ from judgelaw.decide.advice import (
 )
 from judgelaw.decide.prompt_choice import (
     SOURCES,
-    WORTH,
-    call_noise,
     choose_prompts,
     gold_codes,
     right_of,
@@ -38,7 +34,6 @@ from judgelaw.decide.protocols import (
     single_cell,
 )
 from judgelaw.decide.vote_forecast import MixingLaws, mixing_laws
-from judgelaw.decide.votes import TIE
 from judgelaw.errors import InputError
 from judgelaw.estimate import Design, Weights, check_depth, counts_of, weights_of
 from judgelaw.quantities import Estimate
@@ -47,7 +42,6 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     Draws,
     lower_bound,
-    signed_interval,
     signed_intervals,
     upper_bound,
     weigh,
@@ -74,7 +68,7 @@ def advise(
     seed: int = 0,
     progress: Progress = unseen,
 ) -> Advice:
-    """Say what to do about every judge: which prompt to keep, how to ask, what a target costs.
+    """Say what every way to ask comes to, and what a target costs.
 
     Args:
         tensors: the calls, by judge.
@@ -147,7 +141,7 @@ def _judge(
     rows = tuple(bounds.row(at, price, told) for at in range(len(found)))
     target = None if wanted is None else _walk(rows, bounds, *wanted)
     return JudgeAdvice(
-        sentence=of_orders(" ".join(advice_sentences(choice, rows, target)), len(tensor.orders)),
+        sentence=of_orders(" ".join(advice_sentences(rows, target)), len(tensor.orders)),
         choice=choice,
         protocols=rows,
         target=target,
@@ -226,8 +220,8 @@ class _Bounds:
         x = self._moves[at]
         top = 1 - 1 / max(len(self._tensor.verdicts), 2)
         return (
-            1 - upper_bound(x, drawn, p, top=top, careful=True),
-            1 - lower_bound(x, drawn, p),
+            max(0.0, 1 - upper_bound(x, drawn, p, top=top, careful=True)),
+            min(1.0, 1 - lower_bound(x, drawn, p)),
         )
 
     def row(self, at: int, price: float | None, told: Advance) -> ProtocolRow:
@@ -305,115 +299,3 @@ def _walk(rows: Sequence[ProtocolRow], bounds: _Bounds, quantity: str, value: fl
         return Target(quantity=quantity, value=value, row=None, lower=nan, ladders=len(ladders))
     _, minus, at = min(claimed)
     return Target(quantity=quantity, value=value, row=rows[at], lower=-minus, ladders=len(ladders))
-
-
-@dataclass(frozen=True, kw_only=True)
-class VoteGain:
-    """What asking more often does to verdicts: how often they change, before and after.
-
-    Attributes:
-        protocol: the way to ask; a fixed prompt stands for any of them, on average.
-        calls: of one item.
-        before: how often two single calls differ; where the order is swapped, if that is the point.
-        after: how often the vote comes out differently when it is taken again.
-        low: lower end of the 95% interval of the fall, for items like these.
-        ties: share of final verdicts that are ties because the orders disagree; 0 where none is.
-    """
-
-    protocol: Protocol
-    calls: int
-    before: float
-    after: float
-    low: float
-    ties: float
-
-    @property
-    def worth(self) -> bool:
-        """Whether the fall is large enough to pay for."""
-        return self.before - self.after >= WORTH
-
-    @property
-    def shown(self) -> bool:
-        """Whether verdicts are shown to change less, by enough to pay for."""
-        return self.low > 0 and self.worth
-
-
-def vote_gain(
-    tensor: VerdictTensor,
-    *,
-    by_order: bool = False,
-    design: Design = "census",
-    order_weights: Weights = None,
-    seed: int = 0,
-) -> VoteGain | None:
-    """Return a way to ask more often that is shown to make verdicts change less.
-
-    Two ways are looked at, the cheaper first, each by the 97.5% lower bound of what it gains. Where
-    neither is shown to help, the last one is returned; None where these calls reach no vote.
-
-    Args:
-        tensor: the calls of one judge.
-        by_order: whether the answer order is what moves its verdicts.
-        design: "sampled" where prompts were drawn: then no vote over all prompts is looked at.
-        order_weights: how often each order is used.
-        seed: of the stream that puts calls into random order, as for `advise`.
-    """
-    if len(tensor.items) < PAIR or tensor.depth[0] < PAIR:
-        return None
-    gain = None
-    by_order = by_order and len(tensor.orders) == PAIR
-    before = _swapped(tensor) if by_order else _asked_again(tensor, order_weights)
-    for ways in _ways_to_vote(tensor, design, by_order=by_order):
-        found = outcomes_of(tensor, ways, seed=seed)
-        same = np.mean([o.same for o in found if o.same is not None], axis=0)
-        fall = np.asarray(before - (1 - same), dtype=float)
-        gain = VoteGain(
-            protocol=ways[0],
-            calls=ways[0].calls(len(tensor.prompts), len(tensor.orders)),
-            before=float(before.mean()),
-            after=float(1 - same.mean()),
-            low=signed_interval(fall).low,
-            ties=_ties(tensor, found),
-        )
-        if gain.shown:
-            break
-    return gain
-
-
-def _ways_to_vote(
-    tensor: VerdictTensor, design: Design, *, by_order: bool
-) -> Iterator[list[Protocol]]:
-    """Yield ways to ask that the calls reach: one prompt, whichever it is, then all prompts."""
-    K, O = len(tensor.prompts), len(tensor.orders)
-    m = min(_MOST_VOTES, tensor.depth[0] // 2)
-
-    def any_prompt(**how: Any) -> list[Protocol]:
-        return [Protocol(prompts=f"fixed:{name}", **how) for name in tensor.prompts]
-
-    if by_order and TIE in tensor.verdicts:
-        yield any_prompt(orders="consistent", repeats=1, rule="tie")
-    elif O == PAIR and m >= PAIR:
-        yield any_prompt(orders="both", repeats=m)
-    elif O == 1 and m >= _SEVERAL:
-        yield any_prompt(repeats=m)
-    if design == "census" and K >= _SEVERAL and tensor.counts.sum() <= _FEW_CALLS:
-        yield [Protocol(prompts="all", orders="one" if O == 1 else "both")]
-
-
-def _asked_again(tensor: VerdictTensor, order_weights: Weights) -> Floats:
-    q = weights_of("order", order_weights, len(tensor.orders), tensor.orders)
-    return np.asarray(call_noise(tensor.counts, q).mean(axis=1), dtype=float)
-
-
-def _swapped(tensor: VerdictTensor) -> Floats:
-    """Return how often calls of different orders disagree, prompt kept, (items,)."""
-    p = tensor.counts / tensor.repeats[..., None]
-    return np.asarray(1 - (p[:, :, 0] * p[:, :, 1]).sum(axis=-1).mean(axis=1))
-
-
-def _ties(tensor: VerdictTensor, found: Sequence[Outcome]) -> float:
-    """Return the share of final verdicts that are ties, where disagreeing orders make them."""
-    if found[0].protocol.orders != "consistent":
-        return 0.0
-    tie = tensor.verdicts.index(TIE)
-    return float(np.mean([o.law[:, tie] for o in found if o.law is not None]))

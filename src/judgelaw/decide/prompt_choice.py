@@ -20,9 +20,8 @@ c_k). The best prompt is then kept in 95 of 100 studies or more, and the others 
 cannot tell them from it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, isnan, nan
+from math import ceil, nan
 from typing import Final, Literal
 
 import numpy as np
@@ -416,46 +415,3 @@ def _more_items(
     z = _POWER + (float(shown.max()) if len(shown) else _ONE_SIDED)
     needed = z**2 * max(seen, WORTH * (top - WORTH)) / WORTH**2 + 1 / WORTH
     return float(max(0, ceil(needed) - len(t)))
-
-
-def prompts_sentence(choice: PromptChoice) -> str:
-    """Say which prompt to keep, as far as the items tell."""
-    if len(choice.rows) == 1:
-        return f"There is one prompt, {choice.best}: nothing to choose."
-    by = "by accuracy" if choice.merit == "accuracy" else "by noise (there is no gold)"
-    kept = choice.kept
-    if kept == (choice.best,):
-        done = _figure(choice)
-        return f"Keep prompt {choice.best}: {by}, every other is shown to be worse{done}."
-    out = len(choice.rows) - len(kept)
-    rest = f" The other {out} are shown to be worse." if out else ""
-    if out == 1:
-        rest = " The other one is shown to be worse."
-    return f"Prompts {some_names(kept)} cannot be told apart {by}{_remedy(choice)}.{rest}"
-
-
-def _figure(choice: PromptChoice) -> str:
-    if isnan(choice.low):
-        return ""
-    what = "right" if choice.merit == "accuracy" else "differing from the next call"
-    return (
-        f" ({100 * choice.value:.1f} of 100 {what}, {100 * max(0.0, choice.low):.1f} to "
-        f"{100 * min(1.0, choice.high):.1f})"
-    )
-
-
-def _remedy(choice: PromptChoice) -> str:
-    points = f"{100 * WORTH:g} points"
-    if isnan(choice.more_items):
-        return ""
-    if choice.more_items == 0:
-        return f": a difference of {points} would most likely have shown"
-    return f"; to see a difference of {points}, ask about {choice.more_items:,.0f} more items"
-
-
-def some_names(names: Sequence[str]) -> str:
-    """List names, the first of many."""
-    some = 6
-    if len(names) > some:
-        return f"{', '.join(names[:some])} and {len(names) - some} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

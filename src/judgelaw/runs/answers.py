@@ -40,9 +40,6 @@ def analyze_source(
     if declared:
         draws = declared.draws if draws is None else draws
         permutations = declared.permutations if permutations is None else permutations
-    bar = calls.folder and calls.folder.frozen.study.answer
-    if bar and at_least is None:
-        at_least = bar.at_least
     return analyze(
         calls.tensors,
         design=calls.design,
@@ -53,7 +50,7 @@ def analyze_source(
         level=level,
         threshold=TAU if calls.threshold is None else calls.threshold,
         roles=calls.roles,
-        at_least=at_least,
+        at_least=calls.at_least if at_least is None else at_least,
         soft=soft,
         **_of_run(calls),
         progress=progress,

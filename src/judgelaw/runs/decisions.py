@@ -13,7 +13,7 @@ from judgelaw.runs.source import Source, source_of
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
-    from judgelaw.decide import Advice, Protocol, Score
+    from judgelaw.decide import Advice, JudgeAdvice, Protocol, Score
     from judgelaw.runs.folder import RunFolder
     from judgelaw.tensor import VerdictTensor
 
@@ -80,7 +80,7 @@ def advise_source(
     if gold is not None:
         tensors = {name: _with_gold(t, gold) for name, t in tensors.items()}
     prices = None if price is None else dict.fromkeys(tensors, price)
-    return decided(
+    found = decided(
         tensors,
         target=target,
         protocols=None
@@ -90,6 +90,24 @@ def advise_source(
         seed=seed,
         progress=progress,
     )
+    said = {
+        name: _with_answer(judge, tensors[name], calls, judges=len(tensors), seed=seed)
+        for name, judge in found.judges.items()
+    }
+    return replace(found, judges=said)
+
+
+def _with_answer(
+    found: "JudgeAdvice", tensor: "VerdictTensor", calls: Source, *, judges: int, seed: int
+) -> "JudgeAdvice":
+    """Put the answer first: what to do is decided there alone."""
+    from judgelaw.analysis import answer_of, in_a_line
+    from judgelaw.uncertainty import Estimand
+
+    estimand = Estimand(design=calls.design, order_weights=calls.order_weights)
+    answer = answer_of(tensor, estimand, judges=judges, seed=seed, at_least=calls.at_least)
+    said = [answer.headline, *(in_a_line(action, answer) for action in answer.actions)]
+    return replace(found, sentence=" ".join([*said, found.sentence]).strip())
 
 
 def begin_advice(calls: Source, *, seed: int) -> "Callable[[], Advice]":

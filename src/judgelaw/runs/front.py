@@ -178,6 +178,7 @@ def compare(
         draws=band_draws_for(named.values()) if draws is None else draws,
         seed=seed,
         level=level,
+        noun=by,
     )
 
 

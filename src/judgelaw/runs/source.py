@@ -86,6 +86,12 @@ class Source:
         return None if self.folder is None else self.folder.path
 
     @property
+    def at_least(self) -> float | None:
+        """The user's own bar, where the study declares one."""
+        declared = self.folder and self.folder.frozen.study.answer
+        return declared.at_least if declared else None
+
+    @property
     def count(self) -> int:
         """How many calls there are."""
         return sum(int(tensor.counts.sum()) for tensor in self.tensors.values())

@@ -38,9 +38,10 @@ B = drawn(items=10, repeats=4, judge="b", seed=1)
 
 def test_judges_of_one_table(tmp_path, capsys):
     table = write(tmp_path / "t.csv", A, B)
-    code, out, _ = run(capsys, "compare", table, "--draws", 200)
+    code, out, _ = run(capsys, "compare", table, "--draws", 200, "--details")
     assert code == 0
-    assert out.startswith("By total disagreement, these cannot be told apart on items like these:")
+    assert out.startswith("2 judges on t.csv: 10 items, 3 prompts, 2 orders, 4 times")
+    assert "Not checked against right answers yet" in out
     assert "a - b" in out
     assert "10 matched items, R = 4" in out
     assert "items that another judge lacks were left out: a 2" in out
@@ -48,7 +49,7 @@ def test_judges_of_one_table(tmp_path, capsys):
 
 def test_only_intervals_for_all_differences_together_are_printed(tmp_path, capsys):
     table = write(tmp_path / "t.csv", A, B)
-    _, out, _ = run(capsys, "compare", table, "--draws", 200)
+    _, out, _ = run(capsys, "compare", table, "--draws", 200, "--details")
     _, text, _ = run(capsys, "compare", table, "--draws", 200, "--json", "-")
     differences = json.loads(text)["differences"]
     assert f"adjusted for all {len(differences)} differences printed" in out
@@ -62,14 +63,14 @@ def test_only_intervals_for_all_differences_together_are_printed(tmp_path, capsy
 
 def test_below_four_repeats_the_intervals_are_said_to_miss_more_often(tmp_path, capsys):
     few = [drawn(items=10, repeats=2, judge=name, seed=s) for s, name in enumerate("ab")]
-    _, out, _ = run(capsys, "compare", write(tmp_path / "t.csv", *few), "--draws", 200)
+    _, out, _ = run(capsys, "compare", write(tmp_path / "t.csv", *few), "--draws", 200, "--details")
     assert "R = 2: below 4 repeats, intervals for these items miss more often" in out
 
 
 def test_judges_that_are_alike_are_not_ranked(tmp_path, capsys):
     first, second = write(tmp_path / "1.csv", A), write(tmp_path / "2.csv", A)
-    _, out, _ = run(capsys, "compare", first, second, "--draws", 200)
-    assert "No difference is settled: taken together, all intervals hold 0." in out
+    _, out, _ = run(capsys, "compare", first, second, "--draws", 200, "--details")
+    assert "No difference of components is settled: taken together, all intervals hold 0." in out
     assert ">" not in out
 
 
@@ -88,7 +89,8 @@ def test_what_cannot_be_compared_is_refused_in_words(tmp_path, capsys):
     code, _, err = run(capsys, "compare", table)
     assert code == 2
     assert "--prompt" in err
-    code, out, _ = run(capsys, "compare", table, "--prompt", "p1", "--prompt", "p2", "--draws", 100)
+    picked = ("--prompt", "p1", "--prompt", "p2", "--draws", 100, "--details")
+    code, out, _ = run(capsys, "compare", table, *picked)
     assert code == 0
     assert "a - c" in out
     assert run(capsys, "compare", table, table)[0] == 2
@@ -102,7 +104,9 @@ def test_an_ordering_that_correction_changes_is_said(tmp_path, capsys):
     noisy = drawn(items=40, prompts=6, repeats=2, judge="noisy")
     world = World.from_effects(base=(0.8, 0.2, 0.0, 0.0), prompt=0.015)
     shifted = drawn(world=world, items=40, prompts=6, repeats=2, judge="shifted", seed=1)
-    _, out, _ = run(capsys, "compare", write(tmp_path / "t.csv", noisy, shifted), "--draws", 200)
+    _, out, _ = run(
+        capsys, "compare", write(tmp_path / "t.csv", noisy, shifted), "--draws", 200, "--details"
+    )
     assert (
         "By prompt the plug-in ranks noisy > shifted, the corrected estimate shifted > noisy" in out
     )
@@ -126,5 +130,14 @@ def test_a_judge_that_is_clearly_worse_is_not_kept(tmp_path, capsys):
     table = write(
         tmp_path / "t.csv", replace(steady, judge="steady"), replace(noisy, judge="noisy")
     )
-    _, out, _ = run(capsys, "compare", table, "--draws", 200)
-    assert out.startswith("Keep steady: by total disagreement, every other is shown to be worse")
+    _, out, _ = run(capsys, "compare", table, "--draws", 200, "--details")
+    first = [line for line in out.splitlines() if line.startswith(("  steady", "  noisy"))]
+    assert "Too early to tell" in first[0], "4 to 19 of 100 change: steady is at most 10"
+    assert "Unsteady" in first[1]
+    _, text, _ = run(capsys, "compare", table, "--draws", 200, "--json", "-")
+    found = json.loads(text)
+    assert found["keep"] == ["steady"]
+    assert {name: a["word"] for name, a in found["answers"].items()} == {
+        "steady": "early",
+        "noisy": "unsteady",
+    }

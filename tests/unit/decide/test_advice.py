@@ -255,7 +255,7 @@ def test_odd_designs_get_a_clear_answer(tensor):
     assert "One item" in single.notes[0]
     assert one(jl.advise(tensor.select(items=["i1", "i2"]))).protocols[0].stability.low < 1
     alone = one(jl.advise(tensor.select(prompts=["p1"], orders=["AB"])))
-    assert "nothing to choose" in alone.sentence
+    assert alone.sentence.startswith("Not checked against right answers yet")
     assert {r.protocol.prompts for r in alone.protocols} == {"fixed:p1"}
     with pytest.raises(NotIdentifiedError, match="acquire a second repeat"):
         jl.advise(tensor.prefix(1))
