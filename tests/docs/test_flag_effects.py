@@ -1,4 +1,4 @@
-"""Flags that no other test exercises: each shows its effect. The list is in test_flags.py."""
+"""Flags that no other test exercises: each shows its effect."""
 
 import json
 

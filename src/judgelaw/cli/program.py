@@ -22,44 +22,44 @@ from judgelaw.processes import quieten_blas
 # command object is `command`.
 GROUPS = {
     "Start": {
-        "audit": "From a study to its report in one command; the same command resumes.",
-        "demo": "A whole audit of a judge whose law is known, in seconds.",
+        "demo": "Audit a judge whose faults are known, in seconds.",
         "init": "Write a commented study to start from.",
         "check": "Check a study and show what it would run.",
-        "plan": "Show what a study costs and how much it will know, before a cent is spent.",
-        "completion": "Print what makes a shell complete commands and options.",
-    },
-    "Acquire": {
-        "run": "Ask every call of a study; the same command resumes.",
-        "worker": "Ask calls of runs in a shared PostgreSQL ledger, beside other workers.",
+        "plan": "Show what a study costs and how much it will know, before any call.",
+        "audit": "From a study to its report in one command; the same command resumes.",
         "status": "Say how far a run is, and how its calls ended.",
-        "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
-        "verify": "Derive everything in a run folder again, and say what is wrong.",
-        "reparse": "Read stored completions under another parser, offline.",
     },
     "Answer": {
-        "analyze": "Split each judge's disagreement: dice, prompt, answer order, interaction.",
-        "report": "Write one HTML page: the answer, its intervals, every item, what to do.",
-        "advise": "Say which prompt to keep, how to ask, and what a target costs.",
-        "score": "Score a benchmark: how sure it is, what moves it, which systems it tells apart.",
-        "view": "Show the runs of a folder in a browser, live; two of them side by side.",
-        "compare": "Put judges side by side on matched items.",
+        "analyze": "May this judge be used, and what should change?",
+        "report": "Write the answer with all its evidence as one HTML page.",
+        "compare": "Put judges, or prompts, side by side on the items that they share.",
         "gate": "Pass or fail a judge against limits, for a CI job.",
-        "validate": "Hold a judge against people's labels: what it catches, misses, and by chance.",
+        "validate": "Hold a judge against people's labels: what it catches and what it misses.",
+        "advise": "Show what every way to ask comes to, and what a target costs.",
+        "score": "Score a benchmark: how sure it is, what moves it, which systems it tells apart.",
         "watch": "Say whether a judge moved since the first date; an alarm for a scheduled job.",
     },
-    "Tables": {
+    "More": {
         "import": "Turn logs of other tools into a calls table, and say what it can tell.",
         "label": "Label items by key in a browser; every label is on the disk at once.",
-        "schema": "Print the JSON Schema of study files.",
-    },
-    "Research": {
-        "simulate": "Known-law studies: see the estimators against the truth.",
-        "paper": "Make the paper's tables and figures of your calls, or check the published ones.",
+        "view": "Show the runs of a folder in a browser, live; two of them side by side.",
+        "verify": "Recompute and verify a run folder.",
+        "reparse": "Read stored completions under another parser, offline.",
+        "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
         "release": "Write a package of a run that others can verify, without private parts.",
+        "paper": "Make the paper's tables and figures of your calls, or check the published ones.",
+        "worker": "Ask calls of runs in a shared PostgreSQL ledger, beside other workers.",
+        "schema": "Print the JSON Schema of study files.",
+        "completion": "Print what makes a shell complete commands and options.",
     },
 }
-COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
+UNSEEN = {
+    "run": "Ask every call of a study, as `audit --no-report` does.",
+    "simulate": "Known-law studies: see the estimators against the truth.",
+}
+"""Commands that work and that `--help` does not list."""
+SHOWN = {name: about for group in GROUPS.values() for name, about in group.items()}
+COMMANDS = {**SHOWN, **UNSEEN}
 
 OK, BUG, INTERRUPTED = 0, 70, 130
 
@@ -70,7 +70,7 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the commands in the order in which people meet them."""
         del ctx
-        return list(COMMANDS)
+        return list(SHOWN)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import one command."""
@@ -86,7 +86,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the groups from the table above, without importing the commands."""
         del ctx
-        widest = max(map(len, COMMANDS))
+        widest = max(map(len, SHOWN))
         with formatter.section("Commands"):
             for group, commands in GROUPS.items():
                 with formatter.section(group):
@@ -94,15 +94,15 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the names of commands from the table above, without importing them."""
-        names = [name for name in COMMANDS if name.startswith(incomplete)]
-        found = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        names = [name for name in SHOWN if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=SHOWN[name]) for name in names]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(judgelaw.__version__, prog_name="judgelaw")
 def cli() -> None:
-    """How much of an LLM judge's disagreement is dice, prompt, answer order or interaction.
+    """May this LLM judge be used, and what should change?
 
     \b
     See it work:       judgelaw demo

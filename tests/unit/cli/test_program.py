@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from judgelaw import errors
-from judgelaw.cli import program
+from judgelaw.cli import gate, program
+from support.pages import PAGES
 
 
 @pytest.fixture
@@ -89,9 +90,9 @@ def test_another_error_of_the_system_is_a_bug_still(command):
 def test_help_groups_the_commands_and_lists_each_once():
     shown = CliRunner().invoke(program.cli, ["--help"]).output
     headings = re.findall(r"^  (\w+):$", shown, re.MULTILINE)
-    assert headings == ["Start", "Acquire", "Answer", "Tables", "Research"]
+    assert headings == ["Start", "Answer", "More"]
     listed = re.findall(r"^    ([a-z]+)  ", shown, re.MULTILINE)
-    assert listed == list(program.COMMANDS)
+    assert listed == list(program.SHOWN)
     assert len(listed) == sum(map(len, program.GROUPS.values())), "a command in two groups"
 
 
@@ -132,3 +133,22 @@ def test_an_unknown_shell_is_refused_with_those_that_are_known():
     refused = CliRunner().invoke(program.cli, ["completion", "csh"])
     assert refused.exit_code == 2
     assert "'bash', 'zsh', 'fish'" in refused.output
+
+
+def test_commands_that_help_does_not_list_work_all_the_same():
+    shown = CliRunner().invoke(program.cli, ["run", "--help"])
+    assert shown.exit_code == 0
+    listed = CliRunner().invoke(program.cli, ["--help"]).output
+    assert not [name for name in program.UNSEEN if f"  {name} " in listed]
+
+
+def test_the_exit_codes_of_the_page_are_those_of_the_program():
+    told = re.findall(r"^\| (\d+) \|", PAGES["docs/howto/endpoint.md"].read_text(), re.MULTILINE)
+    of_errors = {
+        e.exit_code
+        for e in vars(errors).values()
+        if isinstance(e, type) and issubclass(e, errors.JudgelawError)
+    }
+    others = {program.OK, program.BUG, program.INTERRUPTED}
+    others |= {gate.PASSED, gate.FAILED, gate.INCONCLUSIVE}
+    assert {int(code) for code in told} == of_errors | others
