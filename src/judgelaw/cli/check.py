@@ -199,8 +199,16 @@ _DIGITS = 6
 _SHOWN = 1000
 
 
-@click.command(epilog=examples("judgelaw check study.yaml", "judgelaw check study.yaml --probe"))
-@click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
+@click.command(
+    epilog=examples(
+        "judgelaw check study.yaml",
+        "judgelaw check study.yaml --probe",
+        "judgelaw check studies/*.yaml",
+    )
+)
+@click.argument(
+    "studies", metavar="STUDY...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
 @click.option(
     "--probe",
     "probing",
@@ -211,12 +219,20 @@ _SHOWN = 1000
     help="Make one real call with every judge, or calls of N cells, and say what could be read.",
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
-def command(study: Path, *, probing: int | None, json_file: str | None) -> None:
+def command(studies: tuple[Path, ...], *, probing: int | None, json_file: str | None) -> None:
     """Check a study: every problem with its line, or what it would run.
 
     Nothing is written and nothing is sent, unless --probe asks for calls of every judge. A pattern
-    of a parser is tried on texts that make patterns backtrack.
+    of a parser is tried on texts that make patterns backtrack. Of several studies each one is
+    checked; the first problem ends it.
     """
+    if len(studies) > 1 and (probing or json_file):
+        raise click.UsageError("--probe and --json are about one study: name one")
+    for study in studies:
+        _check(study, probing, json_file)
+
+
+def _check(study: Path, probing: int | None, json_file: str | None) -> None:
     from judgelaw.runs import preview_study
     from judgelaw.study import load_study
     from judgelaw.wire import try_pattern
