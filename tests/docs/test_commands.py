@@ -391,7 +391,7 @@ def _alone(words: list[str]) -> int:
     command = [sys.executable, "-m", "judgelaw", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "two calls" in done.stdout, done.stdout
+    assert " calls" in done.stdout.splitlines()[0], done.stdout
     return done.returncode
 
 

@@ -85,7 +85,7 @@ def _of_errors(e: Errors | None, *, by_majority: bool = False) -> str:
         )
     return (
         f"of 100 verdicts{held} {_wrong(e.dice)} by chance, {100 * e.repeatable.estimate:.0f} "
-        "wrong every time"
+        "wrong again in a second call"
     )
 
 
