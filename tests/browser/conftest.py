@@ -77,7 +77,7 @@ class Watched(Tab):
 
     def ready(self):
         """Wait until the explorer has unpacked its data."""
-        self.page.wait_for_selector("#explorer:not([hidden]) tbody tr")
+        self.page.wait_for_selector("#explorer:not([hidden]) .item")
         return self.page
 
     @property

@@ -51,7 +51,7 @@ def shown(page, name) -> str:
         page.click("#explorer .open >> nth=0")
         page.locator("#items").scroll_into_view_if_needed()
         page.evaluate("document.querySelector('#items').scrollIntoView()")
-        return page.inner_text(".opened")
+        return page.inner_text(".item.whole")
     if name == "report-print.png":
         page.emulate_media(media="print")
     return f"{page.inner_text('.answer')}\n{page.inner_text('.seen')}"

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from judgelaw.analysis import screen_of_analysis
+from judgelaw.blocks import resolve
 from judgelaw.page import Question, build
-from judgelaw.page.document import resolve
+from judgelaw.page.sections.item_list import ranking
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import stream_name
-from support.reports import HOSTILE, analysed, completions, hostile, tensor
+from support.reports import HOSTILE, completions, hostile, report, tensor
 
 pytestmark = pytest.mark.browser
 
@@ -26,11 +27,10 @@ def study(tmp_path_factory):
     """Two judges with replies, one of them never at the top of the list."""
     tensors = {(None, "one"): tensor(items=ITEMS, seed=5), (None, "two"): tensor(items=ITEMS)}
     replies = {name: completions(calls, f"reply of {name}") for (_, name), calls in tensors.items()}
-    analysis = analysed(tensors)
+    source = report(tensors, completions=replies)
     path = tmp_path_factory.mktemp("page") / "report.html"
-    html = build(analysis, title="Two judges", tensors=tensors, completions=replies)
-    path.write_text(html, encoding="utf-8")
-    return path, analysis, tensors
+    path.write_text(build(source, title="Two judges"), encoding="utf-8")
+    return path, source, tensors
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +47,8 @@ def asked(tmp_path_factory):
     }
     replies = {"one": completions(calls, "reply")}
     path = tmp_path_factory.mktemp("page") / "asked.html"
-    html = build(
-        analysed(tensors),
-        title="Questions",
-        tensors=tensors,
-        completions=replies,
-        questions=questions,
-    )
-    path.write_text(html, encoding="utf-8")
+    source = report(tensors, completions=replies, questions=questions)
+    path.write_text(build(source, title="Questions"), encoding="utf-8")
     return path, calls
 
 
@@ -64,8 +58,7 @@ def troubled(tmp_path_factory):
     laws = np.broadcast_to((0.4, 0.2, 0.1, 0.3), (ITEMS, 4, 2, 4))
     tensors = {(None, "one"): VerdictTensor.from_laws(laws, repeats=4, seed=1, orders=("AB", "BA"))}
     path = tmp_path_factory.mktemp("page") / "troubled.html"
-    html = build(analysed(tensors), title="Trouble", tensors=tensors)
-    path.write_text(html, encoding="utf-8")
+    path.write_text(build(report(tensors), title="Trouble"), encoding="utf-8")
     return path, tensors
 
 
@@ -76,14 +69,13 @@ def hostile_page(tmp_path_factory):
     calls = next(iter(tensors.values()))
     text = "\n".join(HOSTILE)
     asked = {i: Question(instruction=text, answers=((text, text),)) for i in calls.items}
-    analysis = analysed(tensors)
-    html = build(analysis, title=HOSTILE[1], tensors=tensors, completions=replies, questions=asked)
-    path.write_text(html, encoding="utf-8")
+    source = report(tensors, completions=replies, questions=asked)
+    path.write_text(build(source, title=HOSTILE[1]), encoding="utf-8")
     return path
 
 
 def rows(page) -> list[str]:
-    return page.locator("#explorer .items > tbody > tr > th").all_inner_texts()
+    return page.locator("#explorer .item .open").all_inner_texts()
 
 
 def overflow(page) -> int:
@@ -99,11 +91,13 @@ def test_it_opens_without_a_complaint_and_without_the_network(study, open_page):
 
 def test_every_figure_on_the_screen_equals_the_json(study, open_page):
     page = open_page(study[0]).ready()
-    document = study[1].to_json()
+    document = study[1].analysis.to_json()
+    page.select_option("label:has-text('Order') select", "prompt")
     shown = page.evaluate(
         "[...document.querySelectorAll('data[data-path]')].map(d => [d.dataset.path, d.value])"
     )
     assert len(shown) > 500
+    assert sum("item_values" in path for path, _ in shown) == 10
     for path, value in shown:
         assert float(value) == resolve(document, path), path
 
@@ -120,41 +114,69 @@ def test_the_explorer_finds_sorts_and_turns_pages(study, open_page):
     page.fill("input[type=search]", "no such item")
     assert page.inner_text(".status") == "no item fits"
     page.fill("input[type=search]", "")
-    page.click("#explorer thead >> text=Item")
+    page.select_option("label:has-text('Order') select", "item")
     assert rows(page)[:3] == ["item-000", "item-001", "item-002"]
-    page.click("#explorer thead >> text=Total")
-    values = page.evaluate(
-        "[...document.querySelectorAll('#explorer tbody td:nth-last-child(2) data')]"
-        ".map(d => Number(d.value))"
-    )
+    page.select_option("label:has-text('Order') select", "total")
+    values = estimates(page)
+    assert len(values) == 10
     assert values == sorted(values, reverse=True)
 
 
+def estimates(page) -> list[float]:
+    """Return the estimates that items are ordered by."""
+    return page.evaluate(
+        "[...document.querySelectorAll('#explorer .estimate data')].map(d => Number(d.value))"
+    )
+
+
+def test_wrong_items_come_first_and_filters_keep_each_kind(asked, open_page):
+    path, calls = asked
+    (judge,) = report({(None, "one"): calls}).judges
+    page = open_page(path).ready()
+    assert rows(page) == [calls.items[i] for i in ranking(judge)[:10]]
+    gold = [calls.verdicts.index(g) for g in calls.gold]
+    sums = calls.counts.sum(axis=(1, 2))
+    half = sums[:, calls.verdicts.index("tie")] / 2
+    right = (sums[range(ITEMS), gold] + half) / sums.sum(axis=1)
+    kinds = {
+        "All": ITEMS,
+        "Mostly wrong": int((right < 0.5).sum()),
+        "Change often": judge.found.answer.contested.items,
+        "Never changed": int(((sums > 0).sum(axis=1) == 1).sum()),
+    }
+    labels = page.locator(".filters label").all_inner_texts()
+    assert [x.strip() for x in labels] == [f"{kind} {n}" for kind, n in kinds.items()]
+    page.get_by_label("Mostly wrong").check()
+    assert f"of {kinds['Mostly wrong']} items" in page.inner_text(".status")
+    tags = page.locator("#explorer .item").evaluate_all(
+        "all => all.map(a => [...a.querySelectorAll('.tag')].map(t => t.textContent))"
+    )
+    assert all("mostly wrong" in each for each in tags)
+
+
 def test_the_explorer_keeps_to_a_stratum_and_changes_judges(study, open_page):
-    _, analysis, _ = study
     page = open_page(study[0]).ready()
     page.select_option("label:has-text('Stratum') select", "Natural")
     assert "of 35 items" in page.inner_text(".status")
     page.select_option("label:has-text('Judge') select", "1")
     page.wait_for_function("document.querySelector('.status').textContent.includes('of 70')")
-    values = analysis.judges["two"].item_values
-    top = values.items[int(values.of("prompt").argmax())]
-    assert rows(page)[0] == top
+    two = study[1].judges[1]
+    assert rows(page)[0] == two.tensor.items[ranking(two)[0]]
 
 
 def test_the_explorer_shows_the_criteria_of_one_judge(open_page, tmp_path):
     names = [stream_name("one", criterion) for criterion in ("helpful", "safe")]
     tensors = {(None, name): tensor(items=5 + at, seed=at) for at, name in enumerate(names)}
-    analysis = analysed(tensors)
+    source = report(tensors)
     path = tmp_path / "criteria.html"
-    path.write_text(build(analysis, title="Criteria", tensors=tensors), encoding="utf-8")
+    path.write_text(build(source, title="Criteria"), encoding="utf-8")
     watched = open_page(path)
     watched.ready()
     page = watched.page
     assert len(rows(page)) == 5
     page.locator("#explorer").get_by_label("Judge").select_option(label="one · safe")
     assert len(rows(page)) == 6
-    document = json.loads(json.dumps(analysis.to_json()))
+    document = json.loads(json.dumps(source.analysis.to_json()))
     shown = page.locator("data[data-path^='judges.one.criteria.safe']").first
     where = shown.get_attribute("data-path")
     assert float(shown.get_attribute("value")) == pytest.approx(resolve(document, where))
@@ -163,16 +185,16 @@ def test_the_explorer_shows_the_criteria_of_one_judge(open_page, tmp_path):
 
 def test_no_negative_estimate_is_called_clear_of_noise(study, open_page):
     page = open_page(study[0]).ready()
-    page.click("#explorer thead >> text=Prompt ↓")
+    page.select_option("label:has-text('Order') select", "-prompt")
     shown = page.evaluate(
-        "[...document.querySelectorAll('#explorer .items > tbody > tr')].map(r =>"
-        " [Number(r.querySelector('td.n:not(.off) data').value),"
+        "[...document.querySelectorAll('#explorer .item')].map(r =>"
+        " [Number(r.querySelector('.estimate data').value),"
         " r.querySelector('.belief').textContent])"
     )
     assert [value for value, _ in shown] == sorted(value for value, _ in shown)
     negative = {words for value, words in shown if value < 0}
     assert negative
-    assert "clear of call noise" not in negative
+    assert "clear of chance" not in negative
 
 
 def test_an_item_opens_to_its_counts_and_a_cell_to_its_replies(study, open_page):
@@ -195,7 +217,8 @@ def test_an_item_opens_to_its_counts_and_a_cell_to_its_replies(study, open_page)
 
 
 def test_without_javascript_everything_but_the_replies_is_there(study, open_page):
-    _, analysis, tensors = study
+    _, source, tensors = study
+    analysis = source.analysis
     watched = open_page(study[0], java_script_enabled=False)
     page = watched.page
     assert page.locator(".plain-items details").count() == ITEMS
@@ -205,12 +228,12 @@ def test_without_javascript_everything_but_the_replies_is_there(study, open_page
     cells = entry.locator("td").all_inner_texts()
     counts = tensors[None, "one"].counts[33].reshape(-1, 4).tolist()
     assert cells == [" / ".join(map(str, n)) for n in counts]
-    assert page.locator("svg.chart:visible").count() >= 3
     assert screen_of_analysis(analysis).says in page.inner_text(".answer")
-    closed = page.locator("#judge-1-components")
+    closed = page.locator("#components")
     assert not closed.locator("svg.chart").first.is_visible()
     closed.locator("> summary").click()
     closed.locator(".folded > summary").first.click()
+    assert closed.locator("svg.chart:visible").count() >= 2
     assert analysis.judges["one"].answer.title in page.inner_text("main")
     assert watched.complaints == []
 
@@ -273,6 +296,7 @@ def test_a_shadow_says_that_a_wide_table_goes_on(study, open_page):
     """The right edge is darker than paper until the table is scrolled to its end."""
     page = open_page(study[0]).ready()
     page.set_viewport_size({"width": 500, "height": 844})
+    page.click("#comparison > summary")
     table = page.locator(".scroll:has([data-table=judges])").first
     reach = table.evaluate("t => t.scrollWidth - t.clientWidth")
     assert reach > 0, "the table is chosen because it does not fit"
@@ -316,9 +340,14 @@ def test_charts_follow_the_dark_scheme(study, open_page):
     assert ink("dark") == ["rgb(233, 231, 227)", "rgb(21, 24, 28)"]
 
 
+def open_components(page) -> None:
+    page.click("#components > summary")
+    page.click("#components .folded > summary >> nth=0")
+
+
 def test_the_keyboard_reaches_every_mark_of_a_chart(study, open_page):
     page = open_page(study[0]).ready()
-    page.click("#judge-1-components > summary")
+    open_components(page)
     chart = page.locator('[data-figure="components"] .only-wide svg').first
     labels = chart.locator(".mark").evaluate_all("m => m.map(x => x.getAttribute('aria-label'))")
     assert len(labels) == 5
@@ -344,7 +373,7 @@ def test_the_keyboard_reaches_every_mark_of_a_chart(study, open_page):
 
 def test_a_pointer_over_a_mark_shows_what_it_says(study, open_page):
     page = open_page(study[0]).ready()
-    page.click("#judge-1-components > summary")
+    open_components(page)
     mark = page.locator('[data-figure="components"] .only-wide svg .mark').first
     mark.hover()
     assert page.inner_text("#tip") == mark.get_attribute("aria-label")
@@ -356,7 +385,7 @@ def test_the_numbers_can_be_saved(study, open_page, tmp_path):
     with page.expect_download() as download:
         page.click("#save")
     download.value.save_as(tmp_path / "analysis.json")
-    assert json.loads((tmp_path / "analysis.json").read_text()) == study[1].to_json()
+    assert json.loads((tmp_path / "analysis.json").read_text()) == (study[1].document.found)
 
 
 def test_five_thousand_items_stay_usable(open_page, tmp_path, monkeypatch):
@@ -364,7 +393,7 @@ def test_five_thousand_items_stay_usable(open_page, tmp_path, monkeypatch):
     monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: BLANK)
     tensors = {(None, "j"): tensor(items=5000, prompts=2, repeats=2)}
     path = tmp_path / "large.html"
-    path.write_text(build(analysed(tensors), title="Large", tensors=tensors), encoding="utf-8")
+    path.write_text(build(report(tensors), title="Large"), encoding="utf-8")
     watched = open_page(path)
     page = watched.ready()
     assert len(rows(page)) == 10
@@ -392,11 +421,11 @@ def test_an_item_shows_its_question_answers_and_gold(asked, open_page):
     page = open_page(path).ready()
     page.fill("input[type=search]", "item-033")
     page.click("#explorer .open")
-    shown = page.inner_text(".asked")
+    shown = page.inner_text("#explorer .item")
     assert "What is 33 plus 33?" in shown
     assert "It is 66." in shown
     assert "Perhaps 67." in shown
-    assert page.locator(".asked .right h3").inner_text() == f"{calls.gold[33]} (gold)"
+    assert page.locator(".item dt.right").inner_text() == f"{calls.gold[33]} (right)"
 
 
 def test_items_are_found_by_what_was_asked_and_answered(asked, open_page):
@@ -415,7 +444,7 @@ def test_items_are_filtered_by_verdict_and_by_disagreement(asked, open_page):
     usual = int((totals.argmax(axis=1) == calls.verdicts.index("tie")).sum())
     assert f"of {usual} items" in page.inner_text(".status") or usual == 0
     page.select_option("label:has-text('Usual verdict') select", "")
-    page.select_option("label:has-text('Verdicts') >> nth=-1 >> select", "same")
+    page.get_by_label("Never changed").check()
     same = int(((totals > 0).sum(axis=1) == 1).sum())
     expected = f"of {same} items" if same else "no item fits"
     assert expected in page.inner_text(".status")
@@ -424,20 +453,21 @@ def test_items_are_filtered_by_verdict_and_by_disagreement(asked, open_page):
 def test_a_link_to_an_item_opens_it(asked, open_page):
     path, _ = asked
     page = open_page(path).ready()
-    page.click("#explorer thead >> text=Item")
+    page.select_option("label:has-text('Order') select", "item")
     page.click("text=later →")
     page.click("#explorer .open >> nth=0")
-    link = page.locator(".asked a").get_attribute("href")
+    link = page.locator(".opened a").get_attribute("href")
     assert link == "#item=item-010"
     assert page.evaluate("location.hash") == link
     again = open_page(path)
     again.page.goto(again.url + link)
     again.page.reload()
     again.ready()
-    assert "What is 10 plus 10?" in again.page.inner_text(".asked")
+    assert "What is 10 plus 10?" in again.page.inner_text(".item.whole")
     again.page.evaluate("location.hash = '#item=item-050'")
     again.page.wait_for_function(
-        "document.querySelector('.asked').textContent.includes('What is 50 plus')"
+        "[...document.querySelectorAll('.item.whole')].some("
+        "a => a.textContent.includes('What is 50 plus'))"
     )
     again.page.evaluate("location.hash = '#item=%E0%A4%A'")
     assert again.complaints == []
@@ -485,13 +515,13 @@ def test_the_open_page_is_at_most_six_screens(asked, open_page):
     assert first["y"] + first["height"] <= 800, "the answer is on the first screen"
     titles = page.locator("main > section.part > h2").all_inner_texts()
     assert titles == [
-        "What the disagreement is made of",
-        "Which prompts answer alike",
-        "Does the position decide?",
-        "Can it be trusted?",
-        "Item by item",
-        "Everything else",
+        "Why it errs",
+        f"{ITEMS} items with their texts",
+        "Prompts side by side",
+        "Statistics",
     ]
+    headings = page.locator("h1, h2, h3").all_text_contents()
+    assert len(set(headings)) == len(headings), "no heading twice"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

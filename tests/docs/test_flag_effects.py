@@ -80,8 +80,8 @@ def look(ask, monkeypatch, tmp_path):
     """Run one of the four commands that read calls; return its exit code and what it found."""
     shown = []
 
-    def undrawn(analysis, **_options):
-        shown.append(analysis.to_json())
+    def undrawn(report, **_options):
+        shown.append(report.document.found)
         return "<html></html>"
 
     monkeypatch.setattr(judgelaw.page, "build", undrawn)

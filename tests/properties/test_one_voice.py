@@ -13,8 +13,7 @@ import pytest
 import judgelaw as jl
 from judgelaw.analysis import screen_of_analysis
 from judgelaw.cli.answer_screen import _lines
-from judgelaw.page.document import Document
-from judgelaw.page.whole_page import render
+from judgelaw.page.html import Page, render
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 
@@ -75,17 +74,7 @@ def terminal(screen):
 
 
 def page(screen):
-    document = Document(
-        title="t",
-        kicker="",
-        ledes=(),
-        facts=(),
-        sections=(),
-        payload=None,
-        version="0",
-        first=screen,
-    )
-    body = render(document).split("<body", 1)[1]
+    body = render(Page(title="t", sections=(), version="0", first=screen)).split("<body", 1)[1]
     body = re.sub(r"<svg.*?</svg>", " ", body, flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 

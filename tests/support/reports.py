@@ -7,10 +7,12 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from judgelaw.analysis import Analysis, JudgeAnalysis, Key, Settings, Table, analyze
+from judgelaw.analysis import Analysis, Key, Settings, Table, analyze
+from judgelaw.blocks import Block, Details, Paragraph, text_of
 from judgelaw.decide import protocols
 from judgelaw.diagnose import Finding
-from judgelaw.page.document import Part
+from judgelaw.page import Report
+from judgelaw.page.subject import Judge
 from judgelaw.tensor import VerdictTensor
 
 HOSTILE = (
@@ -102,27 +104,45 @@ def analysed(tensors: dict[Key, VerdictTensor]) -> Analysis:
     return _analyses[named]
 
 
-def judge_part(analysis: Analysis, name: str = "j") -> Part[JudgeAnalysis]:
+def report(tensors: Mapping[Key, VerdictTensor], **more) -> Report:
+    """Return calls with what is said of them, as the sections of the page get it."""
+    return Report(analysis=analysed(tensors), tensors=tensors, **more)
+
+
+def judge_of(calls: VerdictTensor, **more) -> Judge:
     """Return one judge as the sections of the page get it."""
-    return Part(analysis).at(lambda a: a.judges).item(name)
+    return report({(None, "j"): calls}, **more).judges[0]
 
 
-def bare(
-    diagnostics: Sequence[Finding] = (), tables: Mapping[str, Table] | None = None
-) -> Part[Analysis]:
-    """Return an analysis of nothing but findings and tables, as the sections get it."""
+def bare(diagnostics: Sequence[Finding] = (), tables: Mapping[str, Table] | None = None) -> Report:
+    """Return a report of nothing but findings and tables."""
     settings = Settings(design="census", draws=2, seed=0, permutations=0, level=0.95, version="0")
-    return Part(
-        Analysis(
-            judges={},
-            layers={},
-            main_layer=None,
-            roles={},
-            settings=settings,
-            diagnostics=tuple(diagnostics),
-            tables=tables or {},
-        )
+    analysis = Analysis(
+        judges={},
+        layers={},
+        main_layer=None,
+        roles={},
+        settings=settings,
+        diagnostics=tuple(diagnostics),
+        tables=tables or {},
     )
+    return Report(analysis=analysis, tensors={})
+
+
+def words(blocks: Sequence[Block]) -> list[str]:
+    """Return the paragraphs of blocks as text, notes included."""
+    return [text_of(block.run) for block in blocks if isinstance(block, Paragraph)]
+
+
+def named(blocks: Sequence[Block], kind: type) -> dict[str, Block]:
+    """Return the tables or figures among blocks by name, those that are closed included."""
+    found = {}
+    for block in blocks:
+        if isinstance(block, Details):
+            found |= named(block.blocks, kind)
+        elif isinstance(block, kind):
+            found[block.name] = block
+    return found
 
 
 def table(name: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:

@@ -9,6 +9,7 @@ from judgelaw.analysis.answer import (
     Right as Right,
     decide as decide,
     majority_law as majority_law,
+    merit_of as merit_of,
     right_bounds as right_bounds,
 )
 from judgelaw.analysis.answer_words import (
@@ -64,7 +65,6 @@ from judgelaw.analysis.probe_answers import (
 from judgelaw.analysis.score_answers import (
     PromptScores as PromptScores,
     ScoreAnswers as ScoreAnswers,
-    score_lines as score_lines,
 )
 from judgelaw.analysis.screen import (
     Card as Card,
@@ -81,7 +81,6 @@ from judgelaw.analysis.soft_evidence import (
     SOFT_MODES as SOFT_MODES,
     SoftEvidence as SoftEvidence,
     SoftMode as SoftMode,
-    side_by_side as side_by_side,
     soft_sentence as soft_sentence,
 )
 from judgelaw.analysis.values import (

@@ -61,7 +61,7 @@ def _quantity(found: Estimate | float | None) -> Quantity:
 
 @quantity("Calls that gave the gold verdict")
 def gold_match(tensor: VerdictTensor) -> float | None:
-    """Share of calls that gave the gold verdict, every call alike; a tie is no gold candidate."""
+    """Share of calls that gave the gold verdict, every call alike; nothing else counts."""
     if tensor.gold is None:
         return None
     code = {name: c for c, name in enumerate(tensor.verdicts) if name != INVALID}

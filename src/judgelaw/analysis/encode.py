@@ -14,6 +14,7 @@ from judgelaw.analysis.values import (
     Analysis,
     JudgeAnalysis,
 )
+from judgelaw.blocks import Place, text_of
 from judgelaw.estimate import COMPONENTS
 from judgelaw.frames import plain
 from judgelaw.quantities import (
@@ -104,7 +105,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         **(
             {
                 "probes": encode_effects([*j.probes.values()]),
-                "probe_sentence": probe_sentence(j),
+                "probe_sentence": text_of(probe_sentence(j, Place(None))),
             }
             if j.probes
             else {}

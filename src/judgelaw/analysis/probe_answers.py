@@ -9,6 +9,7 @@ import numpy as np
 
 from judgelaw.analysis.values import JudgeAnalysis, Key
 from judgelaw.arrays import Floats
+from judgelaw.blocks import Place, Run, Value, joined
 from judgelaw.diagnose import Changed, ProbeEffect, Where, probe_effects, shift_interval
 from judgelaw.errors import InputError
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -113,60 +114,89 @@ def _number(text: str) -> float | None:
     return None if isnan(value) else value
 
 
-def probe_sentence(judge: JudgeAnalysis) -> str:
-    """Say what the probes show: what moves verdicts and how far, and how little the rest can."""
+def probe_sentence(judge: JudgeAnalysis, place: Place) -> Run:
+    """Say what the probes show: what moves verdicts and how far, and how little the rest can.
+
+    `place` is where the document holds the probes.
+    """
     effects = [*judge.probes.values()]
     span = None if judge.scores is None else judge.scores.scale[-1] - judge.scores.scale[0]
-    real = [effect for effect in effects if effect.real]
     rest = [effect for effect in effects if not effect.real]
-    said = [*(_moves(effect, span) for effect in real), *([_at_most(rest, span)] if rest else [])]
+    said = [_moves(effect, span, place.at(effect.probe)) for effect in effects if effect.real]
+    if rest:
+        said.append(_at_most(rest, span, place))
     items = max(effect.items for effect in effects)
-    return f"On these {items} items, {'; '.join(said)}."
+    return (f"On these {items} items, ", *joined(said, "; ", "; "), ".")
 
 
-def _moves(effect: ProbeEffect, span: float | None) -> str:
+def _moves(effect: ProbeEffect, span: float | None, place: Place) -> Run:
     """Say how far a probe moves verdicts, or scores of so wide a scale."""
     does, shift = _does(effect), effect.shift_asked
     if isnan(shift.estimate) or shift.low <= 0 <= shift.high:
-        return f"{does} changes verdicts, in no direction that is shown"
+        return (f"{does} changes verdicts, in no direction that is shown",)
     up = shift.estimate > 0
-    low, high = sorted((abs(shift.low), abs(shift.high)))
+    at = place.at("shift_asked")
+
+    def size(key: str) -> Value:
+        x = abs(getattr(shift, key))
+        return at.at(key).said(f"{100 * x:.0f}" if span is None else f"{span * x:.2f}")
+
+    ends = ("low", "high") if up else ("high", "low")
+    low, high = map(size, ends)
     if span is not None:
-        by, low, high = (span * abs(x) for x in (shift.estimate, low, high))
         way = "raises" if up else "lowers"
-        return f"{does} {way} the score by {by:.2f} points ({low:.2f} to {high:.2f})"
+        return (
+            f"{does} {way} the score by ",
+            size("estimate"),
+            " points (",
+            low,
+            " to ",
+            high,
+            ")",
+        )
     toward = "toward" if up else "away from"
     return (
-        f"{does} moves {abs(100 * shift.estimate):.0f} of 100 verdicts {toward} the changed answer "
-        f"({100 * low:.0f} to {100 * high:.0f})"
+        f"{does} moves ",
+        size("estimate"),
+        f" of 100 verdicts {toward} the changed answer (",
+        low,
+        " to ",
+        high,
+        ")",
     )
 
 
-def _at_most(effects: Sequence[ProbeEffect], span: float | None) -> str:
+def _at_most(effects: Sequence[ProbeEffect], span: float | None, place: Place) -> Run:
     listed = ", ".join(_does(effect) for effect in effects)
-    bounds = [effect.at_most for effect in effects if not isnan(effect.at_most)]
-    if not bounds:
-        return f"no effect is shown of {listed}"
-    most = max(bounds)
-    bound = f"{ceil(100 * most)} of 100" if span is None else f"{ceil(100 * span * most) / 100:.2f}"
-    unit = "" if span is None else " points"
-    return f"no effect is shown of {listed}: at most {bound}{unit}"
+    bounded = [effect for effect in effects if not isnan(effect.at_most)]
+    if not bounded:
+        return (f"no effect is shown of {listed}",)
+    most = max(bounded, key=lambda effect: effect.at_most)
+    x = most.at_most
+    bound = f"{ceil(100 * x)}" if span is None else f"{ceil(100 * span * x) / 100:.2f}"
+    unit = " of 100" if span is None else " points"
+    at = place.at(most.probe, "at_most").said(bound)
+    return (f"no effect is shown of {listed}: at most ", at, unit)
 
 
-def where_largest(effect: ProbeEffect) -> str:
+def where_largest(effect: ProbeEffect, place: Place) -> Run:
     """Say under which prompt, in which stratum and on which items a real shift is largest."""
     if not effect.real or isnan(effect.shift.estimate):
-        return ""
-    parts = [
-        *(f"under prompt {_place(at)}" for at in effect.by_prompt[:1]),
-        *(f"in stratum {_place(at)}" for at in effect.by_stratum[:1]),
-        f"on items {', '.join(map(_place, effect.by_item))}",
+        return ()
+
+    def placed(group: str, i: int, at: Where) -> Run:
+        shift = place.at(group, i, "shift").said(points_of_100(at.shift))
+        return (f"{visible(at.name)} (", shift, ")")
+
+    parts: list[Run] = [
+        *(("under prompt ", *placed("by_prompt", 0, at)) for at in effect.by_prompt[:1]),
+        *(("in stratum ", *placed("by_stratum", 0, at)) for at in effect.by_stratum[:1]),
+        (
+            "on items ",
+            *joined([placed("by_item", i, x) for i, x in enumerate(effect.by_item)], last=", "),
+        ),
     ]
-    return f"{visible(effect.probe)} is largest {', '.join(parts)}; points of 100."
-
-
-def _place(at: Where) -> str:
-    return f"{visible(at.name)} ({points_of_100(at.shift)})"
+    return (f"{visible(effect.probe)} is largest ", *joined(parts, last=", "), "; points of 100.")
 
 
 def points_of_100(shift: float) -> str:

@@ -6,7 +6,6 @@ mean of its cells, so that a prompt that fails often does not count less.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from judgelaw.uncertainty import (
     spread_of,
     t_quantile,
 )
-from judgelaw.words import counted, plain_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,34 +229,3 @@ def _ranks(x: Floats) -> Floats:
     from scipy.stats import rankdata  # noqa: PLC0415 - loads where items have gold
 
     return np.asarray(rankdata(x), dtype=float)
-
-
-def score_lines(scores: ScoreAnswers) -> Iterator[str]:
-    """Say the mean score, and how scores fit gold, a line each."""
-    mean = scores.mean
-    if mean.call_interval is None:
-        yield "mean score: not known, no reply holds a score."
-        return
-    low, high = mean.call_interval
-    new = ""
-    if mean.interval is not None:
-        new = f"; for items like these {mean.interval[0]:.2f} to {mean.interval[1]:.2f}"
-    yield (
-        f"mean score: {mean.estimate:.2f} on a scale from {plain_number(scores.scale[0])} to "
-        f"{plain_number(scores.scale[-1])} (asked again {low:.2f} to {high:.2f}{new})."
-    )
-    if (gold := scores.gold) is not None:
-        yield (
-            f"against gold ({counted(gold.items, 'item')}): {100 * gold.exact:.1f} of 100 calls "
-            f"give the gold score; off by {_told(gold.mae)} points, bias {_told(gold.bias)}; rank "
-            f"correlation {_told(gold.rank_correlation)}."
-        )
-
-
-def _told(x: Estimate) -> str:
-    """Write an estimate with its interval, as far as there are."""
-    if isnan(x.estimate):
-        return f"not known ({x.reason})"
-    if isnan(x.low):
-        return f"{x.estimate:.2f}"
-    return f"{x.estimate:.2f} ({x.low:.2f} to {x.high:.2f})"

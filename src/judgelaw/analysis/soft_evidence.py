@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
+from judgelaw.blocks import Place, Run
 from judgelaw.diagnose import check_vectors
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS
@@ -190,50 +191,22 @@ def _worth(sampled: Quantity, soft: Quantity) -> float | None:
     return (sampled.call_se / soft.call_se) ** 2
 
 
-def soft_sentence(found: SoftEvidence) -> str:
-    """Say in one sentence what the components rest on, and why."""
+def soft_sentence(found: SoftEvidence, place: Place) -> Run:
+    """Say in one sentence what the components rest on, and why.
+
+    `place` is where the document holds the evidence.
+    """
     if found.reason is not None:
-        return f"The components rest on sampled verdicts: {found.reason}."
-    missing, moving = 100 * found.missing, 100 * found.moving_cells
+        return (f"The components rest on sampled verdicts: {found.reason}.",)
     return (
-        "The components rest on token probabilities: sampled verdicts look drawn from them "
-        f"(p = {found.reconciliation.p:.2g}), they lack {missing:.2g}% of their mass, and in "
-        f"{moving:.0f}% of cells they move between repeats."
+        "The components rest on token probabilities: sampled verdicts look drawn from them (p = ",
+        place.value("reconciliation", "p", form=".2g"),
+        "), they lack ",
+        place.at("missing").said(f"{100 * found.missing:.2g}%"),
+        " of their mass, and in ",
+        place.value("moving_cells", form=".0%"),
+        " of cells they move between repeats.",
     )
-
-
-def side_by_side(found: SoftEvidence, level: float) -> tuple[list[str], list[list[str]]]:
-    """Return the columns and rows of a table for people: both kinds of evidence, half the calls."""
-    of_items = f"{100 * level:g}%, these items"
-    columns = [
-        "component",
-        f"sampled, R = {max(found.depths)}",
-        of_items,
-        f"soft, R = {found.half}",
-        of_items,
-        "missing mass allows",
-        "a call is worth",
-    ]
-    return columns, [_side_by_side(found, name) for name in found.sampled]
-
-
-def _side_by_side(found: SoftEvidence, name: str) -> list[str]:
-    sampled, soft, worth = found.sampled[name], found.depths[found.half][name], found.worth[name]
-    if sampled.absent:
-        return [name, "not varied", *"-----"]
-    return [
-        name,
-        f"{sampled.estimate:.4f}",
-        _ends(sampled.call_interval),
-        f"{soft.estimate:.4f}",
-        _ends(soft.call_interval),
-        _ends(found.bounds[name]),
-        "-" if worth is None else f"{worth:.1f}",
-    ]
-
-
-def _ends(pair: Pair | None) -> str:
-    return "-" if pair is None else f"[{pair[0]:.4f}, {pair[1]:.4f}]"
 
 
 def encode_soft(

@@ -3,7 +3,9 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +19,10 @@ from judgelaw.cli.options import (
 from judgelaw.cli.terminal import echo, write_json
 from judgelaw.errors import writing
 from judgelaw.runs import REPORT
+
+if TYPE_CHECKING:
+    from judgelaw.page import Report
+    from judgelaw.runs import Audited
 
 
 @click.command(
@@ -60,11 +66,18 @@ def command(
         if json_file is not None:
             write_json(audited.analysis.to_json(), json_file)
         if json_file != "-":
-            show(audited.analysis, place=str(audited.run), details=details)
+            report = partial(_report, audited, texts=not without_texts) if details else None
+            show(audited.analysis, place=str(audited.run), details=report)
             echo(f"report: {audited.run / REPORT}")
         if watch and sys.stdin.isatty():
             say_on_stderr("the page stays until you press Enter")
             sys.stdin.readline()
+
+
+def _report(audited: "Audited", *, texts: bool) -> "Report":
+    from judgelaw.runs import read_source, report_of
+
+    return report_of(audited.analysis, read_source(str(audited.run)), texts=texts)
 
 
 @contextmanager

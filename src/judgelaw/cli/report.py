@@ -20,6 +20,7 @@ from judgelaw.runs import (
     begin_advice,
     check_target,
     read_source,
+    report_of,
     report_target,
     seed_of,
     write_report,
@@ -103,7 +104,7 @@ def command(
         from judgelaw.page import figures, write_figures
 
         with placed(calls.run, figures_folder) as (there,):
-            files = write_figures(figures(analysis, calls.tensors), there)
+            files = write_figures(figures(report_of(analysis, calls)), there)
         echo(f"{len(files)} files in {figures_folder}", err=True)
 
 

@@ -19,6 +19,7 @@ from judgelaw.words import visible, visible_json
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Tally
+    from judgelaw.blocks import Bar, Cell
 
 _PATIENCE_S = 2.0
 """Shorter work shows no progress."""
@@ -32,6 +33,9 @@ QUIET = "judgelaw.quiet"
 
 _SHORT = 20
 """Longer cells are words, which may be folded."""
+_SIGNS = "+-.<[0123456789"
+_BAR = 20
+_ROUNDING = 1e-9
 
 
 def write_json(value: Any, target: str) -> None:
@@ -88,7 +92,7 @@ def _folded(line: str, width: int) -> str:
     )
 
 
-def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str) -> None:
+def show_table(columns: Sequence[str], rows: "Sequence[Sequence[Cell]]", *, title: str) -> None:
     """Print a table to stdout; in full, without colour or cutting, where it is no terminal."""
     from rich.console import Console
     from rich.table import Table
@@ -97,23 +101,51 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
     terminal = sys.stdout.isatty()
     console = Console(width=None if terminal else 200, highlight=False)
     table = Table(box=None, pad_edge=False)
+    written = [[_written(cell) for cell in row] for row in rows]
     for index, column in enumerate(columns):
-        left = index == 0 or not _is_number(rows, index)
+        number = all(row[index][:1] in _SIGNS for row in written)
+        left = index == 0 or not number
         # A figure or an interval that is folded cannot be read; names and words can.
-        whole = terminal and index > 0 and all(len(row[index]) <= _SHORT for row in rows)
+        whole = terminal and index > 0 and all(len(row[index]) <= _SHORT for row in written)
         table.add_column(visible(column), justify="left" if left else "right", no_wrap=whole)
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
+    for cells in written:
+        table.add_row(*(Text(visible(cell)) for cell in cells))
     unbounded = console.options.update(max_width=_UNBOUNDED)
     if terminal and console.measure(table, options=unbounded).maximum > console.width:
         table.padding = (0, 1, 0, 0)
     # A title of its own: rich would fold it to the width of the columns.
-    console.print(visible(title), style="bold", soft_wrap=not terminal, markup=False)
+    if title:
+        console.print(visible(title), style="bold", soft_wrap=not terminal, markup=False)
     console.print(table)
 
 
-def _is_number(rows: Sequence[Sequence[str]], index: int) -> bool:
-    return all(row[index][:1] in "+-.0123456789" for row in rows)
+def _written(cell: "Cell") -> str:
+    from judgelaw.blocks import Bar, text_of
+
+    return _bar(cell) if isinstance(cell, Bar) else text_of(cell)
+
+
+def _bar(bar: "Bar") -> str:
+    """Draw a bar from 0 to 1: solid to the low end, faint to the high end, a line at the number."""
+    low, high = (bar.at, bar.at) if bar.low is None or bar.high is None else (bar.low, bar.high)
+    solid, faint, line = ("█", "░", "┃") if draws() else ("#", "-", "|")
+    cells = [
+        solid if (i + 1) / _BAR <= low + _ROUNDING else faint if i / _BAR < high else " "
+        for i in range(_BAR)
+    ]
+    if bar.low is not None:
+        cells[min(_BAR - 1, max(0, int(bar.at * _BAR)))] = line
+    return "".join(cells).rstrip()
+
+
+def draws() -> bool:
+    """Whether stdout can show bars."""
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    try:
+        "█░┃".encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 @contextmanager

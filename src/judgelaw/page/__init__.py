@@ -5,11 +5,6 @@ from typing import TYPE_CHECKING
 from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
-    from judgelaw.page.against_people import (
-        people_section as people_section,
-        validation_page as validation_page,
-        watch_page as watch_page,
-    )
     from judgelaw.page.ci_summary import (
         gate_junit as gate_junit,
         gate_markdown as gate_markdown,
@@ -22,19 +17,7 @@ if TYPE_CHECKING:
         target as target,
         write_gate_file as write_gate_file,
     )
-    from judgelaw.page.depth import looks_section as looks_section
-    from judgelaw.page.document import Section as Section
     from judgelaw.page.drawing import start_drawing as start_drawing, stylesheet as stylesheet
-    from judgelaw.page.explorer import (
-        COMPLETION_CUT as COMPLETION_CUT,
-        OPENS_WITH as OPENS_WITH,
-        PROMPTS_PART as PROMPTS_PART,
-        Completions as Completions,
-        Place as Place,
-        Question as Question,
-        Questions as Questions,
-        opening as opening,
-    )
     from judgelaw.page.export import (
         answer_html as answer_html,
         components_svg as components_svg,
@@ -42,19 +25,40 @@ if TYPE_CHECKING:
         figures as figures,
         write_figures as write_figures,
     )
+    from judgelaw.page.sections.item_list import (
+        COMPLETION_CUT as COMPLETION_CUT,
+        Completions as Completions,
+        Place as Place,
+        Question as Question,
+        Questions as Questions,
+        opening as opening,
+    )
+    from judgelaw.page.sections.people import (
+        validation_page as validation_page,
+        watch_page as watch_page,
+    )
+    from judgelaw.page.subject import (
+        OPENS_WITH as OPENS_WITH,
+        PROMPTS_PART as PROMPTS_PART,
+        TEXT as TEXT,
+        Report as Report,
+    )
     from judgelaw.page.table_forms import (
+        Sheet as Sheet,
         escape as escape,
+        sheet_of as sheet_of,
         to_csv as to_csv,
         to_json_text as to_json_text,
         to_latex as to_latex,
+        write_sheets as write_sheets,
         write_tables as write_tables,
     )
     from judgelaw.page.whole_page import (
-        SectionMaker as SectionMaker,
         build as build,
         compose as compose,
         figure_view as figure_view,
         page as page,
+        sections_of as sections_of,
     )
 else:
     __getattr__, __dir__ = lazy(__name__)

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from judgelaw.blocks import Spec
 from judgelaw.processes import begin, shared
 
 
@@ -128,7 +129,6 @@ def _variables(scheme: str) -> str:
     return "".join(f"--{c.role}:{getattr(c, scheme)};" for c in COLOURS)
 
 
-Spec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Helvetica, sans-serif"

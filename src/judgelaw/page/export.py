@@ -5,118 +5,31 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from judgelaw.analysis import Analysis, JudgeAnalysis, Key
-from judgelaw.arrays import PAIR
+from judgelaw.analysis import Analysis, JudgeAnalysis
+from judgelaw.blocks import Spec, figures_in
 from judgelaw.errors import InputError, writing
 from judgelaw.page import drawing
-from judgelaw.page.component_figure import (
-    LABELS,
-    by_judge,
-    component_marks,
-    estimates,
-    judge_marks,
-    shares,
-    shares_of,
-)
-from judgelaw.page.depth import depth_points, over_depth
-from judgelaw.page.drawing import Spec, draw
-from judgelaw.page.laws import corners_of, is_of_several, item_bars, overview, some_items
-from judgelaw.page.layers import (
-    control_points,
-    discrepancies,
-    discrepancies_of,
-    reference_floor,
-    referenced,
-)
-from judgelaw.page.prompts_and_orders import (
-    distance_map,
-    distances,
-    item_leans,
-    leans,
-    mean_lean,
-    told_apart,
-)
-from judgelaw.page.slots_and_factors import factor_figure, slot_figure
-from judgelaw.page.trust import DRIFT, by_gap, streams
-from judgelaw.page.verdicts import outcome_bars, outcome_rows
-from judgelaw.tensor import VerdictTensor
+from judgelaw.page.drawing import draw
+from judgelaw.page.forest import forest
+from judgelaw.page.sections.parts import component_marks
+from judgelaw.page.subject import Report, kinds
 from judgelaw.words import visible
 
 FORMATS = ("svg", "pdf", "png")
 _PNG_PPI = 300
 
 
-def figures(
-    analysis: Analysis,
-    tensors: Mapping[Key, VerdictTensor],
-    *,
-    width: int = drawing.COLUMN,
-) -> dict[str, Spec]:
-    """Return every figure that these calls give, by name, as Vega-Lite at the given width."""
-    judges = analysis.judges
-    found: dict[str, Spec] = {}
-    if len(judges) > 1:
-        found |= _compared(judges, width)
-    for j, (name, judge) in enumerate(judges.items()):
-        suffix = f"-{j + 1}" if len(judges) > 1 else ""
-        drawn = _of_judge(judge, tensors[analysis.main_layer, name], width)
-        found |= {f"{figure}{suffix}": spec for figure, spec in drawn.items()}
-    return found | _of_layers(analysis, width)
+def figures(report: Report, *, width: int = drawing.COLUMN) -> dict[str, Spec]:
+    """Return every figure of the report, by name, as Vega-Lite at the given width.
 
-
-def _compared(judges: Mapping[str, JudgeAnalysis], width: int) -> dict[str, Spec]:
-    found: dict[str, Spec] = {}
-    if parts := shares_of(judges):
-        found["judges-shares"] = shares(parts, width=width)
-    for component in ("prompt", "order"):
-        if marks := judge_marks(judges, component):
-            found[f"judges-{component}"] = by_judge(marks, width=width)
-    return found
-
-
-def _of_judge(judge: JudgeAnalysis, tensor: VerdictTensor, width: int) -> dict[str, Spec]:
-    verdicts = [visible(v) for v in tensor.verdicts]
-    found: dict[str, Spec] = {
-        "components": estimates(component_marks(judge), width=width),
-        "laws": _laws(judge, tensor, width),
-        "outcomes": outcome_bars(outcome_rows(tensor), verdicts, width=width),
+    A figure of one judge of several has the judge's number.
+    """
+    return {
+        f"{figure.name}{subject.suffix}": figure.chart(width)
+        for kind in kinds()
+        for subject, blocks in kind.made(report)
+        for figure in figures_in(blocks)
     }
-    if parts := shares_of({"": judge}):
-        found["shares"] = shares(parts, width=width)
-    if points := depth_points(judge):
-        found["depth"] = over_depth(points, width=width, columns=1)
-    items = item_leans(tensor)
-    if items is not None and judge.order_direction is not None:
-        found["order"] = leans(items, mean_lean(judge.order_direction), width=width)
-    if len(judge.slots) > PAIR:
-        found["slots"] = slot_figure(judge.slots, width=width)
-    if judge.factors:
-        found["factors"] = factor_figure(judge, width=width)
-    if judge.prompt_distances is not None:
-        pairs = distances(judge.prompt_distances)
-        found["prompts"] = distance_map(pairs, width=width, pale=not told_apart(judge))
-    return found
-
-
-def _laws(judge: JudgeAnalysis, tensor: VerdictTensor, width: int) -> Spec:
-    if is_of_several(tensor):
-        return item_bars(tensor, some_items(tensor, judge.item_values), width=width)
-    verdicts = [visible(v) for v in tensor.verdicts]
-    corners = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
-    return drawing.chart(overview(tensor, corners, width=width - 20))
-
-
-def _of_layers(analysis: Analysis, width: int) -> dict[str, Spec]:
-    found: dict[str, Spec] = {}
-    for name, words in DRIFT.items():
-        if drawn := streams(analysis, name):
-            found[f"drift-{name}"] = by_gap(drawn, width=width, columns=1, title=words)
-    for (layer, judge), points in control_points(analysis).items():
-        found[f"control-{layer}-{judge}"] = over_depth(points, width=width, columns=1)
-    for judge in referenced(analysis):
-        near, floor = discrepancies_of(analysis, judge), reference_floor(analysis, judge)
-        found[f"reference-{judge}"] = discrepancies(near, floor, width=width)
-    return found
 
 
 def write_figures(
@@ -161,10 +74,10 @@ def components_svg(
     analysis: Analysis, judge: str | None = None, *, width: int = drawing.WIDE
 ) -> str:
     """Return the components of one judge with their intervals as a standalone SVG."""
-    found = _judge(analysis, judge)
-    marks = component_marks(found)
-    label = "; ".join(f"{LABELS[mark.component]} {mark.text}" for mark in marks)
-    return draw(estimates(marks, width=width), label=label).markup
+    marks = component_marks(_judge(analysis, judge))
+    label = "; ".join(f"{mark.name} {mark.text}" for mark in marks)
+    chart = forest(marks, width=width, title="probability that two calls disagree", step=38)
+    return draw(chart, label=label).markup
 
 
 def answer_html(analysis: Analysis, judge: str | None = None) -> str:

@@ -11,14 +11,15 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from judgelaw.analysis import Table
+from judgelaw.blocks import Cell as ShownCell, Place, Table as Shown
 from judgelaw.diagnose import Cell, Finding
 from judgelaw.errors import InputError, writing
-from judgelaw.page.document import Inline, Number, Part, TableView, decimal, measured
 from judgelaw.words import inert, visible
 
 FORMATS = ("csv", "tex", "json")
@@ -41,45 +42,67 @@ _ESCAPED = str.maketrans(
 _WHOLE = 1e15
 
 
-def to_csv(table: Table) -> str:
-    """Write a header and every row; what is not available is empty, figures keep every digit."""
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """A table as its files hold it: what is written is decided, how a format looks is not.
+
+    Attributes:
+        name: of its files.
+        label, caption: in LaTeX.
+        header, records: of CSV.
+        heads, body: cells of LaTeX, made safe.
+        align: of the LaTeX columns.
+        above: lines of LaTeX over the header.
+        document: what JSON holds.
+        wide: whether it spans both columns of a paper.
+    """
+
+    name: str
+    label: str
+    caption: str
+    header: tuple[str, ...]
+    records: tuple[tuple[str, ...], ...]
+    heads: tuple[str, ...]
+    body: tuple[tuple[str, ...], ...]
+    align: str
+    document: Any
+    above: tuple[str, ...] = ()
+    wide: bool = False
+
+
+def to_csv(sheet: Sheet) -> str:
+    """Write a header and every row."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(inert(column) for column in table.columns)
-    writer.writerows([_exact(cell) for cell in row] for row in table.rows)
+    writer.writerow(inert(column) for column in sheet.header)
+    writer.writerows(sheet.records)
     return out.getvalue()
 
 
-def to_json_text(table: Table) -> str:
-    """Write name, title and one object a row; what is not available is null."""
-    rows = [
-        {column: _or_null(cell) for column, cell in zip(table.columns, row, strict=True)}
-        for row in table.rows
-    ]
-    document = {"name": table.name, "title": table.title, "rows": rows}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+def to_json_text(sheet: Sheet) -> str:
+    """Write the document."""
+    return json.dumps(sheet.document, indent=1, ensure_ascii=False) + "\n"
 
 
-def to_latex(table: Table) -> str:
+def to_latex(sheet: Sheet) -> str:
     """Write a `table` environment with booktabs rules, a caption and a label."""
-    groups = list(column_groups(table.columns))
-    numeric = [all(_is_number(row[g[0]]) for row in table.rows) for g in groups]
+    kind = "table*" if sheet.wide else "table"
+    rows = [" & ".join(cells) + r" \\" for cells in (sheet.heads, *sheet.body)]
     lines = [
-        r"\begin{table}[t]",
+        rf"\begin{{{kind}}}[t]",
         r"\centering",
         r"\small",
-        r"\begin{tabular}{" + "".join("r" if n else "l" for n in numeric) + "}",
+        rf"\begin{{tabular}}{{{sheet.align}}}",
         r"\toprule",
-        " & ".join(escape(heading(table.columns[g[0]])) for g in groups) + r" \\",
+        *sheet.above,
+        rows[0],
         r"\midrule",
-    ]
-    lines += [" & ".join(_latex_cell(row, g) for g in groups) + r" \\" for row in table.rows]
-    lines += [
+        *rows[1:],
         r"\bottomrule",
         r"\end{tabular}",
-        rf"\caption{{{escape(table.title)}}}",
-        rf"\label{{tab:{table.name}}}",
-        r"\end{table}",
+        rf"\caption{{{escape(sheet.caption)}}}",
+        rf"\label{{{sheet.label}}}",
+        rf"\end{{{kind}}}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -87,8 +110,8 @@ def to_latex(table: Table) -> str:
 _WRITERS = {"csv": to_csv, "tex": to_latex, "json": to_json_text}
 
 
-def write_tables(
-    tables: Mapping[str, Table], folder: Path, formats: Sequence[str] = FORMATS
+def write_sheets(
+    sheets: Mapping[str, Sheet], folder: Path, formats: Sequence[str] = FORMATS
 ) -> list[Path]:
     """Write each table in each format as `folder/NAME.EXT`; return the files."""
     if unknown := [f for f in formats if f not in _WRITERS]:
@@ -96,12 +119,40 @@ def write_tables(
     written = []
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        for name, table in tables.items():
+        for name, sheet in sheets.items():
             for extension in formats:
                 file = folder / f"{name}.{extension}"
-                file.write_text(_WRITERS[extension](table), encoding="utf-8")
+                file.write_text(_WRITERS[extension](sheet), encoding="utf-8", newline="")
                 written.append(file)
     return written
+
+
+def write_tables(
+    tables: Mapping[str, Table], folder: Path, formats: Sequence[str] = FORMATS
+) -> list[Path]:
+    """Write tables of an analysis, every digit in CSV and JSON, rounded in LaTeX."""
+    return write_sheets({n: sheet_of(t) for n, t in tables.items()}, folder, formats)
+
+
+def sheet_of(table: Table) -> Sheet:
+    """Return a table as its files hold it; what is not available is empty or null."""
+    groups = list(column_groups(table.columns))
+    numeric = [all(_is_number(row[g[0]]) for row in table.rows) for g in groups]
+    rows = [
+        {column: _or_null(cell) for column, cell in zip(table.columns, row, strict=True)}
+        for row in table.rows
+    ]
+    return Sheet(
+        name=table.name,
+        label=f"tab:{table.name}",
+        caption=table.title,
+        header=table.columns,
+        records=tuple(tuple(_exact(cell) for cell in row) for row in table.rows),
+        heads=tuple(escape(heading(table.columns[g[0]])) for g in groups),
+        body=tuple(tuple(_latex_cell(row, g) for g in groups) for row in table.rows),
+        align="".join("r" if n else "l" for n in numeric),
+        document={"name": table.name, "title": table.title, "rows": rows},
+    )
 
 
 def column_groups(columns: Sequence[str]) -> Iterable[tuple[int, ...]]:
@@ -168,8 +219,6 @@ def _exact(cell: Cell) -> str:
     return repr(cell) if isinstance(cell, float) else inert(str(cell))
 
 
-Shape = Callable[..., Number]
-"""How the figures of a column are written."""
 _FIXED_FROM = 0.001
 
 
@@ -180,33 +229,35 @@ def records(table: Table | Finding | None) -> list[dict[str, Any]]:
     return [dict(zip(table.columns, map(_or_null, row), strict=True)) for row in table.rows]
 
 
-def table_view(
-    found: Part[Table] | Part[Finding], *, name: str = "", caption: str = ""
-) -> TableView:
-    """Show columns and rows; an estimate and the ends of its interval share a cell."""
-    columns, rows = found.value.columns, found.value.rows
-    groups = list(column_groups(columns))
-    shapes = [_shape(rows, group) for group in groups]
-    return TableView(
-        columns=tuple(heading(columns[group[0]]) for group in groups),
+def table_block(
+    found: Table | Finding, place: Place, *, name: str = "", caption: str = ""
+) -> Shown:
+    """Show columns and rows; an estimate and the ends of its interval share a cell.
+
+    `place` is where the document holds the table.
+    """
+    groups = list(column_groups(found.columns))
+    forms = [_form(found.rows, group) for group in groups]
+    at = place.at("rows")
+    return Shown(
+        columns=tuple(heading(found.columns[group[0]]) for group in groups),
         rows=tuple(
             tuple(
-                _cell(Part(row, (*found.where, "rows", i)), group, shape)
-                for group, shape in zip(groups, shapes, strict=True)
+                _cell(row, at.at(i), group, form) for group, form in zip(groups, forms, strict=True)
             )
-            for i, row in enumerate(rows)
+            for i, row in enumerate(found.rows)
         ),
         caption=caption,
         name=name,
     )
 
 
-def _shape(rows: Sequence[Sequence[Cell]], group: tuple[int, ...]) -> Shape:
-    """Choose one format for the whole column, so that its figures can be compared."""
+def _form(rows: Sequence[Sequence[Cell]], group: tuple[int, ...]) -> str:
+    """Choose one form for the whole column, so that its figures can be compared."""
     values = [abs(x) for row in rows for i in group if (x := _figure(row[i])) is not None]
     if all(float(value).is_integer() for value in values):
-        return measured
-    return decimal if _FIXED_FROM <= max(values) < 1 else measured
+        return "any"
+    return ".4f" if _FIXED_FROM <= max(values) < 1 else "any"
 
 
 def _figure(cell: Cell) -> float | None:
@@ -214,21 +265,13 @@ def _figure(cell: Cell) -> float | None:
     return None if isinstance(cell, str | bool) or not _finite(cell) else cell
 
 
-def _cell(row: Part[tuple[Cell, ...]], group: tuple[int, ...], shape: Shape) -> Inline:
-    first = row.value[group[0]]
+def _cell(row: Sequence[Cell], place: Place, group: tuple[int, ...], form: str) -> ShownCell:
+    first = row[group[0]]
     if isinstance(first, bool):
-        return ("yes" if first else "no",)
+        return "yes" if first else "no"
     if isinstance(first, str):
-        return (visible(first),)
-    value, *band = (
-        shape(_figure(cell.value), where=cell.path) for cell in (row.entries()[i] for i in group)
-    )
-    if not band or any(end.value is None for end in band):
-        return (value,)
-    low, high = band
-    return (value, " [", low, ", ", high, "]")
-
-
-def is_number(cell: Inline) -> bool:
-    """Tell whether a cell reads as a figure, so that it is set flush right."""
-    return bool(cell) and (isinstance(cell[0], Number) or cell[0] == "[")
+        return visible(first)
+    value = place.value(group[0], form=form)
+    if len(group) == 1 or any(_figure(row[i]) is None for i in group[1:]):
+        return value
+    return (value, " ", place.span(form=form, ends=(group[1], group[2])))

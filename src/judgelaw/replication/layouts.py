@@ -1,12 +1,5 @@
-"""A table in the layout of the paper: grouped headers, fixed digits, bands in brackets.
+"""A table in the layout of the paper: grouped headers, fixed digits, bands in brackets."""
 
-CSV has the digits of the paper, with the ends of a band in columns of their own. JSON has the
-header, the text of every cell and the figures behind them. LaTeX is the table as it was printed.
-"""
-
-import csv
-import io
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from judgelaw.errors import writing
-from judgelaw.page import escape
+from judgelaw.page import Sheet, escape, write_sheets
 from judgelaw.words import inert
 
 Pair = tuple[float, float]
@@ -98,23 +90,47 @@ class Layout:
         return tuple(f"{a} {b}".strip() for a, b in zip(above, self.columns, strict=True))
 
 
-def to_csv(layout: Layout) -> str:
-    """Write the table with the digits of the paper, ends of bands in columns of their own."""
+def sheet_of(layout: Layout) -> Sheet:
+    """Return a table as its files hold it.
+
+    CSV has the digits of the paper, with the ends of bands in columns of their own; JSON the
+    header, the text of every cell and the figures behind them; LaTeX the paper's label.
+    """
     banded = [
         any(isinstance(row[i], Figure) and row[i].band for row in layout.rows)  # type: ignore[union-attr] # a figure, as was asked before
         for i in range(len(layout.columns))
     ]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     header: list[str] = []
     names = (words.removesuffix(" [band]") for words in layout.headings)
     for words, has_band in zip(names, banded, strict=True):
         header += [words, f"{words} low", f"{words} high"] if has_band else [words]
-    writer.writerow(map(inert, header))
-    for row in _repeated(layout.rows):
-        pairs = zip(row, banded, strict=True)
-        writer.writerow(cell for entry, has_band in pairs for cell in _cells(entry, has_band))
-    return out.getvalue()
+    rows = list(_repeated(layout.rows))
+    return Sheet(
+        name=layout.name,
+        label=layout.label,
+        caption=layout.caption,
+        header=tuple(header),
+        records=tuple(
+            tuple(
+                cell
+                for entry, has_band in zip(row, banded, strict=True)
+                for cell in _cells(entry, has_band)
+            )
+            for row in rows
+        ),
+        heads=tuple(map(_header, layout.columns)),
+        body=tuple(tuple(map(_latex, row)) for row in layout.rows),
+        align="".join(map(_alignment, zip(*layout.rows, strict=True))),
+        above=tuple(_grouped(layout.groups)),
+        document={
+            "label": layout.label,
+            "caption": layout.caption,
+            "groups": [{"words": words, "columns": span} for words, span in layout.groups],
+            "columns": list(layout.columns),
+            "rows": [[_plain(entry) for entry in row] for row in rows],
+        },
+        wide=True,
+    )
 
 
 def _repeated(rows: Sequence[tuple[Entry, ...]]) -> Iterator[tuple[Entry, ...]]:
@@ -130,27 +146,6 @@ def _cells(entry: Entry, has_band: bool) -> list[str]:  # noqa: FBT001 - of the 
         return list(entry.texts) if has_band else [entry.texts[0]]
     text = "" if entry is None else inert(entry) if isinstance(entry, str) else str(entry)
     return [text, "", ""] if has_band else [text]
-
-
-def to_latex(layout: Layout) -> str:
-    """Write the table with booktabs rules, a caption and the paper's label."""
-    lines = [
-        r"\begin{table*}[t]",
-        r"\centering",
-        r"\small",
-        r"\begin{tabular}{" + "".join(map(_alignment, zip(*layout.rows, strict=True))) + "}",
-        r"\toprule",
-        *_grouped(layout.groups),
-        " & ".join(map(_header, layout.columns)) + r" \\",
-        r"\midrule",
-        *(" & ".join(map(_latex, row)) + r" \\" for row in layout.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        rf"\caption{{{escape(layout.caption)}}}",
-        rf"\label{{{layout.label}}}",
-        r"\end{table*}",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _alignment(column: Sequence[Entry]) -> str:
@@ -188,18 +183,6 @@ def _latex(entry: Entry) -> str:
     return NOT_THERE if entry is None else escape(entry)
 
 
-def to_json(layout: Layout) -> str:
-    """Write header, texts and figures."""
-    document = {
-        "label": layout.label,
-        "caption": layout.caption,
-        "groups": [{"words": words, "columns": span} for words, span in layout.groups],
-        "columns": list(layout.columns),
-        "rows": [[_plain(entry) for entry in row] for row in _repeated(layout.rows)],
-    }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-
 def _plain(entry: Entry) -> Any:
     if not isinstance(entry, Figure):
         return entry
@@ -208,17 +191,6 @@ def _plain(entry: Entry) -> Any:
     return {**value, "band": list(entry.band)} if entry.band else value
 
 
-_WRITERS = {"csv": to_csv, "tex": to_latex, "json": to_json}
-
-
 def write_layouts(layouts: Mapping[str, Layout], folder: Path) -> list[Path]:
     """Write every table in every format as `folder/NAME.EXT`; return the files."""
-    written = []
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, layout in layouts.items():
-            for extension, text in _WRITERS.items():
-                file = folder / f"{name}.{extension}"
-                file.write_text(text(layout), encoding="utf-8", newline="")
-                written.append(file)
-    return written
+    return write_sheets({name: sheet_of(layout) for name, layout in layouts.items()}, folder)

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from judgelaw.arrays import Floats
+from judgelaw.blocks import Spec
 from judgelaw.diagnose import TAU
 from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate import decompose_as, population
 from judgelaw.page import drawing
-from judgelaw.page.drawing import Spec, marks, n, q
+from judgelaw.page.drawing import marks, n, q
 from judgelaw.quantities import Quantity
 from judgelaw.replication.paper_parts import PaperData, stream_name
 from judgelaw.tensor import VerdictTensor

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from judgelaw.blocks import Spec
 from judgelaw.page import drawing
-from judgelaw.page.drawing import Spec
 from judgelaw.replication.paper_figures import told
 from judgelaw.replication.point_study import PointRow, PointStudy
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         analyze_source as analyze_source,
         baseline_of as baseline_of,
         check_source as check_source,
+        report_of as report_of,
         report_page as report_page,
         seed_of as seed_of,
         write_page as write_page,

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.errors import InputError, NotIdentifiedError, writing
+from judgelaw.errors import InputError, writing
 from judgelaw.runs.source import Source
 from judgelaw.steps import Progress, unseen
 from judgelaw.study import placed
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from judgelaw.analysis import Analysis, SoftMode
     from judgelaw.decide import Advice
+    from judgelaw.page import Report
     from judgelaw.uncertainty import Baseline, BoundedQuantity, Gate, Interval, Limit, Scope
 
 
@@ -133,6 +134,36 @@ REPORT = "report.html"
 """The page of a run, in its folder."""
 
 
+def report_of(
+    analysis: "Analysis",
+    calls: Source,
+    *,
+    advice: "Advice | None" = None,
+    check: bool = False,
+    texts: bool = True,
+) -> "Report":
+    """Return what a report is made from; a run adds completions, configuration and checks.
+
+    Without `texts` it holds no question, no answer and no reply.
+    """
+    from judgelaw.page import Report
+    from judgelaw.runs.labelled import validations
+    from judgelaw.runs.stopping import looks_in_words
+
+    found: dict[str, Any] = {"advice": advice, "people": partial(validations, calls.main())}
+    if calls.folder is not None:
+        found |= {
+            "completions": calls.folder.completions(analysis.main_layer) if texts else None,
+            "questions": calls.folder.questions() if texts else {},
+            "frozen": calls.folder.configuration(),
+            "verified": calls.folder.checks(verified=check),
+            "looks": looks_in_words(calls.folder.frozen),
+        }
+    elif check:
+        raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
+    return Report(analysis=analysis, tensors=calls.tensors, **found)
+
+
 def report_page(
     analysis: "Analysis",
     calls: Source,
@@ -143,39 +174,25 @@ def report_page(
     texts: bool = True,
     progress: Progress = unseen,
 ) -> str:
-    """Return the page of an analysis; a run adds completions, configuration and checks.
+    """Return the page of an analysis.
 
-    The title is by default the name of the study or of the table. Without `texts` the page holds
-    no question, no answer and no reply. `advice` gives what was begun earlier.
+    The title is by default the name of the study or of the table. `advice` gives what was begun
+    earlier; one call a cell gives none.
     """
-    if single := [name for name, judge in analysis.judges.items() if judge.one_call]:
-        raise NotIdentifiedError(
-            f"judge {single[0]!r}: one call in each cell; a page needs two, since it shows what "
-            "chance does: judgelaw analyze says what one call tells"
-        )
     from judgelaw.page import build
-    from judgelaw.runs.decisions import advise_source
-    from judgelaw.runs.labelled import label_sections
-    from judgelaw.runs.stopping import look_sections
 
-    found: dict[str, Any] = {
-        "advice": advice()
-        if advice
-        else advise_source(calls, seed=analysis.settings.seed, progress=progress),
-        "more": label_sections(calls.main()),
-    }
-    if calls.folder is not None:
-        found |= {
-            "completions": calls.folder.completions(analysis.main_layer) if texts else None,
-            "questions": calls.folder.questions() if texts else None,
-            "configuration": calls.folder.configuration(),
-            "integrity": calls.folder.checks(verified=check),
-            "more": [*look_sections(calls.folder.frozen), *found["more"]],
-        }
-    elif check:
-        raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
-    title = title or calls.name
-    return build(analysis, title=title, tensors=calls.tensors, progress=progress, **found)
+    found = None
+    if not any(judge.one_call for judge in analysis.judges.values()):
+        found = advice() if advice else _advice(analysis, calls, progress)
+    report = report_of(analysis, calls, advice=found, check=check, texts=texts)
+    return build(report, title=title or calls.name, progress=progress)
+
+
+def _advice(analysis: "Analysis", calls: Source, progress: Progress) -> "Advice":
+    """Work out what each way to ask comes to."""
+    from judgelaw.runs.decisions import advise_source
+
+    return advise_source(calls, seed=analysis.settings.seed, progress=progress)
 
 
 def write_report(

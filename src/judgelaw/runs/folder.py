@@ -287,11 +287,12 @@ class RunFolder:
         return parts
 
     def _prompt(self, name: str) -> dict[str, str]:
-        from judgelaw.page import OPENS_WITH, opening
+        from judgelaw.page import OPENS_WITH, TEXT, opening
 
         found = {"sha256": self.frozen.record.prompts[name]}
         if name in self.frozen.templates:
-            found[OPENS_WITH] = opening(self.frozen.templates[name].text)
+            text = self.frozen.templates[name].text
+            found |= {OPENS_WITH: opening(text), TEXT: text}
         return found
 
 

@@ -1,7 +1,6 @@
 """Anything that holds verdicts and labels, held against people."""
 
 from collections.abc import Mapping
-from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ from judgelaw.words import did_you_mean, listed, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.labels import LabelChoice, Row, Validation
-    from judgelaw.page import Section, SectionMaker
     from judgelaw.tables import LabelledRows
     from judgelaw.tensor import VerdictTensor
 
@@ -87,24 +85,17 @@ _MOST_CALLS = 500_000
 """Calls of a judge beyond which a report leaves the labels to `judgelaw validate`."""
 
 
-def label_sections(tensors: "Mapping[str, VerdictTensor]") -> "list[SectionMaker]":
-    """Return what shows each judge against the gold of its items, where they have some.
+def validations(tensors: "Mapping[str, VerdictTensor]") -> "list[Validation]":
+    """Hold each judge against the gold of its items, where they have some.
 
     A judge that never says any of the labels has nothing to be held against.
     """
-    from judgelaw.page import people_section
-
-    labelled = {}
+    found = []
     for judge, t in tensors.items():
         said = {t.verdicts[c] for c in t.counts.sum(axis=(0, 1, 2)).nonzero()[0]}
         if said & set(t.gold or ()) and t.counts.sum() <= _MOST_CALLS:
-            labelled[judge] = t
-
-    def section(judge: str, number: int) -> "Section":
-        return people_section(validate({judge: labelled[judge]}), number=number)
-
-    several = int(len(labelled) > 1)
-    return [partial(section, judge, n) for n, judge in enumerate(labelled, several)]
+            found.append(validate({judge: t}))
+    return found
 
 
 def rows_of(

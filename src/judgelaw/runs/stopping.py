@@ -5,9 +5,8 @@ a run killed at any moment goes on as if nothing had happened: before that, the 
 same look again; after it, the look is not taken twice.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from math import isclose
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition
     from judgelaw.analysis import Key
     from judgelaw.decide import StopRule
-    from judgelaw.page import SectionMaker
     from judgelaw.study import Blueprint, FrozenRun, LoadedStudy, LookRecord, Stop
     from judgelaw.tensor import VerdictTensor
 
@@ -213,13 +211,13 @@ def look_rows(looks: "Iterable[LookRecord]") -> list[list[str]]:
     ]
 
 
-def look_sections(frozen: "FrozenRun") -> "list[SectionMaker]":
-    """Return the part of a report that tells of the looks; nothing where none was taken."""
-    from judgelaw.page import looks_section
-
+def looks_in_words(
+    frozen: "FrozenRun",
+) -> tuple[str, Sequence[str], Sequence[Sequence[str]]] | None:
+    """Return what a report tells of the looks, its columns and rows; None where none was taken."""
     stop, looks = frozen.study.stop, frozen.record.looks
     if stop is None or not looks:
-        return []
+        return None
     wanted = f"is shown to be below or above {stop.limit:g}"
     spent = (
         " Every bound on this page spends the error that earlier looks have left, so that it holds "
@@ -232,7 +230,7 @@ def look_sections(frozen: "FrozenRun") -> "list[SectionMaker]":
         f"component {wanted}. The looks were declared before the first call: "
         f"{', '.join(str(depth) for depth in stop.looks)} repeats.{spent}"
     )
-    return [partial(looks_section, text, LOOK_COLUMNS, look_rows(looks))]
+    return text, LOOK_COLUMNS, look_rows(looks)
 
 
 LOOK_COLUMNS = ("judge", "repeats", "estimate", "bounds", "their levels", "what follows")

@@ -6,12 +6,12 @@ from unittest.mock import patch
 
 import numpy as np
 
+from judgelaw import blocks
 from judgelaw.diagnose import Finding
 from judgelaw.page import build
-from judgelaw.page.document import Document, FindingView, Lede, Part
-from judgelaw.page.trust import alarms
-from judgelaw.page.whole_page import render
-from support.reports import analysed, bare, tensor
+from judgelaw.page.html import Page, render
+from judgelaw.page.sections.checks import alarms
+from support.reports import bare, report, tensor
 
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
@@ -26,15 +26,14 @@ def half_invalid():
 
 
 def test_half_of_the_outputs_invalid_is_told_between_the_answer_and_the_contents():
-    tensors = {(None, "j"): half_invalid()}
-    analysis = analysed(tensors)
-    found = {f.name: f for f in analysis.diagnostics if f.verdict == "problem"}
+    source = report({(None, "j"): half_invalid()})
+    found = {f.name: f for f in source.analysis.diagnostics if f.verdict == "problem"}
     assert "invalid_outputs" in found
     with patch("vl_convert.vegalite_to_svg", return_value=EMPTY):
-        html = build(analysis, title="t", tensors=tensors)
+        html = build(source, title="t")
     start, end = html.index('class="alarms"'), html.index("<nav")
     assert html.index('class="answer"') < start < end
-    shown = alarms(Part(analysis))
+    shown = alarms(source)
     assert [view.headline for view in shown] == [f.headline for f in found.values()]
     assert 'href="#diagnostics"' in html[start:end]
     banner = unescape(html[start:end])
@@ -42,22 +41,12 @@ def test_half_of_the_outputs_invalid_is_told_between_the_answer_and_the_contents
     assert shown[0].advice in banner
 
 
-def page(*views: FindingView) -> str:
-    document = Document(
-        title="t",
-        kicker="k",
-        ledes=(Lede(who="", sentence="s"),),
-        facts=(),
-        sections=(),
-        payload=None,
-        version="1",
-        alarms=views,
-    )
-    return render(document).partition("</style>")[2]
+def page(*found: blocks.Finding) -> str:
+    return render(Page(title="t", sections=(), version="1", alarms=found)).partition("</style>")[2]
 
 
-def problem(n: int) -> FindingView:
-    return FindingView(
+def problem(n: int) -> blocks.Finding:
+    return blocks.Finding(
         name="x", verdict="problem", subject=f"<j{n}>", headline=f"{n} & found", advice=f"do {n}"
     )
 

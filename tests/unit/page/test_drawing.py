@@ -4,8 +4,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from judgelaw.page import drawing
-from judgelaw.page.component_figure import Mark, Share, estimates, shares
 from judgelaw.page.drawing import clean, draw
+from judgelaw.page.forest import Mark, forest
+from judgelaw.page.sections.parts import Share, shares
 from judgelaw.words import visible
 from support.reports import HOSTILE
 
@@ -14,17 +15,19 @@ FORBIDDEN = re.compile(r"<script|<image|<foreignObject|\son\w+=|\shref|style=", 
 
 def mark(component: str = "prompt", **changes) -> Mark:
     values = {
-        "component": component,
-        "estimate": 0.01,
-        "plugin": 0.03,
-        "low": -0.01,
-        "high": 0.02,
-        "call_low": 0.005,
-        "call_high": 0.015,
+        "name": component,
+        "value": 0.01,
+        "ring": 0.03,
+        "band": (-0.01, 0.02),
+        "line": (0.005, 0.015),
         "text": "0.0100",
         "label": f"{component}: 0.0100",
     }
     return Mark(**{**values, **changes})
+
+
+def estimates(marks, width):
+    return forest(marks, width=width, title="estimate")
 
 
 def test_every_estimate_is_one_mark_that_says_its_value():
@@ -64,7 +67,7 @@ def test_every_colour_of_a_chart_has_a_dark_counterpart():
     drawn = draw(
         shares(
             [
-                Share(judge="j", component=c, width=w, text="t", label="l")
+                Share(judge="j", component=c, width=w, text="t")
                 for c, w in (("call", 0.8), ("prompt", 0.0), ("order", 0.2))
             ],
             width=680,

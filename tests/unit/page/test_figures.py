@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from judgelaw.page import drawing, figures, write_figures
-from judgelaw.page.depth import DepthPoint, over_depth
 from judgelaw.page.drawing import draw
-from judgelaw.page.laws import corners_of
+from judgelaw.page.sections.depth import DepthPoint, over_depth
+from judgelaw.page.sections.laws import corners_of
 from judgelaw.tensor import VerdictTensor
-from support.reports import analysed, tensor, unanimous
+from support.reports import report, tensor, unanimous
 
 
 def two_verdicts() -> VerdictTensor:
@@ -38,13 +38,13 @@ WORLDS = {
 @pytest.fixture(scope="module")
 def layered():
     tensors = WORLDS["layers and judges"]()
-    return figures(analysed(tensors), tensors)
+    return figures(report(tensors))
 
 
 @pytest.mark.parametrize("world", [name for name in WORLDS if name != "layers and judges"])
 def test_every_figure_of_every_design_is_drawn_in_the_palette(world):
     tensors = WORLDS[world]()
-    for name, spec in figures(analysed(tensors), tensors).items():
+    for name, spec in figures(report(tensors)).items():
         markup = draw(spec, label=name).markup
         used = set(re.findall(r'(?:fill|stroke)="([^"]+)"', markup)) - {"none", "transparent"}
         assert used <= {colour.light for colour in drawing.COLOURS}, name
@@ -73,7 +73,7 @@ def test_the_figures_of_the_paper_have_counterparts(layered):
 
 def test_an_absent_facet_has_no_figure():
     tensors = WORLDS["one order"]()
-    names = set(figures(analysed(tensors), tensors))
+    names = set(figures(report(tensors)))
     assert "order" not in names
     assert "prompts" in names
 
@@ -109,7 +109,7 @@ def test_other_alphabets_stand_on_their_two_commonest_verdicts():
 
 def test_figures_are_written_as_svg_pdf_and_png(tmp_path):
     tensors = WORLDS["crossed"]()
-    spec = figures(analysed(tensors), tensors)["components"]
+    spec = figures(report(tensors))["components"]
     files = write_figures({"components": spec, "a/b": spec}, tmp_path)
     starts = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
     assert {file.name for file in files} >= {"components.pdf", "a_b.png"}

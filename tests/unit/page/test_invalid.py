@@ -2,9 +2,9 @@
 
 import pytest
 
-from judgelaw.page.document import plain
-from judgelaw.page.verdicts import invalid_section
-from support.reports import bare, table
+from judgelaw.blocks import Paragraph, Table
+from judgelaw.page.sections.verdicts import invalid
+from support.reports import bare, table, words
 
 
 def source(rates, lost):
@@ -18,19 +18,18 @@ def source(rates, lost):
 
 
 def test_one_line_where_nothing_is_invalid():
-    section = invalid_section(source([0.0, 0.0], [0, 0]))
-    (said,) = section.blocks
-    assert plain(said.paragraphs[0]).startswith("No output was invalid and no item is lost")
+    (said,) = words(invalid(source([0.0, 0.0], [0, 0])))
+    assert said.startswith("No output was invalid and no item is lost")
 
 
 @pytest.mark.parametrize(
     ("rates", "lost"), [([0.0, 0.001], [0, 0]), ([0.0], [1]), ([], [0]), ([None], [0])]
 )
 def test_tables_where_something_is_invalid_or_not_known(rates, lost):
-    kinds = [block.kind for block in invalid_section(source(rates, lost)).blocks]
-    assert kinds[0] == "prose"
-    assert kinds.count("table") == bool(rates) + bool(lost)
+    kinds = [type(block) for block in invalid(source(rates, lost))]
+    assert kinds[0] is Paragraph
+    assert kinds.count(Table) == bool(rates) + bool(lost)
 
 
 def test_nothing_without_tables():
-    assert invalid_section(bare()) is None
+    assert invalid(bare()) is None

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from judgelaw.analysis import analyze
-from judgelaw.page.component_figure import component_marks, shares, shares_of
-from judgelaw.page.layers import discrepancies_of, reference_floor
-from judgelaw.page.prompts_and_orders import distances, item_leans
-from judgelaw.page.verdicts import outcome_rows
+from judgelaw.page.sections.layers import discrepancies_of, reference_floor
+from judgelaw.page.sections.parts import component_marks, shares, shares_of
+from judgelaw.page.sections.position_bias import item_leans
+from judgelaw.page.sections.similarity import distances
+from judgelaw.page.sections.verdicts import outcome_rows
 from judgelaw.quantities import Estimate, Quantities, Quantity, rows_of
+from judgelaw.vocabulary import COMPONENTS
 from judgelaw.worlds import World
 from support.reports import bare, table
 from support.streams import drawn, of_codes
@@ -25,11 +27,11 @@ def judge():
 
 
 def test_marks_hold_corrected_and_plugin_apart(judge):
-    for mark in component_marks(judge):
-        shown = judge.components[mark.component]
-        assert (mark.estimate, mark.plugin) == (shown.estimate, shown.plugin)
-        assert (mark.low, mark.high) == shown.interval
-        assert (mark.call_low, mark.call_high) == shown.call_interval
+    marks = component_marks(judge)
+    assert [mark.name for mark in marks] == [term.title for term in COMPONENTS.values()]
+    for mark, shown in zip(marks, judge.components.values(), strict=True):
+        assert (mark.value, mark.ring) == (shown.estimate, shown.plugin)
+        assert (mark.band, mark.line) == (shown.interval, shown.call_interval)
 
 
 def parts(judge, share=(0.0349, 0.9621), **estimates):
@@ -59,7 +61,7 @@ def test_no_share_below_zero_is_drawn_and_the_widths_add_up_to_one(judge):
 def test_a_share_is_written_as_its_range_rounded_outwards(judge):
     (call, _) = shares_of({"": parts(judge, call=0.3, order=0.1)})
     assert call.text == "3–97%"
-    assert call.label == "Repeat calls: 3–97% of the disagreement"
+    assert call.label == "Chance: 3–97% of the disagreement"
 
 
 def test_a_judge_whose_shares_cannot_be_told_has_no_bar(judge):
@@ -96,7 +98,7 @@ def test_reference_figures_come_from_their_columns():
         table("matched_reference", ("judge", "R", "plug_in", "debiased"), matched),
         table("reference_split_half", ("judge", "split", *mae), halves),
     )
-    analysis = bare(tables={found.name: found for found in tables}).value
+    analysis = bare(tables={found.name: found for found in tables}).analysis
     (found,) = discrepancies_of(analysis, "a")
     assert (found.repeats, found.plugin, found.corrected) == (2, 0.03, 0.01)
     floor = reference_floor(analysis, "a")

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from judgelaw.analysis import analyze
-from judgelaw.page import drawing
-from judgelaw.page.document import Folded, plain
-from judgelaw.page.explorer import _corners
-from judgelaw.page.laws import laws
-from judgelaw.page.score_section import score_section
+from judgelaw.blocks import Details, Figure, Table
+from judgelaw.page import Report, drawing
+from judgelaw.page.sections.item_list import _corners
+from judgelaw.page.sections.laws import laws
+from judgelaw.page.sections.score_list import scores
 from judgelaw.page.whole_page import build, compose
 from judgelaw.tensor import VerdictTensor
-from support.reports import judge_part
+from support.reports import named, words
 
 SCORES = ("1", "2", "3", "4", "5", "invalid")
 
@@ -36,17 +36,18 @@ def labelled(names, *, given=None):
     )
 
 
-def analysed(calls):
-    return analyze({(None, "j"): calls}, permutations=99, draws=200)
+def source(calls):
+    tensors = {(None, "j"): calls}
+    return Report(analysis=analyze(tensors, permutations=99, draws=200), tensors=tensors)
 
 
-def document(calls):
-    return compose(analysed(calls), title="page", tensors={(None, "j"): calls})
+def judge(calls):
+    return source(calls).judges[0]
 
 
 @pytest.mark.parametrize("kind", ["ordinal", "numeric", "nominal"])
 def test_scores_have_their_own_section_and_no_triangle(kind):
-    found = document(scored(kind))
+    found = compose(source(scored(kind)), title="page")
     ids = [section.id for section in found.sections]
     assert "scores" in ids
     assert "laws" not in ids
@@ -58,7 +59,7 @@ def test_scores_have_their_own_section_and_no_triangle(kind):
 
 @pytest.mark.parametrize("calls", [scored(), labelled(["pass", "fail"])], ids=["scores", "labels"])
 def test_no_word_of_the_page_is_about_an_order(calls):
-    page = build(analysed(calls), title="page", tensors={(None, "j"): calls})
+    page = build(source(calls), title="page")
     text = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
     words = re.sub(r"<[^>]+>", " ", text)
     found = re.findall(
@@ -69,28 +70,25 @@ def test_no_word_of_the_page_is_about_an_order(calls):
 
 def test_the_section_says_mean_prompts_and_gold():
     calls = scored()
-    section = score_section(judge_part(analysed(calls)), calls)
-    names = {getattr(b, "name", None) for b in section.blocks}
-    assert {"score-shares", "score-means", "scores_against_gold"} <= names
-    (folded,) = [b for b in section.blocks if isinstance(b, Folded)]
+    blocks = scores(judge(calls))
+    assert [*named(blocks, Figure)] == ["score-shares", "score-means", "score-items"]
+    assert [*named(blocks, Table)] == ["scores_by_prompt", "scores_against_gold"]
+    (folded,) = [b for b in blocks if isinstance(b, Details)]
     assert [b.name for b in folded.blocks] == ["score-items"]
-    assert plain(section.blocks[0].paragraphs[0]).startswith("The mean score is ")
-    bare = scored(gold=False)
-    without = score_section(judge_part(analysed(bare)), bare)
-    assert "scores_against_gold" not in {getattr(b, "name", None) for b in without.blocks}
-    pairs = labelled(["pass", "fail"])
-    assert score_section(judge_part(analysed(pairs)), pairs) is None
+    assert words(blocks)[1].startswith("The mean score is ")
+    assert "scores_against_gold" not in named(scores(judge(scored(gold=False))), Table)
+    assert scores(judge(labelled(["pass", "fail"]))) is None
 
 
 def test_labels_lie_on_a_line_or_in_a_triangle_or_nowhere():
     two = labelled(["pass", "fail"])
-    assert laws(judge_part(analysed(two)), two) is not None
+    assert laws(judge(two)) is not None
     assert _corners(two) == {"left": 0, "right": 1, "top": []}
     three = labelled(["good", "fair", "bad"])
     assert _corners(three) == {"left": 0, "right": 1, "top": [2]}
     four = labelled(["a", "b", "c", "d"])
     assert _corners(four) is None
-    assert laws(judge_part(analysed(four)), four) is None
+    assert laws(judge(four)) is None
     ends = _corners(scored())
     assert ends == {"left": 0, "right": 4, "top": [], "at": [0.0, 0.25, 0.5, 0.75, 1.0, None]}
 
@@ -104,11 +102,9 @@ def test_scores_are_coloured_from_low_to_high():
 def test_several_judges_and_layers_of_single_answers_have_no_order_either():
     one, two = scored(), scored(items=15)
     tensors = {("audit", "j"): one, ("audit", "k"): two, ("control", "j"): one}
-    found = compose(
-        analyze(tensors, permutations=0, draws=200, roles={"audit": "audit", "control": "control"}),
-        title="page",
-        tensors=tensors,
-    )
+    roles = {"audit": "audit", "control": "control"}
+    analysis = analyze(tensors, permutations=0, draws=200, roles=roles)
+    found = compose(Report(analysis=analysis, tensors=tensors), title="page")
     for name in ("judges", "layers"):
         (table,) = (
             block

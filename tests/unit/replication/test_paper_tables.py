@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from judgelaw.errors import InputError
+from judgelaw.page import to_csv, to_json_text, to_latex
 from judgelaw.replication import (
     Resampling,
     comparable_corpus,
@@ -21,7 +22,7 @@ from judgelaw.replication import (
     write_layouts,
 )
 from judgelaw.replication.corpus import JUDGES
-from judgelaw.replication.layouts import Figure, Layout, to_csv, to_json, to_latex
+from judgelaw.replication.layouts import Figure, Layout, sheet_of
 from judgelaw.replication.paper_figures import method, motivation
 from judgelaw.replication.paper_parts import find_parts
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -106,7 +107,7 @@ def plugin(ranked):
 def rows(layout):
     return [
         [e["value"] if isinstance(e, dict) else e for e in row]
-        for row in json.loads(to_json(layout))["rows"]
+        for row in json.loads(to_json_text(sheet_of(layout)))["rows"]
     ]
 
 
@@ -191,11 +192,11 @@ def test_the_design_has_the_rows_and_words_of_the_paper(tensors):
         ["2-configuration replication", 10, 6, 2, 3],
     ]
     assert rows(made["study_design"])[1][5] == "Exact-zero target; 480 otter calls"
-    assert r"\begin{tabular}{lrrrrp{.3\textwidth}}" in to_latex(made["study_design"])
+    assert r"\begin{tabular}{lrrrrp{.3\textwidth}}" in to_latex(sheet_of(made["study_design"]))
 
 
 def test_headers_are_grouped_as_in_the_paper(layouts):
-    text = to_latex(layouts["cross_model_summary"])
+    text = to_latex(sheet_of(layouts["cross_model_summary"]))
     assert r"& \multicolumn{1}{c}{Largest $R=3$} \\" in text
     assert "$R=2$ & $R=3$ & component" in text
     assert layouts["cross_model_summary"].headings[-1] == "Largest R=3 component"
@@ -298,7 +299,7 @@ LAYOUT = Layout(
 
 
 def test_latex_has_grouped_headers_and_the_papers_digits():
-    text = to_latex(LAYOUT)
+    text = to_latex(sheet_of(LAYOUT))
     assert r" & \multicolumn{2}{c}{$R=2$} \\" in text
     assert r"\cmidrule(lr){2-3}" in text
     assert r"a\_1 & 0.500 & $-0.0053$ [$-0.1000$, 0.2000] \\" in text
@@ -307,7 +308,7 @@ def test_latex_has_grouped_headers_and_the_papers_digits():
 
 
 def test_csv_has_plain_numbers_and_every_row_its_name():
-    table = list(csv.reader(io.StringIO(to_csv(LAYOUT))))
+    table = list(csv.reader(io.StringIO(to_csv(sheet_of(LAYOUT)))))
     assert table[0] == [
         "Judge",
         "R=2 Plug-in",

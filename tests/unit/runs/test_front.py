@@ -177,7 +177,6 @@ BAD = {
     "dicts without a verdict": ([{"item": "i"}], TableError, "no column 'judge'"),
     "a frame without a column": (unnamed_column(), TableError, "no column 'verdict'"),
     "no file": ("nowhere.csv", TableError, "nowhere.csv"),
-    "one repeat": (drawn(repeats=1), NotIdentifiedError, "second"),
 }
 
 
@@ -187,6 +186,15 @@ def test_bad_input_is_an_error_of_ours(kind):
     for ask in (jl.analyze, lambda x: jl.gate(x, {"prompt": 0.1}), jl.report):
         with pytest.raises(error, match=re.escape(words)):
             ask(x)
+
+
+def test_one_call_a_cell_is_answered_and_shown_but_passes_no_gate_of_a_component(tmp_path):
+    x = drawn(repeats=1)
+    assert jl.analyze(x).judges["judge"].one_call
+    page = jl.report(x, tmp_path / "report.html").read_text()
+    assert "One call in each cell: chance cannot be told from prompt and order" in page
+    with pytest.raises(NotIdentifiedError, match="second"):
+        jl.gate(x, {"prompt": 0.1})
 
 
 def test_a_duplicate_in_a_list_is_named_by_its_row():

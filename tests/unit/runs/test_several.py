@@ -72,12 +72,12 @@ def test_the_favoured_slot_is_found(chosen):
 def test_the_screen_and_the_page_show_figures_that_fit(chosen, capsys):
     assert program._run(["analyze", str(chosen), "--details"]) == 0
     said = capsys.readouterr().out
-    assert "sim: position preference by slot" in said
     assert "slot B is chosen in" in said
+    assert "From an even share" in said
     assert "both orders" not in said
     page = (chosen / "report.html").read_text()
     assert "Which candidate is chosen" in page
-    assert "Does the position decide?" in page
+    assert "Position bias" in page
     assert "The upper corner pools" not in page
     assert "barycentre" not in page
 
@@ -121,7 +121,7 @@ def test_the_factors_of_a_known_law_are_recovered_within_four_call_errors(tmp_pa
     study = crossed_study(tmp_path, [simulated_judge(law=law)], items=40, repeats=4)
     asked = ["audit", str(study), "--out", str(tmp_path / "run"), "--details"]
     assert program._run(asked) == 0
-    assert "sim: the prompt component by factor" in capsys.readouterr().out
+    assert "Part of prompt" in capsys.readouterr().out
     found = found_in(tmp_path / "run")
     assert found["factor_levels"]["rubric"] == ["kind", "short", "strict"]
     laws = laws_of(law["cells"], ["candidate_1", "candidate_2", "tie"]).reshape(2, 3, 1, 3)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgelaw.analysis import ItemValues, JudgeAnalysis
+from judgelaw.analysis import ItemValues
+from judgelaw.blocks import Block, Figure, Paragraph, Spec, note, paragraph
 from judgelaw.page import drawing
-from judgelaw.page.component_figure import short_label
-from judgelaw.page.document import FigureView, Part, Prose, Section, figure, note, paragraph
-from judgelaw.page.drawing import Spec, draw, n, q
-from judgelaw.page.verdicts import Outcome, outcome_bars
+from judgelaw.page.drawing import n, q
+from judgelaw.page.sections.verdicts import Outcome, outcome_bars
+from judgelaw.page.subject import Judge, Kind, short_label
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import visible
 
@@ -172,14 +172,17 @@ _GRID = 40
 _SMALLEST, _LARGEST, _CROWD = 26.0, 420.0, 16
 
 
-def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "") -> Section | None:
+def laws(judge: Judge) -> Sequence[Block] | None:
     """Return the simplex of item laws and the small pictures of the most dispersed items.
 
     None for scores, which lie on a line and have their own section, and for more labels than a
     triangle has corners.
     """
+    tensor = judge.tensor
+    if judge.found.one_call:
+        return None
     if is_of_several(tensor):
-        return _of_several(judge, tensor, prefix=prefix)
+        return _of_several(judge)
     given = given_verdicts(tensor)
     if tensor.scale is not None or (tensor.single and len(given) > MOST_CORNERS):
         return None
@@ -187,17 +190,22 @@ def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "")
         tensor = _only(tensor, given)
     verdicts = tuple(visible(v) for v in tensor.verdicts)
     corners = corners_of(verdicts, tensor.counts.sum(axis=(0, 1, 2)).astype(float))
-    label = f"Mean verdict law of each of {len(tensor.items)} items"
-    every = FigureView(
+    every = Figure(
         name="laws",
         title="Every item",
-        caption=(_every_caption(corners, single=tensor.single),),
-        wide=draw(drawing.chart(overview(tensor, corners, width=_width(corners))), label=label),
+        caption=_every_caption(corners, single=tensor.single),
+        chart=lambda width: drawing.chart(
+            overview(tensor, corners, width=min(width - 12, _width(corners)))
+        ),
+        widths=(drawing.NARROW,),
+        label=f"Mean verdict law of each of {len(tensor.items)} items",
     )
-    chosen = _most_dispersed(judge.value.item_values)
-    few = figure(
-        "laws-items",
-        lambda width: _gallery(tensor, corners, chosen, columns=3 if width > drawing.NARROW else 2),
+    chosen = _most_dispersed(judge.found.item_values)
+    few = Figure(
+        name="laws-items",
+        chart=lambda width: _gallery(
+            tensor, corners, chosen, columns=3 if width > drawing.NARROW else 2
+        ),
         label=_few_label(tensor, chosen),
         title="The items that move most",
         caption=_few_caption(tensor),
@@ -207,15 +215,16 @@ def laws(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "")
         cell, effects = "item, prompt", "prompt effects are"
     said = paragraph(
         f"Every cell ({cell}) has its own verdict law. In the first figure a point is one item, "
-        "the mean of the laws of its cells; in the small ones a point is one cell. Call noise is "
-        f"how far the law of a cell lies from a corner; {effects} how far the cells of one item "
-        "lie from each other."
+        "the mean of the laws of its cells; in the small ones a point is one cell. Chance is how "
+        f"far the law of a cell lies from a corner; {effects} how far the cells of one item lie "
+        "from each other."
     )
-    return Section(
-        id=f"{prefix}laws",
-        title="Where the verdict laws sit",
-        blocks=(said, every, few, _caution()),
-    )
+    return (said, every, few, _caution())
+
+
+def laws_title(judge: Judge) -> str:
+    """Return what is shown: a law of verdicts, or which candidate is chosen."""
+    return "Which candidate is chosen" if is_of_several(judge.tensor) else "Verdict distributions"
 
 
 def given_verdicts(tensor: VerdictTensor) -> tuple[str, ...]:
@@ -259,11 +268,12 @@ def _bars(
     return outcome_bars(shares, verdicts, width=width)
 
 
-def _of_several(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str) -> Section:
+def _of_several(judge: Judge) -> Sequence[Block]:
     """Return which candidate is chosen how often, item by item and order by order."""
+    tensor, values = judge.tensor, judge.found.item_values
     most = max(1, min(_SHOWN // 2, _BARS // len(tensor.orders)))
-    moving = _most_dispersed(judge.value.item_values, most)
-    chosen = some_items(tensor, judge.value.item_values)
+    moving = _most_dispersed(values, most)
+    chosen = some_items(tensor, values)
     some = "Every item" if len(chosen) == len(tensor.items) else "The items that move most"
     roles = drawing.verdict_roles(tensor.verdicts)
     seen = tensor.counts.sum(axis=(0, 1, 2)).tolist()
@@ -272,18 +282,19 @@ def _of_several(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: st
         for role, v, there in zip(roles, tensor.verdicts, seen, strict=True)
         if there
     )
-    every = figure(
-        "laws",
-        lambda width: item_bars(tensor, chosen, width=width),
+    every = Figure(
+        name="laws",
+        chart=lambda width: item_bars(tensor, chosen, width=width),
         label=f"Shares of verdicts of {len(chosen)} items",
         title=some,
-        caption="Shares of verdicts on each item, over all its prompts and orders."
-        + _sharing(roles),
+        caption=(
+            "Shares of verdicts on each item, over all its prompts and orders." + _sharing(roles)
+        ),
         key=key,
     )
-    few = figure(
-        "laws-items",
-        lambda width: _order_bars(tensor, moving, width=width),
+    few = Figure(
+        name="laws-items",
+        chart=lambda width: _order_bars(tensor, moving, width=width),
         label=_few_label(tensor, moving),
         title="Order by order",
         caption=(
@@ -298,9 +309,7 @@ def _of_several(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: st
         "Candidates are restored before counting, so without order effects the bars of one item "
         "look alike."
     )
-    return Section(
-        id=f"{prefix}laws", title="Which candidate is chosen", blocks=(said, every, few, _caution())
-    )
+    return (said, every, few, _caution())
 
 
 def _sharing(roles: Sequence[str]) -> str:
@@ -324,7 +333,7 @@ def _only(tensor: VerdictTensor, given: Sequence[str]) -> VerdictTensor:
     )
 
 
-def _caution() -> Prose:
+def _caution() -> Paragraph:
     return note(
         "What is drawn are relative frequencies, so they scatter more than the laws behind them. "
         "The corrected components do not contain that scatter."
@@ -433,3 +442,6 @@ def _few_caption(tensor: VerdictTensor) -> str:
 def _few_label(tensor: VerdictTensor, chosen: Sequence[int]) -> str:
     names = ", ".join(short_label(tensor.items[i]) for i in chosen)
     return f"Cell laws of the items that move most: {names}"
+
+
+SECTIONS = (Kind(id="laws", title=laws_title, order=190, make=laws, brief=False),)

@@ -1,33 +1,16 @@
 """Ways to ask: stability against calls, with the figure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 
-from judgelaw.analysis import JudgeAnalysis
-from judgelaw.decide import Advice, JudgeAdvice, ProtocolRow, in_words
+from judgelaw.blocks import Block, Cell, Figure, Place, Spec, Table, note
+from judgelaw.decide import JudgeAdvice, ProtocolRow, in_words
 from judgelaw.page import drawing
-from judgelaw.page.document import (
-    Block,
-    Folded,
-    Inline,
-    Part,
-    Section,
-    TableView,
-    count,
-    decimal,
-    figure,
-    note,
-    paragraph,
-    path,
-)
-from judgelaw.page.drawing import Spec, n, q
+from judgelaw.page.drawing import n, q
+from judgelaw.page.subject import ADVICE, Judge, Kind
+from judgelaw.vocabulary import title
 from judgelaw.words import visible
-
-Judge = Part[JudgeAnalysis]
-
-ADVICE = "advice"
-"""Where the JSON in the page holds the advice, beside the analysis."""
 
 _KINDS = (
     ("one prompt, fixed", drawing.CALL),
@@ -114,37 +97,24 @@ def stability_figure(points: Sequence[StabilityPoint], *, width: int) -> Spec:
     return drawing.chart(drawing.layer(layers, width=width - 60, height=180))
 
 
-def what_to_do(judges: Mapping[str, Judge], advice: Advice | None = None) -> Section | None:
-    """Return what each way to ask comes to, of every judge; the answer says what is worth doing."""
-    blocks: list[Block] = []
-    for name in judges:
-        found = None if advice is None else advice.judges.get(name)
-        if found is None:
-            continue
-        who = f"{visible(name)}: " if len(judges) > 1 else ""
-        said = () if found.wrong is None else (paragraph(visible(found.wrong.in_words())),)
-        ways = (*said, *_ways_to_ask(name, found))
-        blocks += [Folded(summary=f"{who}ways to ask", blocks=ways)] if who else ways
-    return Section(id="do", title="Ways to ask", blocks=tuple(blocks)) if blocks else None
-
-
-def _ways_to_ask(name: str, advice: JudgeAdvice) -> list[Block]:
-    """Return stability against calls: figure, table of protocols, what to know."""
-    points = stability_points(advice)
+def ways_to_ask(judge: Judge) -> Sequence[Block] | None:
+    """Return what each way to ask comes to; the answer says what is worth doing."""
+    advice = judge.report.advice
+    found = None if advice is None else advice.judges.get(judge.name)
+    if found is None:
+        return None
+    points = stability_points(found)
     drawn = () if not points else (_drawn(points),)
-    table = _protocol_table(advice, (ADVICE, "judges", name))
-    summary = f"All {len(table.rows)} ways to ask: how steady each is, and what it costs"
-    return [
-        Folded(summary=summary, blocks=(*drawn, table)),
-        *(note(visible(text)) for text in advice.notes),
-    ]
+    place = judge.report.document.at(ADVICE, "judges", judge.name, "protocols")
+    notes = [note(visible(text)) for text in found.notes]
+    return (*drawn, _table(found, place), *notes)
 
 
-def _drawn(points: Sequence[StabilityPoint]) -> Block:
+def _drawn(points: Sequence[StabilityPoint]) -> Figure:
     used = sorted({p.kind for p in points})
-    return figure(
-        "stability",
-        lambda width: stability_figure(points, width=width),
+    return Figure(
+        name="stability",
+        chart=lambda width: stability_figure(points, width=width),
         label="Stability of protocols against calls of an item",
         caption=(
             "Stability: how often the same final verdict comes out when the whole protocol is run "
@@ -154,49 +124,40 @@ def _drawn(points: Sequence[StabilityPoint]) -> Block:
     )
 
 
-def _protocol_table(advice: JudgeAdvice, where: tuple[str, ...]) -> TableView:
+def _table(advice: JudgeAdvice, place: Place) -> Table:
     shown = advice.worth_showing()
     ordered = any(row.protocol.orders != "one" for _, row in shown)
-    rows = tuple(
-        _protocol_row(row, (*where, "protocols", at), ordered=ordered) for at, row in shown
-    )
-    orders = ("Orders",) if ordered else ()
-    columns = ("Prompts", *orders, "Calls", "Stability", "95%, items like these", "Accuracy")
-    return TableView(
-        columns=columns, rows=rows, caption="Ways to ask, by calls of an item", name="protocols"
+    right = any(row.accuracy is not None for _, row in shown)
+    return Table(
+        columns=(
+            "Prompts",
+            *(("Orders",) if ordered else ()),
+            "Calls",
+            "Stability",
+            title("interval"),
+            *(("Accuracy",) if right else ()),
+        ),
+        rows=tuple(_row(row, place.at(i), ordered=ordered, right=right) for i, row in shown),
+        caption="Ways to ask, by calls of an item",
+        name="protocols",
     )
 
 
-def _protocol_row(
-    row: ProtocolRow, where: tuple[str | int, ...], *, ordered: bool
-) -> tuple[Inline, ...]:
-    p, s, a = row.protocol, row.stability, row.accuracy
-    within = path(*where, "stability")
-    if not s.absent:
-        point: Inline = (decimal(s.estimate, where=f"{within}.estimate"),)
-        interval: Inline = (
-            decimal(s.low, where=f"{within}.low"),
-            " to ",
-            decimal(s.high, where=f"{within}.high"),
-        )
-        if isnan(s.low):
-            interval = ("not known",)
+def _row(row: ProtocolRow, place: Place, *, ordered: bool, right: bool) -> tuple[Cell, ...]:
+    p, s = row.protocol, place.at("stability")
+    if row.stability.absent:
+        known: tuple[Cell, Cell] = ("forecast", s.span("forecast", form=".2f", to=True))
+    elif isnan(row.stability.low):
+        known = (s.value("estimate"), "not known")
     else:
-        point = ("forecast",)
-        interval = (
-            decimal(s.low, 2, where=f"{within}.forecast[0]"),
-            " to ",
-            decimal(s.high, 2, where=f"{within}.forecast[1]"),
-        )
-    accuracy = decimal(
-        None if a is None else a.estimate,
-        where=None if a is None else path(*where, "accuracy", "estimate"),
-    )
+        known = (s.value("estimate"), s.span(to=True, ends=("low", "high")))
     return (
-        (visible(p.prompts),),
-        *(((_ORDERS[p.orders],),) if ordered else ()),
-        (count(row.calls, where=path(*where, "calls")),),
-        point,
-        interval,
-        (accuracy,),
+        visible(p.prompts),
+        *((_ORDERS[p.orders],) if ordered else ()),
+        place.value("calls", form=",d"),
+        *known,
+        *((place.value("accuracy", "estimate"),) if right else ()),
     )
+
+
+SECTIONS = (Kind(id="do", title="Ways to ask", order=220, make=ways_to_ask),)

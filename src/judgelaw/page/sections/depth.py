@@ -1,24 +1,15 @@
-"""Plug-in against corrected estimates over repeat depth: section and figure."""
+"""Plug-in against corrected estimates over repeat depth: why raw flip rates mislead."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from judgelaw.analysis import JudgeAnalysis
+from judgelaw.blocks import Block, Figure, Spec, Table, Value, note, paragraph
 from judgelaw.page import drawing
-from judgelaw.page.component_figure import LABELS, present, with_intervals
-from judgelaw.page.document import (
-    Block,
-    Inline,
-    Part,
-    Section,
-    TableView,
-    count,
-    figure,
-    note,
-    paragraph,
-)
-from judgelaw.page.drawing import Spec, n, q
-from judgelaw.words import visible
+from judgelaw.page.drawing import n, q
+from judgelaw.page.quantity_table import quantity_table
+from judgelaw.page.sections.parts import label, with_intervals
+from judgelaw.page.subject import Judge, Kind, present
 
 _FACETS = ("prompt", "order", "interaction")
 _CURVE_POINTS = 40
@@ -75,14 +66,14 @@ def _panel(points: Sequence[DepthPoint], name: str, width: int, *, named: bool) 
         drawing.rings(rows, ring),
         *(_names(points, colour, ghost, x) if named else ()),
     ]
-    return drawing.layer(layers, width=width, height=170, title=LABELS[name])
+    return drawing.layer(layers, width=width, height=170, title=label(name))
 
 
 def _names(points: Sequence[DepthPoint], colour: str, ghost: str, x: Spec) -> list[Spec]:
     """Name the two lines where they start, instead of a legend."""
     first = min(points, key=lambda p: p.repeats)
     encoding = {"x": x, "y": q("value"), "text": n("text")}
-    named = [("plug-in", first.plugin, ghost, -9), ("corrected", first.estimate, colour, 13)]
+    named = [("plug-in", first.plugin, ghost, -9), ("estimate", first.estimate, colour, 13)]
     return [
         drawing.marks(
             "text",
@@ -115,8 +106,7 @@ def depth_points(judge: JudgeAnalysis) -> list[DepthPoint]:
     for name, depth in _at_depths(judge):
         found = judge.depths[depth][name]
         low, high = found.interval or (None, None)
-        at = f"{LABELS[name]} at R = {depth}"
-        plugin = Part(found).decimal(lambda c: c.plugin).text
+        at = f"{label(name)} at R = {depth}"
         points.append(
             DepthPoint(
                 component=name,
@@ -125,8 +115,8 @@ def depth_points(judge: JudgeAnalysis) -> list[DepthPoint]:
                 plugin=found.plugin,
                 low=low,
                 high=high,
-                label=f"{at}: corrected {with_intervals(found)}",
-                plugin_label=f"{at}: plug-in {plugin}",
+                label=f"{at}: {with_intervals(found)}",
+                plugin_label=f"{at}: plug-in {found.plugin:.4f}",
             )
         )
     return points
@@ -138,87 +128,76 @@ def _at_depths(judge: JudgeAnalysis) -> list[tuple[str, int]]:
     return [(name, d) for name in _FACETS for d in depths if present(judge.depths[d], [name])]
 
 
-def depth(judge: Part[JudgeAnalysis], *, prefix: str = "") -> Section | None:
+def depth(judge: Judge) -> Sequence[Block] | None:
     """Return how both estimates move as repeats are added; None without a facet to show."""
-    points = depth_points(judge.value)
+    points = depth_points(judge.found)
     if not points:
         return None
-    title = "Why raw flip rates mislead"
-    if judge.value.near_deterministic:
-        said = paragraph(
-            "All calls of every cell agree, so the plug-in and the corrected estimate coincide "
-            "here, and there is no excess to remove."
+    if judge.found.near_deterministic:
+        return (
+            paragraph(
+                "All calls of every cell agree, so the plug-in and the corrected estimate coincide "
+                "here, and there is no excess to remove."
+            ),
+            _table(judge),
         )
-        return Section(id=f"{prefix}depth", title=title, blocks=(said, _table(judge)))
     panels = len({p.component for p in points})
-    drawn = figure(
-        "depth",
-        lambda width: over_depth(
-            points, width=width, columns=panels if width > drawing.NARROW else 1
-        ),
-        label="Plug-in and corrected estimates by repeats per cell",
-        caption=(
-            "Rings: plug-in. Dots: corrected, with the interval for items like these. Dashed: "
-            "the course that the plug-in takes on average, the corrected value plus a "
-            "constant over R."
-        ),
-    )
-    blocks: list[Block] = [
+    return (
         paragraph(
             "Counting relative frequencies as if they were the judge's true law (the plug-in) "
-            "takes part of the dice for an effect. The excess falls as one over the repeats, and "
+            "takes part of chance for an effect. The excess falls as one over the repeats, and "
             "never reaches zero."
         ),
-        drawn,
+        Figure(
+            name="depth",
+            chart=lambda width: over_depth(
+                points, width=width, columns=panels if width > drawing.NARROW else 1
+            ),
+            label="Plug-in and corrected estimates by repeats per cell",
+            caption=(
+                "Rings: plug-in. Dots: corrected, with the interval for items like these. Dashed: "
+                "the course that the plug-in takes on average, the corrected value plus a "
+                "constant over R."
+            ),
+        ),
         _table(judge),
         *_identity(judge),
-    ]
-    return Section(id=f"{prefix}depth", title=title, blocks=tuple(blocks))
-
-
-def _table(judge: Part[JudgeAnalysis]) -> TableView:
-    rows = tuple(_row(judge, name, depth) for name, depth in _at_depths(judge.value))
-    columns = ("Component", "R", "Plug-in", "Corrected", "Items like these")
-    return TableView(columns=columns, rows=rows, name="depths")
-
-
-def _row(judge: Part[JudgeAnalysis], name: str, depth: int) -> tuple[Inline, ...]:
-    found = judge.at(lambda j: j.depths[depth][name])
-    return (
-        (LABELS[name],),
-        (count(depth),),
-        (found.decimal(lambda c: c.plugin),),
-        (found.decimal(lambda c: c.estimate),),
-        found.interval(lambda c: c.interval),
     )
 
 
-def _identity(judge: Part[JudgeAnalysis]) -> list[Block]:
+def _table(judge: Judge) -> Table:
+    place = judge.place.at("depths")
+    return quantity_table(
+        [
+            ((label(name), Value(depth, ",d")), place.at(str(depth), name))
+            for name, depth in _at_depths(judge.found)
+        ],
+        ("plugin", "estimate", "interval"),
+        first=("Component", "R"),
+        level=judge.report.level,
+        name="depths",
+    )
+
+
+def _identity(judge: Judge) -> Sequence[Block]:
     """Show the check that holds in every sample: R times the excess is a multiple of call."""
-    checks = judge.at(lambda j: j.identity).entries()
+    checks = judge.found.identity
     if not checks:
-        return []
-    check = checks[-1]
-    return [
+        return ()
+    check = judge.place.at("identity", len(checks) - 1)
+    return (
         note(
             "Checked on these very calls: R × (plug-in − corrected) prompt = ",
-            check.decimal(lambda c: c.scaled_excess, 5),
+            check.value("scaled_excess", form=".5f"),
             ", and ",
-            check.decimal(lambda c: c.factor),
-            " × the call component = ",
-            check.decimal(lambda c: c.rescaled_call, 5),
+            check.value("factor"),
+            f" × {label('call').lower()} = ",
+            check.value("rescaled_call", form=".5f"),
             ". They agree in every sample; the largest gap over items is ",
-            check.measured(lambda c: c.largest_gap),
+            check.value("largest_gap", form="any"),
             ".",
-        )
-    ]
-
-
-def looks_section(text: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Section:
-    """Return the looks that were taken while the calls grew, and what followed from each."""
-    table = TableView(
-        columns=tuple(columns),
-        rows=tuple(tuple((visible(cell),) for cell in row) for row in rows),
-        name="looks",
+        ),
     )
-    return Section(id="looks", title="When it stopped", blocks=(paragraph(text), table))
+
+
+SECTIONS = (Kind(id="depth", title="Why raw flip rates mislead", order=150, make=depth),)

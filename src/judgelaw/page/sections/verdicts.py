@@ -1,26 +1,29 @@
 """What came back: verdicts by prompt and order, invalid outputs, agreement with gold labels."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from judgelaw.analysis import Analysis, JudgeAnalysis
+import numpy as np
+
+from judgelaw.analysis import CATALOGUE, Analysis
 from judgelaw.arrays import PAIR
-from judgelaw.page import drawing
-from judgelaw.page.component_figure import unique_labels
-from judgelaw.page.document import (
+from judgelaw.blocks import (
     Block,
-    Inline,
-    Part,
-    Prose,
-    Section,
-    TableView,
-    count,
-    figure,
+    Cell,
+    Figure,
+    Paragraph,
+    Run,
+    Spec,
+    Table,
+    Value,
     paragraph,
-    percent,
 )
-from judgelaw.page.drawing import Spec, n, names, painted, q
-from judgelaw.page.table_forms import records, table_view
+from judgelaw.page import drawing
+from judgelaw.page.drawing import n, names, painted, q
+from judgelaw.page.quantity_table import quantity_cell
+from judgelaw.page.subject import Judge, Kind, Report, unique_labels
+from judgelaw.page.table_forms import records, table_block
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.words import shortened, visible
 
@@ -94,20 +97,45 @@ def _both(prompt: str, order: str, orders: int) -> str:
     return prompt if orders == 1 else f"{prompt} {order}"
 
 
-def outcomes(judge: Part[JudgeAnalysis], tensor: VerdictTensor, *, prefix: str = "") -> Section:
-    """Return verdict counts, the share of invalid outputs, and the match with gold."""
+def outcomes(judge: Judge) -> Sequence[Block]:
+    """Return verdict counts, the share of invalid outputs, and what else is measured of them."""
+    tensor = judge.tensor
     rows = outcome_rows(tensor)
     verdicts = [visible(v) for v in tensor.verdicts]
     roles = drawing.verdict_roles(verdicts)
-    drawn = figure(
-        "outcomes",
-        lambda width: outcome_bars(rows, verdicts, width=width),
+    drawn = Figure(
+        name="outcomes",
+        chart=lambda width: outcome_bars(rows, verdicts, width=width),
         label="Shares of verdicts by prompt" + ("" if tensor.single else " and order"),
         caption=_caption(len(tensor.orders)),
         key=tuple((f"swatch r-{role}", v) for role, v in zip(roles, verdicts, strict=True)),
     )
-    blocks: tuple[Block, ...] = (paragraph(*_said(judge)), drawn, _counts(judge))
-    return Section(id=f"{prefix}outcomes", title="What came back", blocks=blocks)
+    return (paragraph(*_said(judge)), drawn, _counts(judge), *_figures(judge))
+
+
+def _figures(judge: Judge) -> Sequence[Block]:
+    """Show every quantity of the catalogue that these calls have."""
+    place, found = judge.place, judge.found.figures
+    rows: list[tuple[Cell, ...]] = []
+    for name, entry in CATALOGUE.items():
+        if found[name].absent:
+            continue
+        at, cells = place.at(name), found[name]
+        bare = cells.interval is None and cells.call_interval is None
+        value = at.value(form=entry.form) if bare else at.value("estimate", form=entry.form)
+        ends = () if bare else quantity_cell(at, "interval", entry.form)
+        rows.append((entry.title, value, ends, entry.meaning))
+    if not rows:
+        return ()
+    columns = ("Of the calls", "Value", "Items like these", "What it is")
+    kept = [i for i in range(len(columns)) if any(row[i] for row in rows)]
+    return (
+        Table(
+            columns=tuple(columns[i] for i in kept),
+            rows=tuple(tuple(row[i] for i in kept) for row in rows),
+            name="figures",
+        ),
+    )
 
 
 def _caption(orders: int) -> str:
@@ -117,37 +145,36 @@ def _caption(orders: int) -> str:
     return text if orders == PAIR else text.replace("both", "all")
 
 
-def _said(judge: Part[JudgeAnalysis]) -> Inline:
-    invalid = judge.value.outcomes.get(INVALID)
-    parts: Inline = ("Of ", judge.count(lambda j: j.calls), " calls, ")
+def _said(judge: Judge) -> Run:
+    place, found = judge.place, judge.found
+    invalid = found.outcomes.get(INVALID)
+    parts: Run = ("Of ", place.value("calls", form=",d"), " calls, ")
     if invalid is None:
-        parts += ("none could be invalid: the alphabet of these verdicts has no such outcome",)
-    elif invalid == 0:
-        parts += ("none gave an invalid output",)
-    else:
-        parts += (
-            judge.count(lambda j: j.outcomes[INVALID]),
-            (
-                " gave an invalid output. They stay in the count as an outcome of their own: "
-                "dropping them would change both the law and the items"
-            ),
+        return (
+            *parts,
+            "none could be invalid: the alphabet of these verdicts has no such outcome.",
         )
-    if judge.value.gold_match is not None:
-        parts += (". ", judge.percent(lambda j: j.gold_match, 1), " match the gold label")
-    return (*parts, ".")
-
-
-def _counts(judge: Part[JudgeAnalysis]) -> TableView:
-    calls = judge.value.calls
-    rows = tuple(
-        (
-            (visible(verdict),),
-            (count(found.value, where=found.path),),
-            (percent(found.value / calls if calls else None, 1),),
-        )
-        for verdict, found in judge.at(lambda j: j.outcomes).items()
+    if invalid == 0:
+        return (*parts, "none gave an invalid output.")
+    return (
+        *parts,
+        place.value("outcomes", INVALID, form=",d"),
+        " gave an invalid output. They stay in the count as an outcome of their own: ",
+        "dropping them would change both the law and the items.",
     )
-    return TableView(columns=("Verdict", "Calls", "Share"), rows=rows, name="outcomes")
+
+
+def _counts(judge: Judge) -> Table:
+    place, calls = judge.place.at("outcomes"), judge.found.calls
+    rows: list[tuple[Cell, ...]] = [
+        (
+            visible(verdict),
+            place.value(verdict, form=",d"),
+            Value(n / calls if calls else None, ".1%"),
+        )
+        for verdict, n in judge.found.outcomes.items()
+    ]
+    return Table(columns=("Verdict", "Calls", "Share"), rows=tuple(rows), name="outcomes")
 
 
 _TREATED = ("invalid_sensitivity", "complete_case")
@@ -157,46 +184,55 @@ _UNREAD_AT_MOST = 10
 _UNREAD_CUT = 160
 
 
-def invalid_section(
-    analysis: Part[Analysis], *, unread: Sequence[tuple[str, int]] = ()
-) -> Section | None:
-    """Return replies that gave no verdict, and what other treatments of them would have said.
-
-    Args:
-        analysis: what is reported.
-        unread: replies without a verdict with how often each came, the most frequent first.
-    """
-    tables = analysis.at(lambda a: a.tables)
-    shown = [t for name in _TREATED if (t := tables.find(name)) is not None and t.value.rows]
+def invalid(report: Report) -> Sequence[Block] | None:
+    """Return replies that gave no verdict, and what other treatments of them would have said."""
+    tables, place = report.analysis.tables, report.document.at("tables")
+    shown = [name for name in _TREATED if name in tables and tables[name].rows]
     if not shown:
         return None
-    blocks: tuple[Block, ...]
-    if _nothing_invalid(analysis.value):
-        blocks = (
+    if _nothing_invalid(report.analysis):
+        return (
             paragraph(
                 "No output was invalid and no item is lost, so every treatment of invalid outputs "
                 "gives the same estimates."
             ),
         )
-    else:
-        captioned = (table_view(t, name=t.value.name, caption=t.value.title) for t in shown)
-        single = all(judge.single for judge in analysis.value.judges.values())
-        blocks = (*_unread(unread), _treatments(single=single), *captioned)
-    return Section(id="invalid", title="Invalid outputs", blocks=blocks)
+    captioned = [
+        table_block(tables[name], place.at(name), name=name, caption=tables[name].title)
+        for name in shown
+    ]
+    return (*_listed(unread(report)), _treatments(single=report.single), *captioned)
 
 
-def _unread(found: Sequence[tuple[str, int]]) -> tuple[Block, ...]:
+def unread(report: Report) -> list[tuple[str, int]]:
+    """Return the replies that gave no verdict, the most frequent first, with how often each came.
+
+    Replies count as the same where they differ in blanks alone.
+    """
+    found: Counter[str] = Counter()
+    for judge in report.judges:
+        replies, tensor = (report.completions or {}).get(judge.name), judge.tensor
+        if replies and tensor.ranked is not None and INVALID in tensor.verdicts:
+            code = tensor.verdicts.index(INVALID)
+            for i, k, o, repeat in np.argwhere(tensor.ranked == code).tolist():
+                place = (tensor.items[i], tensor.prompts[k], tensor.orders[o], repeat)
+                if (text := replies.get(place)) is not None:
+                    found[" ".join(text.split())] += 1
+    return found.most_common()
+
+
+def _listed(found: Sequence[tuple[str, int]]) -> Sequence[Block]:
     """List the most frequent replies that could not be read."""
     if not found:
         return ()
     rows = tuple(
-        ((visible(shortened(text, _UNREAD_CUT)) or "(empty)",), (count(times),))
+        (visible(shortened(text, _UNREAD_CUT)) or "(empty)", Value(times, ",d"))
         for text, times in found[:_UNREAD_AT_MOST]
     )
     more = len(found) - len(rows)
     rest = f"; {more:,} other texts came less often" if more > 0 else ""
     caption = f"The most frequent replies that gave no verdict{rest}"
-    return (TableView(columns=("Reply", "Times"), rows=rows, caption=caption, name="unread"),)
+    return (Table(columns=("Reply", "Times"), rows=rows, caption=caption, name="unread"),)
 
 
 def _nothing_invalid(analysis: Analysis) -> bool:
@@ -207,7 +243,7 @@ def _nothing_invalid(analysis: Analysis) -> bool:
     return bool(rates) and all(figure == 0 for figure in (*rates, *lost))
 
 
-def _treatments(*, single: bool) -> Prose:
+def _treatments(*, single: bool) -> Paragraph:
     if single:
         return paragraph(
             "How many items would survive if only items with two valid calls in every cell were "
@@ -217,3 +253,9 @@ def _treatments(*, single: bool) -> Prose:
         "What the estimates would be if invalid outputs were merged into ties, and how many items "
         "would survive if only items with two valid calls in every cell were kept."
     )
+
+
+SECTIONS = (
+    Kind(id="outcomes", title="What came back", order=180, make=outcomes),
+    Kind(id="invalid", title="Invalid outputs", order=240, make=invalid, of="report"),
+)

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
-from judgelaw.analysis import Table
+from judgelaw.analysis import Table as MachineTable
+from judgelaw.blocks import Block, Cell, Figure, Span, Spec, Table, Value, paragraph
 from judgelaw.page import drawing
-from judgelaw.page.document import Block, FigureView, Section, TableView, figure, paragraph, percent
-from judgelaw.page.drawing import Spec, n, q
+from judgelaw.page.drawing import n, q
+from judgelaw.page.forest import Mark, forest
+from judgelaw.page.subject import Kind, Report
 from judgelaw.page.whole_page import page
 from judgelaw.words import visible
 
@@ -25,30 +27,33 @@ def validation_page(v: "Validation", *, title: str) -> str:
     return page(title, v.sentence, _tables(v), _figures(v))
 
 
-def people_section(v: "Validation", *, number: int = 0) -> Section:
-    """Return the part of a report that holds a judge against the labels of its items.
+def people(report: Report) -> Sequence[Block] | None:
+    """Return what holds each judge against the labels of its items; None without labels."""
+    blocks: list[Block] = []
+    found = report.people()
+    for v in found:
+        if len(found) > 1:
+            blocks.append(paragraph(visible(v.judge or "")))
+        said = (f"Judge: {visible(name)}" for name in v.opinions.verdicts)
+        rows: list[tuple[Cell, ...]] = [
+            (
+                visible(label),
+                *(Value(calls, ",d") for calls in counts),
+                *_found(v.recall.get(label)),
+            )
+            for label, counts in zip(v.classes, v.confusion.tolist(), strict=True)
+        ]
+        columns = ("People say", *said, "Found", "95%")
+        table = Table(columns=columns, rows=tuple(rows), name="confusion")
+        blocks += [*_figures(v), table]
+    return blocks or None
 
-    Args:
-        v: what was found.
-        number: of the judge, where there are several.
-    """
-    rows = tuple(
-        (
-            (visible(label),),
-            *((str(calls),) for calls in counts),
-            (percent(v.recall[label].estimate) if label in v.recall else "-",),
-        )
-        for label, counts in zip(v.classes, v.confusion.tolist(), strict=True)
-    )
-    said = tuple(f"Judge: {visible(name)}" for name in v.opinions.verdicts)
-    blocks: list[Block] = [
-        paragraph(visible(v.sentence)),
-        *_figures(v),
-        TableView(columns=("People say", *said, "Found"), rows=rows, name="confusion"),
-    ]
-    who = f": {visible(v.judge or '')}" if number else ""
-    name = f"people-{number}" if number else "people"
-    return Section(id=name, title=f"Against the labels{who}", blocks=tuple(blocks))
+
+def _found(e: "Estimate | None") -> tuple[Cell, Cell]:
+    if e is None or e.absent:
+        return "-", "-"
+    low, high = (Value(None if x != x else x, ".0%") for x in (e.low, e.high))  # noqa: PLR0124 - nan
+    return Value(e.estimate, ".0%"), Span(low, high, to=True)
 
 
 def watch_page(w: "Watch", *, title: str) -> str:
@@ -59,19 +64,21 @@ def watch_page(w: "Watch", *, title: str) -> str:
         for one in w.dates
     )
     tables = [
-        Table(
+        MachineTable(
             name="dates",
             title=f"Every date, held against {w.first}",
             columns=(*columns, "p_change", "p_shift", "chart_change", "chart_shift"),
             rows=rows,
         ),
-        Table(
+        MachineTable(
             name="moved",
             title="Items that moved most",
             columns=("item", "change", "shift"),
             rows=tuple((one.item, one.change, one.shift) for one in w.moved),
         ),
-        Table(name="tested", title="What was tested", columns=("what", "answer"), rows=_tested(w)),
+        MachineTable(
+            name="tested", title="What was tested", columns=("what", "answer"), rows=_tested(w)
+        ),
     ]
     shown = [_over_dates(w), _chart(w)] if w.dates else []
     return page(title, w.sentence, [t for t in tables if t.rows], shown)
@@ -106,17 +113,17 @@ def _known(x: float) -> float | None:
     return None if isnan(x) else x
 
 
-def _tables(v: "Validation") -> list[Table]:
+def _tables(v: "Validation") -> list[MachineTable]:
     groups = {"by_prompt": ("prompt", v.by_prompt), "by_stratum": ("stratum", v.by_stratum)}
     figures = [(r["figure"], *(_known(r[x]) for x in _ENDS)) for r in v.records()]
     tables = [
-        Table(
+        MachineTable(
             name="figures",
             title="Agreement, recall and errors, with 95% intervals",
             columns=("figure", "estimate", "estimate_low", "estimate_high"),
             rows=tuple(figures),
         ),
-        Table(
+        MachineTable(
             name="confusion",
             title="What the judge says, by what people say",
             columns=("people", *v.opinions.verdicts),
@@ -126,7 +133,7 @@ def _tables(v: "Validation") -> list[Table]:
             ),
         ),
         *(
-            Table(
+            MachineTable(
                 name=name,
                 title=f"Agreement by {by}",
                 columns=(by, "labelled", "agreement", "agreement_low", "agreement_high"),
@@ -134,13 +141,13 @@ def _tables(v: "Validation") -> list[Table]:
             )
             for name, (by, found) in groups.items()
         ),
-        Table(
+        MachineTable(
             name="look_first",
             title="Items to look at first",
             columns=("item", "people", "votes", "judge", "calls", "why"),
             rows=tuple((s.item, s.label, s.votes, s.verdict, s.calls, s.why) for s in v.look_first),
         ),
-        Table(
+        MachineTable(
             name="notes",
             title="What to know",
             columns=("note",),
@@ -150,14 +157,14 @@ def _tables(v: "Validation") -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def _figures(v: "Validation") -> list[FigureView]:
+def _figures(v: "Validation") -> list[Figure]:
     found = []
     recall = [(name, e) for name, e in v.recall.items() if not isnan(e.estimate)]
     if recall:
         found.append(
-            figure(
-                "recall",
-                lambda width: _shares(recall, width),
+            Figure(
+                name="recall",
+                chart=lambda width: _shares(recall, width),
                 label="How often the judge says each class where people do, with 95% intervals",
                 caption="Dots: share of a class that the judge finds. Bands: 95% intervals.",
             )
@@ -166,9 +173,9 @@ def _figures(v: "Validation") -> list[FigureView]:
     if errors is not None and len(errors.votes) > 1:
         curve = [(m, e) for m, e in errors.votes.items()]
         found.append(
-            figure(
-                "votes",
-                lambda width: _curve(curve, width),
+            Figure(
+                name="votes",
+                chart=lambda width: _curve(curve, width),
                 label="Error of a majority vote by the number of calls",
                 caption="What asking m times and taking the majority leaves of the errors.",
             )
@@ -176,9 +183,9 @@ def _figures(v: "Validation") -> list[FigureView]:
     if v.opinions.values is not None and v.opinions.human_scores is not None:
         points = _score_points(v)
         found.append(
-            figure(
-                "scores",
-                lambda width: _scatter(points, width),
+            Figure(
+                name="scores",
+                chart=lambda width: _scatter(points, width),
                 label="The judge's mean score of each item against the people's",
                 caption="One dot an item; on the line judge and people say the same.",
             )
@@ -187,27 +194,17 @@ def _figures(v: "Validation") -> list[FigureView]:
 
 
 def _shares(rows: "Sequence[tuple[str, Estimate]]", width: int) -> Spec:
-    values = [
-        {"name": visible(name), "value": e.estimate, "low": e.low, "high": e.high}
-        | {"label": f"{visible(name)}: {e.estimate:.2f}, {e.low:.2f} to {e.high:.2f}"}
+    marks = [
+        Mark(
+            name=visible(name),
+            value=e.estimate,
+            band=e.interval,
+            label=f"{visible(name)}: {e.estimate:.2f}, {e.low:.2f} to {e.high:.2f}",
+        )
         for name, e in rows
     ]
-    labels = [row["name"] for row in values]
-    x = q("value", scale={"domain": [0, 1]}, title="share found")
-    y = drawing.names("name", [str(name) for name in labels])
-    dot = {"x": x, "y": y, "description": n("label")}
-    layers = [
-        drawing.band(
-            {"x": q("low"), "x2": {"field": "high"}, "y": y}, values, color=drawing.CALL.light
-        ),
-        drawing.marks(
-            "point", values, dot, filled=True, size=70, opacity=1, color=drawing.CALL.light
-        ),
-    ]
-    body = drawing.layer(
-        layers, width=width - drawing.room_for(map(str, labels)), height=34 * len(values)
-    )
-    return drawing.chart(body)
+    scale: Spec = {"domain": [0, 1]}
+    return forest(marks, width=width, title="share found", step=34, scale=scale)
 
 
 def _curve(rows: "Sequence[tuple[int, Estimate]]", width: int) -> Spec:
@@ -278,7 +275,7 @@ def _scatter(points: Sequence[dict[str, float | str]], width: int) -> Spec:
     return drawing.chart(drawing.layer(layers, width=size, height=size))
 
 
-def _over_dates(w: "Watch") -> FigureView:
+def _over_dates(w: "Watch") -> Figure:
     """Draw change and shift over dates, each with its interval."""
     panels = (("change", "change of the law"), ("shift", f"shift of the {w.scored}"))
 
@@ -286,9 +283,9 @@ def _over_dates(w: "Watch") -> FigureView:
         plots = [_dated(w.dates, name, title, width) for name, title in panels]
         return drawing.chart({"vconcat": plots})
 
-    return figure(
-        "dates",
-        drawn,
+    return Figure(
+        name="dates",
+        chart=drawn,
         label=f"Change of the judge and shift of its score since {w.first}",
         caption=f"Everything is held against {w.first}. Bands: 95% intervals, these items.",
     )
@@ -322,7 +319,7 @@ def _dated(dates: "Sequence[Look]", name: str, title: str, width: int) -> Spec:
     return drawing.layer(layers, width=width - _AXIS, height=_HEIGHT)
 
 
-def _chart(w: "Watch") -> FigureView:
+def _chart(w: "Watch") -> Figure:
     """Draw the two charts, and where they alarm."""
     rows = [
         {"date": one.date, "value": value, "kind": kind, "colour": colour}
@@ -348,12 +345,15 @@ def _chart(w: "Watch") -> FigureView:
         ]
         return drawing.chart(drawing.layer(layers, width=width - _AXIS, height=_HEIGHT))
 
-    return figure(
-        "chart",
-        drawn,
+    return Figure(
+        name="chart",
+        chart=drawn,
         label=f"Two charts over dates, which alarm at {w.threshold:g}",
         caption=(
             "Blue: any change. Orange: a shift of the score. Dashed: the alarm, at "
             f"{w.threshold:g} for {w.looks} declared looks."
         ),
     )
+
+
+SECTIONS = (Kind(id="people", title="Against the labels", order=215, make=people, of="report"),)

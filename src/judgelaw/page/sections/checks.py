@@ -3,27 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from judgelaw.analysis import Analysis, Table
-from judgelaw.diagnose import NOTICE, PROBLEM, Finding
-from judgelaw.page import drawing
-from judgelaw.page.component_figure import short_label
-from judgelaw.page.document import (
+from judgelaw.analysis import Analysis
+from judgelaw.blocks import (
     Block,
-    FigureView,
+    Cell,
+    Details,
+    Figure,
+    Finding,
     Findings,
-    FindingView,
-    Folded,
-    Part,
-    Prose,
-    Section,
-    decimal,
-    figure,
-    measured,
+    Paragraph,
+    Place,
+    Spec,
+    Table,
     note,
     paragraph,
+    text_of,
 )
-from judgelaw.page.drawing import Spec, n, q
-from judgelaw.page.table_forms import heading, records, table_view
+from judgelaw.diagnose import NOTICE, PROBLEM, Finding as Found
+from judgelaw.page import drawing
+from judgelaw.page.drawing import n, q
+from judgelaw.page.subject import Kind, Report, short_label
+from judgelaw.page.table_forms import heading, records, table_block
 from judgelaw.words import visible
 
 _AXIS = 64
@@ -48,10 +48,10 @@ class Stream:
     gaps: tuple[Gap, ...]
 
 
-def by_gap(streams: Sequence[Stream], *, width: int, columns: int, title: str) -> Spec:
+def by_gap(found: Sequence[Stream], *, width: int, columns: int, title: str) -> Spec:
     """Draw agreement against the gap, one panel a stream; without drift a line is level."""
     plot = min(300, width // columns - _AXIS)
-    panels = [_panel(stream, plot, title) for stream in streams]
+    panels = [_panel(stream, plot, title) for stream in found]
     return drawing.chart({"concat": panels, "columns": columns, "spacing": 26})
 
 
@@ -80,7 +80,7 @@ def _panel(stream: Stream, width: int, title: str) -> Spec:
     return drawing.layer(layers, width=width, height=130, **name)
 
 
-def gaps_of(finding: Finding, words: str) -> tuple[Gap, ...]:
+def gaps_of(finding: Found, words: str) -> tuple[Gap, ...]:
     """Return agreement by gap from the rows of a drift diagnostic."""
     if not {"gap_from", "gap_to", "agreement"} <= set(finding.columns):
         return ()
@@ -95,7 +95,7 @@ def gaps_of(finding: Finding, words: str) -> tuple[Gap, ...]:
                 agreement=row["agreement"],
                 low=row["agreement_low"],
                 high=row["agreement_high"],
-                label=f"{words} {middle:.3g}: agreement {decimal(row['agreement']).text}",
+                label=f"{words} {middle:.3g}: agreement {row['agreement']:.4f}",
             )
         )
     return tuple(found)
@@ -103,99 +103,114 @@ def gaps_of(finding: Finding, words: str) -> tuple[Gap, ...]:
 
 _SHOWN = ("problem", "notice")
 _WORD = {
-    "problem": "problem",
+    "problem": "found a problem",
     "notice": "to read before quoting",
-    "unknown": "not testable here",
-    "ok": "found nothing",
+    "unknown": "could not be run",
+    "ok": "passed",
 }
 _RATE = (
     "The tests share one error rate, however many they are: of clean audits at most 1 in "
     f"{1 / PROBLEM:.0f} shows any problem, and at most 1 in {1 / NOTICE:.0f} anything to read. "
-    "What is counted (seeds used twice, invalid outputs) is no test and has no error rate. Finding "
-    "nothing proves nothing: that calls are independent stays an assumption."
+    "What is counted (seeds used twice, invalid outputs) is no test and has no error rate. "
+    "Passing does not prove independence: that stays an assumption."
 )
 
 
-def diagnostics(analysis: Part[Analysis]) -> Section | None:
+def diagnostics(report: Report) -> Sequence[Block] | None:
     """Return every diagnostic, problems first; None where none was run."""
-    views = tuple(map(finding_view, _findings(analysis)))
-    warnings = analysis.value.warnings
-    if not views and not warnings:
+    found = [finding(x, place) for x, place in _findings(report)]
+    warnings = report.analysis.warnings
+    if not found and not warnings:
         return None
-    blocks: list[Block] = []
-    if warnings:
-        blocks.append(Prose(paragraphs=tuple((visible(w),) for w in warnings)))
-    if views:
-        blocks += [paragraph(_tally(views)), note(_RATE), *_listed(views)]
-    return Section(id="diagnostics", title="Can it be trusted?", blocks=tuple(blocks))
+    blocks: list[Block] = [paragraph(visible(w)) for w in warnings]
+    others = [name for name in report.analysis.layers if name != report.analysis.main_layer]
+    if others:
+        blocks.append(
+            paragraph(f"Other layers ({', '.join(map(visible, others))}) have their own section.")
+        )
+    if found:
+        blocks += [paragraph(_tally(found)), note(_RATE), *_listed(found)]
+    return blocks
 
 
-def _findings(analysis: Part[Analysis]) -> list[Part[Finding]]:
-    return analysis.at(lambda a: a.diagnostics).entries()
+def _findings(report: Report) -> list[tuple[Found, Place]]:
+    place = report.document.at("diagnostics")
+    return [(x, place.at(i)) for i, x in enumerate(report.analysis.diagnostics)]
 
 
-def alarms(analysis: Part[Analysis]) -> tuple[FindingView, ...]:
+def alarms(report: Report) -> tuple[Finding, ...]:
     """Return the problems that were found, one of each kind: no answer is read without them.
 
     Where streams share a kind, the first speaks and the others are counted, so that no kind is
     crowded off the first screen by another.
     """
-    kinds: dict[str, list[Part[Finding]]] = {}
-    for part in _findings(analysis):
-        if part.value.verdict == "problem":
-            kinds.setdefault(part.value.name, []).append(part)
-    return tuple(_alarm(first, more=len(rest)) for first, *rest in kinds.values())
+    by_kind: dict[str, list[tuple[Found, Place]]] = {}
+    for found, place in _findings(report):
+        if found.verdict == "problem":
+            by_kind.setdefault(found.name, []).append((found, place))
+    return tuple(_alarm(*first, more=len(rest)) for first, *rest in by_kind.values())
 
 
-def _alarm(first: Part[Finding], *, more: int) -> FindingView:
-    view = finding_view(first, evidence=False)
+def _alarm(found: Found, place: Place, *, more: int) -> Finding:
+    view = finding(found, place, evidence=False)
     return replace(view, subject=f"{view.subject} (and {more} more)") if more else view
 
 
-def _listed(views: tuple[FindingView, ...]) -> list[Block]:
-    """Show what needs reading; fold what found nothing or could not be tested."""
+def _listed(found: Sequence[Finding]) -> list[Block]:
+    """Show what needs reading; fold what passed or could not be run."""
     blocks: list[Block] = []
-    loud = _together([v for v in views if v.verdict in _SHOWN])
+    loud = _together([x for x in found if x.verdict in _SHOWN])
     if loud:
         blocks.append(Findings(findings=loud))
-    for verdict, title in (("unknown", "Not testable with these calls"), ("ok", "Nothing found")):
-        quiet = tuple(v for v in views if v.verdict == verdict)
+    for verdict, title in (("unknown", "Could not be run with these calls"), ("ok", "Passed")):
+        quiet = tuple(x for x in found if x.verdict == verdict)
         if quiet:
             summary = f"{title}: {len(quiet)}"
-            blocks.append(Folded(summary=summary, blocks=(Findings(findings=quiet),)))
+            # Silence about what could not be run would pass for a clean bill.
+            told = Findings(findings=quiet)
+            blocks.append(Details(summary=summary, blocks=(told,), brief=verdict == "unknown"))
     return blocks
 
 
-def _together(views: Sequence[FindingView]) -> tuple[FindingView, ...]:
+def _together(found: Sequence[Finding]) -> tuple[Finding, ...]:
     """Say once what was found in the same words and figures of several subjects."""
-    alike: dict[tuple[str, ...], list[FindingView]] = {}
-    for v in views:
-        figures = tuple(f"{name} {number.text}" for name, number in v.figures)
-        alike.setdefault((v.name, v.verdict, v.headline, v.advice, *figures), []).append(v)
+    alike: dict[tuple[str, ...], list[Finding]] = {}
+    for x in found:
+        figures = [
+            f"{text_of(row[0])} {text_of(row[1])}"
+            for block in x.evidence
+            if isinstance(block, Table) and block.name == "evidence"
+            for row in block.rows
+        ]
+        alike.setdefault((x.name, x.verdict, x.headline, x.advice, *figures), []).append(x)
     return tuple(
-        replace(same[0], subject=", ".join(v.subject for v in same)) for same in alike.values()
+        replace(same[0], subject=", ".join(x.subject for x in same)) for same in alike.values()
     )
 
 
-def _tally(views: tuple[FindingView, ...]) -> str:
-    counts = {word: sum(_WORD[v.verdict] == word for v in views) for word in _WORD.values()}
-    return (
-        f"{len(views)} checks: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n) + "."
-    )
+def _tally(found: Sequence[Finding]) -> str:
+    counts = {words: sum(x.verdict == v for x in found) for v, words in _WORD.items()}
+    told = ", ".join(f"{n} {words}" for words, n in counts.items() if n)
+    return f"{len(found)} checks: {told}."
 
 
-def finding_view(part: Part[Finding], *, evidence: bool = True) -> FindingView:
-    """Return one diagnostic as the page shows it, with the figures behind it or without."""
-    found = part.value
-    figures = part.at(lambda f: f.figures).items() if evidence else []
-    return FindingView(
+def finding(found: Found, place: Place, *, evidence: bool = True) -> Finding:
+    """Return one diagnostic as it is shown, with the figures behind it or without."""
+    behind: list[Block] = []
+    if evidence and found.figures:
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (heading(name), place.value("figures", name, form="any")) for name in found.figures
+        )
+        behind.append(Table(columns=("Figure", "Value"), rows=rows, name="evidence"))
+    if evidence and found.rows:
+        behind.append(table_block(found, place))
+    return Finding(
         name=heading(found.name),
         verdict=found.verdict,
         subject=visible(found.subject),
         headline=visible(found.headline),
         advice=visible(found.advice),
-        figures=tuple((heading(name), measured(x.value, where=x.path)) for name, x in figures),
-        table=table_view(part) if found.rows and evidence else None,
+        evidence=tuple(behind),
     )
 
 
@@ -208,31 +223,34 @@ _PANELS = 8
 _UNTESTABLE = "unknown"
 
 
-def drift(analysis: Part[Analysis]) -> Section | None:
+def drift(report: Report) -> Sequence[Block] | None:
     """Return what the drift checks say, what they cannot, and agreement by distance in time.
 
     A slope that is no test is named as such before anything else, and is not drawn.
     """
-    found = [part for name in DRIFT for part in _findings(analysis) if part.value.name == name]
-    slopes = analysis.at(lambda a: a.tables).find("time_drift")
-    has_slopes = slopes is not None and bool(slopes.value.rows)
+    found = [each for name in DRIFT for each in _findings(report) if each[0].name == name]
+    slopes = report.analysis.tables.get("time_drift")
+    has_slopes = slopes is not None and bool(slopes.rows)
     if not found and not has_slopes:
         return None
-    untestable = [part.value for part in found if part.value.verdict == _UNTESTABLE]
-    tested = [part for part in found if part.value.verdict != _UNTESTABLE]
-    blocks: list[Block] = [*_cannot(untestable), *_said(tested), *_drift_figures(analysis.value)]
+    untestable = [x for x, _ in found if x.verdict == _UNTESTABLE]
+    tested = [each for each in found if each[0].verdict != _UNTESTABLE]
+    blocks: list[Block] = [*_cannot(untestable), *_said(tested), *_drift_figures(report.analysis)]
     if slopes is not None and has_slopes:
-        blocks.append(_slopes(slopes, untestable=bool(untestable)))
+        place = report.document.at("tables", "time_drift")
+        table = table_block(slopes, place, name="time_drift", caption=slopes.title)
+        folded = Details(summary="Slopes as computed, even if untestable", blocks=(table,))
+        blocks.append(folded if untestable else table)
     if tested:
         blocks.append(
             note(
                 "A level line does not prove that calls are independent: that stays an assumption."
             )
         )
-    return Section(id="drift", title="Does it drift?", blocks=tuple(blocks))
+    return blocks
 
 
-def _cannot(untestable: list[Finding]) -> list[Prose]:
+def _cannot(untestable: Sequence[Found]) -> list[Paragraph]:
     """Say which tests cannot be made and why, one paragraph for each reason."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for found in untestable:
@@ -246,12 +264,12 @@ def _cannot(untestable: list[Finding]) -> list[Prose]:
     ]
 
 
-def _of(subjects: list[str]) -> str:
+def _of(subjects: Sequence[str]) -> str:
     named = ", ".join(subject for subject in subjects if subject)
     return f" ({named})" if named else ""
 
 
-def _said(tested: list[Part[Finding]]) -> list[Block]:
+def _said(tested: Sequence[tuple[Found, Place]]) -> list[Block]:
     if not tested:
         return []
     return [
@@ -260,26 +278,14 @@ def _said(tested: list[Part[Finding]]) -> list[Block]:
             "far apart. A slope beyond chance would mean that the judge, or the service behind it, "
             "changed meanwhile. The checks say:"
         ),
-        _why_not_the_band(),
-        Findings(findings=tuple(finding_view(part, evidence=False) for part in tested)),
+        note(
+            "Why can a 95% band leave out 0 and the check find nothing? One in twenty such bands "
+            "misses 0 by chance, and many slopes are looked at. A check therefore speaks only "
+            "where shuffling the calls within their cells hardly ever makes such a slope, all "
+            "checks of the audit taken together."
+        ),
+        *(paragraph(visible(f"{x.subject or 'All'}: {x.headline} {x.advice}")) for x, _ in tested),
     ]
-
-
-def _slopes(slopes: Part[Table], *, untestable: bool) -> Block:
-    """Show the slopes; closed until asked for where some of them test nothing."""
-    table = table_view(slopes, name="time_drift", caption=slopes.value.title)
-    if not untestable:
-        return table
-    return Folded(summary="Slopes as computed, also where they test nothing", blocks=(table,))
-
-
-def _why_not_the_band() -> Prose:
-    return note(
-        "Why can a 95% band leave out 0 and the check find nothing? One in twenty such bands "
-        "misses 0 by chance, and many slopes are looked at. A check therefore speaks only where "
-        "shuffling the calls within their cells hardly ever makes such a slope, all checks of the "
-        "audit taken together."
-    )
 
 
 def streams(analysis: Analysis, name: str) -> list[Stream]:
@@ -294,12 +300,12 @@ def streams(analysis: Analysis, name: str) -> list[Stream]:
     return drawn[:_PANELS]
 
 
-def _drift_figures(analysis: Analysis) -> list[FigureView]:
+def _drift_figures(analysis: Analysis) -> list[Figure]:
     found = {name: streams(analysis, name) for name in DRIFT}
     return [_drift_figure(name, drawn) for name, drawn in found.items() if drawn]
 
 
-def _drift_figure(name: str, found: list[Stream]) -> FigureView:
+def _drift_figure(name: str, found: Sequence[Stream]) -> Figure:
     words = DRIFT[name]
 
     def panels(width: int) -> Spec:
@@ -307,4 +313,10 @@ def _drift_figure(name: str, found: list[Stream]) -> FigureView:
         return by_gap(found, width=width, columns=columns, title=words)
 
     label = f"Agreement of two calls of one cell by {words}"
-    return figure(f"drift-{name}", panels, label=label)
+    return Figure(name=f"drift-{name}", chart=panels, label=label)
+
+
+SECTIONS = (
+    Kind(id="diagnostics", title="Checks", order=230, make=diagnostics, of="report"),
+    Kind(id="drift", title="Drift", order=235, make=drift, of="report", brief=False),
+)

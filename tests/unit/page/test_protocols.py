@@ -6,15 +6,18 @@ import pytest
 
 import judgelaw as jl
 from judgelaw.analysis import analyze
-from judgelaw.page.document import Folded, Number, Part, TableView, resolve
-from judgelaw.page.what_to_do import (
-    ADVICE,
+from judgelaw.blocks import Figure, Span, Table, Value, resolve
+from judgelaw.page import Report
+from judgelaw.page.sections.protocol_list import (
+    SECTIONS,
     stability_figure,
     stability_points,
-    what_to_do,
+    ways_to_ask,
 )
+from judgelaw.page.subject import ADVICE
 from judgelaw.streams import stream
 from support import judges
+from support.reports import named
 
 
 @pytest.fixture(scope="module")
@@ -30,56 +33,52 @@ def advice(tensor):
 
 
 @pytest.fixture(scope="module")
-def parts(tensor):
+def source(tensor, advice):
     analysis = analyze({(None, "j"): tensor}, draws=50, permutations=0)
-    return dict(Part(analysis).at(lambda a: a.judges).items())
+    return Report(analysis=analysis, tensors={(None, "j"): tensor}, advice=advice)
 
 
-def tables(blocks):
-    for block in blocks:
-        if isinstance(block, Folded):
-            yield from tables(block.blocks)
-        elif isinstance(block, TableView):
-            yield block
+def numbers(table):
+    for row in table.rows:
+        for cell in row:
+            if isinstance(cell, Value):
+                yield cell
+            elif isinstance(cell, Span):
+                yield from (cell.low, cell.high)
 
 
-def numbers(section):
-    for table in tables(section.blocks):
-        for row in table.rows:
-            for cell in row:
-                yield from (part for part in cell if isinstance(part, Number))
-
-
-def test_every_figure_can_be_followed_back_to_the_advice(advice, parts):
+def test_every_figure_can_be_followed_back_to_the_advice(advice, source):
     document = {ADVICE: advice.to_json()}
-    shown = list(numbers(what_to_do(parts, advice)))
+    (judge,) = source.judges
+    shown = list(numbers(named(ways_to_ask(judge), Table)["protocols"]))
     assert len(shown) > 60
     for number in shown:
         assert number.path is not None
         assert resolve(document, number.path) == number.value, number
 
 
-def test_the_section_holds_every_way_to_ask_and_no_advice_of_its_own(advice, parts):
-    section = what_to_do(parts, advice)
-    assert (section.id, section.title) == ("do", "Ways to ask")
-    found = advice.judges["j"]
-    assert section.blocks[0].paragraphs == ((found.wrong.in_words(),),)
-    folded = section.blocks[1]
-    assert [type(block).__name__ for block in folded.blocks] == ["FigureView", "TableView"]
+def test_the_section_holds_every_way_to_ask_and_no_advice_of_its_own(advice, source):
+    (judge,) = source.judges
+    blocks = ways_to_ask(judge)
+    assert [type(block) for block in blocks[:2]] == [Figure, Table]
+    assert len(blocks[1].rows) == len(advice.judges["j"].worth_showing())
 
 
-def test_without_protocols_there_is_no_section(parts):
-    assert what_to_do(parts) is None
+def test_without_protocols_there_is_no_section(source):
+    bare = Report(analysis=source.analysis, tensors=source.tensors)
+    assert ways_to_ask(bare.judges[0]) is None
 
 
-def test_each_of_several_judges_has_its_ways_to_ask_closed(advice, parts):
-    two = {"j": parts["j"], "k": parts["j"]}
+def test_each_of_several_judges_has_its_ways_to_ask_closed(advice, source):
+    judge = source.analysis.judges["j"]
+    two = replace(source.analysis, judges={"j": judge, "k": judge})
     both = replace(advice, judges={"j": advice.judges["j"], "k": advice.judges["j"]})
-    section = what_to_do(two, both)
-    assert [b.summary for b in section.blocks if isinstance(b, Folded)] == [
-        "j: ways to ask",
-        "k: ways to ask",
-    ]
+    tensors = {key: t for key in ((None, "j"), (None, "k")) for t in source.tensors.values()}
+    found = Report(analysis=two, tensors=tensors, advice=both)
+    (kind,) = SECTIONS
+    section = kind.section(found)
+    assert (section.id, section.title, section.folded) == ("do", "Ways to ask", True)
+    assert [block.summary for block in section.blocks] == ["j", "k"]
 
 
 def test_every_protocol_is_drawn(advice):
@@ -117,5 +116,5 @@ def test_the_report_of_a_table_shows_the_ways_to_ask(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     calls = read_source(str(path))
     html = report_page(analyze_source(calls, draws=50, permutations=0), calls)
-    assert html.count("<h2><bdi>Ways to ask</bdi></h2>") == 1
+    assert html.count("<h3><bdi>Ways to ask</bdi></h3>") == 1
     assert 'data-path="advice.judges.j.protocols[0].stability.estimate"' in html
