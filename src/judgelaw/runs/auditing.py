@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.errors import InputError, writing
+from judgelaw.errors import writing
 from judgelaw.processes import shared
 from judgelaw.runs.answers import REPORT, analyze_source, report_page, seed_of, write_page
 from judgelaw.runs.decisions import begin_advice
@@ -76,41 +76,13 @@ def audit_study(
 
     Raises:
         IncompleteRunError: calls are open; the same command resumes.
-        InputError: one repeat, which no analysis takes; nothing was frozen or asked.
     """
     shown = shown or Shown()
-    _refuse_one_repeat(study, out)
     acquired = acquire_study(study, out, shown=shown, judge=judge)
     acquired.raise_if_open()
     shown.say(_done(acquired))
     analysis = _analyse(acquired.path, shown.bar, tables=tables, texts=texts)
     return Audited(run=acquired.path, analysis=analysis)
-
-
-def _refuse_one_repeat(study: "StudyLike", out: Path | None) -> None:
-    """Refuse a study of one repeat before its first call: no analysis could follow its last one."""
-    from judgelaw.study import RECORD, load_study, open_run
-
-    loaded = load_study(study)
-    run = run_folder(loaded, out)
-    rule = "1, an analysis needs 2 repeats or more to tell a judge's dice from its prompts"
-    if (run / RECORD).exists():
-        # The depth in force counts: `extend` may have raised what the study says.
-        for name, repeats in open_run(run).study.depth.items():
-            if repeats == 1:
-                raise InputError(
-                    f"{run}: repeats of layer {name}: {rule}; add calls with `judgelaw extend "
-                    f"{run} --repeats 4`, then the same command goes on"
-                )
-        return
-    for place, layer in enumerate(loaded.study.streams):
-        if layer.repeats == 1:
-            own = bool(loaded.study.layers) and loaded.study.layers[place].repeats is not None
-            raise loaded.error(
-                ("layers", place, "repeats") if own else ("repeats",),
-                f"{rule}; set 2 or more, 4 for intervals, or ask without an analysis: "
-                f"`judgelaw run {loaded.path}`",
-            )
 
 
 def _done(acquired: "Acquisition") -> str:

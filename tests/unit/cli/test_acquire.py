@@ -137,29 +137,28 @@ def test_damage_leaves_with_four(tmp_path, judgelaw):
     assert "see files" in err
 
 
-def test_audit_refuses_one_repeat_before_the_first_call(tmp_path, judgelaw):
+def test_an_audit_of_one_call_a_cell_says_what_it_tells_and_how_to_tell_more(tmp_path, judgelaw):
     study = write_study(tmp_path, [simulated_judge()], repeats=1)
     run = tmp_path / "runs" / "small"
-    code, _, err = judgelaw("audit", study)
-    line = study.read_text().splitlines().index(' "repeats": 1,') + 1
-    assert code == 2
-    assert f"{study}:{line}: repeats: 1, an analysis needs 2 repeats or more" in err
-    assert f"judgelaw run {study}" in err
-    assert not run.exists(), "nothing was frozen, so the study can still be changed"
-    assert judgelaw("run", study)[0] == 0
-    code, _, err = judgelaw("audit", study)
-    assert code == 2
-    assert f"judgelaw extend {run} --repeats 4" in err
-    assert judgelaw("extend", run, "--repeats", 4)[0] == 0
-    assert judgelaw("audit", study)[0] == 0
+    code, out, _ = judgelaw("audit", study)
+    assert code == 0
+    assert "not known: one call each" in out
+    assert f"judgelaw extend {run} --repeats 2" in out
+    assert (run / "report.html").exists()
+    assert judgelaw("extend", run, "--repeats", 2)[0] == 0
+    code, out, _ = judgelaw("audit", study)
+    assert code == 0
+    assert "one call each" not in out
 
 
-def test_audit_names_the_layer_that_has_one_repeat(tmp_path, judgelaw):
+def test_a_layer_of_one_call_a_cell_leaves_the_others_as_they_are(tmp_path, judgelaw):
     layers = [{"name": "audit"}, {"name": "null", "role": "control", "repeats": 1, "labels": 4}]
     study = write_study(tmp_path, [simulated_judge()], layers=layers)
-    code, _, err = judgelaw("audit", study)
-    assert code == 2
-    assert ": layers[1].repeats: 1, an analysis needs" in err
+    code, out, _ = judgelaw("audit", study, "--json", "-")
+    assert code == 0
+    found = json.loads(out)["layers"]
+    assert found["audit"]["sim"]["answer"]["changes"]["ask_again"] is not None
+    assert found["null"]["sim"]["answer"]["changes"]["ask_again"] is None
 
 
 def test_verify_finds_nothing_wrong_after_any_command(tmp_path, judgelaw):
