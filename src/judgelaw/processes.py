@@ -42,10 +42,9 @@ def processes(count: int, *, calls: int | None = None, needs: Sequence[str] = ()
 
     for module in needs:
         import_module(module)
-    ignored = (signal.SIGINT, signal.SIG_IGN)  # the command itself answers to Ctrl-C
     others = set(active_children())
     context = get_context(_start_method())
-    pool = ProcessPoolExecutor(count, context, initializer=signal.signal, initargs=ignored)
+    pool = ProcessPoolExecutor(count, context, initializer=leave_endings_to_parent)
     _started.append((count, pool))
     try:
         yield
@@ -55,6 +54,36 @@ def processes(count: int, *, calls: int | None = None, needs: Sequence[str] = ()
         # Nobody waits any longer for what is under way: a command that ends, ends at once.
         for child in set(active_children()) - others:
             child.terminate()
+
+
+def endings() -> list[int]:
+    """Return the signals that ask this process to end: Ctrl-C, a termination, a terminal that goes.
+
+    Not those that somebody told it to ignore, as `nohup` does.
+    """
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+
+
+def leave_endings_to_parent() -> None:
+    """Ignore what a terminal sends to all of its processes: the command itself answers to it."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
+def on_terminal() -> list[int]:
+    """Return which of the standard streams are a terminal."""
+    return [number for number in range(3) if os.isatty(number)]
+
+
+def forget_terminal(streams: Sequence[int]) -> None:
+    """Put nothing in the place of a terminal that is gone: writing to it would fail."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in streams:
+        os.dup2(nothing, number)
+    os.close(nothing)
 
 
 def quieten_blas() -> None:

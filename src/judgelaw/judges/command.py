@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from judgelaw.errors import InputError
-from judgelaw.judges.port import JudgeContext
+from judgelaw.judges.port import LARGEST_ANSWER, JudgeContext, masked
 from judgelaw.judges.python import Call, call_of
 from judgelaw.study import PlannedCall
 from judgelaw.wire import (
@@ -27,7 +27,6 @@ from judgelaw.wire import (
 )
 from judgelaw.words import words
 
-LARGEST_ANSWER = 64 * 2**20
 _CHUNK = 2**16
 _TAIL = 2_000
 """Bytes of what a command says on stderr that are kept for a message."""
@@ -120,7 +119,7 @@ class CommandJudge:
         if not text:
             rule = "it printed nothing and ended well; print the answer on stdout"
             return self._failure(FailureKind.UNUSABLE, f"{rule}{process.last_words()}")
-        return self._reply({"id": asked.id, "text": text})
+        return await self._reply({"id": asked.id, "text": text})
 
     async def _line(self, process: "_Process", asked: Call) -> Reply | Failure:
         """Write one line and read the line that answers it."""
@@ -145,9 +144,9 @@ class CommandJudge:
         if process.has_more():
             rule = "two lines for one call; print one line for each line that was read"
             return self._failure(FailureKind.UNUSABLE, rule)
-        return self._answer(said)
+        return await self._answer(said)
 
-    def _answer(self, said: dict[str, Any]) -> Reply | Failure:
+    async def _answer(self, said: dict[str, Any]) -> Reply | Failure:
         error, after = said.get("error"), said.get("retry_after")
         if error or after is not None:
             if isinstance(after, int | float) and not isinstance(after, bool) and after >= 0:
@@ -157,11 +156,11 @@ class CommandJudge:
         if not isinstance(said.get("text"), str):
             rule = 'a line holds {"id": ..., "text": "..."}, or an "error"'
             return self._failure(FailureKind.NO_COMPLETION, f"a line without text: {rule}")
-        return self._reply(said)
+        return await self._reply(said)
 
-    def _reply(self, said: dict[str, Any]) -> Reply:
+    async def _reply(self, said: dict[str, Any]) -> Reply:
         content = json.dumps(said, separators=(",", ":")).encode()
-        return Reply(status=200, body=self._secrets().redact_body(content))
+        return Reply(status=200, body=await masked(self._secrets(), content))
 
     def _failure(self, kind: FailureKind, said: str, *, after: float | None = None) -> Failure:
         shown = " ".join(self._spec.command or ())
