@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -84,6 +84,52 @@ def forget_terminal(streams: Sequence[int]) -> None:
     for number in streams:
         os.dup2(nothing, number)
     os.close(nothing)
+
+
+TREE = "JUDGELAW_TREE"
+"""The variable that marks a process and all that it starts, wherever they go."""
+_PROC = Path("/proc")
+_ROUNDS = 10
+
+
+def kill_tree(pid: int, mark: str) -> None:
+    """End a process that leads a group, and whatever it started, at once.
+
+    On Linux that is also what left its group or its session, as long as its environment or its
+    parents tell where it comes from. Elsewhere it is the group.
+    """
+    found = _family(pid, mark)
+    with suppress(ProcessLookupError, PermissionError):  # it has ended, and all of its group
+        os.killpg(pid, signal.SIGKILL)
+    for _ in range(_ROUNDS):
+        for each in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(each, signal.SIGKILL)
+        # What was started while we looked is found the next time.
+        known, found = found, _family(pid, mark)
+        if found <= known:
+            return
+
+
+def _family(first: int, mark: str) -> set[int]:
+    """Return the processes that carry a mark, or descend from one that does, or from the first."""
+    parents, family = dict[int, int](), {first}
+    named = f"{TREE}={mark}".encode()
+    for folder in _PROC.iterdir() if _PROC.is_dir() else ():
+        if not folder.name.isdecimal():
+            continue
+        with suppress(OSError):  # it has ended, or is somebody else's
+            state, parent = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+            if state != b"Z":
+                parents[int(folder.name)] = int(parent)
+                if named in (folder / "environ").read_bytes().split(b"\0"):
+                    family.add(int(folder.name))
+    grown = True
+    while grown:
+        born = {pid for pid, parent in parents.items() if parent in family} - family
+        family |= born
+        grown = bool(born)
+    return family - {first, os.getpid()}
 
 
 def quieten_blas() -> None:
