@@ -136,8 +136,7 @@ FLAGS = {
     "verify": {
         "--json": f"{CLI}/test_acquire.py::test_run_then_status_then_verify",
         "--recompute": f"{CLI}/test_demo.py::test_a_changed_estimate_is_found_by_the_recount",
-        "--root": "tests/unit/runs/test_recomputing.py"
-        "::test_the_root_hash_stands_for_every_file",
+        "--root": "tests/unit/runs/test_recomputing.py::test_the_root_hash_stands_for_every_file",
     },
     "reparse": {
         "--parser": f"{CLI}/test_acquire.py::test_reparse_keeps_both_and_says_what_changed",
