@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -42,10 +42,9 @@ def processes(count: int, *, calls: int | None = None, needs: Sequence[str] = ()
 
     for module in needs:
         import_module(module)
-    ignored = (signal.SIGINT, signal.SIG_IGN)  # the command itself answers to Ctrl-C
     others = set(active_children())
     context = get_context(_start_method())
-    pool = ProcessPoolExecutor(count, context, initializer=signal.signal, initargs=ignored)
+    pool = ProcessPoolExecutor(count, context, initializer=leave_endings_to_parent)
     _started.append((count, pool))
     try:
         yield
@@ -55,6 +54,82 @@ def processes(count: int, *, calls: int | None = None, needs: Sequence[str] = ()
         # Nobody waits any longer for what is under way: a command that ends, ends at once.
         for child in set(active_children()) - others:
             child.terminate()
+
+
+def endings() -> list[int]:
+    """Return the signals that ask this process to end: Ctrl-C, a termination, a terminal that goes.
+
+    Not those that somebody told it to ignore, as `nohup` does.
+    """
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+
+
+def leave_endings_to_parent() -> None:
+    """Ignore what a terminal sends to all of its processes: the command itself answers to it."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
+def on_terminal() -> list[int]:
+    """Return which of the standard streams are a terminal."""
+    return [number for number in range(3) if os.isatty(number)]
+
+
+def forget_terminal(streams: Sequence[int]) -> None:
+    """Put nothing in the place of a terminal that is gone: writing to it would fail."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in streams:
+        os.dup2(nothing, number)
+    os.close(nothing)
+
+
+TREE = "JUDGELAW_TREE"
+"""The variable that marks a process and all that it starts, wherever they go."""
+_PROC = Path("/proc")
+_ROUNDS = 10
+
+
+def kill_tree(pid: int, mark: str) -> None:
+    """End a process that leads a group, and whatever it started, at once.
+
+    On Linux that is also what left its group or its session, as long as its environment or its
+    parents tell where it comes from. Elsewhere it is the group.
+    """
+    found = _family(pid, mark)
+    with suppress(ProcessLookupError, PermissionError):  # it has ended, and all of its group
+        os.killpg(pid, signal.SIGKILL)
+    for _ in range(_ROUNDS):
+        for each in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(each, signal.SIGKILL)
+        # What was started while we looked is found the next time.
+        known, found = found, _family(pid, mark)
+        if found <= known:
+            return
+
+
+def _family(first: int, mark: str) -> set[int]:
+    """Return the processes that carry a mark, or descend from one that does, or from the first."""
+    parents, family = dict[int, int](), {first}
+    named = f"{TREE}={mark}".encode()
+    for folder in _PROC.iterdir() if _PROC.is_dir() else ():
+        if not folder.name.isdecimal():
+            continue
+        with suppress(OSError):  # it has ended, or is somebody else's
+            state, parent = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+            if state != b"Z":
+                parents[int(folder.name)] = int(parent)
+                if named in (folder / "environ").read_bytes().split(b"\0"):
+                    family.add(int(folder.name))
+    grown = True
+    while grown:
+        born = {pid for pid, parent in parents.items() if parent in family} - family
+        family |= born
+        grown = bool(born)
+    return family - {first, os.getpid()}
 
 
 def quieten_blas() -> None:

@@ -6,6 +6,7 @@ this module opens and unpacks the file, and is asked again when a line has to be
 """
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -93,6 +94,32 @@ def check_regular(path: Path, kind: Kind = TableError) -> None:
         raise kind(f"{path} is a folder: name the files in it")
     what = "a named pipe" if stat.S_ISFIFO(mode) else "a device or socket"
     raise kind(f"{path} is {what}, no regular file: write the content to a file, and name that")
+
+
+MOST_READ = 2**28
+"""Bytes of a file that is read whole: studies, prompts, what was frozen."""
+
+
+def read_regular(path: Path, most: int = MOST_READ) -> bytes:
+    """Read a regular file whole.
+
+    Raises:
+        OSError: it is a pipe, which would be waited for without end, a device, which has none, or
+            larger than `most` bytes.
+    """
+    with open(path, "rb", opener=_without_waiting) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            what = "a named pipe" if stat.S_ISFIFO(found.st_mode) else "a device or socket"
+            raise OSError(errno.EINVAL, f"it is {what}, no regular file", str(path))
+        if found.st_size > most:
+            words = f"{found.st_size:,} bytes, where {most:,} may be"
+            raise OSError(errno.EFBIG, words, str(path))
+        return file.read()
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def foreign(start: bytes) -> str | None:

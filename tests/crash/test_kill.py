@@ -256,3 +256,32 @@ def test_a_lost_log_stops_the_next_run_until_somebody_accepts_it(fleet, tmp_path
     lost = int(re.search(r"went on without (\d+) replies that were on the disk", said)[1])
     # The last groups may have been committed, and their counts not yet.
     assert had - kept - 3 * CONCURRENCY <= lost <= had - kept
+
+
+def test_a_budget_holds_over_kills(fleet, tmp_path):
+    """What was under way at a kill may have been paid: it counts, and is not asked beyond it."""
+    log, budget = tmp_path / "requests.log", 120
+    with counting_server(log) as port:
+        study = write_study(
+            tmp_path,
+            [chat_judge(f"http://127.0.0.1:{port}/v1")],
+            items=20,
+            repeats=4,
+            transport={"concurrency": CONCURRENCY},
+            budget={"calls": budget},
+        )
+        run = tmp_path / "run"
+        for asked in (15, 35, 55, 75, 95):
+            process = fleet.start(tmp_path, "run", study, "--out", run)
+            until(process, log, asked)
+            assert kill(process)
+        last = fleet.start(tmp_path, "run", study, "--out", run)
+        assert last.wait() == 6, last.said
+        assert len(requests(log)) <= budget
+        again = fleet.start(tmp_path, "run", study, "--out", run)
+        assert again.wait() == 6, again.said
+        assert len(requests(log)) <= budget
+    with SqliteView(run / LEDGER_NAME) as view:
+        totals = view.totals()
+    assert totals.orphaned > 0
+    assert totals.completed + totals.at_risk == budget >= len(requests(log))

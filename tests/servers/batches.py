@@ -169,14 +169,20 @@ class BatchProvider(Provider):
         if after:
             names = [str(made.id) for made in newest_first]
             newest_first = newest_first[names.index(after) + 1 :]
+        for made in newest_first[:2]:
+            self._go_on(made)
         return newest_first[:2], len(newest_first) > 2
+
+    def _go_on(self, made: Made) -> None:
+        """Let a batch come to its next status: time passes as somebody looks."""
+        if len(made.steps) > 1:
+            made.steps.pop(0)
 
     async def _get(self, _request, name):
         made = self.batches.get(name)
         if made is None:
             return web.json_response({"error": {"message": "no such batch"}}, status=404)
-        if len(made.steps) > 1:
-            made.steps.pop(0)
+        self._go_on(made)
         return web.json_response(self._shown(made))
 
     def _shown(self, made: Made) -> dict:
@@ -242,8 +248,7 @@ class BatchProvider(Provider):
         made = self.batches.get(name)
         if made is None:
             return web.json_response({"error": {"message": "no such batch"}}, status=404)
-        if len(made.steps) > 1:
-            made.steps.pop(0)
+        self._go_on(made)
         return web.json_response(self._message_batch(made))
 
     def _message_batch(self, made: Made) -> dict:

@@ -100,6 +100,7 @@ class BatchCalls:
         self._exhausted = False
         for one in asked:
             self.settle(one, None, completed=False)
+            self._untry(one)
 
     def settle(self, one: CallUnderWay, spent: Cost | None, *, completed: bool) -> None:
         """Replace what was set aside for a call by what it took."""
@@ -160,9 +161,13 @@ class BatchCalls:
         """Give back calls that do not fit now; they are the first to be reserved next time."""
         for one in rest:
             self.record(Unsent(reservation=one.reservation, ended_at=self.effects.clock()))
-            if one.tried > 1:
-                # Its next attempt follows the one that was just given back.
-                self.again(replace(one, tried=one.tried - 1), 0.0)
+            self._untry(one)
+
+    def _untry(self, one: CallUnderWay) -> None:
+        """Remember how often a call was tried before an attempt that was not sent."""
+        if one.tried > 1:
+            # Its next attempt follows the one that was just given back.
+            self.again(replace(one, tried=one.tried - 1), 0.0)
 
     async def _fits(self, one: CallUnderWay) -> bool:
         """Set the worst case of a call aside; stop the run where nothing can free more."""

@@ -6,7 +6,6 @@ nobody heard: it is found again by ours. Whatever a provider says of a batch lat
 collect; what cannot be had any more is orphaned, and counts as tried and as paid.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -14,6 +13,7 @@ from uuid import uuid4
 
 from judgelaw.acquire.batch_calls import BatchCalls, CallUnderWay
 from judgelaw.acquire.lane import Effects
+from judgelaw.acquire.limits import Deadlines
 from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.retry import (
     Again,
@@ -119,6 +119,7 @@ class BatchLane:
         self.faults = DecodeFaults(self.spec.name, self.halt)
         self._left: list[Waiting] = []
         self._kept: set[int] = set()
+        self._deadlines = Deadlines(max(self.rules.timeout_s, _LARGE_S))
 
     async def take_up(self) -> None:
         """Set aside what the batches that earlier sessions left may cost, before anybody asks.
@@ -475,11 +476,10 @@ class BatchLane:
         return decide(failure, tried=tried, policy=policy, jitter=self.effects.jitter())
 
     async def _timed(self, ask: Callable[[], Awaitable[T | Failure]]) -> T | Failure:
-        limit = max(self.rules.timeout_s, _LARGE_S)
         try:
-            async with asyncio.timeout(limit):
-                return await ask()
+            return await self._deadlines.keep(ask())
         except TimeoutError:
+            limit = self._deadlines.timeout_s
             return Failure(kind=FailureKind.TIMEOUT, detail=f"no reply in {limit:g} s")
 
     async def _sleep(self, seconds: float) -> bool:

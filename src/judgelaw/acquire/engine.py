@@ -7,7 +7,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
@@ -26,6 +26,7 @@ from judgelaw.acquire.readings import Readings
 from judgelaw.acquire.retry import Halt, Reason, RetryPolicy, Stop
 from judgelaw.judges import Judge, JudgeContext, JudgeFunction, open_batch_client, open_judge
 from judgelaw.ledger import Ending, Held, Ledger, Record
+from judgelaw.processes import endings, forget_terminal, on_terminal
 from judgelaw.study import FrozenRun, Requests
 from judgelaw.wire import PROVIDERS, Batch, BatchClient, JudgeSpec
 
@@ -185,7 +186,7 @@ class Engine:
             finally:
                 for helper in helpers:
                     helper.cancel()
-            observer.show(tally, self._effects.monotonic())
+            self._show(observer, tally)
         if self._halt.error is not None:
             raise self._halt.error
         return self._stops()
@@ -320,9 +321,13 @@ class Engine:
 
     async def _tick(self, observer: Observer, tally: Tally) -> None:
         while True:
-            observer.show(tally, self._effects.monotonic())
+            self._show(observer, tally)
             self._let_go()
             await asyncio.sleep(_TICK_S)
+
+    def _show(self, observer: Observer, tally: Tally) -> None:
+        with suppress(OSError):  # a terminal that is gone is no reason to stop
+            observer.show(tally, self._effects.monotonic())
 
     def _let_go(self) -> None:
         """Let an interrupted session wait for no ledger that is away: replies go elsewhere."""
@@ -399,12 +404,18 @@ TAKES_STOPPER: ContextVar[Callable[[Stopper], None] | None] = ContextVar(
 
 @contextmanager
 def signals(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM stop the run in good order, where signals can be had."""
+    """Let Ctrl-C, SIGTERM and SIGHUP stop the run in good order, where signals can be had."""
     loop = asyncio.get_running_loop()
-    taken = []
-    for number in (signal.SIGINT, signal.SIGTERM):
+    taken, terminal = [], on_terminal()
+
+    def hang_up() -> None:
+        forget_terminal(terminal)
+        interrupt()
+
+    for number in endings():
         try:
-            loop.add_signal_handler(number, interrupt)
+            hangs_up = number == getattr(signal, "SIGHUP", None)
+            loop.add_signal_handler(number, hang_up if hangs_up else interrupt)
         except (NotImplementedError, RuntimeError, ValueError):
             continue  # not the main thread: whoever runs it there stops it instead
         taken.append(number)

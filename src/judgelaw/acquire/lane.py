@@ -9,7 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from judgelaw.acquire.budget import NOTHING, Cost, Meter, RunBudget, exhausted
 from judgelaw.acquire.limits import Backlog, Deadlines, Limiter
@@ -30,7 +30,7 @@ from judgelaw.acquire.retry import (
     stop_for,
     unmetered,
 )
-from judgelaw.judges import Judge
+from judgelaw.judges import Judge, idle_of
 from judgelaw.ledger import Arrived, Booking, Ending, Ledger, Reservation, Unsent
 from judgelaw.study import FrozenRun, Requests
 from judgelaw.wire import Answer, Failure, FailureKind, JudgeSpec, Reply
@@ -151,6 +151,7 @@ class Lane:
         self._hopeless = 0
         self._answers = False
         self._deadlines = Deadlines(self.rules.timeout_s)
+        self._idle_s = idle_of(self.judge)
         self.halt = Halt(above=self.reading.halt)
         self.faults = DecodeFaults(self.spec.name, self.halt)
         width = self.rules.concurrency
@@ -258,7 +259,8 @@ class Lane:
         """Touch the wire once; record an answer, return a failure."""
         try:
             call = sent.reservation.call
-            reply = await self._deadlines.keep(self.judge.ask(call, sent.body))
+            idle_s = partial(self._idle_s, call)
+            reply = await self._deadlines.keep(self.judge.ask(call, sent.body), idle_s)
         except TimeoutError:
             late = f"no reply in {self.rules.timeout_s:g} s (transport: timeout_s)"
             reply = Failure(kind=FailureKind.TIMEOUT, detail=late)

@@ -4,8 +4,7 @@ Rules of pace are arithmetic on the time that is passed in; waiting is the lane'
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -74,30 +73,46 @@ class _Watch:
 
     at: float
     task: "asyncio.Task[Any] | None"
+    idle_s: Callable[[], float]
     expired: bool = False
 
 
-class Deadlines:
-    """Ends work that takes longer than `timeout_s`, as `asyncio.timeout` does.
+_LATE_S = 0.05
+"""A timer that comes later than this tells of a loop that did not run in between."""
+_LOOKS = 8
+"""Looks at the time within one time-out: a stop between two of them is seen by neither."""
 
-    All attempts of a lane have the same time-out, so they expire in the sequence in which they
-    started: a queue and a single timer do what a timer for each would.
+
+def _never_idle() -> float:
+    return 0.0
+
+
+class Deadlines:
+    """Ends work that takes longer than `timeout_s` of the time in which this process ran.
+
+    A process that is stopped, a closed lid and a loop that is held up are no fault of whoever
+    answers: what arrived meanwhile is read first. One timer for all does what a timer for each
+    would.
     """
 
     def __init__(self, timeout_s: float) -> None:
-        self._timeout_s = timeout_s
-        self._watched: deque[_Watch] = deque()
+        self.timeout_s = timeout_s
+        self._watched: dict[int, _Watch] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._stood_s = 0.0
 
-    async def keep(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what the work returns, or raise TimeoutError once its time is up."""
+    async def keep(self, work: Awaitable[T], idle_s: Callable[[], float] = _never_idle) -> T:
+        """Return what the work returns, or raise TimeoutError once its time is up.
+
+        `idle_s` says for how long the work has stood still for a reason that is not its own.
+        """
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
-        watch = _Watch(loop.time() + self._timeout_s, task)
-        self._watched.append(watch)
+        watch = _Watch(loop.time() - self._stood_s + self.timeout_s, task, idle_s)
+        self._watched[id(watch)] = watch
         if self._timer is None:
-            self._timer = loop.call_at(watch.at, self._expire, loop)
+            self._set_timer(loop)
         try:
             return await work
         except asyncio.CancelledError:
@@ -107,25 +122,29 @@ class Deadlines:
             raise
         finally:
             watch.task = None
-            self._forget()
+            del self._watched[id(watch)]
 
-    def _forget(self) -> None:
-        """Drop what has ended, so that the queue holds no more than what is under way."""
-        while self._watched and self._watched[0].task is None:
-            self._watched.popleft()
-
-    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look again at the next deadline, or soon, so that no long stop goes unseen."""
         now = loop.time()
-        for watch in self._watched:
-            if watch.at > now:
-                break
-            if watch.task is not None and not watch.expired:
-                watch.expired = True
-                watch.task.cancel()
-        self._forget()
-        # The next timer is for the first that still has time; an idle lane has none.
-        waiting = next((watch.at for watch in self._watched if not watch.expired), None)
-        self._timer = None if waiting is None else loop.call_at(waiting, self._expire, loop)
+        waiting = [w.at + self._stood_s for w in self._watched.values() if not w.expired]
+        self._timer = None
+        if waiting:  # an idle lane has no timer
+            due = min([now + self.timeout_s / _LOOKS, *(at for at in waiting if at > now)])
+            self._timer = loop.call_at(due, self._look, loop, due)
+
+    def _look(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+        late = loop.time() - due
+        self._stood_s += late if late > _LATE_S else 0.0
+        ran = loop.time() - self._stood_s
+        for watch in self._watched.values():
+            if watch.at > ran or watch.task is None or watch.expired:
+                continue
+            if (idle := watch.idle_s()) > 0.0 and watch.at + idle > ran:
+                continue
+            watch.expired = True
+            watch.task.cancel()
+        self._set_timer(loop)
 
 
 _CREDIT_S = 1.0

@@ -49,13 +49,17 @@ def command(
     """
     from judgelaw.cli.options import require_folder
     from judgelaw.runs import Contents, release
+    from judgelaw.study import SUMS, file_sha256
 
     require_folder(run)
     contents = Contents(texts=not without_texts, times=times, completions=completions)
     made = release(run, folder, contents, progress=progress)
+    root = file_sha256(folder / SUMS)
     if json_file is not None:
-        write_json({"schema": SCHEMA, **vars(made), "folder": str(made.folder)}, json_file)
+        found = {"schema": SCHEMA, **vars(made), "folder": str(made.folder), "root": root}
+        write_json(found, json_file)
     if json_file != "-":
         left = ", ".join(made.left_out)
         say(f"{made.calls:,} calls in {len(made.files)} files are in {folder}. Left out: {left}.")
-        say(f"next: judgelaw verify {folder}", err=True)
+        say(f"root hash {root}: publish it elsewhere, and nobody changes the package unseen")
+        say(f"next: judgelaw verify {folder} --root {root}", err=True)

@@ -10,6 +10,7 @@ from judgelaw.cli.options import examples
 from judgelaw.cli.terminal import progress, say, show_table, write_json
 from judgelaw.errors import InputError, writing
 from judgelaw.frames import plain
+from judgelaw.record_files import read_regular
 from judgelaw.replication import CustomStudy, DecisionStudy, PanelStudy, PointStudy, SampledStudy
 from judgelaw.worlds import SPEC_KEYS, World
 
@@ -369,12 +370,14 @@ def _load(path: Path) -> Any:
     from ruamel.yaml.error import MarkedYAMLError
 
     try:
-        content = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
+        content = YAML(typ="rt").load(read_regular(path).decode())
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InputError(f"{path}:{line}: no valid YAML: {error.problem}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text; save it as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; name a file") from error
     if not isinstance(content, Mapping):
         raise InputError(f"{path}:1: a world file maps keys to values, such as `prompts: 6`")
     return content

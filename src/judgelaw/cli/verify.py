@@ -7,7 +7,7 @@ import click
 
 from judgelaw.cli.options import examples, state_json_option
 from judgelaw.cli.terminal import progress, show_table, write_json
-from judgelaw.errors import IntegrityError, RunError
+from judgelaw.errors import IntegrityError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +31,14 @@ SCHEMA = "judgelaw.verify/1"
 @click.option(
     "--recompute",
     is_flag=True,
-    help="Count every estimate of results/analysis.json again, pair by pair of calls.",
+    help="Make analysis, tables, figures and page again, and compare every value of them.",
 )
-def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
+@click.option(
+    "--root",
+    metavar="HASH",
+    help="Hold the folder against the root hash that was printed when it was made.",
+)
+def command(run: Path, json_file: str | None, *, recompute: bool, root: str | None) -> None:
     """Check a run folder or a package against itself, and leave with 4 if anything is wrong.
 
     Of a run: every file's hash, every call's identity, payload, request and seed, the join of
@@ -41,15 +46,21 @@ def command(run: Path, json_file: str | None, *, recompute: bool) -> None:
     both tables. Of a package of `judgelaw release`: its hashes, its frozen calls joined with its
     verdicts, and every table made again and compared to the byte. Of another program's package, a
     calls table with hashes and a manifest: what they say of each other. Reads only, sends nothing.
+
+    Who can change files can change their hashes too. The root hash stands for all of them: keep it
+    elsewhere, and `--root` finds any change. `--recompute` makes again what was made of the calls.
     """
     from judgelaw.cli.options import require_folder
 
     require_folder(run)
+    from judgelaw.acquire.verify import check_root
+
     checks = list(_verified(run).checks)
     if all(c.ok for c in checks):
         checks += _looks(run)
     if recompute:
-        checks.append(_recounted(run))
+        checks += _recomputed(run)
+    checks += check_root(run, root)
     wrong = ", ".join(c.name for c in checks if not c.ok)
     if json_file is not None:
         write_json({"schema": SCHEMA, "ok": not wrong, "checks": checks}, json_file)
@@ -101,20 +112,8 @@ def _holds_hashes(folder: Path) -> bool:
     return any(n.startswith(("sha256sums", "checksums")) or "manifest" in n for n in names)
 
 
-def _recounted(run: Path) -> "Check":
-    """Count every reported estimate again by a path that shares no code with the estimators."""
-    import json
+def _recomputed(run: Path) -> "Iterator[Check]":
+    """Make everything again that was made of the calls."""
+    from judgelaw.runs import recompute_results
 
-    from judgelaw.acquire.verify import Check
-    from judgelaw.diagnose import check_document
-    from judgelaw.runs import ANALYSIS, read_source
-
-    reported = run / ANALYSIS
-    if not reported.is_file():
-        raise RunError(f"{reported} is not there: `judgelaw audit` writes it; run that first")
-    document = json.loads(reported.read_text(encoding="utf-8"))
-    found = check_document(document, read_source(str(run)).tensors)
-    detail = f"{found.compared} estimates counted pair by pair, largest gap {found.largest:.1g}"
-    if found.mismatches:
-        detail = f"{len(found.mismatches)} estimates differ, first {found.mismatches[0]}"
-    return Check(name="recount", ok=found.ok, detail=detail)
+    return recompute_results(run, progress=progress)

@@ -5,6 +5,7 @@ from judgelaw.judges.port import (
     JudgeContext as JudgeContext,
     JudgeFactory as JudgeFactory,
     JudgeFunction as JudgeFunction,
+    idle_of as idle_of,
     open_batch_client as open_batch_client,
     open_judge as open_judge,
 )

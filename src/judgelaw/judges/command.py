@@ -4,15 +4,16 @@ import asyncio
 import json
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
+from uuid import uuid4
 
 from judgelaw.errors import InputError
-from judgelaw.judges.port import JudgeContext
+from judgelaw.judges.port import LARGEST_ANSWER, JudgeContext, masked
 from judgelaw.judges.python import Call, call_of
+from judgelaw.processes import TREE, kill_tree
 from judgelaw.study import PlannedCall
 from judgelaw.wire import (
     Answer,
@@ -27,7 +28,6 @@ from judgelaw.wire import (
 )
 from judgelaw.words import words
 
-LARGEST_ANSWER = 64 * 2**20
 _CHUNK = 2**16
 _TAIL = 2_000
 """Bytes of what a command says on stderr that are kept for a message."""
@@ -91,10 +91,11 @@ class CommandJudge:
 
     async def _start(self, asked: Call) -> "_Process":
         # A Python script whose output is kept back in a buffer would never seem to answer.
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        mark = uuid4().hex
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", TREE: mark}
         if self._spec.mode == "once":
             environment |= _told(asked)
-        return await _Process.start(self._program, self._folder, environment)
+        return await _Process.start(self._program, self._folder, environment, mark)
 
     def _end(self, process: "_Process") -> None:
         # Where it failed, or its time is over, all that it started goes with it.
@@ -120,7 +121,7 @@ class CommandJudge:
         if not text:
             rule = "it printed nothing and ended well; print the answer on stdout"
             return self._failure(FailureKind.UNUSABLE, f"{rule}{process.last_words()}")
-        return self._reply({"id": asked.id, "text": text})
+        return await self._reply({"id": asked.id, "text": text})
 
     async def _line(self, process: "_Process", asked: Call) -> Reply | Failure:
         """Write one line and read the line that answers it."""
@@ -145,9 +146,9 @@ class CommandJudge:
         if process.has_more():
             rule = "two lines for one call; print one line for each line that was read"
             return self._failure(FailureKind.UNUSABLE, rule)
-        return self._answer(said)
+        return await self._answer(said)
 
-    def _answer(self, said: dict[str, Any]) -> Reply | Failure:
+    async def _answer(self, said: dict[str, Any]) -> Reply | Failure:
         error, after = said.get("error"), said.get("retry_after")
         if error or after is not None:
             if isinstance(after, int | float) and not isinstance(after, bool) and after >= 0:
@@ -157,11 +158,11 @@ class CommandJudge:
         if not isinstance(said.get("text"), str):
             rule = 'a line holds {"id": ..., "text": "..."}, or an "error"'
             return self._failure(FailureKind.NO_COMPLETION, f"a line without text: {rule}")
-        return self._reply(said)
+        return await self._reply(said)
 
-    def _reply(self, said: dict[str, Any]) -> Reply:
+    async def _reply(self, said: dict[str, Any]) -> Reply:
         content = json.dumps(said, separators=(",", ":")).encode()
-        return Reply(status=200, body=self._secrets().redact_body(content))
+        return Reply(status=200, body=await masked(self._secrets(), content))
 
     def _failure(self, kind: FailureKind, said: str, *, after: float | None = None) -> Failure:
         shown = " ".join(self._spec.command or ())
@@ -197,17 +198,19 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
 class _Process:
     """A process in a group of its own, and what it says on stderr."""
 
-    def __init__(self, child: asyncio.subprocess.Process, ended: asyncio.Event) -> None:
+    def __init__(self, child: asyncio.subprocess.Process, ended: asyncio.Event, mark: str) -> None:
         self._child = child
         self._ended = ended
+        self._mark = mark
         self._said = b""
         self._rest = bytearray()
+        self._until: float | None = None
         self.answered = False
         self._listening = asyncio.ensure_future(self._listen())
 
     @classmethod
     async def start(
-        cls, program: list[str], folder: Path, environment: Mapping[str, str]
+        cls, program: list[str], folder: Path, environment: Mapping[str, str], mark: str
     ) -> "_Process":
         """Start a program; nothing of the terminal reaches it."""
         loop = asyncio.get_running_loop()
@@ -218,7 +221,7 @@ class _Process:
             env=environment,
             start_new_session=True,
         )
-        return cls(asyncio.subprocess.Process(transport, protocol, loop), protocol.ended)
+        return cls(asyncio.subprocess.Process(transport, protocol, loop), protocol.ended, mark)
 
     async def write(self, line: bytes) -> None:
         """Write to its input."""
@@ -232,7 +235,6 @@ class _Process:
         Raises:
             ValueError: the line is too long.
         """
-        assert self._child.stdout is not None  # noqa: S101 - opened above
         seen = 0
         while True:
             end = self._rest.find(b"\n", seen)
@@ -247,7 +249,7 @@ class _Process:
                 raise ValueError(len(self._rest))
             # What has no end of a line is not looked at again: a long line stays cheap.
             seen = len(self._rest)
-            chunk = await self._child.stdout.read(_CHUNK)
+            chunk = await self._chunk()
             if not chunk:
                 # A last line may lack its end.
                 line = bytes(self._rest)
@@ -262,11 +264,10 @@ class _Process:
     async def whole(self, given: bytes) -> bytes | None:
         """Hand over an input and return the whole output; None where it is too large."""
         assert self._child.stdin is not None  # noqa: S101 - opened above
-        assert self._child.stdout is not None  # noqa: S101 - opened above
         feeding = asyncio.ensure_future(self._feed(given))
         chunks, size = [], 0
         try:
-            while chunk := await self._child.stdout.read(_CHUNK):
+            while chunk := await self._chunk():
                 chunks.append(chunk)
                 size += len(chunk)
                 if size > LARGEST_ANSWER:
@@ -274,6 +275,27 @@ class _Process:
         finally:
             feeding.cancel()
         return b"".join(chunks)
+
+    async def _chunk(self) -> bytes:
+        """Return what comes next of its output; nothing once it has ended and all of it is read.
+
+        Something that it left behind may hold the output open, and even write to it: what counts
+        is what was there when the process itself ended.
+        """
+        assert self._child.stdout is not None  # noqa: S101 - opened above
+        read = asyncio.ensure_future(self._child.stdout.read(_CHUNK))
+        ended = asyncio.ensure_future(self._ended.wait())
+        try:
+            await asyncio.wait({read, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if not read.done():
+                self._until = self._until or asyncio.get_running_loop().time() + _LAST_WORDS_S
+            if self._until is not None:
+                left_s = self._until - asyncio.get_running_loop().time()
+                await asyncio.wait({read}, timeout=max(0.0, left_s))
+            return read.result() if read.done() else b""
+        finally:
+            read.cancel()
+            ended.cancel()
 
     async def _feed(self, given: bytes) -> None:
         assert self._child.stdin is not None  # noqa: S101 - opened above
@@ -305,10 +327,7 @@ class _Process:
 
     def kill(self) -> None:
         """End the process, and whatever it started, at once."""
-        try:
-            os.killpg(self._child.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            return  # it has ended, and so has everything in its group
+        kill_tree(self._child.pid, self._mark)
 
     async def reap(self) -> None:
         """Wait for the end, so that nothing of it is left."""

@@ -7,12 +7,13 @@ standard input ends or when its parent is gone, so no kill of the parent leaves 
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
 from io import FileIO
 from typing import Any
+
+from judgelaw.processes import leave_endings_to_parent
 
 _ORPHAN_CHECK_S = 0.5
 
@@ -20,7 +21,7 @@ _ORPHAN_CHECK_S = 0.5
 def main() -> None:
     """Serve until standard input ends."""
     # The parent decides when to stop: a Ctrl-C in the terminal must not cut replies under way.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_endings_to_parent()
     answers = _claim_stdout()
     # Unbuffered: a thread that waits inside a buffered reader makes the interpreter abort at exit.
     orders = FileIO(0)

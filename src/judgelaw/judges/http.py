@@ -18,7 +18,7 @@ from yarl import URL
 
 from judgelaw import __version__
 from judgelaw.errors import InputError
-from judgelaw.judges.port import JudgeContext
+from judgelaw.judges.port import LARGEST_ANSWER, JudgeContext, masked
 from judgelaw.study import PlannedCall
 from judgelaw.wire import (
     WIRES,
@@ -240,7 +240,8 @@ class BatchLink:
             detail = f"more than {LARGEST_RESULTS} bytes"
             return Failure(kind=FailureKind.TOO_LARGE, status=response.status, detail=detail)
         answered = {n.lower(): secrets.redact(v) for n, v in response.headers.items()}
-        return Reply(status=response.status, body=secrets.redact_body(content), headers=answered)
+        body = await masked(secrets, content)
+        return Reply(status=response.status, body=body, headers=answered)
 
     async def json(self, method: str, path: str, **options: Any) -> dict[str, Any] | Failure:
         """Send a request and return the object that it is answered with."""
@@ -272,7 +273,7 @@ _SENT = {name: wire for name, wire in WIRES.items() if wire.path is not None}
 _NOT_FOUND = 404
 _NO_SECRETS = Secrets(())
 _SWITCHING = 101
-LARGEST_REPLY = 64 * 2**20
+LARGEST_REPLY = LARGEST_ANSWER
 
 # The first match counts, so the more specific kinds come first.
 _KINDS: tuple[tuple[type[BaseException], FailureKind], ...] = (
@@ -348,7 +349,7 @@ class HttpJudge:
             detail = f"more than {LARGEST_REPLY} bytes"
             return Failure(kind=FailureKind.TOO_LARGE, status=status, detail=detail)
         if secrets:
-            content = secrets.redact_body(content)
+            content = await masked(secrets, content)
             answered = {n.lower(): secrets.redact(v) for n, v in answered.items()}
         return Reply(status=status, body=content, headers=answered)
 

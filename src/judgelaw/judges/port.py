@@ -1,5 +1,6 @@
 """The port to whatever answers: what a judge is, and which one a provider names."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from judgelaw.errors import InputError
 from judgelaw.study import FrozenRun, PlannedCall
-from judgelaw.wire import PROVIDERS, WIRES, Answer, BatchClient, Failure, JudgeSpec, Reply
+from judgelaw.wire import PROVIDERS, WIRES, Answer, BatchClient, Failure, JudgeSpec, Reply, Secrets
 
 if TYPE_CHECKING:
     import aiohttp
@@ -29,6 +30,15 @@ class Judge(Protocol):
         ...
 
 
+def idle_of(judge: Judge) -> Callable[[PlannedCall], float]:
+    """Return what says for how long a call has waited for other calls of its judge.
+
+    A judge whose calls hold each other up has a method `idle_s`; such time is not theirs.
+    """
+    found: Callable[[PlannedCall], float] = getattr(judge, "idle_s", lambda _: 0.0)
+    return found
+
+
 JudgeFunction = Callable[..., Any]
 """Takes a call, gives a text, a reply, or an awaitable of either."""
 
@@ -47,6 +57,18 @@ class JudgeContext:
     clock: Callable[[], float]
     functions: Mapping[str, JudgeFunction] = field(default_factory=dict)
     may_send: Callable[[], bool] = lambda: True
+
+
+LARGEST_ANSWER = 64 * 2**20
+"""Characters or bytes of one answer; larger ones are not taken."""
+_SMALL = 2**20
+
+
+async def masked(secrets: Secrets, body: bytes) -> bytes:
+    """Mask a body; a large one beside the event loop, which others wait for."""
+    if not secrets or len(body) <= _SMALL:
+        return secrets.redact_body(body)
+    return await asyncio.to_thread(secrets.redact_body, body)
 
 
 JudgeFactory = Callable[[JudgeSpec, JudgeContext], Judge]

@@ -6,14 +6,16 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
+from functools import partial
 from importlib import import_module
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from judgelaw.errors import InputError
-from judgelaw.judges.port import JudgeContext, JudgeFunction
+from judgelaw.judges.port import LARGEST_ANSWER, JudgeContext, JudgeFunction, masked
 from judgelaw.study import FrozenRun, PlannedCall, displayed
 from judgelaw.wire import (
     Answer,
@@ -227,6 +229,8 @@ class PythonJudge:
         self._file, self._line = _place_of(function)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._left: set[Future[Any]] = set()
+        self._steps = _Steps(around.frozen.study.transport.timeout_s)
+        self._under_way: dict[str, _Measured] = {}
 
     async def __aenter__(self) -> Self:
         if _is_async(self._function):
@@ -249,8 +253,10 @@ class PythonJudge:
             )
         asked = call_of(self._frozen, call, body)
         if self._loop is not None:
-            asking = _a_wait(self._function, asked, self._file)
-            under_way = asyncio.run_coroutine_threadsafe(asking, self._loop)
+            begin = partial(_a_wait, self._function, asked, self._file)
+            measured = _Measured(begin, self._steps)
+            self._under_way[call.call_id] = measured
+            under_way = asyncio.run_coroutine_threadsafe(_wait(measured), self._loop)
         else:
             under_way = _in_thread(self._function, asked, self._file)
         try:
@@ -260,12 +266,19 @@ class PythonJudge:
                 self._left.add(under_way)
                 under_way.add_done_callback(self._left.discard)
             raise
-        return self._read(outcome)
+        finally:
+            self._under_way.pop(call.call_id, None)
+        return await self._read(outcome)
 
-    def _read(self, outcome: "_Outcome") -> StoredReply | Failure:
+    def idle_s(self, call: PlannedCall) -> float:
+        """Return for how long a call has waited while others held up the loop of them all."""
+        measured = self._under_way.get(call.call_id)
+        return 0.0 if measured is None else measured.idle_s
+
+    async def _read(self, outcome: "_Outcome") -> StoredReply | Failure:
         """Turn what a function returned or raised into a reply, or say why there is none."""
         if outcome.kind is None:
-            return StoredReply(status=200, body=self._secrets().redact_body(outcome.body))
+            return StoredReply(status=200, body=await masked(self._secrets(), outcome.body))
         return self._failure(outcome.kind, outcome.said, after=outcome.after, line=outcome.line)
 
     def _failure(
@@ -313,11 +326,18 @@ def _returned(value: Any) -> _Outcome:
         rule = "a judge function returns text or a jl.Reply with text; return what was answered"
         return _Outcome(FailureKind.UNUSABLE, f"it returned {shown}: {rule}")
     text = str.__str__(reply.text)
+    if len(text) > LARGEST_ANSWER:
+        rule = f"an answer has at most {LARGEST_ANSWER:,}; return the part that is read"
+        return _Outcome(FailureKind.TOO_LARGE, f"{len(text):,} characters: {rule}")
     parts, unread = [f'"text":{json.dumps(text)}'], dict[str, str]()
     for name in _BESIDE:
         try:
             value = getattr(reply, name)
-            parts += [f'"{name}":{json.dumps(value)}'] if value is not None else []
+            shown = json.dumps(value) if value is not None else ""
+            if len(shown) > LARGEST_ANSWER:
+                unread[name] = f"{len(shown):,} characters, where {LARGEST_ANSWER:,} may be"
+            elif shown:
+                parts.append(f'"{name}":{shown}')
         except Exception as error:  # noqa: BLE001 - values of foreign classes raise whatever they like
             # The answer is there, and was perhaps paid for: what stands beside it does not end it.
             unread[name] = f"not what JSON holds ({words(_words_of(error))}); convert it"
@@ -381,6 +401,72 @@ def _outcome(function: JudgeFunction, asked: Call, file: str) -> _Outcome:
 
 async def _wait(found: Awaitable[Any]) -> Any:
     return await found
+
+
+class _Steps:
+    """The time that the calls of one loop have held it up, step by step.
+
+    Written in the thread of the loop, and read from outside.
+    """
+
+    def __init__(self, longest_s: float) -> None:
+        self._longest_s = longest_s
+        self._total_s = 0.0
+        self._now: tuple[_Measured, float] | None = None
+
+    def begin(self, call: "_Measured") -> None:
+        """Note that a call runs."""
+        self._now = call, monotonic()
+
+    def end(self) -> None:
+        """Note that it has let the others run."""
+        if self._now is not None:
+            call, since = self._now
+            self._now = None
+            took_s = monotonic() - since
+            call.own_s += took_s
+            self._total_s += took_s
+
+    def of_others_s(self, call: "_Measured") -> float:
+        """Return how long the others have run.
+
+        One that runs for longer than any call may has had its time, and is no excuse any more.
+        """
+        now, others_s = self._now, self._total_s - call.own_s
+        if now is not None and now[0] is not call:
+            others_s += min(monotonic() - now[1], self._longest_s)
+        return others_s
+
+
+class _Measured:
+    """An awaitable that notes for how long each of its steps holds up the loop."""
+
+    def __init__(self, begin: Callable[[], Coroutine[Any, Any, Any]], steps: _Steps) -> None:
+        self._begin = begin
+        self._steps = steps
+        self.own_s = 0.0
+        self._before_s = steps.of_others_s(self)
+
+    @property
+    def idle_s(self) -> float:
+        """For how long others have kept this one from running."""
+        return self._steps.of_others_s(self) - self._before_s
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        work = self._begin()
+        step = partial(work.send, None)
+        while True:
+            self._steps.begin(self)
+            try:
+                waits_for = step()
+            except StopIteration as ended:
+                return ended.value
+            finally:
+                self._steps.end()
+            try:
+                step = partial(work.send, (yield waits_for))
+            except BaseException as error:  # noqa: BLE001 - a cancellation is handed on too
+                step = partial(work.throw, error)
 
 
 async def _a_wait(function: JudgeFunction, asked: Call, file: str) -> _Outcome:

@@ -115,7 +115,7 @@ class SqliteView(LedgerView):
     def _open(self) -> sqlite3.Connection:
         if self._reader is not None:
             return self._reader
-        if not self.path.exists():
+        if not self.path.is_file():
             raise RunError(
                 f"{self.path} does not exist: nothing was acquired here yet; "
                 "`judgelaw run STUDY --out RUN` starts"

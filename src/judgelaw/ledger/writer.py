@@ -46,6 +46,7 @@ _GATHER_S = 0.02
 """How long a group gathers unless somebody waits for it: far less than a reply takes to come."""
 PATIENCE_S = 300.0
 """How long replies are held in memory for a disk or a database that takes nothing."""
+_LONGEST_TRY_S = 60.0
 _AT_ONCE_S = 1.0
 """A database that has not answered for so long is not waited for where somebody gives up."""
 _PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -128,7 +129,8 @@ class GroupWriter:
         self._passes = passes
         self._at_stake = at_stake
         self._patience_s = patience_s
-        self._until: float | None = None
+        self._waited_s: float | None = None
+        self._tried_at = 0.0
         self._given_up = threading.Event()
         self.unwritten: list[Record] = []
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -253,8 +255,8 @@ class GroupWriter:
 
     def _hold_no_longer(self) -> None:
         """Say so before anybody hears that what was held is written, or never will be."""
-        if self._until is not None:
-            self._until = None
+        if self._waited_s is not None:
+            self._waited_s = None
             self._say(None)
 
     def _held(self, group: _Group, error: Exception) -> Held | None:
@@ -263,9 +265,11 @@ class GroupWriter:
         replies = len(replies_in(group.records))
         if words is None or not (replies or self._at_stake()):
             return None
-        now = self._now()
-        self._until = self._until or now + self._patience_s
-        if group.last or self._given_up.is_set() or now >= self._until:
+        since, self._tried_at = self._tried_at, self._now()
+        # A process that was stopped for an hour has not waited for an hour.
+        waited = None if self._waited_s is None else min(self._tried_at - since, _LONGEST_TRY_S)
+        self._waited_s = 0.0 if waited is None else (self._waited_s or 0.0) + waited
+        if group.last or self._given_up.is_set() or self._waited_s >= self._patience_s:
             return None
         return Held(replies=replies, words=words)
 

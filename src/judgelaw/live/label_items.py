@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,9 @@ def joined(labelling: Labelling, labels: Iterable[Label]) -> list[dict[str, str]
     ]
 
 
+_MOST_ROWS = 1_000_000
+
+
 def read_labelling(
     source: Path, *, labels: Sequence[str] = (), show: Sequence[str] = ()
 ) -> Labelling:
@@ -140,7 +144,13 @@ def read_labelling(
             f"{source}: a run folder, or a file .csv, .jsonl, .parquet, .csv.gz or .jsonl.gz, is "
             "labelled; check the path"
         )
-    return _of_rows(source, [row for _, row in records(kind, source)], asked, show)
+    rows = [row for _, row in islice(records(kind, source), _MOST_ROWS + 1)]
+    if len(rows) > _MOST_ROWS:
+        raise InputError(
+            f"{source}: more than {_MOST_ROWS:,} rows, which no people label; make a file with the "
+            "items to label, one row each"
+        )
+    return _of_rows(source, rows, asked, show)
 
 
 def _labels(given: Sequence[str]) -> tuple[str, ...]:

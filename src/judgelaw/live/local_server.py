@@ -18,7 +18,6 @@ import json
 import logging
 import os
 import secrets
-import signal
 import socket
 import sys
 import tempfile
@@ -37,6 +36,7 @@ from aiohttp import web
 
 from judgelaw.errors import InputError, JudgelawError
 from judgelaw.page import stylesheet
+from judgelaw.processes import endings
 from judgelaw.words import visible
 
 HOST = "127.0.0.1"
@@ -251,10 +251,10 @@ def _bound(port: int) -> socket.socket:
 
 
 async def _on_signal() -> None:
-    """Wait for Ctrl-C or a termination."""
+    """Wait for Ctrl-C, a termination, or the end of the terminal."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in endings():
         loop.add_signal_handler(number, stop.set)
     await stop.wait()
 

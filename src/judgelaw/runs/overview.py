@@ -15,6 +15,7 @@ from pydantic_core import from_json
 
 from judgelaw.errors import JudgelawError
 from judgelaw.ledger import LEDGER_NAME, Holder, Pulse, holder_of
+from judgelaw.record_files import read_regular
 from judgelaw.runs.answers import REPORT
 from judgelaw.runs.auditing import ANALYSIS
 from judgelaw.runs.folder import RunFolder
@@ -282,7 +283,7 @@ def _answers(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     if not path.is_file():
         return {}, ()
     try:
-        document = from_json(path.read_bytes())
+        document = from_json(read_regular(path))
         judges = {
             visible(name): {
                 **{key: judge.get(key) for key in _SHOWN},

@@ -10,6 +10,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,9 +24,10 @@ from judgelaw.acquire.verify import (
     check_files,
     check_record,
     guarded,
+    is_inside,
 )
 from judgelaw.errors import InputError, JudgelawError
-from judgelaw.runs.packaging import PACKAGE, SCHEMA, write_results
+from judgelaw.runs.packaging import COMPLETIONS, PACKAGE, SCHEMA, write_results
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _SUMS_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
 _HASH_NAMES = ("sha256", "sha256sum", "hash", "digest", "checksum")
 _SUMS_NAMES = ("SHA256SUMS", "SHA256SUMS.txt", "sha256sums.txt", "checksums.txt")
 _TABLES = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
+_CELL = ("layer", "judge", "item", "prompt", "order", "repeat")
 _COUNTS = ("rows", "row_count", "n_rows", "calls", "n_calls")
 
 
@@ -55,7 +58,8 @@ def _package_checks(folder: Path, progress: Progress) -> Iterator[Check]:
     yield check_files(folder)
     try:
         frozen = open_run(folder)
-        texts = _has_texts(json.loads((folder / PACKAGE).read_text(encoding="utf-8")))
+        described = json.loads((folder / PACKAGE).read_text(encoding="utf-8"))
+        texts = _has_texts(described)
     except (JudgelawError, ValueError, OSError) as error:
         yield Check(name="frozen", ok=False, detail=str(error))
         return
@@ -65,6 +69,9 @@ def _package_checks(folder: Path, progress: Progress) -> Iterator[Check]:
     yield from guarded("items", lambda: [_check_items(frozen, texts=texts)])
     yield from guarded("controls", lambda: check_controls(frozen))
     yield from guarded("calls", lambda: [_check_calls(frozen)])
+    yield from guarded("words", lambda: [_check_words(frozen, described)])
+    if (folder / COMPLETIONS).exists() or described["contents"].get("completions"):
+        yield from guarded("completions", lambda: [_check_completions(frozen)])
     yield from guarded("results", lambda: [_check_results(folder, progress)])
 
 
@@ -138,6 +145,73 @@ def _check_calls(frozen: "FrozenRun") -> Check:
         for judge, layer, item, _, prompt, order, repeat, *_ in sorted(planned, key=str)
     )
     return problems.check("calls", f"{count} verdicts, one for every frozen call")
+
+
+def _check_words(frozen: "FrozenRun", described: Mapping[str, Any]) -> Check:
+    """Write again what the package says of itself; a citation is completed by hand."""
+    from judgelaw.runs.package_words import dictionary, readme
+    from judgelaw.runs.packaging import Contents
+
+    problems = Problems()
+    contents = Contents(**described["contents"])
+    for name, text in (
+        ("README.md", readme(frozen, contents)),
+        ("DATA_DICTIONARY.md", dictionary(contents)),
+    ):
+        if (frozen.path / name).read_bytes().decode("utf-8", "replace") != text:
+            problems.add(f"{name} comes out differently")
+    said = (described.get("study"), described.get("calls"))
+    if said != (frozen.study.name, frozen.count):
+        problems.add(f"{PACKAGE} names another study, or another number of calls")
+    environment = _json(frozen.path / "environment.json")
+    if environment.get("frozen_with") != dict(frozen.record.versions):
+        problems.add("environment.json names other versions than the record of the run")
+    return problems.check("words", "what the package says of itself comes out again")
+
+
+def _check_completions(frozen: "FrozenRun") -> Check:
+    """Read every completion again: the verdict of its call is what the judge's parser finds in it.
+
+    Why a reply ended is not in a package, so one that was cut may say more than its verdict.
+    """
+    from judgelaw.acquire import CALLS, read_labels
+    from judgelaw.duck import one_file
+    from judgelaw.study import reading
+    from judgelaw.wire import Completion, Reader
+
+    labels = read_labels(frozen)
+    hidden: dict[tuple[Any, ...], str] = {
+        tuple(getattr(c, name) for name in _CELL): labels[c.call_id]
+        for c in frozen.iter_calls()
+        if c.call_id in labels
+    }
+    criterion = "criterion" if frozen.study.criteria else "NULL"
+    columns = f'layer, judge, item, prompt, "order", repeat, {criterion}, verdict'
+    with reading() as connection:
+        query = f"SELECT {columns} FROM {one_file(frozen.path / CALLS)}"  # noqa: S608 - names are ours
+        verdicts = {tuple(row[:-1]): row[-1] for row in connection.execute(query).fetchall()}
+    problems, count = Problems(), 0
+    with (
+        gzip.open(frozen.path / COMPLETIONS, "rt", encoding="utf-8") as file,
+        ExitStack() as stack,
+    ):
+        readers = {n: stack.enter_context(Reader(j)) for n, j in frozen.readers.items()}
+        for line in file:
+            row, count = json.loads(line), count + 1
+            cell = tuple(row[name] for name in _CELL)
+            prompt = hidden.get(cell, row["prompt"])
+            said = Completion(text=row["text"], refusal=row["refusal"])
+            read = readers[row["judge"]].read(said, row["order"])
+            by_criterion = dict(read.criteria)
+            for judge, name in frozen.judges[row["judge"]].streams.values():
+                found = by_criterion.get(name or "", read)
+                where = (row["layer"], judge, row["item"], prompt, row["order"], row["repeat"])
+                stored = verdicts.get((*where, name))
+                if stored not in (found.verdict, "invalid"):
+                    problems.add(f"{' / '.join(map(str, where))}: {stored}, reads {found.verdict}")
+    if count != frozen.count:
+        problems.add(f"{count} completions of {frozen.count} calls")
+    return problems.check("completions", f"{count} completions read as their verdicts")
 
 
 def _check_results(folder: Path, progress: Progress) -> Check:
@@ -229,8 +303,10 @@ def _check_hashes(folder: Path, listed: Mapping[Path, str], tables: list[Path]) 
     )
     for path, digest in listed.items():
         name = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
-        if not path.is_relative_to(folder):
+        if not path.is_relative_to(folder) or not is_inside(name):
             problems.add(f"{name} lies outside the package")
+        elif path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
+            problems.add(f"{name} is a link, and what it leads to is no part of this")
         elif not path.is_file():
             problems.add(f"{name} is missing")
         elif file_sha256(path) != digest:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from judgelaw.errors import InputError, StudyError
+from judgelaw.record_files import read_regular
 from judgelaw.study.criteria import criteria_problems, forgiving_criteria, with_criteria
 from judgelaw.study.models import Study
 from judgelaw.study.presets import DERIVED, expand
@@ -120,7 +121,7 @@ def _forgiving(judges: Any) -> Any:
 
 def _read(path: FilePath) -> str:
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise StudyError(f"{path}: {error.strerror}; name a study file") from None
     if len(content) > _LARGEST:
@@ -233,7 +234,7 @@ def _resolved(template: ChatTemplate, folder: FilePath) -> tuple[ChatTemplate, l
     text = template.text
     if template.path is not None:
         try:
-            text = (folder / template.path).read_bytes().decode()
+            text = read_regular(folder / template.path).decode()
         except (OSError, UnicodeDecodeError) as error:
             return template, [f"{template.path!r}, cannot be read ({error}); check the path"]
         if FilePath(template.path).suffix == ".json":

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from judgelaw.duck import one_file, without_bar
 from judgelaw.errors import IntegrityError, RunError
+from judgelaw.record_files import read_regular
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.items import Item, from_dict, from_jsonl
 from judgelaw.study.models import Layer, Study
@@ -300,6 +301,10 @@ class FrozenRun:
         }
 
 
+_MOST_ITEMS = 2**34
+"""Bytes of the items of a run, which are as large as the user's own."""
+
+
 def open_run(run: Path | str) -> FrozenRun:
     """Open a run folder that was frozen."""
     run = Path(run)
@@ -309,8 +314,10 @@ def open_run(run: Path | str) -> FrozenRun:
     record = read_record(run)
     try:
         study = Study.model_validate(record.study)
-        items = {item.id: item for item in from_jsonl((run / ITEMS).read_text(encoding="utf-8"))}
-        templates = from_json((run / PROMPTS).read_text(encoding="utf-8"))
+        items = {
+            item.id: item for item in from_jsonl(read_regular(run / ITEMS, _MOST_ITEMS).decode())
+        }
+        templates = from_json(read_regular(run / PROMPTS).decode())
         changed = read_changed(run) if study.probes else {}
     except (OSError, ValueError, TypeError, ValidationError) as error:
         raise IntegrityError(
@@ -340,7 +347,7 @@ def changed_jsonl(changed: Mapping[tuple[str, str], Item]) -> str:
 def read_changed(run: Path) -> dict[tuple[str, str], Item]:
     """Read the items of probe layers."""
     found = {}
-    for line in (run / CHANGED).read_text(encoding="utf-8").split("\n"):
+    for line in read_regular(run / CHANGED, _MOST_ITEMS).decode().split("\n"):
         if line:
             row = json.loads(line)
             layer = row.pop("layer")

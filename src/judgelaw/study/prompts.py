@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 from judgelaw.errors import InputError, IntegrityError
+from judgelaw.record_files import read_regular
 from judgelaw.streams import stream
 from judgelaw.study.loading import LoadedStudy
 from judgelaw.study.models import Study
@@ -300,7 +301,7 @@ def _crossed(loaded: LoadedStudy, prompts: Factors) -> tuple[Template, ...]:
     """Return one template for every combination of levels, the last factor fastest."""
     file, keys = loaded.folder / prompts.template, ("prompts", "template")
     try:
-        text = file.read_bytes().decode()
+        text = read_regular(file).decode()
     except OSError as error:
         raise loaded.error(keys, f"{prompts.template!r}, {error.strerror}; name a file") from None
     except UnicodeDecodeError:
@@ -416,7 +417,9 @@ def _from_files(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template
         raise loaded.error(keys, f"{prompts.path!r}, no such files; give a folder or a pattern")
     for file in files:
         try:
-            text = file.read_bytes().decode()
+            text = read_regular(file).decode()
+        except OSError as error:
+            raise loaded.error(keys, f"{file.name!r}, {error.strerror}; name a file") from None
         except UnicodeDecodeError:
             raise loaded.error(keys, f"{file.name!r}, no UTF-8; convert the file") from None
         yield Template(id=file.stem, parts=split(text, fields_of(loaded.study))), keys

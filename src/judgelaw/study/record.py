@@ -19,6 +19,7 @@ from typing import Any
 
 from judgelaw import __version__
 from judgelaw.errors import IntegrityError
+from judgelaw.record_files import read_regular
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.models import Study
 from judgelaw.study.prompt_models import Generator
@@ -251,14 +252,14 @@ def read_record(run: Path) -> RunRecord:
     """Read the record of a run."""
     path = run / RECORD
     try:
-        values = json.loads(path.read_bytes())
+        values = json.loads(read_regular(path))
         if values.pop("schema") != SCHEMA:
             raise IntegrityError(f"{path}: not of schema {SCHEMA}; use the judgelaw that froze it")
         values["sessions"] = tuple(Session(**session) for session in values["sessions"])
         values["amendments"] = tuple(values["amendments"])
         values["looks"] = tuple(LookRecord(**look) for look in values.get("looks", ()))
         return RunRecord(**values)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise IntegrityError(
             f"{path}: cannot be read ({type(error).__name__}); the run is damaged, restore it"
         ) from None

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from judgelaw.errors import InputError, IntegrityError, RunLockedError, writing
+from judgelaw.record_files import read_regular
 
 SUMS = "SHA256SUMS"
 PENDING = ".pending"
@@ -236,7 +237,11 @@ def read_sums(run: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     sums: dict[str, str] = {}
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    try:
+        text = read_regular(path).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise IntegrityError(f"{path}: cannot be read ({error}); restore the file") from None
+    for number, line in enumerate(text.splitlines(), 1):
         digest, mark, name = line.partition("  ")
         if not mark:
             raise IntegrityError(f"{path}:{number}: no line of hash and name; restore the file")

@@ -124,6 +124,7 @@ def _masks(
     con: duckdb.DuckDBPyConnection, pair: Pair, shape: tuple[int, int, int, int], planes: int
 ) -> tuple[Masks, ...]:
     """Lay the masks on a grid; the rank of a label among those of its axis is its place there."""
+    _refuse_sparse(con, pair, shape)
     _, k, o, words = shape
     names = ["presence", *(f"plane_{j}" for j in range(planes))]
     item, prompt, order = (
@@ -141,6 +142,28 @@ def _masks(
         grid[table["place"]] = table.pop(mask)
         grids.append(grid.reshape(shape))
     return tuple(grids)
+
+
+_DENSE_CELLS = 20_000_000
+_FULL = 0.01
+
+
+def _refuse_sparse(
+    con: duckdb.DuckDBPyConnection, pair: Pair, shape: tuple[int, int, int, int]
+) -> None:
+    """Refuse a design of which next to nothing was asked, before it is laid out."""
+    i, k, o, _ = shape
+    if i * k * o <= _DENSE_CELLS:
+        return
+    found = con.execute(f"SELECT count(*) FROM cells WHERE {_of_pair(pair)}").fetchone()
+    there = found[0] if found else 0
+    if there < _FULL * i * k * o:
+        raise TableError(
+            f"{i:,} items, {k:,} prompts and {o:,} orders are {i * k * o:,} cells, and calls are "
+            f"in {there:,} of them: an item is asked in every prompt, so what is read as one may "
+            "belong to the item: name the columns with columns={'prompt': ..., 'item': ...}, or "
+            "leave the prompt out with columns={'prompt': None}"
+        )
 
 
 UNSTRATIFIED = "(no stratum)"

@@ -117,7 +117,7 @@ def _collect(con: duckdb.DuckDBPyConnection, blocks: Iterable[Block]) -> int:
         if len(set(lengths.values())) > 1:
             raise InputError(f"columns of block {number} differ in length: {lengths}")
         _settle(con, kinds, block)
-        con.register("block", {c: _array(block[c]) for c in kinds})
+        con.register("block", {c: _array(block[c], kinds[c]) for c in kinds})
         con.execute("INSERT INTO calls SELECT * FROM block")
         con.unregister("block")
         rows += next(iter(lengths.values()))
@@ -164,12 +164,20 @@ def _kind(column: str, values: Column) -> type | None:
     return kinds.pop() if kinds else None
 
 
-def _array(values: Column) -> NDArray[Any]:
-    """Return an array for DuckDB; None is kept in arrays of objects."""
+_SMALL = 2**31
+
+
+def _array(values: Column, kind: type | None) -> NDArray[Any]:
+    """Return an array for DuckDB; None is kept in arrays of objects.
+
+    It takes the first whole numbers for the largest, so that larger ones have to come as text.
+    """
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values
     array = np.empty(len(values), dtype=object)
     array[:] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if kind is int and any(v is not None and not -_SMALL <= v < _SMALL for v in array):
+        array[:] = [None if v is None else str(v) for v in array]
     return array
 
 

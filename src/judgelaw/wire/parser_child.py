@@ -16,6 +16,8 @@ from importlib.metadata import entry_points
 from types import FrameType
 from typing import Any
 
+from judgelaw.processes import leave_endings_to_parent
+
 Find = Callable[[str], str | None]
 
 _ABANDONED_S = 120.0
@@ -29,7 +31,7 @@ class RanOutError(BaseException):
 def main() -> None:
     """Answer one line for each line, until standard input ends."""
     # The parent decides when to stop: a Ctrl-C in the terminal is not meant for this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_endings_to_parent()
     signal.signal(signal.SIGPROF, _ring)
     answers = _claim_stdout()
     task = json.loads(sys.stdin.readline())

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from judgelaw.errors import InputError
+from judgelaw.record_files import read_regular
 from judgelaw.wire.judge_spec import LITERAL, JudgeSpec
 from judgelaw.wire.masking import DISTINCT, Secrets
 from judgelaw.wire.wires import WIRES
@@ -44,7 +45,7 @@ def read_env_file(path: Path) -> None:
         InputError: a line is no such line; its value is never shown.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_regular(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}, cannot be read ({error}); check the path") from None
     for number, line in enumerate(lines, start=1):

@@ -1,6 +1,7 @@
 """One timer for a whole lane does what a timer for each attempt would."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -85,5 +86,39 @@ def test_an_idle_lane_keeps_no_timer():
         await asyncio.sleep(0.05)
         assert deadlines._timer is None
         assert await deadlines.keep(answer(0)) == "done"
+
+    asyncio.run(main())
+
+
+def test_time_in_which_the_loop_did_not_run_does_not_count():
+    """What arrived meanwhile is read first; what has not, still has its time."""
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        deadlines = Deadlines(0.4)
+        came = loop.create_future()
+        loop.call_later(0.1, came.set_result, "in a socket")
+        first = asyncio.create_task(deadlines.keep(came))
+        second = asyncio.create_task(deadlines.keep(answer(1.2)))
+        never = asyncio.create_task(deadlines.keep(answer(60)))
+        await asyncio.sleep(0.01)
+        time.sleep(1.0)  # noqa: ASYNC251 - a lid that is closed
+        assert await first == "in a socket"
+        assert await second == "done"
+        began = loop.time()
+        with pytest.raises(TimeoutError):
+            await never
+        return loop.time() - began
+
+    assert asyncio.run(main()) < 0.8, "its own time goes on"
+
+
+def test_work_that_stands_still_for_others_is_given_that_time():
+    async def main():
+        deadlines = Deadlines(0.1)
+        held = iter([0.1, 0.2, 0.2, 0.2, 0.2])
+        assert await deadlines.keep(answer(0.2), lambda: next(held, 0.2)) == "done"
+        with pytest.raises(TimeoutError):
+            await deadlines.keep(answer(5), lambda: 0.2)
 
     asyncio.run(main())

@@ -1,6 +1,9 @@
 """A judge that is a command: both modes, and everything that a script can do wrong."""
 
 import json
+import os
+import signal
+import sys
 import time
 from pathlib import Path
 
@@ -185,6 +188,78 @@ def test_a_time_out_ends_the_process_and_all_that_it_started(tmp_path, mode):
     while any(map(alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(alive, pids))
+
+
+LEAVES = {
+    "no environment": (
+        "subprocess.Popen(['env', '-i', '/bin/sleep', '60'], start_new_session=True)"
+    ),
+    "a session of its own": "subprocess.Popen(['sleep', '60'], start_new_session=True)",
+    "a daemon": (
+        "subprocess.run([sys.executable, '-c', 'import subprocess; "
+        'print(subprocess.Popen(["sleep", "60"], start_new_session=True, '
+        "stdout=subprocess.DEVNULL).pid)'], stdout=subprocess.PIPE, text=True)"
+    ),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the group is what can be reached")
+@pytest.mark.parametrize("how", LEAVES)
+@pytest.mark.parametrize("mode", ["lines", "once"])
+def test_a_time_out_ends_what_left_the_session_too(tmp_path, mode, how):
+    (tmp_path / "judge.py").write_text(
+        "import os, subprocess, sys, time\n"
+        f"child = {LEAVES[how]}\n"
+        "pid = getattr(child, 'pid', None) or int(child.stdout)\n"
+        "open('pids', 'a').write(f'{os.getpid()}\\n{pid}\\n')\n"
+        "time.sleep(60)\n"
+    )
+    transport = {**FAST, "attempts": 1, "timeout_s": 1.5, "concurrency": 4}
+    _, totals, attempts, _ = asked(tmp_path, mode=mode, transport=transport, repeats=1)
+    assert {a.kind for a in attempts if a.kind} == {"timeout"}
+    pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    assert len(pids) == 2 * len([a for a in attempts if a.kind])
+    deadline = time.monotonic() + 5
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, pids))
+    assert totals.completed == 0
+
+
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_a_child_that_holds_the_output_does_not_hold_the_answer(tmp_path, size):
+    """The program has answered and ended: what it left behind is not waited for."""
+    (tmp_path / "judge.py").write_text(
+        "import subprocess, sys\n"
+        "child = subprocess.Popen(['sleep', '20'])\n"
+        "open('pids', 'a').write(f'{child.pid}\\n')\n"
+        f"print('A' + ' ' * {size})\n"
+    )
+    transport = {**FAST, "attempts": 1, "timeout_s": 10, "concurrency": 4}
+    started = time.monotonic()
+    done, totals, _, _ = asked(tmp_path, mode="once", transport=transport, repeats=1)
+    done.raise_if_open()
+    assert totals.completed == totals.attempts
+    assert time.monotonic() - started < 10
+    for pid in (tmp_path / "pids").read_text().split():
+        assert alive(int(pid)), "what an answered program leaves behind is its own"
+        os.kill(int(pid), signal.SIGKILL)
+
+
+def test_a_program_of_lines_that_ended_is_not_waited_for(tmp_path):
+    """Something holds its output open: it crashed all the same, and no time is lost."""
+    script(
+        tmp_path,
+        "import subprocess\n"
+        "child = subprocess.Popen(['sleep', '20'], start_new_session=True)\n"
+        "open('pids', 'a').write(f'{child.pid}\\n')\n"
+        "os._exit(3)",
+    )
+    _, totals, attempts, _ = asked(tmp_path, transport={**FAST, "attempts": 1, "timeout_s": 15})
+    assert {a.kind for a in attempts if a.kind} == {"crashed"}
+    assert totals.completed == 0
+    if sys.platform == "linux":
+        assert not any(alive(int(pid)) for pid in (tmp_path / "pids").read_text().split())
 
 
 @pytest.mark.parametrize(

@@ -293,6 +293,52 @@ def test_a_function_without_an_end_times_out(tmp_path, function):
     assert time.monotonic() - started < 4
 
 
+def test_a_call_that_blocks_the_loop_is_not_counted_against_the_others(tmp_path):
+    """Each takes a quarter of its time-out and keeps seven others waiting: all are answered."""
+    asked_of = []
+
+    async def careless(call):
+        asked_of.append(call.id)
+        await asyncio.sleep(0)
+        time.sleep(0.1)  # noqa: ASYNC251 - what a careless user writes
+        return "A"
+
+    transport = {**FAST, "attempts": 2, "timeout_s": 0.4, "concurrency": 8}
+    frozen, done = asked(tmp_path, careless, transport=transport)
+    done.raise_if_open()
+    assert done.totals.attempts == frozen.count == len(asked_of) == len(set(asked_of))
+
+
+def test_a_call_that_blocks_for_ever_does_not_hold_the_others_for_ever(tmp_path):
+    async def stuck(_call):
+        time.sleep(6)  # noqa: ASYNC251 - same
+
+    transport = {**FAST, "attempts": 1, "timeout_s": 0.3, "concurrency": 4}
+    started = time.monotonic()
+    _, kinds, _ = failed(tmp_path, stuck, items=1, transport=transport)
+    assert kinds == {"timeout"}
+    assert time.monotonic() - started < 5
+
+
+def test_an_answer_that_is_too_large_is_said_and_does_not_stall_the_rest(tmp_path, monkeypatch):
+    monkeypatch.setattr("judgelaw.judges.python.LARGEST_ANSWER", 10_000)
+
+    def large(call):
+        if call.repeat:
+            return jl.Reply(text="A", logprobs={"A": -0.1, "x" * 20_000: -1.0})
+        return "A" * 20_000
+
+    frozen, done = asked(tmp_path, large, items=1, transport={**FAST, "attempts": 1})
+    _, attempts, stored = rows(frozen)
+    said = {a.detail for a in attempts if a.kind == "too_large"}
+    assert all("20,000 characters: an answer has at most 10,000" in each for each in said)
+    assert done.totals.failed == frozen.count / 2 == len(stored)
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        ((_, field, why, count),) = view.unread_fields()
+    assert (field, count) == ("logprobs", frozen.count / 2)
+    assert "where 10,000 may be" in why
+
+
 def test_calls_without_an_end_do_not_pile_up_threads(tmp_path, monkeypatch):
     monkeypatch.setattr("judgelaw.judges.python._MOST_LEFT", 6)
     fast = {**FAST, "attempts": 1, "timeout_s": 0.05}

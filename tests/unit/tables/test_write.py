@@ -213,3 +213,13 @@ def test_writers_of_one_table_wait_for_each_other(tmp_path):
     (found,) = {row[0] for row in stored(path)}
     assert found in numbers
     assert [found.name for found in tmp_path.iterdir()] == ["calls.parquet"]
+
+
+def test_a_large_whole_number_among_small_ones_is_written(tmp_path):
+    """As a provider may count tokens; the first ones do not say how large the others are."""
+    counts = [*[3] * 5_000, None, 2**31, 2**53 - 1, -(2**40)]
+    path = tmp_path / "calls.parquet"
+    write_calls(path, {"item": ["i"] * len(counts), "tokens": counts})
+    with duckdb.connect() as con:
+        found = con.sql(f"SELECT tokens FROM '{path}'").fetchall()  # noqa: S608 - a path of ours
+    assert [row[0] for row in found] == counts

@@ -10,6 +10,8 @@ from judgelaw.acquire.verify.frozen_checks import (
 from judgelaw.acquire.verify.run_checks import (
     Verification as Verification,
     check_files as check_files,
+    check_root as check_root,
     guarded as guarded,
+    is_inside as is_inside,
     verify as verify,
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import duckdb
@@ -65,7 +65,8 @@ def check_files(run: Path) -> Check:
     """Compare the folder with SHA256SUMS: nothing changed, nothing missing, nothing unlisted."""
     problems = Problems()
     listed = _read(run / SUMS, problems)
-    found = _files_below(run)
+    found, links = _files_below(run)
+    problems.extend(f"{name} is a link, and what it leads to is no part of this" for name in links)
     left = [name for name in _KILLED if name in found]
     if left:
         problems.add(
@@ -77,6 +78,8 @@ def check_files(run: Path) -> Check:
         if name not in listed and name not in _KILLED and not empty_lock:
             problems.add(f"{name} is not in {SUMS}")
     for name, digest in listed.items():
+        if name in links or any(name.startswith(f"{link}/") for link in links):
+            continue
         if not (run / name).is_file():
             problems.add(f"{name} is missing")
         elif file_sha256(run / name) != digest:
@@ -84,11 +87,30 @@ def check_files(run: Path) -> Check:
     return problems.check("files", f"{len(listed)} files match their hashes")
 
 
-def _files_below(run: Path) -> list[str]:
-    """Return every file of a folder but the list itself, named as the list names it."""
+def check_root(run: Path, expected: str | None = None) -> Iterator[Check]:
+    """Name the hash of the list of hashes, which stands for every file, and compare it."""
+    if not (run / SUMS).is_file():
+        if expected is not None:
+            yield Check(name="root", ok=False, detail=f"there is no {SUMS}, so no root hash")
+        return
+    found = file_sha256(run / SUMS)
+    same = expected is None or expected.strip().lower() == found
+    detail = found if same else f"{found}, where {expected} was given"
+    yield Check(name="root", ok=same, detail=detail)
+
+
+def _files_below(run: Path) -> tuple[list[str], list[str]]:
+    """Return every file of a folder but the list itself, named as the list names it, and links."""
     inside = len(os.path.join(run, ""))  # noqa: PTH118 - a path object a file takes most of a check
-    below = (f"{folder}/{name}"[inside:] for folder, _, names in os.walk(run) for name in names)
-    return sorted(name for name in below if name != SUMS)
+    found, links = [], []
+    for folder, folders, names in os.walk(run):
+        for name in (*names, *folders):
+            path = f"{folder}/{name}"
+            if os.path.islink(path):  # noqa: PTH114 - as above
+                links.append(path[inside:])
+            elif name in names:
+                found.append(path[inside:])
+    return sorted(name for name in found if name != SUMS), sorted(links)
 
 
 def _read(path: Path, problems: Problems) -> dict[str, str]:
@@ -106,11 +128,20 @@ def _read(path: Path, problems: Problems) -> dict[str, str]:
         if match is None:
             problems.add(f"{SUMS}:{number}: no line of hash and name")
             continue
+        if not is_inside(match[2]):
+            problems.add(f"{SUMS}:{number}: {match[2]} lies outside the folder")
+            continue
         listed[match[2]] = match[1]
         names.append(match[2])
     if names != sorted(set(names)):
         problems.add(f"{SUMS}: names are doubled or out of sequence")
     return listed
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name leads to a place in the folder that it is read in, however it is written."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
 
 
 INVALID = "invalid"

@@ -148,7 +148,7 @@ class AnthropicBatches(Batches):
             times = [_time(batch.get("created_at")) for batch in listed]
             for batch, created in zip(listed, times, strict=True):
                 name = text_of(batch, "id", "a batch")
-                if name in lost.known or _size(batch) not in (None, len(lost.calls)):
+                if name in lost.known or not _may_hold(batch, len(lost.calls)):
                     continue
                 found = name if isinstance(name, Failure) else await self._is(batch, name, lost)
                 if isinstance(found, (str, Failure)):
@@ -173,7 +173,9 @@ class AnthropicBatches(Batches):
         if isinstance(lines, Failure):
             return lines
         ours = {_named(call, lost.uid) for call in lost.calls}
-        names = {str(line.get("custom_id")) for line in lines}
+        names = {str(line["custom_id"]) for line in lines if line.get("custom_id")}
+        if not names:  # every request has a result at the end: this file says nothing
+            return Failure(kind=FailureKind.CUT, detail=f"no results in those of batch {name}")
         # Earlier versions named a request after its call alone.
         return name if names & ours or names == lost.calls else LostBatch.ABSENT
 
@@ -221,6 +223,14 @@ def _size(batch: dict[str, Any]) -> int | None:
     """Return how many requests a batch has, each of which has a result at its end."""
     counts = object_of(batch.get("request_counts"))
     return sum(n for key in _COUNTS if (n := count(counts.get(key)))) or None
+
+
+def _may_hold(batch: dict[str, Any], calls: int) -> bool:
+    """Whether a batch may have so many requests; all are counted only while it is worked on."""
+    size = _size(batch)
+    if size is None or size == calls:
+        return True
+    return size < calls and batch.get("processing_status") not in _WORKING
 
 
 def _time(value: Any) -> float:
