@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
+from judgelaw.quantities import Estimate, Pair
 from judgelaw.words import in_document
 
-Pair = tuple[float, float]
 Key = str | int
 Spec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
@@ -25,6 +25,7 @@ _STEP = re.compile(r'\[("(?:[^"\\]|\\.)*"|\d+)\]|([^.\[\]]+)')
 _SMALLEST = 0.001
 _EXACT = 1e15
 _WHOLE_FROM = 0.95
+_LEAST_OF_100 = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +99,17 @@ def write(value: float | None, form: str) -> str:
     if form == "any":
         return _any(value)
     if form == "100":
-        hundredth = 100 * value
-        small = 0 < abs(hundredth) < _WHOLE_FROM
-        return _unsigned(f"{hundredth:.{int(small)}f}")
+        return _of_100(100 * value)
     if form.endswith("d"):
         return f"{int(value):{form}}"
     return _unsigned(f"{value:{form}}")
+
+
+def _of_100(hundredths: float) -> str:
+    """Write so many of a hundred: whole ones, and what is less to one digit."""
+    if not 0 < abs(hundredths) < _WHOLE_FROM:
+        return _unsigned(f"{hundredths:.0f}")
+    return f"{hundredths:.1f}" if abs(hundredths) >= _LEAST_OF_100 else "< 0.1"
 
 
 def _unsigned(text: str) -> str:
@@ -191,12 +197,32 @@ class Place:
         return Span(low, high, to)
 
 
+def span_of(ends: Pair | None, form: str = ".4f", *, to: bool = False) -> Span:
+    """Return two ends that no document holds, or a dash."""
+    low, high = ends or (None, None)
+    return Span(Value(low, form), Value(high, form), to)
+
+
+def with_ends(estimate: Estimate, form: str = ".4f") -> Cell:
+    """Return an estimate with its interval in brackets, `0.52 (0.40 to 0.63)`; a dash for none."""
+    if estimate.interval is None:
+        return Value(estimate.estimate, form)
+    return (Value(estimate.estimate, form), " (", span_of(estimate.interval, form, to=True), ")")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """Words; a note stands in the margin where there is one."""
+    """Words; a note stands in the margin where there is one.
+
+    Attributes:
+        run: what it says.
+        note: whether it stands in the margin.
+        brief: whether a terminal shows it too.
+    """
 
     run: Run
     note: bool = False
+    brief: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -361,9 +387,9 @@ def paragraph(*run: "str | Value | Span", note: bool = False) -> Paragraph:
     return Paragraph(run=run, note=note)
 
 
-def note(*run: "str | Value | Span") -> Paragraph:
+def note(*run: "str | Value | Span", brief: bool = True) -> Paragraph:
     """Return one paragraph for the margin."""
-    return Paragraph(run=run, note=True)
+    return Paragraph(run=run, note=True, brief=brief)
 
 
 def run_of(cell: Cell) -> Run:
@@ -389,6 +415,23 @@ def joined(parts: Sequence[Run], between: str = ", ", last: str = " and ") -> Ru
 def text_of(cell: Cell) -> str:
     """Return a cell as plain text."""
     return "".join(map(str, run_of(cell)))
+
+
+def markdown(table: Table) -> str:
+    """Write a table as Markdown, numbers flush right."""
+    rows = [[text_of(cell) for cell in row] for row in table.rows]
+    right = [all(is_number(row[i]) for row in table.rows) for i in range(len(table.columns))]
+    lines = [
+        list(table.columns),
+        ["---:" if number else "---" for number in right],
+        *([safe(text) for text in row] for row in rows),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def safe(text: str) -> str:
+    """Return foreign text as Markdown shows it."""
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
 def is_number(cell: Cell) -> bool:

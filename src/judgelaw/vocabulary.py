@@ -63,6 +63,14 @@ REASONS: Final[Mapping[str, Term]] = {
 }
 """Why verdicts are wrong, in the order in which reasons are looked for."""
 
+REASONS_OF_SCORES: Final[Mapping[str, str]] = {
+    "chance": "the usual score there is nearer to right",
+    "order": "the usual score over all orders is nearer",
+    "prompt": "the usual score over all prompts is nearer",
+    "judge": "so far off whichever way it is asked",
+}
+"""What the same reasons mean where scores are some points off."""
+
 KEYS: Final[Mapping[str, Term]] = {
     "estimate": Term("Estimate", "corrected, raw; `null` where the design has one level"),
     "interval": Term(

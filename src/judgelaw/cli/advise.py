@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from judgelaw.blocks import Cell, Value, span_of
 from judgelaw.cli.options import examples, source_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.runs import Reading, read_source
+from judgelaw.vocabulary import COMPONENTS
 
 if TYPE_CHECKING:
     from judgelaw.decide import Advice, JudgeAdvice, ProtocolRow
@@ -101,25 +103,32 @@ def show(advice: "Advice") -> None:
 
 def _show_prompts(judge: "JudgeAdvice") -> None:
     rows = judge.choice.rows
-    optional = {
-        "accuracy": [_share(r.accuracy) for r in rows],
-        "lean": ["-" if isnan(r.lean) else f"{r.lean:+.1f}" for r in rows],
-        "distance": [_share(r.distance) for r in rows],
-    }
-    shown = {name: cells for name, cells in optional.items() if set(cells) != {"-"}}
-    body = [
-        [r.prompt, f"{r.call:.4f}", f"{r.invalid:.4f}"]
-        + [cells[at] for cells in shown.values()]
-        + ["yes" if r.keep else "no"]
-        for at, r in enumerate(rows)
+    kept = [
+        (title, key, form)
+        for title, key, form in _OF_PROMPTS
+        if any(not isnan(getattr(row, key)) for row in rows)
     ]
-    columns = ["prompt", "call noise", "invalid", *shown, "keep"]
-    lean = "; lean is to the answer shown first, in points of 100" if "lean" in shown else ""
-    show_table(columns, body, title=f"Prompts, {judge.items:,} item{'s' * (judge.items > 1)}{lean}")
+    body = [
+        [
+            row.prompt,
+            *(Value(getattr(row, key), form) for _, key, form in kept),
+            "yes" if row.keep else "no",
+        ]
+        for row in rows
+    ]
+    columns = ["Prompt", *(title for title, _, _ in kept), "Keep"]
+    lean = "; lean is to the answer shown first, in points of 100"
+    told = lean if any(key == "lean" for _, key, _ in kept) else ""
+    show_table(columns, body, title=f"Prompts, {judge.items:,} item{'s' * (judge.items > 1)}{told}")
 
 
-def _share(x: float) -> str:
-    return "-" if isnan(x) else f"{x:.4f}"
+_OF_PROMPTS = (
+    (COMPONENTS["call"].title, "call", ".4f"),
+    ("Invalid", "invalid", ".4f"),
+    ("Accuracy", "accuracy", ".4f"),
+    ("Lean", "lean", "+.1f"),
+    ("Distance", "distance", ".4f"),
+)
 
 
 def _show_protocols(judge: "JudgeAdvice") -> None:
@@ -127,13 +136,13 @@ def _show_protocols(judge: "JudgeAdvice") -> None:
     with_gold = any(r.accuracy is not None for r in rows)
     with_cost = any(r.cost is not None for r in rows)
     least = min((r.stability.low for r in rows if not isnan(r.stability.low)), default=0.0)
-    columns = ["protocol", "calls", "stability", "95%, items like these"]
-    columns += ["accuracy"] * with_gold + ["USD an item"] * with_cost
+    columns = ["Protocol", "Calls", "Stability", "95%, items like these"]
+    columns += ["Accuracy"] * with_gold + ["USD an item"] * with_cost
     body = []
     for row in rows:
-        cells = [_name(row), str(row.calls), *_stability(row.stability)]
-        cells += [_accuracy(row.accuracy)] * with_gold
-        cells += ["-" if row.cost is None else f"{row.cost:.4f}"] * with_cost
+        cells: list[Cell] = [_name(row), Value(row.calls, ",d"), *_stability(row.stability)]
+        cells += [Value(None if row.accuracy is None else row.accuracy.estimate)] * with_gold
+        cells += [Value(row.cost)] * with_cost
         body.append([*cells, _bar(row.stability, least)])
     title = "Protocols by calls: stability is the same verdict again"
     show_table([*columns, f"{least:.2f}{'':{_WIDTH - 5}}1"], body, title=title)
@@ -144,14 +153,10 @@ def _name(row: "ProtocolRow") -> str:
     return f"{p.prompts} {p.orders} {p.repeats} {p.rule}"
 
 
-def _stability(s: "Estimate") -> list[str]:
+def _stability(s: "Estimate") -> "list[Cell]":
     if s.absent:
-        return ["forecast", f"{s.low:.2f} to {s.high:.2f}"]
-    return [f"{s.estimate:.4f}", "-" if isnan(s.low) else f"[{s.low:.4f}, {s.high:.4f}]"]
-
-
-def _accuracy(a: "Estimate | None") -> str:
-    return "-" if a is None else f"{a.estimate:.4f}"
+        return ["forecast", span_of(s.interval, ".2f", to=True)]
+    return [Value(s.estimate), span_of(s.interval)]
 
 
 def _bar(s: "Estimate", least: float) -> str:

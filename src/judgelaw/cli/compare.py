@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from judgelaw.blocks import Cell, Value, span_of
 from judgelaw.cli.options import examples, resampling_options, source_options
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.runs import Reading, compared, read_source
+from judgelaw.vocabulary import COMPONENTS, title
 from judgelaw.words import visible
 
 if TYPE_CHECKING:
@@ -96,10 +98,10 @@ def _show_differences(c: "Comparison") -> None:
 
     say("\n".join(c.in_words().splitlines()[1:]))
     echo()
-    columns = ["difference", "component", "corrected", "95%, items like these"]
+    keys = ("estimate", "interval", "call_interval", "plugin")
     rows = [_row(d) for d in c.differences]
     show_table(
-        [*columns, "95%, these items", "plug-in"],
+        ["Difference", "Component", *map(title, keys)],
         rows,
         title=f"{c.items:,} matched items, R = {c.depth}",
     )
@@ -121,16 +123,12 @@ def _show_lost(c: "Comparison") -> None:
         say(f"  ! items that another judge lacks were left out: {lost}")
 
 
-def _row(d: "Difference") -> list[str]:
+def _row(d: "Difference") -> list[Cell]:
     return [
         f"{d.a} - {d.b}",
-        d.component,
-        f"{d.estimate:+.4f}",
-        _pair(d.simultaneous),
-        _pair(d.call_simultaneous),
-        f"{d.plugin:+.4f}",
+        COMPONENTS[d.component].title,
+        Value(d.estimate, "+.4f"),
+        span_of(d.simultaneous, "+.4f"),
+        span_of(d.call_simultaneous, "+.4f"),
+        Value(d.plugin, "+.4f"),
     ]
-
-
-def _pair(pair: tuple[float, float] | None) -> str:
-    return "-" if pair is None else f"[{pair[0]:+.4f}, {pair[1]:+.4f}]"

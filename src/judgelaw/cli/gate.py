@@ -216,16 +216,13 @@ def _write(
 
 
 def _show(report: "Gate") -> None:
-    from judgelaw.page import gate_reasons, levels, limit_bounds, limit_estimate, limit_text, target
+    from judgelaw.page import gate_reasons, gate_table, levels, target
 
     kept = sum(d.verdict == "pass" for d in report.limits)
     verdict = {"pass": "passed", "fail": "failed"}.get(report.verdict, report.verdict)
     say(f"Gate {verdict}: {kept} of {len(report.limits)} limits kept, for {target(report)}.")
     say(levels(report))
-    rows = [
-        [d.judge, limit_text(d), limit_estimate(d.estimate), limit_bounds(d), d.verdict]
-        for d in report.limits
-    ]
-    show_table(["judge", "limit", "estimate", "one-sided bounds", "verdict"], rows, title="")
+    table = gate_table(report)
+    show_table(table.columns, table.rows, title="")
     for reason in gate_reasons(report):
         say(f"  ! {reason}")

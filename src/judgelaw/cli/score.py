@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judgelaw.blocks import Cell, Value, span_of
 from judgelaw.cli.options import examples, source_options_at_full_depth
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.errors import InputError
@@ -160,13 +161,17 @@ def show(score: "Score") -> None:
 
 def _show_parts(judge: "JudgeScore") -> None:
     parts, p = judge.parts.parts(judge.protocol), judge.protocol
-    rows = [
-        [_SOURCES[name], f"{variance:.3g}", "-" if variance < 0 else f"{sqrt(variance):.4f}"]
+    rows: list[list[Cell]] = [
+        [
+            _SOURCES[name],
+            Value(variance, ".3g"),
+            Value(None if variance < 0 else sqrt(variance)),
+        ]
         for name, variance in parts.items()
         if variance != 0 and not isnan(variance)
     ]
     whole = sum(parts.values())
-    rows.append(["all", "-" if isnan(whole) else f"{whole:.3g}", _se(judge.se)])
+    rows.append(["all", Value(whole, ".3g"), Value(judge.se)])
     orders = "" if p.orders == 1 else f"{p.orders} orders x "
     title = (
         f"Standard error by source: {p.items:,} item{'s' * (p.items > 1)} x "
@@ -178,13 +183,9 @@ def _show_parts(judge: "JudgeScore") -> None:
         say("  A negative variance is too small for these calls to see; it is not set to 0.")
 
 
-def _se(x: float) -> str:
-    return "-" if isnan(x) else f"{x:.4f}"
-
-
 def _show_purchases(judge: "JudgeScore") -> None:
-    rows = [
-        [p.buy, f"+{p.calls:,}", _se(p.se), "-" if isnan(p.per_call) else f"{1e6 * p.per_call:.3g}"]
+    rows: list[list[Cell]] = [
+        [p.buy, Value(p.calls, "+,d"), Value(p.se), Value(1e6 * p.per_call, ".3g")]
         for p in judge.purchases
     ]
     columns = ["buy", "calls", "standard error then", "variance less, per million calls"]
@@ -192,9 +193,8 @@ def _show_purchases(judge: "JudgeScore") -> None:
 
 
 def _show_systems(judge: "JudgeScore") -> None:
-    rows = [
-        [name, f"{e.estimate:.4f}", "-" if isnan(e.low) else f"[{e.low:.4f}, {e.high:.4f}]"]
-        for name, e in judge.systems.items()
+    rows: list[list[Cell]] = [
+        [name, Value(e.estimate), span_of(e.interval)] for name, e in judge.systems.items()
     ]
     show_table(["system", judge.metric, "95%, items like these"], rows, title="Systems, best first")
 
@@ -206,12 +206,12 @@ def _items(d: "ScoreDifference") -> str:
 
 
 def _show_differences(judge: "JudgeScore") -> None:
-    rows = [
+    rows: list[list[Cell]] = [
         [
             f"{d.a} - {d.b}",
-            f"{d.estimate:+.4f}",
-            "-" if isnan(d.low) else f"[{d.low:+.4f}, {d.high:+.4f}]",
-            _se(d.smallest),
+            Value(d.estimate, "+.4f"),
+            span_of(None if isnan(d.low) else (d.low, d.high), "+.4f"),
+            Value(d.smallest),
             _items(d),
         ]
         for d in judge.differences

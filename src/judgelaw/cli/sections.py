@@ -59,7 +59,7 @@ def show_block(block: Block) -> None:
 def _lines(block: Block) -> Iterator[str]:
     """Yield what is nothing but words."""
     if isinstance(block, Paragraph):
-        if words := text_of(block.run):
+        if block.brief and (words := text_of(block.run)):
             yield words
     elif isinstance(block, Findings):
         yield from map(_finding, block.findings)

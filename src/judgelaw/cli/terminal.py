@@ -18,6 +18,8 @@ from judgelaw.steps import Advance
 from judgelaw.words import visible, visible_json
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from judgelaw.acquire import Tally
     from judgelaw.blocks import Bar, Cell
 
@@ -93,29 +95,80 @@ def _folded(line: str, width: int) -> str:
 
 
 def show_table(columns: Sequence[str], rows: "Sequence[Sequence[Cell]]", *, title: str) -> None:
-    """Print a table to stdout; in full, without colour or cutting, where it is no terminal."""
+    """Print a table to stdout; in full, without colour or cutting, where it is no terminal.
+
+    Where a terminal is too narrow for a table, columns that do not fit stand below the others,
+    beside the names of the rows again: no number is cut.
+    """
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     terminal = sys.stdout.isatty()
     console = Console(width=None if terminal else 200, highlight=False)
-    table = Table(box=None, pad_edge=False)
-    written = [[_written(cell) for cell in row] for row in rows]
-    for index, column in enumerate(columns):
-        number = all(row[index][:1] in _SIGNS for row in written)
-        left = index == 0 or not number
-        # A figure or an interval that is folded cannot be read; names and words can.
-        whole = terminal and index > 0 and all(len(row[index]) <= _SHORT for row in written)
-        table.add_column(visible(column), justify="left" if left else "right", no_wrap=whole)
-    for cells in written:
-        table.add_row(*(Text(visible(cell)) for cell in cells))
-    unbounded = console.options.update(max_width=_UNBOUNDED)
-    if terminal and console.measure(table, options=unbounded).maximum > console.width:
-        table.padding = (0, 1, 0, 0)
+    made = [
+        _Column(visible(name), [visible(_written(row[i])) for row in rows])
+        for i, name in enumerate(columns)
+    ]
     # A title of its own: rich would fold it to the width of the columns.
     if title:
         console.print(visible(title), style="bold", soft_wrap=not terminal, markup=False)
+    for part in _fitting(made, console.width if terminal else _UNBOUNDED):
+        _print_columns(part, console, terminal=terminal)
+
+
+class _Column:
+    """A column as it is written."""
+
+    def __init__(self, name: str, cells: list[str]) -> None:
+        self.name, self.cells = name, cells
+        self.number = all(cell[:1] in _SIGNS for cell in cells)
+        longest = max(map(len, cells), default=0)
+        # A figure or an interval that is folded cannot be read; names and words can.
+        least = min(longest, _SHORT)
+        self.room = max(least, *(len(word) for word in [*name.split(), ""]))
+        self.natural = max(longest, len(name))
+
+
+def _fitting(columns: list[_Column], width: int) -> Iterator[list[_Column]]:
+    """Yield columns that stand beside each other, the first one in each part."""
+    if not columns:
+        return
+    first, *others = columns
+    part, taken = [first], first.room
+    for column in others:
+        if len(part) > 1 and taken + 1 + column.room > width:
+            yield part
+            part, taken = [first], first.room
+        part.append(column)
+        taken += 1 + column.room
+    yield part
+
+
+def _widths(columns: list[_Column], width: int) -> list[int] | None:
+    """Share out the width of a terminal; None where everything fits as it is."""
+    gaps = 2 * (len(columns) - 1)
+    if sum(column.natural for column in columns) + gaps <= width:
+        return None
+    found = [column.room for column in columns]
+    spare = width - sum(found) - gaps // 2
+    for at, column in sorted(enumerate(columns), key=lambda pair: pair[1].natural):
+        more = max(0, min(spare, column.natural - found[at]))
+        found[at] += more
+        spare -= more
+    return found
+
+
+def _print_columns(columns: list[_Column], console: "Console", *, terminal: bool) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    widths = _widths(columns, console.width) if terminal else None
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0) if widths else (0, 2, 0, 0))
+    for at, column in enumerate(columns):
+        left = at == 0 or not column.number
+        own = None if widths is None else widths[at]
+        table.add_column(column.name, justify="left" if left else "right", width=own)
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*map(Text, cells))
     console.print(table)
 
 

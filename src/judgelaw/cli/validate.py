@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from judgelaw.blocks import Cell, Value, span_of, text_of, with_ends, write
 from judgelaw.cli.options import FILE, columns_option, examples, one_stream_options
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 
@@ -143,7 +144,7 @@ def show(v: "Validation") -> None:
         show_table(
             ["people say", *(f"judge: {name}" for name in v.opinions.verdicts), "found, 95%"],
             [
-                [label, *(f"{n:,}" for n in row), _share(v.recall.get(label))]
+                [label, *(Value(n, ",d") for n in row), _found(v.recall.get(label))]
                 for label, row in zip(v.classes, v.confusion.tolist(), strict=True)
             ],
             title=title,
@@ -162,24 +163,24 @@ def show(v: "Validation") -> None:
 
 
 def _figures(v: "Validation") -> Iterator[str]:
-    yield f"  agreement with a vote {_share(v.agreement)}, kappa {_plain(v.kappa)}"
+    yield f"  agreement with a vote {text_of(_found(v.agreement))}, kappa {_in_text(v.kappa)}"
     for name, e in v.overall.scores.items():
-        yield f"  {name.replace('_', ' ')} {_plain(e)}"
+        yield f"  {name.replace('_', ' ')} {_in_text(e)}"
     errors = v.overall.errors
     if errors is not None and len(errors.votes) > 1:
-        curve = ", ".join(f"{m} {100 * e.estimate:.1f}%" for m, e in errors.votes.items())
+        curve = ", ".join(f"{m} {write(e.estimate, '.1%')}" for m, e in errors.votes.items())
         yield f"  errors of a majority vote of: {curve}"
     rate = v.pass_rate
     if rate.corrected is not None:
-        there = _share(rate.corrected)
         yield (
             f"  share of {rate.of!r} on items nobody labelled: the judge says "
-            f"{100 * rate.observed:.1f}%, corrected {there} ({rate.method})"
+            f"{write(rate.observed, '.1%')}, corrected {text_of(_found(rate.corrected))} "
+            f"({rate.method})"
         )
     elif rate.reason and v.labelled < len(v.opinions.items):
         yield f"  share on items nobody labelled, not corrected: {rate.reason}"
     for b in v.certify:
-        now = "unknown" if isnan(b.now) else f"{100 * b.now:.0f}%"
+        now = "unknown" if isnan(b.now) else write(b.now, ".0%")
         need = (
             f"{b.labels:,} {b.of}, about {b.items:,} labels in all"
             if b.labels is not None
@@ -191,11 +192,22 @@ def _figures(v: "Validation") -> Iterator[str]:
         )
 
 
+def _found(e: "Estimate | None") -> Cell:
+    """Return a share with its interval in percent; a dash where there is no interval."""
+    from judgelaw.labels import percent
+
+    return "-" if e is None or e.interval is None else percent(e)
+
+
+def _in_text(e: "Estimate") -> str:
+    return "unknown" if e.absent else text_of(with_ends(e, ".3f"))
+
+
 def _show_groups(by: str, groups: "Mapping[str, Against]") -> None:
     if not groups:
         return
     rows = [
-        [name, f"{a.labelled:,}", _share(a.agreement), _plain(a.kappa)]
+        [name, Value(a.labelled, ",d"), _found(a.agreement), with_ends(a.kappa, ".3f")]
         for name, a in groups.items()
     ]
     show_table([by, "labelled", "agreement, 95%", "kappa, 95%"], rows, title="")
@@ -219,11 +231,11 @@ def _show_suspects(v: "Validation") -> None:
 def _show_limits(v: "Validation") -> None:
     if not v.limits:
         return
-    rows = [
+    rows: list[list[Cell]] = [
         [
             f"{m.quantity} at least {m.value:g}",
-            "unknown" if isnan(m.estimate) else f"{m.estimate:.3f}",
-            "-" if isnan(m.low) else f"[{m.low:.3f}, {m.high:.3f}]",
+            Value(m.estimate, ".3f"),
+            span_of(None if isnan(m.low) else (m.low, m.high), ".3f"),
             m.verdict,
         ]
         for m in v.limits
@@ -231,16 +243,3 @@ def _show_limits(v: "Validation") -> None:
     show_table(["limit", "estimate", "one-sided 95% bounds", "verdict"], rows, title="")
     words = {"pass": "passed", "fail": "failed"}.get(v.verdict, v.verdict)
     say(f"Gate {words}: {sum(m.verdict == 'pass' for m in v.limits)} of {len(v.limits)} kept.")
-
-
-def _share(e: "Estimate | None") -> str:
-    from judgelaw.labels import percent
-
-    return "-" if e is None or isnan(e.low) else percent(e)
-
-
-def _plain(e: "Estimate") -> str:
-    if isnan(e.estimate):
-        return "unknown"
-    ends = "" if isnan(e.low) else f" ({e.low:.3f} to {e.high:.3f})"
-    return f"{e.estimate:.3f}{ends}"

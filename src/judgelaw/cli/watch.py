@@ -1,12 +1,12 @@
 """`judgelaw watch`: has the judge moved since the first date?"""
 
 from collections.abc import Mapping
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from judgelaw.blocks import Cell, Value, span_of, text_of
 from judgelaw.cli.options import FILE, columns_option, examples, one_stream_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 
@@ -115,8 +115,8 @@ def show(w: "Watch") -> None:
         rows = [
             [
                 one.date,
-                _signed(one.change),
-                _signed(one.shift),
+                _moved(one.change),
+                _moved(one.shift),
                 "-" if one.p is None else f"{one.p[0]:.3f} {one.p[1]:.3f}",
                 _bar(max(one.chart), w.threshold),
             ]
@@ -134,7 +134,8 @@ def show(w: "Watch") -> None:
         s = w.system
         say(
             f"  share of {s.of!r} on the system's own items: the judge says it moved "
-            f"{s.observed:+.3f}, corrected {_signed(s.corrected)} ({s.anchors} labelled anchors)"
+            f"{s.observed:+.3f}, corrected {text_of(_moved(s.corrected))} "
+            f"({s.anchors} labelled anchors)"
         )
     say(f"  shift is of the {w.scored}")
     say(f"  tested: {w.tested}")
@@ -142,11 +143,11 @@ def show(w: "Watch") -> None:
         say(f"  ! {note}")
 
 
-def _signed(e: "Estimate") -> str:
-    if isnan(e.low):
+def _moved(e: "Estimate") -> Cell:
+    """Return an estimate, which may have no point, with its interval."""
+    if e.interval is None:
         return "-"
-    point = "no point" if isnan(e.estimate) else f"{e.estimate:+.3f}"
-    return f"{point} [{e.low:+.3f}, {e.high:+.3f}]"
+    return ("no point" if e.absent else Value(e.estimate, "+.3f"), " ", span_of(e.interval, "+.3f"))
 
 
 def _bar(height: float, limit: float) -> str:

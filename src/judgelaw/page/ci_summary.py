@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from judgelaw.blocks import Cell, Span, Table, Value, markdown, safe, span_of, text_of, write
 from judgelaw.errors import writing
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ _WORDS = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive"}
 
 def limit_sentence(d: "LimitDecision") -> str:
     """Say one decision in words."""
-    text = f"{d.judge}: {limit_text(d)} {_WORDS[d.verdict]}, at {limit_estimate(d.estimate)}"
-    between = "" if limit_bounds(d) == "-" else f", one-sided bounds {limit_bounds(d)}"
+    text = f"{d.judge}: {limit_text(d)} {_WORDS[d.verdict]}, at {write(d.estimate, '.4f')}"
+    bounds = _bounds(d)
+    between = "" if bounds.absent else f", one-sided bounds {text_of(bounds)}"
     return text + between + ("" if d.reason is None else f" ({d.reason})")
 
 
@@ -52,16 +54,18 @@ def limit_text(d: "LimitDecision") -> str:
     return f"{d.quantity} {'<' if d.side == 'max' else '>='} {d.limit:g}"
 
 
-def limit_bounds(d: "LimitDecision") -> str:
-    """Write the one-sided bounds, `-` where there are none."""
-    if isnan(d.lower) or d.lower == d.upper:
-        return "-"
-    return f"{d.lower:.4f} to {d.upper:.4f}"
+def gate_table(report: "Gate") -> Table:
+    """Return the limits with their estimates, one-sided bounds and verdicts."""
+    rows: list[tuple[Cell, ...]] = [
+        (d.judge, limit_text(d), Value(d.estimate), _bounds(d), d.verdict) for d in report.limits
+    ]
+    columns = ("judge", "limit", "estimate", "one-sided bounds", "verdict")
+    return Table(columns=columns, rows=tuple(rows), name="limits")
 
 
-def limit_estimate(x: float) -> str:
-    """Write an estimate, `-` where there is none."""
-    return "-" if isnan(x) else f"{x:.4f}"
+def _bounds(d: "LimitDecision") -> Span:
+    """Return the one-sided bounds, none where they are one number."""
+    return span_of(None if d.lower == d.upper or isnan(d.lower) else (d.lower, d.upper), to=True)
 
 
 def gate_junit(report: "Gate", *, on_inconclusive: str | None) -> str:
@@ -94,25 +98,9 @@ def gate_junit(report: "Gate", *, on_inconclusive: str | None) -> str:
 
 def gate_markdown(report: "Gate") -> str:
     """Return a Markdown summary: the verdict, then a table of limits."""
-    lines = [
-        f"### judgelaw gate: {_WORDS[report.verdict]}",
-        "",
-        f"For {target(report)}. {levels(report)}",
-        "",
-        "| judge | limit | estimate | bounds | verdict |",
-        "|---|---|---:|---|---|",
-    ]
-    for d in report.limits:
-        cells = (
-            d.judge,
-            limit_text(d),
-            limit_estimate(d.estimate),
-            limit_bounds(d),
-            _WORDS[d.verdict],
-        )
-        lines.append("| " + " | ".join(_cell(text) for text in cells) + " |")
-    notes = [f"- {_cell(note)}" for note in gate_reasons(report)]
-    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"
+    head = f"### judgelaw gate: {_WORDS[report.verdict]}\n\nFor {target(report)}. {levels(report)}"
+    notes = "".join(f"- {safe(note)}\n" for note in gate_reasons(report))
+    return f"{head}\n\n{markdown(gate_table(report))}" + (f"\n{notes}" if notes else "")
 
 
 def write_gate_file(text: str, target: Path, *, append: bool = False) -> None:
@@ -123,10 +111,6 @@ def write_gate_file(text: str, target: Path, *, append: bool = False) -> None:
 
 def _open(d: "LimitDecision", *, as_skip: bool) -> bool:
     return d.verdict == "inconclusive" and not as_skip
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
 def _clean(text: str) -> str:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from judgelaw.blocks import Pair, Spec
+from judgelaw.blocks import Spec
 from judgelaw.page import drawing
 from judgelaw.page.drawing import n, names, painted, q
+from judgelaw.quantities import Pair
 
 _FIGURES = 190
 """Room for the figures at the right of the plot."""

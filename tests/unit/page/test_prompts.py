@@ -108,15 +108,15 @@ def test_prompts_stand_the_least_right_first_with_what_to_do_and_their_first_wor
     frozen = {PROMPTS_PART: {"odd": {OPENS_WITH: "You are\u202e", TEXT: "You are a judge."}}}
     found = report({(None, "j"): calls}, frozen=frozen)
     table = named(prompts(found), Table)["by_prompt"]
-    assert table.columns[:3] == ("Prompt", "First words", "Right of 100")
+    assert table.columns[:3] == ("Prompt", "Right of 100", "")
     first = table.rows[0]
     assert text_of(first[0]) == "odd (leave out)"
-    assert first[1] == "You are⟨U+202E⟩"
+    assert first[-1] == "You are⟨U+202E⟩"
     right = found.analysis.judges["j"].right_by_prompt["odd"]
-    assert first[2].value == right.estimate
-    assert first[2].path == "judges.j.right_by_prompt.odd.estimate"
-    assert (first[4].low.value, first[4].high.value) == right.interval
-    assert [text_of(row[2]) for row in table.rows[1:]] == ["100"] * 3
+    assert first[1].value == right.estimate
+    assert first[1].path == "judges.j.right_by_prompt.odd.estimate"
+    assert (first[3].low.value, first[3].high.value) == right.interval
+    assert [text_of(row[1]) for row in table.rows[1:]] == ["100"] * 3
     (texts,) = [b for b in prompts(found) if isinstance(b, Details)]
     assert texts.blocks[0].pairs == (("odd", "You are a judge."),)
 
@@ -128,12 +128,11 @@ def test_every_prompt_has_its_row_and_each_number_its_place():
         "Prompt",
         "Invalid of 100",
         "Change when asked again, of 100",
-        "Lean to the first shown",
     )
     own = found.analysis.judges["j"].by_prompt
     for k, (row, each) in enumerate(zip(table.rows, own, strict=True)):
         assert text_of(row[0]) == each.prompt
-        for number, key in zip(row[1:], ("invalid", "call", "lean"), strict=True):
+        for number, key in zip(row[1:], ("invalid", "call"), strict=True):
             assert (number.value, number.path) == (
                 getattr(each, key),
                 f"judges.j.by_prompt[{k}].{key}",

@@ -125,8 +125,7 @@
     const code = gold && !grid.scored ? grid.verdicts.indexOf(gold) : -1;
     return code < 0 ? text : `right in ${sums[code]} of ${text}`;
   };
-  // Verdict shares of one item: a point for each prompt and order, a line from each to their mean.
-  // Scores lie on a line, at their mean; what is no score lies nowhere.
+  // A point for each prompt and order, a line from each to their mean. Scores lie on a line.
   const law = (i) => {
     if (!grid.corners) return "";
     const { left, right, top, at } = grid.corners, O = grid.orders.length, H = 87;
@@ -214,7 +213,7 @@
   };
 
   const card = (i) => {
-    const tags = [wrong(i) && "mostly wrong", grid.contested[i] && "changes often", !differs(i) && "never changed"].filter(Boolean);
+    const tags = [wrong(i) && (grid.scored ? "far off" : "mostly wrong"), grid.contested[i] && "changes often", !differs(i) && "never changed"].filter(Boolean);
     const said = told(i);
     const toggle = make("button", { type: "button", className: "open", "aria-expanded": "false" }, make("bdi", {}, grid.names[i]));
     const head = make("h3", {}, toggle, ...(grid.strata ? [" ", make("small", {}, make("bdi", {}, grid.strata[i]))] : []), ...tags.map((tag) => make("i", { className: "tag" }, tag)));
@@ -236,6 +235,7 @@
     return item;
   };
 
+  const legend = make("p", { className: "prose" });
   const status = make("p", { className: "status", role: "status" });
   const list = make("div", { className: "cards" });
   const before = make("button", { type: "button", onclick: () => turn(-1) }, "\u2190 earlier");
@@ -274,7 +274,7 @@
     for (const box of filters.querySelectorAll("input")) box.checked = box.value === kind;
   };
   const offer = () => {
-    const said = { all: "All", ...(grid.right ? { wrong: "Mostly wrong" } : {}), often: "Change often", same: "Never changed" };
+    const said = { all: "All", ...(grid.right ? { wrong: grid.scored ? "Far off" : "Mostly wrong" } : {}), often: "Change often", same: "Never changed" };
     filters.replaceChildren(make("legend", {}, "Show"), ...Object.entries(said).map(([kind, text]) => {
       const many = grid.names.filter((_, i) => kinds[kind](i)).length;
       const box = make("input", { type: "radio", name: "kept", value: kind, onchange: () => { kept = kind; again(); } });
@@ -288,15 +288,14 @@
     values = grid.keys.reduce((found, key) => found[key], all.judges).item_values;
     place = []; grid.first.forEach((i, rank) => { place[i] = rank; });
     sort = "first"; down = true; page = 0; stratum = verdict = "";
-    folded.clear(); summed.length = 0;
+    folded.clear(); summed.length = 0; legend.textContent = grid.legend;
     const groups = grid.strata ? [...new Set(grid.strata)].sort() : [];
     strata.replaceChildren(make("option", { value: "" }, "all"), ...groups.map((s) => make("option", { value: s }, s)));
     strataLabel.hidden = groups.length < 2;
     usuals.replaceChildren(make("option", { value: "" }, "any"), ...grid.verdicts.map((v) => make("option", { value: v }, v)));
     sorts.replaceChildren(
       make("option", { value: "first" }, grid.right ? "wrong and contested first" : "contested first"), make("option", { value: "item" }, "as in the study"),
-      ...grid.components.map(([name, text]) => make("option", { value: name }, `largest: ${text.toLowerCase()}`)),
-      ...grid.components.map(([name, text]) => make("option", { value: `-${name}` }, `smallest: ${text.toLowerCase()}`)));
+      ...[["", "largest"], ["-", "smallest"]].flatMap(([sign, way]) => grid.components.map(([name, text]) => make("option", { value: sign + name }, `${way}: ${text.toLowerCase()}`))));
     offer();
     show();
   };
@@ -312,7 +311,7 @@
     while (document.getElementById(`grid-${grids.length}`)) grids.push(await load(`grid-${grids.length}`));
     const [judgeLabel] = select("Judge", grids.map((g, j) => [j, g.shown]), (j) => enter(Number(j)));
     judgeLabel.hidden = grids.length < 2;
-    root.replaceChildren(filters,
+    root.replaceChildren(legend, filters,
       make("div", { className: "controls" }, make("label", {}, "Find ", search), sortLabel, strataLabel, usualLabel, judgeLabel),
       list, make("div", { className: "pager" }, before, status, after));
     await enter(0);

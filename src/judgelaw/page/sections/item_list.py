@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from judgelaw.analysis import JudgeAnalysis, merit_of
-from judgelaw.arrays import ABSENT, Floats
+from judgelaw.arrays import ABSENT
 from judgelaw.blocks import Block, Explorer, ItemCard, Paragraph, Run, note, paragraph
 from judgelaw.page import drawing
 from judgelaw.page.sections.laws import MOST_CORNERS, corners_of, given_verdicts
@@ -65,7 +65,7 @@ def items(report: Report) -> Sequence[Block]:
     """Return the items one by one, with how many are wrong and how many change."""
     explored = explorer(report)
     first = report.judges[0]
-    blocks: list[Block] = [_order(first), *_about(report), _squares(first)]
+    blocks: list[Block] = [_order(first), *_about(report)]
     if not first.found.one_call:
         blocks += [*_reliable(report), *_belief_legend(report)]
     return (*blocks, explored)
@@ -80,7 +80,8 @@ def items_title(report: Report) -> str:
 def _order(judge: Judge) -> Paragraph:
     if judge.found.answer.right is None:
         return paragraph("Those that change often first.")
-    return paragraph("Mostly wrong ones first, then those that change often.")
+    first = "Mostly wrong ones" if judge.found.answer.span is None else "Those far off"
+    return paragraph(f"{first} first, then those that change often.")
 
 
 def _about(report: Report) -> list[Paragraph]:
@@ -103,12 +104,12 @@ def _about(report: Report) -> list[Paragraph]:
     ]
 
 
-def _squares(judge: Judge) -> Paragraph:
+def _squares(judge: Judge) -> str:
     """Say what the squares of an item are."""
     tensor = judge.tensor
     across = "prompt" if tensor.single else "prompt (across) and order (down)"
     filled = "are right" if judge.found.answer.right is not None else "agree with its usual verdict"
-    return paragraph(f"One square is one {across}, filled as far as its calls {filled}.")
+    return f"One square is one {across}, filled as far as its calls {filled}."
 
 
 def _bridge(judge: Judge) -> Run:
@@ -147,7 +148,8 @@ def _reliable(report: Report) -> list[Paragraph]:
         said += (f"; reliability of {label(name).lower()} ", reliability)
     if any(split[name].reliability < 0 for name in known):
         said += (". Below 0 means that no difference between items was seen",)
-    return [note(*said, ". Near 0 a ranking is noise, near 1 it would come out again.")]
+    said += (". Near 0 a ranking is noise, near 1 it would come out again.",)
+    return [note(*said, brief=False)]
 
 
 def _belief_legend(report: Report) -> Sequence[Block]:
@@ -159,7 +161,8 @@ def _belief_legend(report: Report) -> Sequence[Block]:
             "Clear of chance: the estimate is at least two call errors above 0. No true "
             "component is below 0, so a negative estimate is never clear. Error not known: the "
             "unbiased estimate of the error's square came out at 0 or below, as it can with so "
-            "few calls, and has no root."
+            "few calls, and has no root.",
+            brief=False,
         ),
     )
 
@@ -235,6 +238,7 @@ def _grid(judge: Judge, chunks: int) -> dict[str, Any]:
         "contested": [int(name in contested) for name in tensor.items],
         "first": ranking(judge).tolist(),
         "strata": None if tensor.strata is None else [visible(s) for s in tensor.strata],
+        "legend": _squares(judge),
         "chunk": _CHUNK if chunks else 0,
     }
 
@@ -312,7 +316,7 @@ def _listed(judge: Judge) -> Iterator[ItemCard]:
         yield ItemCard(
             item=visible(tensor.items[i]),
             stratum="" if tensor.strata is None else visible(tensor.strata[i]),
-            tags=tuple(_tags(tensor.counts[i], share, often=tensor.items[i] in contested)),
+            tags=tuple(_tags(tensor, i, share, often=tensor.items[i] in contested)),
             question="" if asked is None else _plain(asked.instruction),
             answers=()
             if asked is None
@@ -337,12 +341,12 @@ def _plain(text: str) -> str:
     return visible(text if len(text) <= _PLAIN_CUT else text[:_PLAIN_CUT] + f" {ELLIPSIS}")
 
 
-def _tags(counts: Floats, right: float | None, *, often: bool) -> Iterator[str]:
+def _tags(tensor: VerdictTensor, item: int, right: float | None, *, often: bool) -> Iterator[str]:
     if right is not None and right < _WRONG:
-        yield "mostly wrong"
+        yield "mostly wrong" if tensor.scale is None else "far off"
     if often:
         yield "changes often"
-    if int((counts.sum(axis=(0, 1)) > 0).sum()) == 1:
+    if int((tensor.counts[item].sum(axis=(0, 1)) > 0).sum()) == 1:
         yield "never changed"
 
 

@@ -1,9 +1,19 @@
 """Prompts side by side: how often each is right, invalid and unsteady, and what to do with it."""
 
 from collections.abc import Sequence
-from math import isnan
 
-from judgelaw.blocks import Bar, Block, Cell, Details, Facts, Paragraph, Run, Table, paragraph
+from judgelaw.blocks import (
+    Bar,
+    Block,
+    Cell,
+    Details,
+    Facts,
+    Paragraph,
+    Run,
+    Span,
+    Table,
+    paragraph,
+)
 from judgelaw.page.subject import Judge, Kind, Report
 from judgelaw.vocabulary import COMPONENTS, title
 from judgelaw.words import visible
@@ -13,10 +23,8 @@ _TAGS = {"drop_prompts": "leave out", "keep_prompt": "use alone", "repair": "rep
 
 
 def prompts(report: Report) -> Sequence[Block] | None:
-    """Return the prompts of every judge; None where each has one."""
-    several = [
-        judge for judge in report.judges if judge.found.by_prompt and judge.found.prompts > 1
-    ]
+    """Return the prompts of every judge; None where each has one, or nothing is known of them."""
+    several = [judge for judge in report.judges if judge.found.prompts > 1 and _known(judge)]
     if not several:
         return None
     blocks: list[Block] = []
@@ -29,6 +37,10 @@ def prompts(report: Report) -> Sequence[Block] | None:
     return [*blocks, *_texts(report)]
 
 
+def _known(judge: Judge) -> bool:
+    return bool(judge.found.by_prompt or judge.found.right_by_prompt)
+
+
 def _of_judge(judge: Judge) -> list[Block]:
     table = _table(judge)
     long = len(table.rows) > _LISTED
@@ -39,59 +51,58 @@ def _of_judge(judge: Judge) -> list[Block]:
 def _lead(judge: Judge) -> Paragraph:
     if not judge.found.right_by_prompt:
         return paragraph("No right answers are known, so prompts are told apart by the rest alone.")
-    if judge.found.answer.span is not None:
-        return paragraph(
-            "How near to right the scores under each prompt are, of 100 points of the scale; the "
-            "least right first. Each range is for its own prompt alone."
-        )
+    what = "Right of 100" if judge.found.answer.span is None else "Points off on average"
     return paragraph(
-        "Right of 100 under each prompt, the least right first. Each range is for its own prompt "
-        "alone."
+        f"{what} under each prompt, the least right first. Each range is for its own prompt alone."
     )
 
 
 def _table(judge: Judge) -> Table:
-    found, place, level = judge.found, judge.place, judge.report.level
-    right, openings = found.right_by_prompt, judge.report.openings
-    rows = list(enumerate(found.by_prompt))
+    found, openings = judge.found, judge.report.openings
+    right, own = found.right_by_prompt, {row.prompt: i for i, row in enumerate(found.by_prompt)}
+    listed = list(judge.tensor.prompts)
     if right:
-        rows.sort(key=lambda row: right[row[1].prompt].estimate)
-    worded = any(row.prompt in openings for _, row in rows)
-    leaning = any(not isnan(row.lean) for _, row in rows)
+        listed.sort(key=lambda prompt: right[prompt].estimate)
+    worded = any(prompt in openings for prompt in listed)
     nominal = found.scores is None or found.scores.dissimilarity == "nominal"
     made: list[tuple[Cell, ...]] = []
-    for at, row in rows:
-        each, of = place.at("by_prompt", at), place.at("right_by_prompt", row.prompt)
-        cells: list[Cell] = [_named(judge, row.prompt)]
-        if worded:
-            cells.append(visible(openings.get(row.prompt, "")))
+    for prompt in listed:
+        cells: list[Cell] = [_named(judge, prompt)]
         if right:
-            ends = right[row.prompt].interval
-            low, high = ends or (None, None)
-            cells += [
-                of.value("estimate", form="100"),
-                Bar(right[row.prompt].estimate, low, high),
-                of.span("interval", form="100", to=True),
-            ]
-        cells += [
-            each.value("invalid", form="100"),
-            each.value("call", form="100" if nominal else ".4f"),
-        ]
-        if leaning:
-            cells.append(each.value("lean", form="+.1f"))
+            cells += _right(judge, prompt)
+        if own:
+            each = judge.place.at("by_prompt", own[prompt])
+            cells.append(each.value("invalid", form="100"))
+            cells.append(each.value("call", form="100" if nominal else ".4f"))
+        if worded:
+            cells.append(visible(openings.get(prompt, "")))
         made.append(tuple(cells))
+    told = "Right of 100" if found.answer.span is None else "Points off"
+    again = "Change when asked again, of 100" if nominal else COMPONENTS["call"].title
     columns = (
         "Prompt",
+        *((told, "", title("interval", judge.report.level)) if right else ()),
+        *(("Invalid of 100", again) if own else ()),
         *(("First words",) if worded else ()),
-        *(("Right of 100", "", title("interval", level)) if right else ()),
-        "Invalid of 100",
-        "Change when asked again, of 100" if nominal else COMPONENTS["call"].title,
-        *(("Lean to the first shown",) if leaning else ()),
     )
-    caption = (
-        "" if not leaning else "Lean: calls for the answer shown first less the second, of 100"
+    return Table(columns=columns, rows=tuple(made), name="by_prompt")
+
+
+def _right(judge: Judge, prompt: str) -> tuple[Cell, Cell, Cell]:
+    """Return how often a prompt is right, or how far off it is, with its range as bar and text."""
+    found, place = judge.found.right_by_prompt[prompt], judge.place.at("right_by_prompt", prompt)
+    low, high = found.interval or (None, None)
+    span = judge.found.answer.span
+    if span is None:
+        bar = Bar(found.estimate, low, high)
+        return place.value("estimate", form="100"), bar, place.span("interval", form="100", to=True)
+    off = place.at("estimate").said(f"{span * (1 - found.estimate):.2f}")
+    if low is None or high is None:
+        return off, Bar(1 - found.estimate), "-"
+    least, most = (
+        place.at("interval", i).said(f"{span * (1 - end):.2f}") for i, end in ((1, high), (0, low))
     )
-    return Table(columns=columns, rows=tuple(made), caption=caption, name="by_prompt")
+    return off, Bar(1 - found.estimate, 1 - high, 1 - low), Span(least, most, to=True)
 
 
 def _named(judge: Judge, prompt: str) -> Run:
