@@ -17,10 +17,11 @@ from click.testing import CliRunner
 from judgelaw import vocabulary, worlds
 from judgelaw.acquire import CALLS, CALLS_COLUMNS
 from judgelaw.acquire.outputs import TIMING, TIMING_COLUMNS
-from judgelaw.analysis import CATALOGUE, SoftEvidence, analyze, answer, facet_values, values
+from judgelaw.analysis import SoftEvidence, analyze, answer, catalogued, facet_values, values
 from judgelaw.analysis.encode import SCHEMA
 from judgelaw.cli.program import COMMANDS, cli
 from judgelaw.diagnose import Finding
+from judgelaw.page.subject import Kind, kinds
 from judgelaw.quantities import Quantity
 from judgelaw.tables import ALIASES
 from judgelaw.tables.columns import CONTRACT, REQUIRED
@@ -44,6 +45,7 @@ def pages() -> dict[str, str]:
         "study.md": study_page(),
         "tables.md": tables_page(),
         "analysis.md": analysis_page(),
+        "report.md": report_page(),
     }
 
 
@@ -171,6 +173,35 @@ def tables_page() -> str:
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+REPORT = """\
+# Report
+
+What stands below the first screen of `report.html`, in order. `judgelaw analyze --details` prints
+the sections marked so, from the same values; `judgelaw report --figures DIR` writes every figure.
+What does not apply to the calls at hand is left out.
+
+| section | at first | on a terminal | |
+|---|---|---|---|
+{rows}
+"""
+
+
+def report_page() -> str:
+    """Return every section of the report, read off the files that offer them."""
+    rows = [
+        f"| `#{kind.id}` {'' if callable(kind.title) else kind.title} | "
+        f"{'open' if kind.open else 'closed'} | {'yes' if kind.brief else ''} | {_shows(kind)} |"
+        for kind in kinds()
+    ]
+    return REPORT.format(rows="\n".join(rows))
+
+
+def _shows(kind: Kind) -> str:
+    """Say what a section shows: what its function says that it returns."""
+    told = (inspect.getdoc(kind.make) or "").split("\n")[0]
+    return told.removeprefix("Return ").replace("|", r"\|")
 
 
 ANALYSIS = f"""\
@@ -311,7 +342,7 @@ def _declared(home: type) -> dict[str, Any]:
         if isinstance(value, property | cached_property):
             get = value.fget if isinstance(value, property) else value.func
             found[name] = get_type_hints(get).get("return")
-    return found | dict.fromkeys(CATALOGUE, FLOAT)
+    return found | dict.fromkeys(catalogued(), FLOAT)
 
 
 def _attributes(home: type) -> dict[str, str]:
@@ -327,7 +358,7 @@ def _attributes(home: type) -> dict[str, str]:
     }
     if home is Quantity:
         told |= {key: term.meaning for key, term in vocabulary.KEYS.items()}
-    told |= {name: entry.meaning for name, entry in CATALOGUE.items()}
+    told |= {name: entry.meaning for name, entry in catalogued().items()}
     _, _, listed = (inspect.getdoc(home) or "").partition("Attributes:\n")
     for entry in re.split(r"\n(?=    \w)", listed.split("\n\n")[0]):
         names, _, text = entry.strip().partition(": ")

@@ -51,7 +51,7 @@ CHANGES: Final[Mapping[str, Term]] = {
     "ask_again": Term("just asked again", "nothing else changes"),
     "reword": Term("another prompt", "the item is asked with another prompt"),
     "swap": Term("answers swapped", "the answers are shown in another order"),
-    "both": Term("another prompt and order", "both of these change"),
+    "both": Term("prompt and order", "both of these change"),
 }
 """What may differ between two calls on an item; each is how often their verdicts differ then."""
 

@@ -208,10 +208,76 @@ def test_a_diagnostic_is_one_file(tmp_path):
     assert said in (tmp_path / "page.html").read_text()
 
 
+QUICK = ("--draws", "50", "--permutations", "0")
+
+
+def reference(tree, page, cwd):
+    """Return a page of the reference, written from a planted tree."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import generated; "
+        "print(generated.pages()[sys.argv[2]])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(SRC.parents[1] / "docs"), page],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    return done.stdout
+
+
+def test_a_quantity_is_one_file(tmp_path):
+    """One function with a title reaches JSON, terminal, page and reference."""
+    text = (EXAMPLES / "tie_share.py").read_text()
+    tree = planted(tmp_path, {"analysis/measures/tie_share.py": text})
+    analysed = run(tree, "analyze", CALLS, *QUICK, "--json", "a.json", "--details", cwd=tmp_path)
+    assert analysed.returncode == 0, analysed.stderr
+    (judge,) = json.loads((tmp_path / "a.json").read_text())["judges"].items()
+    name, found = judge
+    share = found["outcomes"]["tie"] / found["calls"]
+    assert found["tie_share"] == pytest.approx(share)
+    (line,) = [x for x in analysed.stdout.splitlines() if x.startswith("Calls that ended in a tie")]
+    assert f"{share:.1%}" in line
+    page = run(tree, "report", CALLS, *QUICK, "-o", "r.html", cwd=tmp_path)
+    assert page.returncode == 0, page.stderr
+    html = (tmp_path / "r.html").read_text()
+    assert f'data-path="judges.{name}.tie_share">{share:.1%}</data>' in html
+    assert "Share of calls that ended in a tie" in html
+    assert "| `tie_share` | number or `null` | Share of calls" in reference(
+        tree, "analysis.md", tmp_path
+    )
+
+
+def test_a_section_with_its_figure_is_one_file(tmp_path):
+    """It reaches page, terminal, files of figures and reference; its numbers are the JSON's."""
+    text = (EXAMPLES / "leading_verdict.py").read_text()
+    tree = planted(tmp_path, {"page/sections/leading_verdict.py": text})
+    analysed = run(tree, "analyze", CALLS, *QUICK, "--json", "a.json", "--details", cwd=tmp_path)
+    assert analysed.returncode == 0, analysed.stderr
+    ((name, found),) = json.loads((tmp_path / "a.json").read_text())["judges"].items()
+    leader = max(found["outcomes"], key=found["outcomes"].get)
+    said = f"{leader} leads: it came in {found['outcomes'][leader]:,} of {found['calls']:,} calls."
+    assert f"Which verdict leads\n  {said}\n" in analysed.stdout
+    page = run(tree, "report", CALLS, *QUICK, "-o", "r.html", "--figures", "figures", cwd=tmp_path)
+    assert page.returncode == 0, page.stderr
+    html = (tmp_path / "r.html").read_text()
+    assert 'id="leading"' in html
+    assert 'data-figure="leading-verdict"' in html
+    assert f'data-path="judges.{name}.outcomes.{leader}">' in html
+    assert (tmp_path / "figures" / "leading-verdict.svg").read_text().startswith("<svg")
+    assert "| `#leading` Which verdict leads | closed | yes | which verdict comes" in reference(
+        tree, "report.md", tmp_path
+    )
+
+
 PAGES = sorted((SRC.parents[1] / "docs" / "contributing").glob("*.md"))
 
 
-@pytest.mark.parametrize("name", ["provider", "parser", "diagnostic", "importer"])
+@pytest.mark.parametrize(
+    "name", ["provider", "parser", "diagnostic", "importer", "quantity", "section"]
+)
 def test_every_page_ends_in_a_file_count(name):
     (page,) = (page for page in PAGES if page.stem == name)
     last = page.read_text().rstrip().split("\n\n")[-1]

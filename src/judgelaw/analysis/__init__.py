@@ -21,7 +21,7 @@ from judgelaw.analysis.answer_words import (
     spoken as spoken,
     tried as tried,
 )
-from judgelaw.analysis.catalogue import CATALOGUE as CATALOGUE
+from judgelaw.analysis.catalogue import catalogued as catalogued
 from judgelaw.analysis.comparison import (
     Comparison as Comparison,
     Difference as Difference,

@@ -6,7 +6,7 @@ from typing import Any
 
 from judgelaw.analysis.answer import Answer
 from judgelaw.analysis.answer_words import effects, outlook
-from judgelaw.analysis.catalogue import CATALOGUE
+from judgelaw.analysis.catalogue import catalogued
 from judgelaw.analysis.facet_values import ItemValues
 from judgelaw.analysis.probe_answers import encode_effects, probe_sentence
 from judgelaw.analysis.soft_evidence import encode_soft
@@ -77,7 +77,7 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
         "components": _components(j.components),
         "depths": {str(depth): _components(c) for depth, c in j.depths.items()},
         "outcomes": dict(j.outcomes),
-        **{name: _figure(j.figures[name]) for name in CATALOGUE},
+        **{name: _figure(j.figures[name]) for name in catalogued()},
         **({"errors": {name: _figure(x) for name, x in j.errors.items()}} if j.errors else {}),
         "permutation": {facet: t and asdict(t) for facet, t in j.permutation.items()},
         "split": {name: asdict(s) for name, s in j.split.items()},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from judgelaw.analysis.answer import Answer, Rate, decide
-from judgelaw.analysis.catalogue import measured, unanimous_cells
+from judgelaw.analysis.catalogue import measured
 from judgelaw.analysis.changes import change_rates
 from judgelaw.analysis.components import ComponentsByDepth, banded, of_factors, of_stratum
 from judgelaw.analysis.facet_values import (
@@ -16,6 +16,7 @@ from judgelaw.analysis.facet_values import (
     ItemValues,
     PromptDistances,
 )
+from judgelaw.analysis.measures.agreement import unanimous_cells
 from judgelaw.analysis.outcomes import (
     count_outcomes,
     identity,

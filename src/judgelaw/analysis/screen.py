@@ -19,18 +19,14 @@ from judgelaw.analysis.answer_words import (
     tried,
 )
 from judgelaw.arrays import PAIR
+from judgelaw.vocabulary import CHANGES
 from judgelaw.words import joined, judge_of, visible
 
 if TYPE_CHECKING:
     from judgelaw.analysis.answer import Best
     from judgelaw.analysis.values import Analysis
 
-_LABELS: Final[Mapping[Change, str]] = {
-    "ask_again": "just asked again",
-    "swap": "answers swapped",
-    "reword": "another prompt",
-    "both": "both of these",
-}
+_LABELS: Final[Mapping[str, str]] = {name: term.title for name, term in CHANGES.items()}
 _ALIKE: Final = 0.01
 _LOUD: Final = 0.05
 """Replies without a verdict are spoken of from so many on."""

@@ -6,8 +6,9 @@ import pytest
 import judgelaw as jl
 from judgelaw.analysis import analyze, probe_sentence, where_largest
 from judgelaw.analysis.probe_answers import _scores
+from judgelaw.blocks import Place, text_of
 from judgelaw.errors import InputError
-from judgelaw.page import build
+from judgelaw.page import Report, build
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import probe_layer, probed_by
@@ -45,11 +46,15 @@ def test_probes_are_no_layers_of_their_own(analysis):
     assert set(analysis.judges["j"].probes) == {PULLED, CALM}
 
 
+def said_of(judge):
+    return text_of(probe_sentence(judge, Place(None)))
+
+
 def test_the_sentence_says_what_moves_and_bounds_the_rest(analysis):
     effects = analysis.judges["j"].probes
     assert effects[PULLED].real
     assert not effects[CALM].real
-    said = probe_sentence(analysis.judges["j"])
+    said = said_of(analysis.judges["j"])
     assert said.startswith("On these 24 items, adding an expert's name moves ")
     assert "of 100 verdicts toward the changed answer" in said
     assert "no effect is shown of changing nothing (the control): at most" in said
@@ -63,9 +68,9 @@ def test_json_has_every_probe_with_its_intervals(analysis):
 
 
 def test_the_page_shows_them(analysis):
-    page = build(analysis, title="t", tensors=tensors())
+    page = build(Report(analysis=analysis, tensors=tensors()), title="t")
     assert "What pulls the verdict" in page
-    assert page.index("What pulls the verdict") < page.index("Everything else")
+    assert page.index("What pulls the verdict") < page.index(">Statistics</h2>")
     assert "authority is largest under prompt" in page
     assert 'data-path="judges.j.probes.authority.shift.estimate"' in page
 
@@ -97,10 +102,10 @@ def test_labels_without_a_good_side_show_the_change_alone():
     judge = analyze(calls, permutations=0, draws=200).judges["j"]
     effect = judge.probes["longer"]
     assert effect.real
-    assert where_largest(effect) == ""
+    assert where_largest(effect, Place(None)) == ()
     assert np.isnan(effect.shift.estimate)
     assert effect.change.estimate == pytest.approx(0.16, abs=0.08)
-    assert "in no direction that is shown" in probe_sentence(judge)
+    assert "in no direction that is shown" in said_of(judge)
 
 
 def test_shifts_of_scores_are_said_in_points():
@@ -112,15 +117,16 @@ def test_shifts_of_scores_are_said_in_points():
         ).on_scale([1, 3, 5])
         for layer, law in laws.items()
     }
-    said = probe_sentence(analyze(calls, permutations=0, draws=200).judges["j"])
+    said = said_of(analyze(calls, permutations=0, draws=200).judges["j"])
     assert "making an answer longer raises the score by 2." in said
     assert "verdicts" not in said
 
 
 def test_where_a_real_shift_is_largest_is_said(analysis):
     effects = analysis.judges["j"].probes
-    assert where_largest(effects[CALM]) == ""
-    assert where_largest(effects[PULLED]).startswith("authority is largest under prompt ")
+    assert where_largest(effects[CALM], Place(None)) == ()
+    said = text_of(where_largest(effects[PULLED], Place(None)))
+    assert said.startswith("authority is largest under prompt ")
 
 
 def test_judges_of_an_audit_are_one_family():

@@ -6,6 +6,7 @@ import pytest
 from judgelaw.analysis import analyze
 from judgelaw.analysis.facet_sentences import factor_sentence, slot_sentence
 from judgelaw.analysis.outcomes import slot_choices, slot_preferences
+from judgelaw.blocks import Place, text_of
 from judgelaw.tensor import VerdictTensor
 from judgelaw.words import candidate_names
 
@@ -18,6 +19,10 @@ def tensor_of(laws, orders=CYCLIC, *, items=6, repeats=8, seed=1):
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(repeats, np.asarray(laws)[None, None], size=(items, 2, len(orders)))
     return VerdictTensor.from_counts(counts, orders=orders, verdicts=VERDICTS)
+
+
+def said_of(slots):
+    return text_of(slot_sentence(slots, 6, Place(None)))
 
 
 def always(slot, orders=CYCLIC):
@@ -34,7 +39,7 @@ def test_a_judge_of_one_slot_is_found_out():
     assert [x.share for x in found] == pytest.approx([0, 0, 1])
     assert [x.lean for x in found] == pytest.approx([-1 / 3, -1 / 3, 2 / 3])
     assert [x.shown for x in found] == [True, True, True]
-    assert slot_sentence(found, 6).startswith("On these 6 items, slot C is chosen in 100 of 100")
+    assert said_of(found).startswith("On these 6 items, slot C is chosen in 100 of 100")
 
 
 def test_a_judge_of_one_candidate_favours_no_slot():
@@ -43,7 +48,7 @@ def test_a_judge_of_one_candidate_favours_no_slot():
     assert [x.share for x in found] == pytest.approx([1 / 3] * 3)
     assert not any(x.shown for x in found)
     assert all(x.call_interval[1] > 0 for x in found)  # settled calls prove nothing
-    assert slot_sentence(found, 6).startswith("No slot is shown to be favoured on these 6 items")
+    assert said_of(found).startswith("No slot is shown to be favoured on these 6 items")
 
 
 def test_ties_and_invalid_outputs_favour_no_slot():
@@ -84,7 +89,8 @@ def test_the_factors_that_are_told_from_zero_come_first():
     laws = np.array([[0.8, 0.2, 0, 0, 0]] * 2 + [[0.2, 0.8, 0, 0, 0]] * 2)
     counts = np.random.default_rng(2).multinomial(8, laws[None, :, None], size=(10, 4, 3))
     tensor = VerdictTensor.from_counts(counts, prompts=prompts, orders=CYCLIC, verdicts=VERDICTS)
-    judge = analyze({(None, "j"): tensor}, draws=50, permutations=0).judges["j"]
-    said = factor_sentence(judge)
+    analysis = analyze({(None, "j"): tensor}, draws=50, permutations=0)
+    place = Place(analysis.to_json()).at("judges", "j", "factors")
+    said = text_of(factor_sentence(analysis.judges["j"], place))
     assert said.startswith("On these 10 items, tone moves verdicts (0.1")
-    assert "language and tone x language are not told from zero" in said
+    assert "language and tone x language are not distinguishable from zero" in said

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from judgelaw.analysis import CATALOGUE, Analysis
+from judgelaw.analysis import Analysis, catalogued
 from judgelaw.arrays import PAIR
 from judgelaw.blocks import (
     Block,
@@ -117,7 +117,7 @@ def _figures(judge: Judge) -> Sequence[Block]:
     """Show every quantity of the catalogue that these calls have."""
     place, found = judge.place, judge.found.figures
     rows: list[tuple[Cell, ...]] = []
-    for name, entry in CATALOGUE.items():
+    for name, entry in catalogued().items():
         if found[name].absent:
             continue
         at, cells = place.at(name), found[name]
