@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from judgelaw.runs.planning import Plan as Plan, duration as duration, plan as plan
     from judgelaw.runs.publication import PaperFolder as PaperFolder, write_paper as write_paper
     from judgelaw.runs.question_options import Which as Which
+    from judgelaw.runs.rewording import Rewording as Rewording, reword_study as reword_study
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
     from judgelaw.runs.several_sources import compared as compared
     from judgelaw.runs.source import (
