@@ -156,6 +156,8 @@ def show(analysis: "Analysis", *, place: str = "", page: str = "", details: bool
     for judge in analysis.judges.values():
         if judge.probes:
             say(f"{probe_sentence(judge)}")
+        if judge.more_prompts is not None:
+            say(judge.more_prompts.sentence)
     if details:
         echo()
         _show_details(analysis)

@@ -58,6 +58,7 @@ from judgelaw.decide.prompt_choice import (
     shown_first as shown_first,
     some_names as some_names,
 )
+from judgelaw.decide.prompt_forecast import MorePrompts as MorePrompts, more_prompts as more_prompts
 from judgelaw.decide.protocols import (
     Protocol as Protocol,
     default_protocols as default_protocols,

@@ -56,5 +56,6 @@ if TYPE_CHECKING:
         figure_view as figure_view,
         page as page,
     )
+    from judgelaw.page.wordings import rewordings_section as rewordings_section
 else:
     __getattr__, __dir__ = lazy(__name__)

@@ -35,6 +35,7 @@ def analyze_source(
     """
     from judgelaw.analysis import analyze
     from judgelaw.diagnose import TAU
+    from judgelaw.runs.reworded_prompts import with_more_prompts
 
     declared = calls.folder and calls.folder.frozen.study.analysis
     if declared:
@@ -43,7 +44,7 @@ def analyze_source(
     bar = calls.folder and calls.folder.frozen.study.answer
     if bar and at_least is None:
         at_least = bar.at_least
-    return analyze(
+    found = analyze(
         calls.tensors,
         design=calls.design,
         order_weights=calls.order_weights,
@@ -58,6 +59,7 @@ def analyze_source(
         **_of_run(calls),
         progress=progress,
     )
+    return with_more_prompts(found, calls)
 
 
 def seed_of(calls: Source, asked: int | None = None) -> int:
@@ -159,6 +161,7 @@ def report_page(
     from judgelaw.page import build
     from judgelaw.runs.decisions import advise_source
     from judgelaw.runs.labelled import label_sections
+    from judgelaw.runs.reworded_prompts import wording_sections
     from judgelaw.runs.stopping import look_sections
 
     found: dict[str, Any] = {
@@ -173,7 +176,11 @@ def report_page(
             "questions": calls.folder.questions() if texts else None,
             "configuration": calls.folder.configuration(),
             "integrity": calls.folder.checks(verified=check),
-            "more": [*look_sections(calls.folder.frozen), *found["more"]],
+            "more": [
+                *look_sections(calls.folder.frozen),
+                *wording_sections(analysis, calls.folder.frozen),
+                *found["more"],
+            ],
         }
     elif check:
         raise InputError("--verify looks at a run folder; a calls table has nothing to verify")
