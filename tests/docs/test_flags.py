@@ -39,6 +39,7 @@ MOVED = f"{HERE}::test_draws_and_seed_move_the_bands_of_a_comparison_and_nothing
 NAMED = f"{HERE}::test_fields_of_a_log_are_named_one_by_one"
 MAPPED = f"{IMPORT}::test_fields_labels_orders_and_choices_come_from_options"
 LABELS = f"{CLI}/test_labels_commands.py"
+REWORD = f"{CLI}/test_reword.py"
 SIZES = f"{HERE}::test_sizes_and_seeds_of_simulations_are_those_that_were_asked_for"
 PAPER = f"{HERE}::test_the_paper_shows_what_agrees_too_and_takes_a_seed"
 
@@ -128,6 +129,24 @@ FLAGS = {
     "status": {
         "--json": f"{CLI}/test_acquire.py::test_run_then_status_then_verify",
         "--ledger": f"{FOLDER}::test_a_live_look_counts_what_the_copy_does_not_have_yet",
+    },
+    "reword": {
+        **dict.fromkeys(
+            ("--with", "--count", "--json"),
+            f"{REWORD}::test_a_model_rewords_and_json_holds_what_was_refused",
+        ),
+        **dict.fromkeys(
+            ("--prompt", "--out"),
+            f"{REWORD}::test_one_of_several_prompts_is_named_and_the_study_goes_where_it_is_told",
+        ),
+        "--varied": f"{REWORD}::test_a_varied_set_is_written_as_a_census",
+        **dict.fromkeys(
+            ("--approve", "--as", "--no-open"),
+            f"{REWORD}::test_people_strike_and_a_second_study_asks_with_what_is_left",
+        ),
+        **dict.fromkeys(
+            ("--port", "--public-url"), f"{REWORD}::test_the_page_is_served_where_it_is_told"
+        ),
     },
     "extend": dict.fromkeys(
         ("--repeats", "--layer", "--prompts"),

@@ -33,6 +33,7 @@ GROUPS = {
         "run": "Ask every call of a study; the same command resumes.",
         "worker": "Ask calls of runs in a shared PostgreSQL ledger, beside other workers.",
         "status": "Say how far a run is, and how its calls ended.",
+        "reword": "Draw rewordings of a study's own prompt, and a study that asks with them.",
         "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
         "verify": "Derive everything in a run folder again, and say what is wrong.",
         "reparse": "Read stored completions under another parser, offline.",
