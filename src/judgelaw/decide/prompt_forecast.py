@@ -1,28 +1,33 @@
 """How many more prompts of a generator would decide whether wording matters.
 
 The prompt component of drawn prompts is held against a limit on the items that were asked, by
-one-sided bounds that cover the drawing of prompts. Where both leave it open, the bounds are
-foreseen at K' prompts: the K that are known stand for K' of them, each for as many, two of one
-group as far apart as two prompts are on average. K' decides if the bound that is foreseen keeps
-clear of the limit by z_.80 standard errors: four fresh draws in five would decide, if it stays so.
+one-sided bounds that cover the drawing of prompts. Where both leave it open, studies of K' prompts
+are imagined: the K that are there, and K' - K more of the same kinds,
+
+    n = 1 + Multinomial(K' - K, W),     W ~ Dirichlet(1, ..., 1) over the K prompts,
+
+two of one kind as far apart as two prompts are on average. K' would decide if the bounds of four
+imagined studies in five keep clear of the limit, on whichever side.
 """
 
 from dataclasses import dataclass, replace
-from math import isnan, nan
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgelaw.arrays import Floats
+from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
-from judgelaw.uncertainty import Estimand, Inference, infer, t_quantile
+from judgelaw.uncertainty import Estimand, Inference, infer, t_quantile, unseen_prompt
 
 WORDING_MATTERS = 0.02
 """The usual limit: below it the prompt component is too small to matter."""
 MOST_PROMPTS = 96
 """The most prompts that are looked ahead to."""
 _LEVEL = 0.95
-_POWER = 0.8416
-_DRAWS = 1_000
+_OFTEN = 0.8
+_STUDIES, _WEIGHTS = 400, 200
+"""Studies that are imagined of each size, and random weightings behind each of their bounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +41,8 @@ class MorePrompts:
             of prompts. nan where there are none.
         found: "below" or "above" the limit, None where that is open.
         prompts: how many there are.
-        needed: how many in all would decide, if it stays so; None where it is decided, or where no
-            number up to `MOST_PROMPTS` would.
-        side: what they would show, "below" or "above".
+        needed: how many in all would decide; None where it is decided, or where no number up to
+            `MOST_PROMPTS` would.
         reason: why there are no bounds, None where there are.
     """
 
@@ -49,7 +53,6 @@ class MorePrompts:
     found: str | None
     prompts: int
     needed: int | None = None
-    side: str | None = None
     reason: str | None = None
 
     @property
@@ -62,16 +65,12 @@ class MorePrompts:
         if self.found is not None:
             shown = f"{at}: shown to be {self.found} {self.limit:g}"
             return f"Prompts like these {self.prompts}: {shown}."
+        at = f"Prompts like these {self.prompts}: {at}. Whether it is above {self.limit:g} is open"
         if self.needed is None:
-            return (
-                f"Prompts like these {self.prompts}: {at}. Whether it is {self.side} "
-                f"{self.limit:g} is open, and no number of prompts up to {MOST_PROMPTS} would "
-                "tell, if it stays so."
-            )
+            return f"{at}, and no number of prompts up to {MOST_PROMPTS} is likely to tell."
         return (
-            f"Prompts like these {self.prompts}: {at}. {self.needed - self.prompts} more "
-            f"({self.needed} in all) would show that it is {self.side} {self.limit:g}, if it stays "
-            "so."
+            f"{at}; {self.needed - self.prompts} more prompts, {self.needed} in all, would tell in "
+            "four cases of five."
         )
 
 
@@ -106,21 +105,19 @@ def more_prompts(
     )
     if found.found is not None or found.reason is not None or inference.drawn is None:
         return found
-    side = "above" if found.estimate > tau else "below"
-    return replace(found, side=side, needed=_needed(inference, tau, side))
+    return replace(found, needed=_needed(inference, tau, seed))
 
 
-def _needed(inference: Inference, tau: float, side: str) -> int | None:
-    """Return the smallest number of prompts that is foreseen to decide."""
+def _needed(inference: Inference, tau: float, seed: int) -> int | None:
+    """Return the smallest number of prompts that is likely to decide."""
     assert inference.drawn is not None  # noqa: S101 - the caller looked
-    h = inference.drawn.kernel.mean(axis=0)
-    K = len(h)
+    h, cap = inference.drawn.kernel.mean(axis=0), inference.drawn.cap
+    few, many = len(h), MOST_PROMPTS
 
     def decides(prompts: int) -> bool:
-        low, high, se = _foreseen(inference, h, prompts)
-        return low - _POWER * se > tau if side == "above" else high + _POWER * se < tau
+        low, high = imagined(h, prompts, cap=cap, rng=stream(seed, "more prompts", prompts))
+        return float(((low > tau) | (high < tau)).mean()) >= _OFTEN
 
-    few, many = K, MOST_PROMPTS
     if many <= few or not decides(many):
         return None
     while many - few > 1:
@@ -129,17 +126,36 @@ def _needed(inference: Inference, tau: float, side: str) -> int | None:
     return many
 
 
-def _foreseen(inference: Inference, h: Floats, prompts: int) -> tuple[float, float, float]:
-    """Return the bounds that so many prompts would have, and the standard error in them."""
-    assert inference.drawn is not None  # noqa: S101 - the caller looked
-    K = len(h)
-    average = float(h[~np.eye(K, dtype=bool)].mean())
-    group = np.arange(prompts) % K
-    wide = h[np.ix_(group, group)]
-    wide[group[:, None] == group[None, :]] = average
-    drawn = replace(inference.drawn, kernel=wide[None], draws=_DRAWS)
-    low, high = drawn.bounds("prompt", _LEVEL, "fixed")
-    if isnan(low):
-        return nan, nan, nan
-    se = (average - low) / t_quantile(_LEVEL, prompts - 1)
-    return low, high, se
+def imagined(
+    h: Floats, prompts: int, *, cap: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return the bounds of imagined studies of so many prompts, one entry a study.
+
+    As in section 12d, with kinds in the place of prompts: n_k prompts of kind k weigh A_k together,
+    and the squares of their weights sum to about A_k^2 2/(n_k + 1).
+    """
+    K, own = len(h), ~np.eye(len(h), dtype=bool)
+    average = float(h[own].mean())
+    H = np.where(own, h, average)
+    W = rng.dirichlet(np.ones(K), size=_STUDIES)
+    n = 1 + rng.multinomial(prompts - K, W)
+    hbar = (n @ H - average) / (prompts - 1)
+    e = (n * hbar).sum(axis=1) / prompts
+    s1 = (n * (hbar - e[:, None]) ** 2).sum(axis=1) / (prompts - 1)
+    se = 2 * np.sqrt(s1 / prompts) * (prompts - 1) / (prompts - 2)
+    half = t_quantile(_LEVEL, prompts - 1) * se
+    worst = unseen_prompt(h[own], prompts, cap)
+    unseen = _with_unseen(H, n, worst, rng)
+    return e - half, np.maximum(e + half, np.quantile(unseen, _LEVEL, axis=1))
+
+
+def _with_unseen(H: Floats, n: NDArray[np.int64], worst: float, rng: np.random.Generator) -> Floats:
+    """Return theta* under random weightings, (studies, weightings)."""
+    A = rng.standard_gamma(np.broadcast_to(n[:, None], (len(n), _WEIGHTS, len(H))))
+    last = rng.standard_gamma(1.0, size=A.shape[:2])
+    whole = A.sum(axis=-1) + last
+    A, last = A / whole[..., None], last / whole
+    squares = (A**2 * 2 / (n[:, None] + 1)).sum(axis=-1)
+    seen = ((A @ H) * A).sum(axis=-1) - squares * H[0, 0]
+    D, v = (1 - last) ** 2 - squares, 2 * last * (1 - last)
+    return np.asarray((seen + v * worst) / (D + v))

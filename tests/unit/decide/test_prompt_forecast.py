@@ -8,7 +8,7 @@ import pytest
 
 import judgelaw as jl
 from judgelaw.decide import more_prompts
-from judgelaw.decide.prompt_forecast import MOST_PROMPTS
+from judgelaw.decide.prompt_forecast import MOST_PROMPTS, imagined
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Estimand, infer
 from support.judges import counts, generated
@@ -34,40 +34,46 @@ def test_bounds_are_those_of_a_gate():
 
 def test_a_large_effect_is_shown_and_needs_nothing_more():
     found = more_prompts(drawn("shared", 24), SAMPLED, limit=0.005)
-    assert (found.found, found.needed, found.side) == ("above", None, None)
+    assert (found.found, found.needed) == ("above", None)
     assert found.sentence.endswith("shown to be above 0.005.")
 
 
-def test_more_prompts_are_named_on_the_side_of_the_estimate():
+def test_the_number_that_is_named_is_said():
     found = more_prompts(drawn("shared", 12), SAMPLED, limit=0.025)
     assert found.found is None
-    assert found.side == "above"
     assert 12 < found.needed <= MOST_PROMPTS
-    assert f"{found.needed - 12} more ({found.needed} in all) would show" in found.sentence
+    told = f"{found.needed - 12} more prompts, {found.needed} in all, would tell"
+    assert told in found.sentence
 
 
-def test_the_farther_the_limit_the_fewer_prompts():
+def test_the_nearer_the_limit_the_more_prompts():
     tensor = drawn("shared", 12)
     e, low = more_prompts(tensor, SAMPLED).estimate, more_prompts(tensor, SAMPLED).low
-    limits = [low + (e - low) * share for share in (0.05, 0.2, 0.4)]
+    limits = [low + (e - low) * share for share in (0.05, 0.2, 0.35)]
     needed = [more_prompts(tensor, SAMPLED, limit=limit).needed for limit in limits]
     assert needed[0] < needed[1] < needed[2]
-    assert more_prompts(tensor, SAMPLED, limit=0.999 * e).needed is None
-    said = more_prompts(tensor, SAMPLED, limit=0.999 * e).sentence
-    assert f"no number of prompts up to {MOST_PROMPTS} would tell" in said
+    assert more_prompts(tensor, SAMPLED, limit=e).needed is None
+    said = more_prompts(tensor, SAMPLED, limit=e).sentence
+    assert f"no number of prompts up to {MOST_PROMPTS} is likely to tell" in said
 
 
-def test_what_is_foreseen_at_the_present_number_is_what_there_is():
-    """The bounds foreseen for K prompts are the bounds of K prompts, but for fewer draws."""
-    from judgelaw.decide.prompt_forecast import _foreseen
+def test_bounds_that_are_imagined_for_no_more_prompts_are_those_there_are():
+    """With K' = K each kind is there once: the study is the one that was made."""
+    drawn_ = infer(drawn("shared", 24), design="sampled").drawn
+    rng = np.random.default_rng(3)
+    low, high = imagined(drawn_.kernel.mean(axis=0), 24, cap=drawn_.cap, rng=rng)
+    seen = drawn_.bounds("prompt", 0.95, "fixed")
+    assert low == pytest.approx(np.full(len(low), seen[0]))
+    assert high.mean() == pytest.approx(seen[1], rel=0.03)
 
-    inference = infer(drawn("shared", 20), design="sampled")
-    h = inference.drawn.kernel.mean(axis=0)
-    low, high, se = _foreseen(inference, h, 20)
-    seen = inference.drawn.bounds("prompt", 0.95, "fixed")
-    assert low == pytest.approx(seen[0])
-    assert high == pytest.approx(seen[1], rel=0.05)
-    assert _foreseen(inference, h, 80)[2] == pytest.approx(se / 2, rel=0.1)
+
+def test_more_prompts_make_imagined_bounds_narrower():
+    drawn_ = infer(drawn("shared", 12), design="sampled").drawn
+    h, widths = drawn_.kernel.mean(axis=0), []
+    for prompts in (24, 48, 96):
+        low, high = imagined(h, prompts, cap=drawn_.cap, rng=np.random.default_rng(3))
+        widths.append((high - low).mean())
+    assert widths[0] > 1.3 * widths[1] > 1.3**2 * widths[2]
 
 
 def test_two_prompts_have_no_bounds_and_one_has_nothing():
