@@ -18,6 +18,7 @@ from judgelaw.live import LabelBook, label_server, read_labelling, view_server
 from judgelaw.study import write_sums
 from servers.holding import provider
 from servers.prefix import proxy
+from servers.rewording import TEMPLATE
 from servers.study import chat_judge, simulated_judge, write_study
 from support.reports import HOSTILE
 
@@ -326,6 +327,36 @@ def test_notes_cannot_tell_undo_and_several_people(tmp_path, open_tab):
         press(bob, "1")
     assert [row["labeller"] for row in labels_in(out)] == ["ann", "ann", "ann", "bob"]
     assert "3 of 3 items have a label by ann" in process.said
+
+
+def test_rewordings_are_read_beside_the_prompt_and_struck_by_key(tmp_path, open_tab):
+    hostile = f"Judge the two answers fairly, as {HOSTILE[0]} would. "
+    alternatives = [["Which one is better?", "Which wins?"], [hostile.strip(), "Be fair to both."]]
+    prompts = {"policy": "generator", "grammar": "reworded", "count": 6, "rules": {}}
+    prompts |= {"text": hostile + TEMPLATE, "alternatives": alternatives}
+    study = write_study(tmp_path, [simulated_judge()], prompts=prompts)
+    with served("reword", study, "--approve", "--as", "ann", cwd=tmp_path) as (process, url):
+        tab = open_tab(url)
+        page = tab.page
+        total = int(page.inner_text("#count").split()[2])
+        assert page.locator(".answers h2").all_inner_texts() == ["YOUR PROMPT", "REWORDED"]
+        struck = []
+        for _ in range(total):
+            before, after = page.locator(".answers .body").all()
+            assert before.inner_text().startswith(hostile.strip())
+            marked = page.locator(".answers mark").all_inner_texts()
+            both = before.inner_text() + after.inner_text()
+            assert all(text.strip() in both for text in marked)
+            assert bool(marked) == (before.inner_text() != after.inner_text())
+            assert violations(page) == []
+            strikes = bool(marked) and not struck
+            item = press(page, "2" if strikes else "1")
+            struck += [item] if strikes else []
+        assert "Every item has your label" in page.inner_text("h1")
+        assert (tab.complaints, tab.foreign) == ([], [])
+    assert "people read 6 of them and struck" in process.said
+    rows = labels_in(tmp_path / "rewordings/small/approvals.csv")
+    assert [row["item"] for row in rows if row["label"] == "strike"] == struck
 
 
 def test_hostile_items_run_nothing_while_they_are_labelled(tmp_path, open_tab):

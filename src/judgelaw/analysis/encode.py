@@ -111,6 +111,11 @@ def _judge(j: JudgeAnalysis) -> dict[str, Any]:
             else {}
         ),
         **({"scores": j.scores.to_json(), "changes_in": "points"} if j.scores else {}),
+        **(
+            {"more_prompts": {**asdict(j.more_prompts), "sentence": j.more_prompts.sentence}}
+            if j.more_prompts
+            else {}
+        ),
     }
 
 

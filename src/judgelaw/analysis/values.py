@@ -20,7 +20,7 @@ from judgelaw.analysis.facet_values import (
 )
 from judgelaw.analysis.score_answers import ScoreAnswers
 from judgelaw.analysis.soft_evidence import SoftEvidence
-from judgelaw.decide import PromptRow
+from judgelaw.decide import MorePrompts, PromptRow
 from judgelaw.diagnose import Cell, Finding, ProbeEffect
 from judgelaw.estimate import Design
 from judgelaw.frames import Result, bars_svg
@@ -76,6 +76,8 @@ class JudgeAnalysis(Result):
         single: whether single answers were judged, so that there is no order at all.
         scores: mean score, scores by prompt and against gold; None where verdicts are no scores.
         answer: may it be used, and what should change.
+        more_prompts: whether wording matters for prompts like these, and how many more would tell;
+            None where prompts were not drawn.
     """
 
     name: str
@@ -106,6 +108,7 @@ class JudgeAnalysis(Result):
     probes: Mapping[str, ProbeEffect] = field(default_factory=dict)
     single: bool = False
     scores: ScoreAnswers | None = None
+    more_prompts: MorePrompts | None = None
 
     schema = "judgelaw.judge/1"
     brief = ("component", *_BRIEF)

@@ -121,6 +121,8 @@ def show(
     for judge in analysis.judges.values():
         if judge.probes:
             say(text_of(probe_sentence(judge, Place(None))))
+        if judge.more_prompts is not None:
+            say(judge.more_prompts.sentence)
     if details is not None:
         from judgelaw.cli.sections import show_sections
         from judgelaw.page import sections_of

@@ -44,6 +44,7 @@ GROUPS = {
         "label": "Label items by key in a browser; every label is on the disk at once.",
         "view": "Show the runs of a folder in a browser, live; two of them side by side.",
         "verify": "Recompute and verify a run folder.",
+        "reword": "Draw rewordings of a study's own prompt, and a study that asks with them.",
         "reparse": "Read stored completions under another parser, offline.",
         "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",
         "release": "Write a package of a run that others can verify, without private parts.",

@@ -53,6 +53,7 @@ from judgelaw.decide.prompt_choice import (
     not_shown_worse as not_shown_worse,
     shown_first as shown_first,
 )
+from judgelaw.decide.prompt_forecast import MorePrompts as MorePrompts, more_prompts as more_prompts
 from judgelaw.decide.protocols import (
     Protocol as Protocol,
     default_protocols as default_protocols,

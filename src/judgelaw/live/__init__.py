@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
+    from judgelaw.live.approvals import rewordings_to_read as rewordings_to_read
     from judgelaw.live.label_book import LabelBook as LabelBook, write_table as write_table
     from judgelaw.live.label_items import (
         Labelling as Labelling,

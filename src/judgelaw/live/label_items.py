@@ -33,6 +33,10 @@ _UNSEEN = {
 """Columns that say what the judge said, or say nothing about the item."""
 
 
+Marked = tuple[tuple[str, bool], ...]
+"""A text in pieces, each with whether it is to be marked."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ToLabel:
     """One item, as a person sees it.
@@ -42,11 +46,13 @@ class ToLabel:
         texts: headings and texts that belong to it.
         candidates: answers to choose from, by the label that each stands for; empty where labels
             are classes or scores.
+        answers: texts that stand beside each other under headings of their own, in pieces.
     """
 
     id: str
     texts: tuple[tuple[str, str], ...]
     candidates: tuple[tuple[str, str], ...] = ()
+    answers: tuple[tuple[str, Marked], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,26 +84,32 @@ class Labelling:
         found = self.items[item]
         if not found.candidates:
             choices = [{"label": label, "shown": visible(label)} for label in self.labels]
-            return {"item": item, "texts": _pairs(found.texts), "answers": [], "choices": choices}
+            answers = [[heading, _pieces(pieces)] for heading, pieces in found.answers]
+            texts = _pairs(found.texts)
+            return {"item": item, "texts": texts, "answers": answers, "choices": choices}
         turned = stream(0, "answers", self.name, labeller, item).permutation(len(found.candidates))
-        answers = [found.candidates[n] for n in turned]
-        named = [f"Answer {n}" for n in range(1, len(answers) + 1)]
+        told = [found.candidates[n] for n in turned]
+        named = [f"Answer {n}" for n in range(1, len(told) + 1)]
         choices = [
-            {"label": label, "shown": name} for (label, _), name in zip(answers, named, strict=True)
+            {"label": label, "shown": name} for (label, _), name in zip(told, named, strict=True)
         ]
         others = [label for label in self.labels if label not in dict(found.candidates)]
         choices += [{"label": label, "shown": visible(label.capitalize())} for label in others]
-        texts = [text for _, text in answers]
+        shown = [text for _, text in told]
         return {
             "item": item,
             "texts": _pairs(found.texts),
-            "answers": _pairs(zip(named, texts, strict=True)),
+            "answers": _pairs(zip(named, shown, strict=True)),
             "choices": choices,
         }
 
 
 def _pairs(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     return [[visible(heading), visible(text)] for heading, text in pairs]
+
+
+def _pieces(text: Marked) -> list[list[str | bool]]:
+    return [[visible(piece), marked] for piece, marked in text]
 
 
 def joined(labelling: Labelling, labels: Iterable[Label]) -> list[dict[str, str]]:

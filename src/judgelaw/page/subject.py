@@ -42,6 +42,7 @@ class Report:
         verified: what was verified, in words, by check.
         people: returns judges held against the labels of their items.
         looks: words, columns and rows of the looks that were taken.
+        wordings: words, columns and rows of the rewordings that were asked with.
     """
 
     analysis: Analysis
@@ -53,6 +54,7 @@ class Report:
     verified: Mapping[str, Any] | None = None
     people: "Callable[[], Sequence[Validation]]" = tuple
     looks: tuple[str, Sequence[str], Sequence[Sequence[str]]] | None = None
+    wordings: tuple[Sequence[str], Sequence[str], Sequence[Sequence[str]]] | None = None
 
     @cached_property
     def document(self) -> Place:

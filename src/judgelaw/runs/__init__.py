@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from judgelaw.runs.publication import PaperFolder as PaperFolder, write_paper as write_paper
     from judgelaw.runs.question_options import Which as Which
     from judgelaw.runs.recomputing import recompute_results as recompute_results
+    from judgelaw.runs.rewording import Rewording as Rewording, reword_study as reword_study
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
     from judgelaw.runs.several_sources import compared as compared
     from judgelaw.runs.source import (

@@ -36,12 +36,13 @@ def analyze_source(
     """
     from judgelaw.analysis import analyze
     from judgelaw.diagnose import TAU
+    from judgelaw.runs.reworded_prompts import with_more_prompts
 
     declared = calls.folder and calls.folder.frozen.study.analysis
     if declared:
         draws = declared.draws if draws is None else draws
         permutations = declared.permutations if permutations is None else permutations
-    return analyze(
+    found = analyze(
         calls.tensors,
         design=calls.design,
         order_weights=calls.order_weights,
@@ -56,6 +57,7 @@ def analyze_source(
         **_of_run(calls),
         progress=progress,
     )
+    return with_more_prompts(found, calls)
 
 
 def seed_of(calls: Source, asked: int | None = None) -> int:
@@ -148,6 +150,7 @@ def report_of(
     """
     from judgelaw.page import Report
     from judgelaw.runs.labelled import validations
+    from judgelaw.runs.reworded_prompts import wordings_in_words
     from judgelaw.runs.stopping import looks_in_words
 
     found: dict[str, Any] = {"advice": advice, "people": partial(validations, calls.main())}
@@ -158,6 +161,7 @@ def report_of(
             "frozen": calls.folder.configuration(),
             "verified": calls.folder.checks(verified=check),
             "looks": looks_in_words(calls.folder.frozen),
+            "wordings": wordings_in_words(analysis, calls.folder.frozen),
         }
     elif check:
         raise InputError("--verify looks at a run folder; a calls table has nothing to verify")

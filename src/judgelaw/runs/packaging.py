@@ -158,12 +158,20 @@ def _check(opened: "RunFolder", verified: "Verification") -> None:
 def copy_run(opened: "RunFolder", folder: Path, chosen: Contents) -> None:
     """Copy what was frozen and found, without private parts."""
     from judgelaw.runs.folder import TIMING
-    from judgelaw.study import CHANGED, ITEMS, LABELS, MANIFEST, PROMPTS, changed_jsonl
+    from judgelaw.study import (
+        CHANGED,
+        ITEMS,
+        LABELS,
+        MANIFEST,
+        PROMPTS,
+        REWORDINGS,
+        changed_jsonl,
+    )
     from judgelaw.wire import canonical_json
 
     run, frozen = opened.path, opened.frozen
     names = [MANIFEST, PROMPTS, "calls.parquet"]
-    names += [LABELS] if (run / LABELS).is_file() else []
+    names += [name for name in (LABELS, REWORDINGS) if (run / name).is_file()]
     names += [TIMING] if chosen.times else []
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -248,7 +256,7 @@ def _public_judge(judge: "JudgeSpec") -> "JudgeSpec":
 
 def _public_prompts(frozen: "FrozenRun") -> "Prompts":
     """Return the prompts as they were declared, the texts of files in the place of their paths."""
-    from judgelaw.study import Census, Factors, TemplateSpec
+    from judgelaw.study import Census, Factors, Reworded, TemplateSpec
 
     prompts = frozen.study.prompts
     if isinstance(prompts, Census) and prompts.path is not None:
@@ -256,6 +264,10 @@ def _public_prompts(frozen: "FrozenRun") -> "Prompts":
         return prompts.model_copy(update={"path": None, "templates": texts})
     if isinstance(prompts, Factors):
         return prompts.model_copy(update={"template": PurePath(prompts.template).name})
+    if isinstance(prompts, Reworded):
+        model = prompts.model
+        public = model if model is None or isinstance(model, str) else _public_judge(model)
+        return prompts.model_copy(update={"draws": None, "model": public})
     return prompts
 
 

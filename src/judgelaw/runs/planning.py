@@ -355,10 +355,12 @@ def _outlook(
 
 def _design(seen: "Preview") -> "Design":
     """Return the design that the analysis of the study will take."""
+    from judgelaw.study import drawn_count
+
     study = seen.run.study
     if study.analysis and study.analysis.estimator:
         return study.analysis.estimator
-    return "sampled" if getattr(study.prompts, "policy", None) == "generator" else "census"
+    return "census" if drawn_count(study.prompts) is None else "sampled"
 
 
 def _promised(

@@ -304,21 +304,25 @@ def _declared(
 ) -> Source:
     """Add what the frozen study declares: depth, roles, order weights, where prompts are from."""
     from judgelaw.runs.repeating import repeats_note
+    from judgelaw.runs.reworded_prompts import wording_note
     from judgelaw.runs.stopping import looked_at
+    from judgelaw.study import drawn_count
 
     study = folder.frozen.study
     tensors = {key: as_declared(t, study) for key, t in tensors.items()}
     tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
-    drawn = getattr(study.prompts, "policy", None) == "generator"
+    drawn = drawn_count(study.prompts) is not None
     asked = reading.design or (study.analysis and study.analysis.estimator)
     if study.analysis and study.analysis.depth and reading.repeats is None:
         depth = study.analysis.depth
         # Calls beyond the depth do not make up for those that are missing within it.
         tensors = {k: _cut(t, depth).complete(reading.incomplete) for k, t in tensors.items()}
     tensors = looked_at(tensors, folder.frozen)
-    main = study.main.name
+    main, wording = study.main.name, wording_note(folder.frozen)
     tensors = {
-        k: replace(t, notes=(*t.notes, *repeats_note(folder.frozen, k[1]))) if k[0] == main else t
+        k: replace(t, notes=(*t.notes, *repeats_note(folder.frozen, k[1]), *wording))
+        if k[0] == main
+        else t
         for k, t in tensors.items()
     }
     total = sum(study.order_weights.values())

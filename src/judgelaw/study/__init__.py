@@ -25,6 +25,7 @@ from judgelaw.study.manifest import (
     LABELS as LABELS,
     MANIFEST as MANIFEST,
     PROMPTS as PROMPTS,
+    REWORDINGS as REWORDINGS,
     STUDY as STUDY,
     FrozenRun as FrozenRun,
     PlannedCall as PlannedCall,
@@ -45,7 +46,9 @@ from judgelaw.study.prompt_models import (
     Census as Census,
     Factors as Factors,
     Prompts as Prompts,
+    Reworded as Reworded,
     TemplateSpec as TemplateSpec,
+    drawn_count as drawn_count,
 )
 from judgelaw.study.prompts import Template as Template, instruction_blocks as instruction_blocks
 from judgelaw.study.record import RECORD as RECORD, LookRecord as LookRecord
@@ -56,6 +59,26 @@ from judgelaw.study.requests import (
     payload as payload,
     payload_for as payload_for,
     request_for as request_for,
+)
+from judgelaw.study.reword_checks import hints as hints
+from judgelaw.study.reword_run import (
+    Drawn as Drawn,
+    Heard as Heard,
+    decide as decide,
+    more_draws as more_draws,
+    plan_again as plan_again,
+    plan_draws as plan_draws,
+)
+from judgelaw.study.reworded import (
+    TRIES as TRIES,
+    RewordingFacts as RewordingFacts,
+    WordingSource as WordingSource,
+    draws_by_rule as draws_by_rule,
+    source_of as source_of,
+)
+from judgelaw.study.reworded_file import (
+    approved_study as approved_study,
+    reworded_study as reworded_study,
 )
 from judgelaw.study.run_files import (
     PENDING as PENDING,
@@ -75,3 +98,17 @@ from judgelaw.study.run_files import (
     write_sums as write_sums,
 )
 from judgelaw.study.single_answers import reading_rule as reading_rule
+from judgelaw.study.wording_draws import (
+    APPROVALS as APPROVALS,
+    ASKED as ASKED,
+    DRAWS as DRAWS,
+    SAME as SAME,
+    STRUCK as STRUCK,
+    Approvals as Approvals,
+    Draw as Draw,
+    Refused as Refused,
+    differs_first as differs_first,
+    read_approvals as read_approvals,
+    read_draws as read_draws,
+    write_draws as write_draws,
+)

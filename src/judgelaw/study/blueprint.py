@@ -9,8 +9,9 @@ from judgelaw.study.items import SAMPLE, Item, read_items, select
 from judgelaw.study.loading import LoadedStudy
 from judgelaw.study.models import Layer, Selection, Study
 from judgelaw.study.orders import with_orders
-from judgelaw.study.prompt_models import Generator
+from judgelaw.study.prompt_models import Reworded, drawn_count
 from judgelaw.study.prompts import Template, templates_of
+from judgelaw.study.reworded import Rewordings, reworded_prompts
 from judgelaw.wire import JudgeSpec
 from judgelaw.words import LETTERS, candidate_number, counted, probed_by
 
@@ -30,6 +31,7 @@ class Blueprint:
         reached: the depth that each judge has come to by looks; where there are none, the first.
         repeats: repeats by judge and item, where an earlier run chose them.
         repeats_reason: why they were chosen so.
+        rewordings: what the prompts were taken from, where they are rewordings.
     """
 
     study: Study
@@ -40,6 +42,7 @@ class Blueprint:
     reached: Mapping[str, int] = field(default_factory=dict)
     repeats: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     repeats_reason: str = ""
+    rewordings: Rewordings | None = None
 
     def item(self, layer: str, name: str) -> Item:
         """Return an item as it is shown in a layer."""
@@ -91,7 +94,8 @@ def survey(loaded: LoadedStudy) -> Blueprint:
     everything = _read_items(loaded)
     loaded = _with_orders(loaded, len(everything[0].candidates))
     study = loaded.study
-    templates = templates_of(loaded)
+    rewordings = _rewordings(loaded)
+    templates = templates_of(loaded) if rewordings is None else rewordings.templates
     selections = {SAMPLE: study.items.sample or Selection(), **study.items.selections}
     members: dict[str, tuple[str, ...]] = {}
     changed: dict[tuple[str, str], Item] = {}
@@ -116,8 +120,23 @@ def survey(loaded: LoadedStudy) -> Blueprint:
     used = {item for ids in members.values() for item in ids}
     items = tuple(item for item in everything if item.id in used)
     return Blueprint(
-        study=study, items=items, templates=templates, members=members, changed=changed
+        study=study,
+        items=items,
+        templates=templates,
+        members=members,
+        changed=changed,
+        rewordings=rewordings,
     )
+
+
+def _rewordings(loaded: LoadedStudy) -> Rewordings | None:
+    """Return the rewordings that a study asks with; None where its prompts are others."""
+    if not isinstance(loaded.study.prompts, Reworded):
+        return None
+    try:
+        return reworded_prompts(loaded.study, loaded.folder)
+    except InputError as error:
+        raise loaded.error(("prompts",), str(error)) from None
 
 
 def _with_orders(loaded: LoadedStudy, candidates: int) -> LoadedStudy:
@@ -225,7 +244,7 @@ def _check_control(
     if layer.prompt is not None and layer.prompt not in known:
         text = f"{layer.prompt!r}, must be one of {', '.join(known)}; choose one"
         raise loaded.error(("layers", place, "prompt"), text)
-    sampled = isinstance(loaded.study.prompts, Generator)
+    sampled = drawn_count(loaded.study.prompts) is not None
     if layer.labels is None and (len(templates) == 1 or sampled):
         text = "missing, hidden labels take the place of a census of prompts; add labels: 6"
         raise loaded.error(("layers", place, "labels"), text)

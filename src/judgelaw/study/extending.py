@@ -7,11 +7,12 @@ from pathlib import Path
 from judgelaw.errors import InputError
 from judgelaw.steps import Progress, unseen
 from judgelaw.study.blueprint import Block, Blueprint, blocks
-from judgelaw.study.manifest import FrozenRun, open_run
+from judgelaw.study.manifest import REWORDINGS, FrozenRun, open_run
 from judgelaw.study.models import Study
-from judgelaw.study.prompt_models import Generator
+from judgelaw.study.prompt_models import Generator, Reworded, drawn_count
 from judgelaw.study.prompts import default_block, fields_of, generate
 from judgelaw.study.record import RECORD, LookRecord, RunRecord, Session, depth
+from judgelaw.study.reworded import reworded_prompts
 from judgelaw.study.run_files import exclusive, recover, scratch, staged
 from judgelaw.study.schedule import CAPACITY, counts, namespaces, write_calls, write_prompts
 from judgelaw.words import probed_by
@@ -121,7 +122,7 @@ def _deeper(
             )
     if prompts is not None:
         _check_prompts(study, prompts)
-    grown = study.prompts.count if isinstance(study.prompts, Generator) else None
+    grown = drawn_count(study.prompts)
     if wanted != reached or (prompts or 0) > (grown or 0):
         return study.deepened(wanted, prompts)
     there = {None, *(now for name, now in reached.items() if layer in (None, name))}
@@ -138,25 +139,40 @@ def _refuse_less(reached: Mapping[str, int], *, same: bool) -> None:
 
 
 def _check_prompts(study: Study, prompts: int) -> None:
-    if not isinstance(study.prompts, Generator):
+    count = drawn_count(study.prompts)
+    if count is None:
         raise InputError(
             "prompts: adding prompts to a census changes what is estimated; freeze a new run, or "
             "declare a generator"
         )
-    if prompts < study.prompts.count:
+    if prompts < count:
         raise InputError(
-            f"prompts {prompts}: the run holds {study.prompts.count} and calls are never taken "
-            "away; ask for more"
+            f"prompts {prompts}: the run holds {count} and calls are never taken away; ask for more"
         )
 
 
 def _extended(frozen: FrozenRun, study: Study) -> Blueprint:
     blueprint = replace(frozen.blueprint, study=study)
+    if isinstance(study.prompts, Reworded) and drawn_count(study.prompts) is not None:
+        return _reworded(frozen, blueprint)
     if not isinstance(study.prompts, Generator):
         return blueprint
     block = study.prompts.block or default_block(study)
     templates = generate(study.prompts, study.seed, block, fields_of(study))
     return replace(blueprint, templates=templates)
+
+
+def _reworded(frozen: FrozenRun, blueprint: Blueprint) -> Blueprint:
+    """Return the blueprint with as many rewordings; those that are there stay what they are."""
+    found = reworded_prompts(blueprint.study, frozen.path)
+    for old, new in zip(frozen.templates.values(), found.templates, strict=False):
+        if (old.id, old.sha256) != (new.id, new.sha256):
+            raise InputError(
+                f"{frozen.path}: its rewording {old.id} is {new.id} with another text among the "
+                "draws now (drawn anew, or struck since); restore the draws, or start another run "
+                "with --out"
+            )
+    return replace(blueprint, templates=found.templates, rewordings=found)
 
 
 def _additions(old: Blueprint, new: Blueprint) -> Iterator[Block]:
@@ -211,6 +227,9 @@ def write_additions(
     with scratch(frozen.path) as spare, staged(frozen.path) as stage:
         (stage / "inputs").mkdir()
         write_prompts(target, stage)
+        if target.rewordings is not None:
+            text = target.rewordings.to_text()
+            (stage / REWORDINGS).write_text(text, encoding="utf-8", newline="")
         write_calls(
             added,
             target,

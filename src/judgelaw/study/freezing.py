@@ -16,6 +16,7 @@ from judgelaw.study.manifest import (
     CHANGED,
     ITEMS,
     MANIFEST,
+    REWORDINGS,
     STUDY,
     FrozenRun,
     changed_jsonl,
@@ -167,6 +168,9 @@ def _freeze_new(
             text = changed_jsonl(blueprint.changed)
             (stage / CHANGED).write_text(text, encoding="utf-8", newline="")
         write_prompts(blueprint, stage)
+        if blueprint.rewordings is not None:
+            text = blueprint.rewordings.to_text()
+            (stage / REWORDINGS).write_text(text, encoding="utf-8", newline="")
         write_calls(planned, blueprint, run, stage, spare, progress=progress)
         (stage / RECORD).write_bytes(record.to_json())
 
@@ -207,6 +211,7 @@ def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     frozen = open_run(run)
     blueprint = replace(blueprint, study=_read_as_frozen(blueprint.study, frozen.record))
     found = [*differences(identity(frozen.blueprint), identity(blueprint))]
+    found += _other_prompts(frozen, blueprint)
     known = [session.depth for session in frozen.record.sessions]
     wanted = depth(blueprint.study)
     if wanted not in known:
@@ -216,6 +221,16 @@ def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     changed = [*differences(free(frozen.study), free(blueprint.study))]
     if changed:
         _amend(loaded, blueprint, frozen, changed)
+
+
+def _other_prompts(frozen: FrozenRun, blueprint: Blueprint) -> list[str]:
+    """Say which rewordings are others than were frozen: a generator alone does not tell."""
+    if blueprint.rewordings is None:
+        return []
+    changed = [
+        t.id for t in blueprint.templates if frozen.templates.get(t.id, t).sha256 != t.sha256
+    ]
+    return [f"prompts.templates: {', '.join(changed)} changed"] if changed else []
 
 
 def adopt(frozen: FrozenRun, readers: Mapping[str, JudgeSpec]) -> FrozenRun:

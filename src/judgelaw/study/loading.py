@@ -26,6 +26,8 @@ from judgelaw.study.problems import (
     unknown_key,
     written_out,
 )
+from judgelaw.study.prompt_models import Reworded
+from judgelaw.study.reworded import resolved
 from judgelaw.study.rules import study_problems
 from judgelaw.study.single_answers import with_parsers
 from judgelaw.wire import PROVIDERS, ChatTemplate, JudgeSpec, parser_rule, read_env_file, sha256_hex
@@ -79,7 +81,11 @@ def load_study(study: StudyLike) -> LoadedStudy:
             f"a {type(study).__name__} is no study: give the path of a YAML file, or a dict"
         )
     path = FilePath(study)
-    source = _read(path)
+    return load_text(path, _read(path))
+
+
+def load_text(path: FilePath, source: str) -> LoadedStudy:
+    """Check the text of a study as if it stood in this file."""
     return _checked(path, source, read_yaml(source))
 
 
@@ -96,6 +102,8 @@ def _checked(path: FilePath, source: str, document: Document) -> LoadedStudy:
     assert study is not None  # noqa: S101 - no problem means that validation succeeded
     study, origins = with_criteria(study, origins)
     study, problems = _with_templates(_with_models(study, path.parent), path.parent, origins)
+    study, found = _with_wordings(study, path.parent)
+    _stop(path, document, found)
     problems += [*study_problems(study, raw, origins), *criteria_problems(study, raw, origins)]
     _stop(path, document, problems)
     loaded = LoadedStudy(study=study, path=path, source=source, document=document)
@@ -197,6 +205,23 @@ def _trim(path: Path, data: Any, kind: str) -> Path:
 def _with_models(study: Study, folder: FilePath) -> Study:
     """Take the paths of embedded models, and code, from the study's folder."""
     return study.model_copy(update={"judges": tuple(_placed(j, folder) for j in study.judges)})
+
+
+def _with_wordings(study: Study, folder: FilePath) -> tuple[Study, list[Problem]]:
+    """Read what rewordings name, as the judges' own files were read."""
+    prompts = study.prompts
+    problems: list[Problem] = []
+    if isinstance(prompts, Reworded) and isinstance(prompts.model, JudgeSpec):
+        model = _placed(prompts.model, folder)
+        if model.template is not None:
+            template, wrong = _resolved(model.template, folder)
+            at: Path = ("prompts", "model", "template")
+            problems += [Problem(path=at, text=text) for text in wrong]
+            model = model.model_copy(update={"template": template})
+        prompts = prompts.model_copy(update={"model": model})
+        study = study.model_copy(update={"prompts": prompts})
+    study, found = resolved(study, folder)
+    return study, [*problems, *found]
 
 
 def _placed(judge: JudgeSpec, folder: FilePath) -> JudgeSpec:

@@ -27,6 +27,7 @@ from judgelaw.study.items import Item, from_dict, from_jsonl
 from judgelaw.study.models import Layer, Study
 from judgelaw.study.prompts import Template
 from judgelaw.study.record import RECORD, LookRecord, RunRecord, read_record
+from judgelaw.study.reworded import RewordingFacts, facts_from
 from judgelaw.study.run_files import SEALED, settle
 from judgelaw.wire import JudgeSpec
 
@@ -166,6 +167,7 @@ MANIFEST = "manifest.parquet"
 ITEMS = "inputs/items.jsonl"
 CHANGED = "inputs/probes.jsonl"
 PROMPTS = "inputs/prompts.json"
+REWORDINGS = "inputs/rewordings.jsonl"
 LABELS = f"{SEALED}/labels.parquet"
 
 
@@ -258,6 +260,12 @@ class FrozenRun:
             else judge
             for name, judge in self.judges.items()
         }
+
+    @cached_property
+    def rewordings(self) -> RewordingFacts | None:
+        """What the prompts are draws of; None where they are no rewordings."""
+        path = self.path / REWORDINGS
+        return facts_from(path.read_text(encoding="utf-8")) if path.is_file() else None
 
     @property
     def blueprint(self) -> Blueprint:

@@ -7,7 +7,7 @@ from pydantic import AliasChoices, Discriminator, Field, Tag
 
 from judgelaw.study.depths import Depth, Repeats, Stop
 from judgelaw.study.presets import DERIVED, PRESETS
-from judgelaw.study.prompt_models import Generator, Orders, Prompts
+from judgelaw.study.prompt_models import Generator, Orders, Prompts, Reworded
 from judgelaw.study.transforms import ProbeEntry
 from judgelaw.tensor import SINGLE
 from judgelaw.wire import (
@@ -337,8 +337,10 @@ class Study(Model):
             probed = max((n for name, n in depth.items() if probed_by(name)), default=0)
             deep = (_deeper(layer, depth.get(layer.name, probed)) for layer in self.layers)
             update = {"layers": tuple(deep)}
-        if isinstance(self.prompts, Generator) and prompts is not None:
-            update["prompts"] = self.prompts.model_copy(update={"count": prompts})
+        own = self.prompts
+        grows = isinstance(own, Generator | Reworded) and own.policy == "generator"
+        if prompts is not None and grows and not isinstance(own, str):
+            update["prompts"] = own.model_copy(update={"count": prompts})
         return self.model_copy(update=update)
 
     def judges_of(self, layer: Layer) -> tuple[JudgeSpec, ...]:

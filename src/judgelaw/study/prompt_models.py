@@ -2,9 +2,17 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from judgelaw.wire import Model, Name, PositiveFloat, PositiveInt
+from judgelaw.wire import (
+    Decoding,
+    JudgeSpec,
+    Model,
+    Name,
+    PositiveFloat,
+    PositiveInt,
+    with_tuples,
+)
 
 
 class TemplateSpec(Model):
@@ -62,9 +70,83 @@ class Factors(Model):
     template: str = Field(min_length=1)
 
 
+Marks = Literal["dash", "star", "bullet", "number", "bracket", "letter"]
+"""How the entries of a list begin: `-`, `*`, `•`, `1.`, `1)`, `(a)`."""
+
+
+class Rules(Model):
+    """What a generator without a model may change; what is left out stays as it is.
+
+    Attributes:
+        order: the entries of every list, such as one of criteria, in any order.
+        numbering: how the entries of every list begin; `true` for any of six ways.
+        wrappers: a heading around the instructions, from the grammar `wrappers` or an own one.
+        labels: other words for the labels that the judge answers with, the first ones together, the
+            second ones together, and so on; its parser reads them all.
+        languages: the template in other languages by name, each a file or the text itself; the
+            template as it is counts as one more.
+    """
+
+    order: bool = False
+    numbering: bool | tuple[Marks, ...] = False
+    wrappers: bool | Grammar = False
+    labels: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    languages: dict[Name, str] = Field(default_factory=dict)
+
+
+def _listed_rules(value: Any) -> Any:
+    """Let a list of names stand for rules that need nothing more."""
+    if isinstance(value, list | tuple):
+        return dict.fromkeys(map(str, value), True)
+    # After this step pydantic treats the data as Python values, where a list is no tuple.
+    return with_tuples(value)
+
+
+class Reworded(Model):
+    """Rewordings of one template, each drawn by a seed of its own.
+
+    `policy: generator` takes the draws as they come, duplicates too: the estimate is about prompts
+    like these. `policy: census` takes a varied set of them: the estimate is about this set.
+
+    Attributes:
+        count: how many prompts.
+        among: of a varied set, how many draws it is chosen from; four for one by default.
+        text, template: the template itself, or its file.
+        model: who rewords, a judge of the study by name or one that is declared here.
+        rules: what is changed by rule, where no model rewords.
+        instruction: what the model is told; the text follows it.
+        decoding: of the model while it rewords; by default temperature 1 and room for the text.
+        alternatives: sentences of the template, each with others that may stand in its place. A
+            model chooses among them, rules draw one.
+        keep: texts that every rewording has to hold as they are.
+        seed: of the draws; by default the study's.
+        approved: leave out what people struck because its meaning had changed.
+        draws: the folder of the draws; by default `rewordings/NAME` beside the study.
+    """
+
+    policy: Literal["generator", "census"]
+    grammar: Literal["reworded"]
+    count: PositiveInt
+    among: PositiveInt | None = None
+    text: str | None = None
+    template: str | None = None
+    model: Name | JudgeSpec | None = None
+    rules: Annotated[Rules, BeforeValidator(_listed_rules)] | None = None
+    instruction: str | None = Field(default=None, min_length=1)
+    decoding: Decoding | None = None
+    alternatives: tuple[tuple[str, ...], ...] = ()
+    keep: tuple[str, ...] = ()
+    seed: Annotated[int, Field(ge=0)] | None = None
+    approved: bool = False
+    draws: str | None = None
+
+
 def _policy(value: Any) -> str | None:
     if isinstance(value, str):
         return "name"
+    given = value.get("grammar") if isinstance(value, dict) else None
+    if isinstance(value, Reworded) or given == "reworded":
+        return "reworded"
     if isinstance(value, Factors) or (isinstance(value, dict) and "factors" in value):
         return "factors"
     policy = value.get("policy") if isinstance(value, dict) else getattr(value, "policy", None)
@@ -75,9 +157,17 @@ Prompts = Annotated[
     Annotated[Literal["paper-six"], Tag("name")]
     | Annotated[Census, Tag("census")]
     | Annotated[Generator, Tag("generator")]
+    | Annotated[Reworded, Tag("reworded")]
     | Annotated[Factors, Tag("factors")],
     Discriminator(_policy),
 ]
+
+
+def drawn_count(prompts: Prompts) -> int | None:
+    """Return how many prompts a generator draws; None for prompts that are all there are."""
+    if isinstance(prompts, Generator | Reworded) and prompts.policy == "generator":
+        return prompts.count
+    return None
 
 
 class SampledOrders(Model):

@@ -6,16 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from judgelaw.errors import InputError, IntegrityError
 from judgelaw.record_files import read_regular
 from judgelaw.streams import stream
-from judgelaw.study.loading import LoadedStudy
 from judgelaw.study.models import Study
 from judgelaw.study.problems import Path as Keys
 from judgelaw.study.prompt_models import Census, Factors, Generator, Grammar
 from judgelaw.wire import SingleCriterion, canonical_json, sha256_hex
 from judgelaw.words import LETTERS, LEVEL_MARKS, factor_prompt
+
+if TYPE_CHECKING:
+    from judgelaw.study.loading import LoadedStudy
 
 PAIR_FIELDS = ("instruction", "candidate_a", "candidate_b")
 POINT_FIELDS = ("instruction", "candidate")
@@ -220,7 +223,7 @@ WRAPPERS = Grammar(
 
 _ID_DIGITS = 12
 
-_CASES = {
+CASES = {
     "upper": str.upper,
     "title": str.title,
     "sentence": str.capitalize,
@@ -255,7 +258,7 @@ def sentences(policy: Generator) -> tuple[str, ...]:
         grammar.separators or WRAPPERS.separators or (),
     )
     texts = (
-        wrap(criterion, style=style, heading=_CASES[case](heading), separator=separator)
+        wrap(criterion, style=style, heading=CASES[case](heading), separator=separator)
         for style, heading, case, separator in choices
     )
     return tuple(dict.fromkeys(texts))
@@ -282,7 +285,7 @@ def _template(parts: tuple[str, ...]) -> Template:
     return Template(id=f"g-{content[:_ID_DIGITS]}", parts=parts)
 
 
-def templates_of(loaded: LoadedStudy) -> tuple[Template, ...]:
+def templates_of(loaded: "LoadedStudy") -> tuple[Template, ...]:
     """Return the templates of a study, checked, in the sequence in which it declares them."""
     prompts = loaded.study.prompts
     if isinstance(prompts, Census):
@@ -297,7 +300,7 @@ def templates_of(loaded: LoadedStudy) -> tuple[Template, ...]:
     return paper_six()
 
 
-def _crossed(loaded: LoadedStudy, prompts: Factors) -> tuple[Template, ...]:
+def _crossed(loaded: "LoadedStudy", prompts: Factors) -> tuple[Template, ...]:
     """Return one template for every combination of levels, the last factor fastest."""
     file, keys = loaded.folder / prompts.template, ("prompts", "template")
     try:
@@ -324,7 +327,7 @@ def _filled(text: str, levels: Mapping[str, Mapping[str, str]], chosen: Mapping[
 
 
 def _check_places(
-    loaded: LoadedStudy, prompts: Factors, text: str, levels: Mapping[str, Mapping[str, str]]
+    loaded: "LoadedStudy", prompts: Factors, text: str, levels: Mapping[str, Mapping[str, str]]
 ) -> None:
     """Refuse a factor that has no place, or whose place is filled in after its turn."""
     before, done = text, list[str]()
@@ -365,7 +368,7 @@ def _is_name(text: str) -> bool:
     return plain and not set(text) & set(LEVEL_MARKS)
 
 
-def _generated(loaded: LoadedStudy, prompts: Generator) -> tuple[Template, ...]:
+def _generated(loaded: "LoadedStudy", prompts: Generator) -> tuple[Template, ...]:
     fields = fields_of(loaded.study)
     block = prompts.block or default_block(loaded.study)
     for complaint in complaints(split(block, fields), fields):
@@ -376,14 +379,14 @@ def _generated(loaded: LoadedStudy, prompts: Generator) -> tuple[Template, ...]:
         raise loaded.error(("prompts", "count"), str(error)) from None
 
 
-def _census(loaded: LoadedStudy, prompts: Census) -> tuple[Template, ...]:
+def _census(loaded: "LoadedStudy", prompts: Census) -> tuple[Template, ...]:
     return _distinct(
         loaded, _from_files(loaded, prompts) if prompts.path else _listed(loaded, prompts)
     )
 
 
 def _distinct(
-    loaded: LoadedStudy, declared: Iterable[tuple[Template, Keys]]
+    loaded: "LoadedStudy", declared: Iterable[tuple[Template, Keys]]
 ) -> tuple[Template, ...]:
     """Check every template; two that are the same would count one prompt twice."""
     fields = fields_of(loaded.study)
@@ -399,7 +402,7 @@ def _distinct(
     return tuple(found.values())
 
 
-def _listed(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template, Keys]]:
+def _listed(loaded: "LoadedStudy", prompts: Census) -> Iterator[tuple[Template, Keys]]:
     fields = fields_of(loaded.study)
     block = split(prompts.block or default_block(loaded.study), fields)
     for place, spec in enumerate(prompts.templates):
@@ -410,7 +413,7 @@ def _listed(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template, Ke
         yield Template(id=spec.id, parts=parts), ("prompts", "templates", place)
 
 
-def _from_files(loaded: LoadedStudy, prompts: Census) -> Iterator[tuple[Template, Keys]]:
+def _from_files(loaded: "LoadedStudy", prompts: Census) -> Iterator[tuple[Template, Keys]]:
     keys: Keys = ("prompts", "path")
     files = _matching(loaded.folder, prompts.path or "")
     if not files:

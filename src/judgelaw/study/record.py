@@ -22,7 +22,8 @@ from judgelaw.errors import IntegrityError
 from judgelaw.record_files import read_regular
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.models import Study
-from judgelaw.study.prompt_models import Generator
+from judgelaw.study.prompt_models import Generator, Reworded, drawn_count
+from judgelaw.study.reworded import source_of
 from judgelaw.wire import AMENDABLE
 
 FREE = ("name", "transport", "budget", "gate", "analysis", "answer", "env_file")
@@ -66,6 +67,9 @@ def _prompts(blueprint: Blueprint) -> dict[str, Any]:
     prompts = blueprint.study.prompts
     if isinstance(prompts, Generator):
         return prompts.model_dump(mode="json", exclude={"count"})
+    if isinstance(prompts, Reworded) and prompts.policy == "generator":
+        generator = source_of(blueprint.study).generator
+        return {"policy": prompts.policy, "approved": prompts.approved, **generator}
     policy = "census" if isinstance(prompts, str) else prompts.policy
     return {
         "policy": policy,
@@ -75,8 +79,7 @@ def _prompts(blueprint: Blueprint) -> dict[str, Any]:
 
 def depth(study: Study) -> dict[str, Any]:
     """Return what `extend` may raise."""
-    prompts = study.prompts.count if isinstance(study.prompts, Generator) else None
-    return {"repeats": study.depth, "prompts": prompts}
+    return {"repeats": study.depth, "prompts": drawn_count(study.prompts)}
 
 
 def free(study: Study) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from judgelaw.study.items import FIELDS, SAMPLE
 from judgelaw.study.judge_rules import is_local, judge_problems
 from judgelaw.study.models import MAIN, ORDERS, Layer, Selection, Study
 from judgelaw.study.problems import Path, Problem, unknown_key
-from judgelaw.study.prompt_models import Census, Factors, Generator
+from judgelaw.study.prompt_models import Census, Factors, Generator, drawn_count
+from judgelaw.study.reworded import reworded_problems
 from judgelaw.study.single_answers import (
     COMPONENTS,
     answer_problems,
@@ -134,6 +135,7 @@ def _prompts(study: Study) -> Iterator[Problem]:
         yield from _generator(prompts, study.task)
     if isinstance(prompts, Factors):
         yield from _factors(prompts)
+    yield from reworded_problems(study)
 
 
 def _census(prompts: Census) -> Iterator[Problem]:
@@ -417,6 +419,6 @@ def _analysis(study: Study) -> Iterator[Problem]:
     elif analysis.depth is not None and analysis.depth > deepest:
         text = f"{analysis.depth}, exceeds the deepest layer ({deepest} repeats); lower it"
         yield Problem(path=("analysis", "depth"), text=text)
-    if analysis.estimator == "sampled" and not isinstance(study.prompts, Generator):
+    if analysis.estimator == "sampled" and drawn_count(study.prompts) is None:
         text = "'sampled', is about a generator's prompts; a census is estimated by census"
         yield Problem(path=("analysis", "estimator"), text=text)

@@ -8,7 +8,7 @@ along their cycle until they fall inside.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,9 +138,14 @@ def distinct_seeds(key: int, start: int, stop: int) -> NDArray[np.int64]:
     """
     if not 0 <= start <= stop <= CAPACITY:
         raise ValueError(f"ordinals {start} to {stop} leave the {CAPACITY} distinct seeds")
+    return seeds_at(key, np.arange(start, stop))
+
+
+def seeds_at(key: int, ordinals: Places) -> NDArray[np.int64]:
+    """Return the seeds of these ordinals, each below the number of distinct seeds."""
     keys = _round_keys(key)
     # The walk starts inside the domain, so the permutation of 32 bits restricts to one of it.
-    values = _permute(np.arange(start + SMALLEST, stop + SMALLEST, dtype=np.uint32), keys)
+    values = _permute((ordinals + SMALLEST).astype(np.uint32), keys)
     outside = _outside(values)
     while outside.any():
         values[outside] = _permute(values[outside], keys)
@@ -222,15 +227,25 @@ def write_calls(
     first: int = 0,
     session: int = 0,
     progress: Progress = unseen,
+    ordinals: Callable[[Block], Places] | None = None,
 ) -> None:
-    """Write manifest and sealed labels: what the run holds, then the calls of these blocks."""
+    """Write manifest and sealed labels: what the run holds, then the calls of these blocks.
+
+    Seeds follow the ordinals of calls: by default their places in the run, in the sequence of the
+    blocks.
+    """
     study = blueprint.study
     starts = np.cumsum([0, *(block.count for block in planned)])
     sequence = schedule(planned, kind=study.schedule, seed=study.seed, session=session)
     prepared = []
     with progress("freezing calls", int(starts[-1])) as advance:
         for block, start in zip(planned, starts, strict=False):
-            seeds = distinct_seeds(study.seed, first + int(start), first + int(start) + block.count)
+            at = first + int(start)
+            seeds = (
+                distinct_seeds(study.seed, at, at + block.count)
+                if ordinals is None
+                else seeds_at(study.seed, ordinals(block))
+            )
             prepared.append(_Prepared(block, seeds, digest_block(block, seeds, advance)))
     with TableWriter(spare, DATED if any(b.date for b in planned) else COLUMNS) as writer:
         if session:

@@ -125,6 +125,7 @@ from judgelaw.uncertainty.sampled_prompts import (
     Scope as Scope,
     item_projections as item_projections,
     prompt_projection as prompt_projection,
+    unseen_prompt as unseen_prompt,
 )
 from judgelaw.uncertainty.soft_errors import (
     SoftErrors as SoftErrors,

@@ -211,6 +211,11 @@ class DrawnPrompts:
         items = V_I**2 / (N - 1) if V_I else 0.0
         return t_quantile(p, V**2 / (V_P**2 / (K - 1) + items)) * sqrt(V)
 
+    @property
+    def cap(self) -> float:
+        """The most that an unseen prompt or item is supposed to add, unless one seen adds more."""
+        return _CAP * self.unit
+
     @cached_property
     def _unseen_fixed(self) -> Floats:
         return self._unseen("fixed")
@@ -224,8 +229,8 @@ class DrawnPrompts:
         N, K = self.kernel.shape[:2]
         h = np.where(np.eye(K, dtype=bool), 0.0, self.kernel).reshape(N, K * K)
         u = h.sum(axis=1) / (K * (K - 1))
-        cap = _CAP * self.unit
-        unseen_item, unseen_prompt = _unseen_item(u, cap), _unseen_prompt(h.mean(axis=0), K, cap)
+        cap = self.cap
+        b_I, b_P = _unseen_item(u, cap), unseen_prompt(h.mean(axis=0), K, cap)
         rng = stream(self.seed, "drawn prompts", K, N, scope)
         out = np.empty(self.draws)
         size = max(1, _BLOCK // (N + 1 + K * K))
@@ -242,7 +247,7 @@ class DrawnPrompts:
             else:
                 mean, last = np.broadcast_to(h.mean(axis=0), (m, K * K)), np.zeros(m)
             seen = (pairs.reshape(m, K * K) * mean).sum(axis=1)
-            out[part] = (seen + last * unseen_item * D + v * unseen_prompt) / (D + v)
+            out[part] = (seen + last * b_I * D + v * b_P) / (D + v)
         return out
 
 
@@ -274,7 +279,7 @@ def _unseen_item(u: Floats, cap: float) -> float:
     return max(first, min(cap, 2 * first - second))
 
 
-def _unseen_prompt(hbar: Floats, K: int, cap: float) -> float:
+def unseen_prompt(hbar: Floats, K: int, cap: float) -> float:
     """Return b_P, the most that a prompt nobody drew may differ from another."""
     most = float(hbar.max())
     return max(most, cap if K < _MANY_PROMPTS else min(cap, 2 * most))

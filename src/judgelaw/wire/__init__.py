@@ -33,6 +33,7 @@ from judgelaw.wire.judge_spec import (
     SingleCriterion as SingleCriterion,
     canonical_json as canonical_json,
     sha256_hex as sha256_hex,
+    with_tuples as with_tuples,
 )
 from judgelaw.wire.masking import Secrets as Secrets
 from judgelaw.wire.parser_rules import FORMS as FORMS, parser_rule as parser_rule

@@ -357,7 +357,9 @@ class JudgeSpec(Model):
         if not isinstance(data, dict):
             return data
         # After this step pydantic treats the data as Python values, where a list is no tuple.
-        filled = {key: value if key == "extra" else _tuples(value) for key, value in data.items()}
+        filled = {
+            key: value if key == "extra" else with_tuples(value) for key, value in data.items()
+        }
         if "seed" not in filled and _seedless(filled):
             filled["seed"] = "logical"
         if isinstance(filled.get("base_url"), str):
@@ -425,10 +427,11 @@ class JudgeSpec(Model):
         return values
 
 
-def _tuples(value: Any) -> Any:
+def with_tuples(value: Any) -> Any:
+    """Return plain data with tuples in the place of lists, as models hold them."""
     if isinstance(value, dict):
-        return {key: _tuples(inner) for key, inner in value.items()}
-    return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value
+        return {key: with_tuples(inner) for key, inner in value.items()}
+    return tuple(with_tuples(inner) for inner in value) if isinstance(value, list) else value
 
 
 def _seedless(data: dict[str, Any]) -> bool:

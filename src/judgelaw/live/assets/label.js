@@ -74,7 +74,8 @@
     buttons.push(make("button", { type: "button", className: "quiet", onclick: unsure }, make("kbd", {}, "x"), " Cannot tell"));
     return make("div", { className: "choices", role: "group", "aria-label": "Label" }, ...buttons);
   };
-  const block = ([heading, text]) => make("section", { className: "text" }, make("h2", {}, heading), make("p", { className: "body" }, text));
+  const piece = ([text, marked]) => (marked ? make("mark", {}, text) : text);
+  const block = ([heading, text]) => make("section", { className: "text" }, make("h2", {}, heading), make("p", { className: "body" }, ...(Array.isArray(text) ? text.map(piece) : [text])));
   const item = (next) => [
     ...next.texts.map(block),
     next.answers.length ? make("div", { className: "answers" }, ...next.answers.map(block)) : null,
