@@ -132,10 +132,12 @@ MEANING = {
 TABLES = """\
 # Calls tables
 
-One row for each call, as `.csv`, `.csv.gz`, `.parquet` or `.jsonl`, a folder or a glob of Parquet
-files, an `s3://` address, or a frame of pandas, polars, pyarrow or Spark. Other columns are carried
-along and not read. Where a column has another name, those in the last column are found without a
-word; any other is mapped, `VerdictTensor.from_table(path, columns={{"verdict": "won"}})`.
+One row for each call, as CSV, TSV, JSON lines, a JSON array or Parquet, `.gz` of each, a folder or
+a glob of files, an `s3://` address, or a frame of pandas, polars, pyarrow or Spark. Where a column
+has another name, those in the last column are found without a word; any other is mapped,
+`VerdictTensor.from_table(path, columns={{"verdict": "won"}})`. Other columns are not read, and one
+that tells the rows of a cell apart is asked about: {{doc}}`../howto/import` says how tables are
+read.
 
 | column | | what it holds | also found as |
 |---|---|---|---|

@@ -3,6 +3,7 @@
     JudgelawError                      70  a defect of ours unless a subclass says otherwise
     ├── InputError (ValueError)         2  what was handed in breaks a rule
     │   ├── TableError                  2  a calls table, with file and line
+    │   │   ├── UnclearTableError       2  a table that can be read in several ways
     │   │   ├── DuplicateCallsError     2  the same call twice
     │   │   └── IncompleteDesignError   2  cells without the calls that the estimate needs
     │   └── StudyError                  2  a study file, with file, line and key
@@ -24,10 +25,10 @@ The number is the exit code of the command line. A message gives the value, the 
 import errno
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
@@ -48,6 +49,19 @@ class InputError(JudgelawError, ValueError):
 
 class TableError(InputError):
     """A calls table breaks the contract."""
+
+
+class UnclearTableError(TableError):
+    """A calls table can be read in several ways; what would settle each of them is in `problems`.
+
+    Attributes:
+        problems: of `judgelaw.tables.reading.Problem`, in the sequence of the message.
+    """
+
+    def __init__(self, message: str, problems: "Sequence[Any]" = ()) -> None:
+        """Hold the problems beside their words."""
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 class DuplicateCallsError(TableError):

@@ -12,12 +12,12 @@ that says so, unless `on_inconclusive` is "fail" or "pass". Paths are relative t
 Every pytest run on the machine loads this file, so it imports nothing but pytest.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import pytest
 
@@ -26,6 +26,7 @@ from judgelaw.errors import InputError, JudgelawError
 if TYPE_CHECKING:
     from judgelaw.estimate import Design
     from judgelaw.runs import Source
+    from judgelaw.tables import Said
     from judgelaw.uncertainty import Gate, Limit
 
 
@@ -35,7 +36,7 @@ _MARKER = (
     "judgelaw(source, max={}, min={}, baseline=None, margin=0.01, match={}, new_items=False, "
     "strict=False, level=0.95, "
     "on_inconclusive='xfail', judge=None, layer=None, repeats=None, design=None, "
-    "incomplete='error', positions=None, blank='error'): "
+    "incomplete='error', positions=None, blank='error', columns={}, ignore=[], where={}, ...): "
     "fail where a judge breaks a limit on call, prompt, order, interaction, total, invalid, "
     "coverage or gold, or is worse than its baseline by more than the margin; without limits, "
     "those of the run's study."
@@ -145,8 +146,11 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     """Decide the limits of marked tests before their body runs; leave other tests alone."""
     reading, limits = signature(_read), signature(Audit.require)
     for mark in item.iter_markers("judgelaw"):
+        from judgelaw.tables import Said  # noqa: PLC0415 - DuckDB, when it is needed
+
+        about = {*reading.parameters, *Said.__annotations__}
         args = (item.config.rootpath, *mark.args)
-        read = {name: x for name, x in mark.kwargs.items() if name in reading.parameters}
+        read = {name: x for name, x in mark.kwargs.items() if name in about}
         limit = {name: x for name, x in mark.kwargs.items() if name not in read}
         try:
             reading.bind(*args, **read)
@@ -165,10 +169,10 @@ def _read(
     repeats: int | None = None,
     design: "Design | None" = None,
     incomplete: Literal["error", "drop"] = "error",
-    positions: Sequence[str] | None = None,
-    blank: Literal["error", "invalid", "drop"] = "error",
+    **said: "Unpack[Said]",
 ) -> Audit:
     from judgelaw.runs import Reading, read_source  # noqa: PLC0415 - DuckDB, when it is needed
+    from judgelaw.tables import wishes  # noqa: PLC0415 - same
 
     reading = Reading(
         judges=() if judge is None else (judge,),
@@ -176,8 +180,7 @@ def _read(
         repeats=repeats,
         design=design,
         incomplete=incomplete,
-        positions=tuple(positions or ()),
-        blank=blank,
+        said=wishes(**said),
     )
 
     def read(source: str | Path, how: Reading) -> "Source":

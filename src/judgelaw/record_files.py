@@ -392,12 +392,15 @@ _LOOKED_AT = 20
 def csv_form(path: Path) -> CsvForm:
     """Find what separates the fields, and what stands before the header."""
     usual = "\t" if path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else ","
-    for separator in (usual, *(each for each in _SEPARATORS if each != usual)):
-        widths, first = _widths(path, separator)
-        if max(widths, default=0) > 1:
-            break
-    else:
+    sequence = (usual, *(each for each in _SEPARATORS if each != usual))
+    tried = {separator: _widths(path, separator) for separator in sequence}
+    # A comma may stand in every number of a file that is separated by semicolons.
+    even = [each for each, (widths, _) in tried.items() if len({*widths}) == 1 and widths[0] > 1]
+    some = [each for each, (widths, _) in tried.items() if max(widths, default=0) > 1]
+    if not some:
         return CsvForm(separator=usual)
+    separator = (even or some)[0]
+    widths, first = tried[separator]
     told = []
     if separator != usual:
         told.append(f"{path} is separated by {_SEPARATORS[separator]}, and was read so")

@@ -245,6 +245,8 @@ def plain_number(value: float) -> str:
 MOST_CANDIDATES = 26
 """Candidates are shown under letters."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+DISPLAYED = ("A", "B", "TIE")
+"""What a judge of two answers says: the one shown first, the one shown second, none."""
 _CANDIDATE = re.compile(r"candidate_([1-9]|1[0-9]|2[0-6])")
 _ANSWER = "answer"
 _OF_A_PAIR = {

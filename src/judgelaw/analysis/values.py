@@ -281,6 +281,7 @@ class Analysis(Result):
         left_out: why a table that the paper has cannot be made from these calls, by its name.
         warnings: about the whole table.
         best: the judge that is shown to be right more often than every other, if one is.
+        reading: how the table was read, in a line; empty for calls that were read before.
     """
 
     judges: Mapping[str, JudgeAnalysis]
@@ -293,6 +294,7 @@ class Analysis(Result):
     left_out: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     best: Best | None = None
+    reading: str = ""
 
     schema = "judgelaw.analysis/1"
     brief = ("judge", "component", *_BRIEF)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.blocks import Cell, Value, span_of
-from judgelaw.cli.options import examples, source_options
+from judgelaw.cli.options import Place, examples, source_argument, source_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.runs import Reading, read_source
 from judgelaw.vocabulary import COMPONENTS
@@ -27,7 +27,7 @@ _WIDTH = 40
         "judgelaw advise calls.csv --protocol 'drawn:3 both 2 random' --price 0.002",
     )
 )
-@click.argument("source", metavar="RUN|TABLE")
+@source_argument
 @click.option(
     "--target",
     metavar="NAME=X",
@@ -53,7 +53,7 @@ _WIDTH = 40
 @source_options
 def command(
     *,
-    source: str,
+    source: Place,
     target: str | None,
     protocols: tuple[str, ...],
     gold: str | None,

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.cli.options import examples, permutations_option, resampling_options, source_options
+from judgelaw.cli.options import (
+    Place,
+    examples,
+    one_place,
+    permutations_option,
+    resampling_options,
+    source_argument,
+    source_options,
+)
 from judgelaw.cli.terminal import echo, progress, say, write_json
 from judgelaw.processes import processes
 from judgelaw.runs import Reading, analyze_source, read_source, report_of
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
         "judgelaw analyze calls.parquet --soft never",
     )
 )
-@click.argument("source", metavar="RUN|TABLE")
+@source_argument
 @source_options
 @resampling_options
 @permutations_option
@@ -60,7 +68,7 @@ if TYPE_CHECKING:
 )
 def command(
     *,
-    source: str,
+    source: Place,
     reading: Reading,
     draws: int | None,
     seed: int | None,
@@ -101,7 +109,7 @@ def command(
         write_json(analysis.to_json(), json_file)
     if json_file != "-":
         report = partial(report_of, analysis, calls) if details else None
-        show(analysis, place=source, details=report)
+        show(analysis, place=one_place(source), details=report)
 
 
 def show(

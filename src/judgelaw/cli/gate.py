@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from judgelaw.cli.options import examples, source_options
+from judgelaw.cli.options import Place, examples, source_argument, source_options
 from judgelaw.cli.terminal import say, show_table, write_json
 from judgelaw.runs import Reading, Source, read_source
 
@@ -26,7 +26,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
         "judgelaw gate runs/today --baseline runs/last-week --margin 0.01",
     )
 )
-@click.argument("source", metavar="RUN|TABLE")
+@source_argument
 @click.option(
     "--max",
     "maxima",
@@ -96,7 +96,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @source_options
 def command(
     *,
-    source: str,
+    source: Place,
     maxima: tuple[str, ...],
     minima: tuple[str, ...],
     baseline: str | None,

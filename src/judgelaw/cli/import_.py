@@ -1,15 +1,27 @@
-"""`judgelaw import`: logs of other tools as a calls table."""
+"""`judgelaw import`: logs of other tools and plain tables as a calls table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import click
 
 from judgelaw.cli.options import examples
+from judgelaw.cli.table_options import table_options
 from judgelaw.cli.terminal import echo, progress, say, write_json
 from judgelaw.errors import InputError
-from judgelaw.tables.importers import FORMATS, Rules, Survey, detect, import_log
+from judgelaw.tables import Wishes
+from judgelaw.tables.importers import (
+    FORMATS,
+    PLAIN,
+    Rules,
+    Survey,
+    detect,
+    import_log,
+    said_by,
+    write_plain,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 _DEFAULT = Path("calls.parquet")
@@ -40,6 +52,7 @@ def _field_options(command: F) -> F:
         "judgelaw import --from openai-batch out.jsonl --parser first-line -o batch.parquet",
         "judgelaw import --from csv raw.csv --verdict winner --judge =me --map-order swapped=BA",
         "judgelaw import raw.csv --positions A,B --blank invalid",
+        "judgelaw import raw.csv --dry-run",
     )
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
@@ -55,33 +68,15 @@ def _field_options(command: F) -> F:
     type=click.Path(dir_okay=False, path_type=Path),
     help=f"The calls table, .parquet, .csv or .jsonl.  [default: {_DEFAULT}, if there is none]",
 )
-@click.option(
-    "--parser",
-    metavar="RULE",
-    help="Read the verdict from the completion, as a study writes it: first-line, regex:PATTERN, "
-    "json:FIELD, score:MIN..MAX, '{regex: ..., labels: {...}}'.",
-)
+@click.option("--dry-run", is_flag=True, help="Say how it is read, and write nothing.")
 @_field_options
 @click.option(
-    "--label", "labels", multiple=True, metavar="VALUE=VERDICT", help="What a value stands for."
+    "--human",
+    multiple=True,
+    metavar="FIELD",
+    help="Where people's labels stand; one for each person if given several times.",
 )
-@click.option(
-    "--map-order", "orders", multiple=True, metavar="VALUE=AB|BA", help="What an order means."
-)
-@click.option(
-    "--positions",
-    metavar="A,B",
-    help="Stored verdicts are positions: the words for the answer shown first, shown second, and "
-    "for a tie if it has one.",
-)
-@click.option(
-    "--blank",
-    type=click.Choice(["error", "invalid", "drop"]),
-    default="error",
-    show_default=True,
-    help="What a stored verdict that is blank becomes.",
-)
-@click.option("--where", multiple=True, metavar="FIELD=VALUE", help="Keep these entries only.")
+@table_options
 @click.option(
     "--custom-id",
     metavar="REGEX",
@@ -102,12 +97,9 @@ def command(
     paths: Sequence[str],
     source: str | None,
     out: Path | None,
-    parser: str | None,
-    labels: tuple[str, ...],
-    orders: tuple[str, ...],
-    positions: str | None,
-    blank: Literal["error", "invalid", "drop"],
-    where: tuple[str, ...],
+    dry_run: bool,
+    human: tuple[str, ...],
+    said: Wishes,
     custom_id: str | None,
     truncated: Literal["invalid", "parse"],
     drop_copies: bool,
@@ -116,35 +108,95 @@ def command(
 ) -> None:
     """Turn logs of other tools into a calls table, and say what can be learnt from it.
 
-    A FIELD is a dotted path in the log's own record (metadata.order, vars.item, doc.id), or a
-    constant after an equals sign (=gpt-x). Metadata called item, prompt, order, stratum and gold
-    are found without it. A PATH may be a folder of logs. Copies of one response are refused: they
-    are no repeats. So are letters under several orders, until --positions says what they are.
+    A FIELD is a column, or a dotted path in the log's own record (metadata.order, vars.item,
+    doc.id), or a constant after an equals sign (=gpt-x); --item and the like are short forms of
+    --columns. Metadata called item, prompt, order, stratum and gold are found without it. A PATH
+    may be a folder of logs. Copies of one response are refused: they are no repeats. So is all that
+    can be read in several ways, with the words that settle it.
     """
-    target = _target(out)
-    from judgelaw.tables import write_calls
+    target = None if dry_run else _target(out)
+    rules = _rules(said, fields, truncated)
+    tool = source or (PLAIN if said.shapes and not rules.parser else detect(paths[0]))
+    if tool == PLAIN and custom_id is None:
+        short = said_by(rules)
+        if human:
+            short = short.and_also(Wishes(columns={"human": human}))
+        rows, survey, reading = write_plain(target, paths, short.and_also(_plain(said)))
+        if dry_run and json_file != "-":
+            for line in reading.sentences():
+                say(line)
+    else:
+        _refuse_columns(said, human, tool)
+        imported = import_log(
+            tool,
+            paths,
+            rules=rules,
+            custom_id=custom_id,
+            drop_copies=drop_copies,
+            progress=progress,
+        )
+        survey = imported.survey
+        rows = sum(judge.calls for judge in survey.judges)
+        if target is not None:
+            from judgelaw.tables import write_calls
 
-    rules = Rules(
-        fields={part: path for part, path in fields.items() if path is not None},
-        parser=parser,
-        labels=_pairs("--label", labels),
-        orders=_pairs("--map-order", orders),
-        positions=_words(positions),
-        blank=blank,
-        where=_pairs("--where", where),
+            rows = write_calls(target, imported.columns)
+    if target is not None:
+        echo(f"{rows} calls in {target}; next: judgelaw analyze {target}", err=True)
+    if json_file is not None:
+        write_json(_document(survey, target), json_file)
+    if json_file != "-":
+        for line in survey.sentences():
+            say(line)
+
+
+def _rules(
+    said: Wishes, fields: Mapping[str, str | None], truncated: Literal["invalid", "parse"]
+) -> Rules:
+    """Return what was said of the fields of a log."""
+    named = {part: path for part, path in fields.items() if path is not None}
+    if said.parser is not None and "verdict" in said.columns and "text" not in named:
+        named["text"] = ",".join(said.columns["verdict"] or ())
+    return Rules(
+        fields=named,
+        parser=said.parser,
+        labels=said.label,
+        orders=said.map_order,
+        positions=said.positions or (),
+        blank=said.blank,
+        where=said.where,
         truncated=truncated,
     )
-    tool = source or detect(paths[0])
-    imported = import_log(
-        tool, paths, rules=rules, custom_id=custom_id, drop_copies=drop_copies, progress=progress
+
+
+def _plain(said: Wishes) -> Wishes:
+    """Return what was said that no rule has."""
+    columns = said.columns
+    if said.parser is not None:
+        columns = {part: names for part, names in columns.items() if part != "verdict"}
+    return replace(
+        said, columns=columns, where={}, label={}, map_order={}, positions=None, parser=None
     )
-    rows = write_calls(target, imported.columns)
-    echo(f"{rows} calls in {target}; next: judgelaw analyze {target}", err=True)
-    if json_file is not None:
-        write_json(_document(imported.survey, target), json_file)
-    if json_file != "-":
-        for line in imported.survey.sentences():
-            say(line)
+
+
+def _refuse_columns(said: Wishes, human: Sequence[str], tool: str) -> None:
+    """Refuse for the log of a tool what is said of the columns of a plain table."""
+    rest = replace(
+        said,
+        where={},
+        label={},
+        map_order={},
+        positions=None,
+        parser=None,
+        blank="error",
+    )
+    if human or rest.said():
+        words = rest.options()[:1] or ["--human"]
+        raise InputError(
+            f"{words[0]} is about the columns of a plain table, and this is a log of {tool}: say "
+            "what its fields are with --item, --prompt, --order, --verdict, or read it with "
+            f"--from {PLAIN}"
+        )
 
 
 def _target(out: Path | None) -> Path:
@@ -154,20 +206,6 @@ def _target(out: Path | None) -> Path:
     return out or _DEFAULT
 
 
-def _words(given: str | None) -> tuple[str, ...]:
-    return tuple(word.strip() for word in (given or "").split(",") if word.strip())
-
-
-def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """Split VALUE=MEANING at the last equals sign: values may hold some themselves."""
-    pairs = {}
-    for text in texts:
-        value, equals, meaning = text.rpartition("=")
-        if not (value and equals and meaning):
-            raise click.BadParameter(f"{text!r}: write VALUE=MEANING", param_hint=option)
-        pairs[value] = meaning
-    return pairs
-
-
-def _document(survey: Survey, target: Path) -> dict[str, Any]:
-    return {"schema": "judgelaw.import/1", "table": str(target), **vars(survey)}
+def _document(survey: Survey, target: Path | None) -> dict[str, Any]:
+    table = None if target is None else str(target)
+    return {"schema": "judgelaw.import/1", "table": table, **vars(survey)}

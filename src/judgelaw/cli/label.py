@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.cli.options import examples, say_on_stderr
+from judgelaw.cli.table_options import table_options
 from judgelaw.cli.terminal import echo
+from judgelaw.tables import Wishes
 
 if TYPE_CHECKING:
     from judgelaw.live import LabelBook, Labelling
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Where labels go. [default: NAME-labels.csv beside the source]",
 )
+@table_options
 @click.option("--show", metavar="A,B,...", help="The columns that a person sees.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Any free one by default.")
 @click.option(
@@ -47,6 +50,7 @@ def command(
     source: Path,
     labels: str | None,
     labeller: str | None,
+    said: Wishes,
     out: Path | None,
     show: str | None,
     port: int,
@@ -62,7 +66,7 @@ def command(
     from judgelaw.live import LabelBook, label_server, read_labelling
 
     labelling = read_labelling(
-        source, labels=(labels or "").split(","), show=show.split(",") if show else ()
+        source, labels=(labels or "").split(","), show=show.split(",") if show else (), said=said
     )
     target = out or source.with_name(f"{source.name.split('.')[0]}-labels.csv")
     who = labeller or getpass.getuser()

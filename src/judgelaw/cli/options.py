@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from judgelaw.cli.table_options import table_options
 from judgelaw.cli.terminal import CallBar, CallLines, echo, is_quiet, progress
 from judgelaw.errors import InputError
 from judgelaw.runs import Reading
+from judgelaw.tables import Wishes
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Observer
@@ -74,6 +76,26 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", title, *(f"  {line}" for line in lines)])
 
 
+Place = str | list[str]
+"""A run or table, or several files that are one table."""
+
+
+def source_argument(command: F) -> F:
+    """Add the run or table that a command reads; several files are one table."""
+    return click.argument(
+        "source",
+        metavar="RUN|TABLE...",
+        nargs=-1,
+        required=True,
+        callback=lambda _context, _option, given: given[0] if len(given) == 1 else [*given],
+    )(command)
+
+
+def one_place(source: Place) -> str:
+    """Return the one path of a source, nothing where it has several."""
+    return source if isinstance(source, str) else ""
+
+
 def source_options(command: F) -> F:
     """Add the options that say which calls to read; the command gets them as one `reading`."""
     return _gathering(command, (*_source_options(), _repeats_option()))
@@ -85,11 +107,13 @@ def source_options_at_full_depth(command: F) -> F:
 
 
 def _gathering(command: F, options: tuple[Callable[[Any], Any], ...]) -> F:
+    @table_options
     @wraps(command)
-    def gathered(**given: Any) -> Any:
+    def gathered(*, said: Wishes, **given: Any) -> Any:
         names = [one.name for one in fields(Reading) if one.name in read]
-        chosen = {name: given.pop(name) for name in names}
-        return command(reading=Reading(**chosen), **given)
+        chosen = {name: given[name] for name in names}
+        rest = {name: value for name, value in given.items() if name not in read}
+        return command(reading=Reading(said=said, **chosen), **rest)
 
     for option in reversed(options):
         gathered = option(gathered)
@@ -133,49 +157,22 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
             show_default=True,
             help="What to do with items that lack two calls in a cell.",
         ),
-        *_meaning_options(),
+        click.option(
+            "--scale",
+            metavar="1,2,...|0..1",
+            callback=_scores,
+            help="Verdicts are scores: all of them from low to high, or the two ends where they "
+            "are continuous. A run declares its own.",
+        ),
+        click.option(
+            "--date", metavar="DATE", help="Read the calls of this date. [default: the latest]"
+        ),
         click.option(
             "--engine",
             type=click.Choice(["duckdb", "spark"]),
             default="duckdb",
             show_default=True,
-            help="What counts the calls: DuckDB on this machine, or Spark on a cluster.",
-        ),
-    )
-
-
-def _meaning_options() -> tuple[Callable[[Any], Any], ...]:
-    """Return the options that say what the columns and words of a table mean."""
-    return (
-        columns_option,
-        click.option(
-            "--verdicts",
-            metavar="A,B,...",
-            callback=_verdicts,
-            help="The alphabet. [default: the usual four, or what the table holds]",
-        ),
-        click.option(
-            "--scale",
-            metavar="1,2,...",
-            callback=_scores,
-            help="Verdicts are scores: all of them, from low to high. A run declares its own.",
-        ),
-        click.option(
-            "--positions",
-            metavar="A,B",
-            callback=_verdicts,
-            help="Verdicts are positions: the words for the answer shown first, shown second, and "
-            "for a tie if it has one. They become candidates by the order of each call.",
-        ),
-        click.option(
-            "--blank",
-            type=click.Choice(["error", "invalid", "drop"]),
-            default="error",
-            show_default=True,
-            help="What a verdict that is blank becomes.",
-        ),
-        click.option(
-            "--date", metavar="DATE", help="Read the calls of this date. [default: the latest]"
+            help="What reads the calls: DuckDB on this machine, or Spark, whose rows come here.",
         ),
     )
 
@@ -209,46 +206,19 @@ def one_stream_options(command: F) -> F:
     return command
 
 
-def columns_option(command: F) -> F:
-    """Add the option that names the columns of a table."""
-    return click.option(
-        "--columns",
-        multiple=True,
-        metavar="PART=NAME",
-        callback=_columns,
-        help="The table's own name of a column, as in verdict=winner; PART= leaves an "
-        "optional column out. May be repeated.",
-    )(command)
-
-
-def _columns(
-    context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, str | None]:
-    del context, option
-    named = {}
-    for pair in given:
-        part, equals, column = pair.partition("=")
-        if not equals or not part:
-            raise InputError(f"--columns {pair}: write PART=NAME, as in --columns verdict=winner")
-        named[part.strip()] = column or None
-    return named
-
-
-def _verdicts(
-    context: click.Context, option: click.Parameter, given: str | None
-) -> tuple[str, ...]:
-    del context, option
-    return () if given is None else tuple(word.strip() for word in given.split(","))
-
-
 def _scores(
     context: click.Context, option: click.Parameter, given: str | None
-) -> tuple[float, ...]:
+) -> tuple[float, ...] | dict[str, float]:
+    del context, option
+    low, dots, high = (given or "").partition("..")
     try:
-        return tuple(float(word) for word in _verdicts(context, option, given))
+        if dots:
+            return {"from": float(low), "to": float(high)}
+        return tuple(float(word) for word in (given or "").split(",") if given)
     except ValueError:
         raise InputError(
-            f"--scale {given}: write the scores from low to high, as in --scale 1,2,3,4,5"
+            f"--scale {given}: write the scores from low to high, as in --scale 1,2,3,4,5, or "
+            "their ends, as in --scale 0..1"
         ) from None
 
 

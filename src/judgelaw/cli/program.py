@@ -12,9 +12,16 @@ import click
 from click.shell_completion import CompletionItem
 
 import judgelaw
+from judgelaw.cli.table_options import ARGV, commands
 from judgelaw.cli.terminal import echo, say
 from judgelaw.cli.volume import with_volume
-from judgelaw.errors import IncompleteDesignError, JudgelawError, TableError, storage_error
+from judgelaw.errors import (
+    IncompleteDesignError,
+    JudgelawError,
+    TableError,
+    UnclearTableError,
+    storage_error,
+)
 from judgelaw.processes import quieten_blas
 
 # Group -> command -> the sentence that `judgelaw --help` shows. A command is added by its line here
@@ -67,6 +74,11 @@ OK, BUG, INTERRUPTED = 0, 70, 130
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they run, not when the list is shown."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words of the command line for messages that write it again."""
+        ctx.meta[ARGV] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the commands in the order in which people meet them."""
@@ -141,6 +153,12 @@ def _run(argv: list[str] | None) -> int:  # noqa: PLR0911 - one return for each 
             "judgelaw: interrupted; what was acquired is saved, the same command goes on", err=True
         )
         return INTERRUPTED
+    except UnclearTableError as error:
+        told, _, _ = str(error).partition("\nin Python: ")
+        say(f"judgelaw: {told}", err=True)
+        for line in commands(sys.argv[1:] if argv is None else argv, error):
+            echo(line, err=True)
+        return error.exit_code
     except JudgelawError as error:
         say(f"judgelaw: {error}{_in_options(error)}", err=True)
         return error.exit_code

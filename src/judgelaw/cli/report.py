@@ -5,9 +5,11 @@ from pathlib import Path
 import click
 
 from judgelaw.cli.options import (
+    Place,
     examples,
     permutations_option,
     resampling_options,
+    source_argument,
     source_options,
     without_texts_option,
 )
@@ -25,7 +27,6 @@ from judgelaw.runs import (
     seed_of,
     write_report,
 )
-from judgelaw.study import placed
 
 _BESIDE = 2
 """Processes beside this one: they start while calls are read, then advise, shuffle and draw."""
@@ -38,7 +39,7 @@ _NEEDED = ("judgelaw.analysis", "judgelaw.decide", "scipy.special")
         "judgelaw report calls.csv.gz -o report.html --figures figures/",
     )
 )
-@click.argument("source", metavar="RUN|TABLE")
+@source_argument
 @click.option(
     "-o",
     "--output",
@@ -62,7 +63,7 @@ _NEEDED = ("judgelaw.analysis", "judgelaw.decide", "scipy.special")
 @click.option("--verify", "check", is_flag=True, help="Verify the run first, and show the checks.")
 def command(
     *,
-    source: str,
+    source: Place,
     output: Path | None,
     figures_folder: Path | None,
     title: str | None,
@@ -102,6 +103,7 @@ def command(
         _open(target)
     if figures_folder is not None:
         from judgelaw.page import figures, write_figures
+        from judgelaw.study import placed
 
         with placed(calls.run, figures_folder) as (there,):
             files = write_figures(figures(report_of(analysis, calls)), there)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgelaw.blocks import Cell, Value, span_of
-from judgelaw.cli.options import examples, source_options_at_full_depth
+from judgelaw.cli.options import Place, examples, source_argument, source_options_at_full_depth
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.errors import InputError
 from judgelaw.runs import Reading, Source, read_source
+from judgelaw.tables import wishes
 from judgelaw.words import counted
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _SOURCES = {
         "judgelaw score calls.csv.gz --prompts 1 --items 500 --draw item",
     )
 )
-@click.argument("source", metavar="RUN|TABLE")
+@source_argument
 @click.option(
     "--by",
     metavar="COLUMN[,COLUMN]",
@@ -78,7 +79,7 @@ _SOURCES = {
 @source_options_at_full_depth
 def command(
     *,
-    source: str,
+    source: Place,
     by: str | None,
     prompts: int | None,
     orders: int | None,
@@ -116,8 +117,8 @@ def command(
             raise InputError(f"--layer and --by {by} cannot go together")
 
         def read(column: str | None) -> Source:
-            columns = {**reading.columns, **apart_by(column)}
-            return read_source(source, replace(reading, columns=columns))
+            said = reading.said.and_also(wishes(columns=apart_by(column)))
+            return read_source(source, replace(reading, said=said))
 
         found = score_by(by, read, **how)
     found = with_item_cost(found, item_cost)

@@ -41,7 +41,11 @@ _ROUNDING = 1e-9
 
 
 def write_json(value: Any, target: str) -> None:
-    """Write JSON to a file, or to stdout for `-`."""
+    """Write JSON to a file, or to stdout for `-`; with how a table was read, where one was."""
+    from judgelaw.tables import told
+
+    if isinstance(value, dict) and (reading := told()) is not None:
+        value = {**value, "reading": reading}
     text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if target == "-":
         echo(visible_json(text), nl=False)

@@ -1,6 +1,6 @@
 """`judgelaw validate`: a judge against people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.blocks import Cell, Value, span_of, text_of, with_ends, write
-from judgelaw.cli.options import FILE, columns_option, examples, one_stream_options
+from judgelaw.cli.options import (
+    FILE,
+    Place,
+    examples,
+    one_place,
+    one_stream_options,
+    source_argument,
+)
+from judgelaw.cli.table_options import table_options
 from judgelaw.cli.terminal import echo, say, show_table, write_json
+from judgelaw.tables import Wishes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from judgelaw.labels import Against, LabelChoice, Validation
     from judgelaw.quantities import Estimate
 
@@ -27,13 +38,14 @@ _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
         "judgelaw validate verdicts.csv --human label --certify recall=0.9",
     )
 )
-@click.argument("source", metavar="RUN|TABLE")
+@source_argument
 @click.option(
     "--human",
     metavar="COLUMN",
-    default="human",
+    multiple=True,
     show_default="human, else gold",
-    help="The column of people's labels; blank where nobody labelled.",
+    help="The column of people's labels, blank where nobody labelled; one for each person, or for "
+    "each of --criteria, if it is given several times.",
 )
 @click.option(
     "--positive",
@@ -62,7 +74,7 @@ _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
 )
 @one_stream_options
 @click.option("--date", metavar="DATE", help="Read the calls of this date. [default: the latest]")
-@columns_option
+@table_options
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw."
 )
@@ -72,8 +84,8 @@ _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 def command(
     *,
-    source: str,
-    human: str,
+    source: Place,
+    human: tuple[str, ...],
     positive: str | None,
     labels: "LabelChoice | None",
     minima: tuple[str, ...],
@@ -82,7 +94,7 @@ def command(
     criterion: str | None,
     layer: str | None,
     date: str | None,
-    columns: Mapping[str, str | None],
+    said: Wishes,
     seed: int,
     report_file: Path | None,
     json_file: str | None,
@@ -97,7 +109,7 @@ def command(
 
     found = validate(
         source,
-        human=human,
+        human=human or "human",
         positive=positive,
         labels=labels,
         minimum=_pairs(minima),
@@ -106,14 +118,14 @@ def command(
         criterion=criterion,
         layer=layer,
         date=date,
-        columns=columns,
+        **said.said(),
         seed=seed,
     )
     if report_file is not None:
         from judgelaw.page import validation_page
         from judgelaw.runs import write_page
 
-        write_page(report_file, validation_page(found, title=Path(source).name))
+        write_page(report_file, validation_page(found, title=Path(one_place(source)).name))
     if json_file is not None:
         write_json(found.to_json(), json_file)
     if json_file != "-":

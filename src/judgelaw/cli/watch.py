@@ -1,14 +1,15 @@
 """`judgelaw watch`: has the judge moved since the first date?"""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from judgelaw.blocks import Cell, Value, span_of, text_of
-from judgelaw.cli.options import FILE, columns_option, examples, one_stream_options
+from judgelaw.cli.options import FILE, examples, one_stream_options
+from judgelaw.cli.table_options import table_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
+from judgelaw.tables import Wishes
 
 if TYPE_CHECKING:
     from judgelaw.labels import Watch
@@ -42,7 +43,7 @@ _WIDTH = 20
 )
 @click.option("--positive", metavar="VERDICT", help="The verdict whose share is the score.")
 @one_stream_options
-@columns_option
+@table_options
 @click.option(
     "--permutations",
     type=click.IntRange(min=99),
@@ -66,7 +67,7 @@ def command(
     judge: str | None,
     criterion: str | None,
     layer: str | None,
-    columns: Mapping[str, str | None],
+    said: Wishes,
     permutations: int,
     seed: int,
     report_file: Path | None,
@@ -88,7 +89,7 @@ def command(
             judge=judge,
             criterion=criterion,
             layer=layer,
-            columns=columns,
+            **said.said(),
             permutations=permutations,
             seed=seed,
         )

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,13 @@ from judgelaw.errors import InputError
 from judgelaw.live.label_book import Label
 from judgelaw.streams import stream
 from judgelaw.study import RECORD, open_run, records
-from judgelaw.tables import ALIASES
+from judgelaw.tables import ALIASES, Wishes, read_items
 from judgelaw.tensor import INVALID
 from judgelaw.words import listed, visible
 
 TIE = "tie"
 _PAIR = ("candidate_1", "candidate_2")
 _CANDIDATES = "candidates"
-_KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-_ITEM = ("item", "id", *ALIASES["item"])
-_VERDICT = ("verdict", *ALIASES["verdict"])
 _MOST_LABELS = 20
 _LONGEST_RANGE = 21
 _UNSEEN = {
@@ -137,32 +133,28 @@ _MOST_ROWS = 1_000_000
 
 
 def read_labelling(
-    source: Path, *, labels: Sequence[str] = (), show: Sequence[str] = ()
+    source: Path,
+    *,
+    labels: Sequence[str] = (),
+    show: Sequence[str] = (),
+    said: Wishes | None = None,
 ) -> Labelling:
     """Read what is to be labelled.
 
     Args:
-        source: a run folder, a calls table or an item file (.csv, .jsonl, .parquet, or .gz).
+        source: a run folder, a calls table or an item file, as every question reads it.
         labels: that may be given, or one range as `1-5`; by default the candidates of pairs, the
             labels of the study, or the verdicts of the table.
         show: the columns that a person sees; by default texts that belong to the item.
+        said: how to read a table.
     """
     asked = _labels(labels)
     if source.is_dir():
         return _of_run(source, asked)
-    kind = _KINDS.get(Path(source.name.removesuffix(".gz")).suffix)
-    if kind is None or not source.is_file():
-        raise InputError(
-            f"{source}: a run folder, or a file .csv, .jsonl, .parquet, .csv.gz or .jsonl.gz, is "
-            "labelled; check the path"
-        )
-    rows = [row for _, row in islice(records(kind, source), _MOST_ROWS + 1)]
-    if len(rows) > _MOST_ROWS:
-        raise InputError(
-            f"{source}: more than {_MOST_ROWS:,} rows, which no people label; make a file with the "
-            "items to label, one row each"
-        )
-    return _of_rows(source, rows, asked, show)
+    if source.is_file() and not source.stat().st_size:
+        raise InputError(f"{source}: no rows; there is nothing to label")
+    found = read_items(str(source), said, most=_MOST_ROWS)
+    return _of_rows(source, found.rows, asked, show, key=found.item, verdict=found.verdict)
 
 
 def _labels(given: Sequence[str]) -> tuple[str, ...]:
@@ -211,21 +203,24 @@ def _of_run(run: Path, asked: tuple[str, ...]) -> Labelling:
             {"id": r["id"], "instruction": r["instruction"], "answer": r["candidate_1"]}
             for r in rows
         ]
-    found = _of_rows(run, rows, asked or frozen.study.verdicts or (), ())
+    found = _of_rows(run, rows, asked or frozen.study.verdicts or (), (), key="id", verdict=None)
     if not (run / CALLS).is_file():
         return found
     return replace(found, calls=[row for _, row in records("parquet", run / CALLS)])
 
 
 def _of_rows(
-    source: Path, rows: Sequence[Mapping[str, Any]], asked: tuple[str, ...], show: Sequence[str]
+    source: Path,
+    rows: Sequence[Mapping[str, Any]],
+    asked: tuple[str, ...],
+    show: Sequence[str],
+    *,
+    key: str,
+    verdict: str | None,
 ) -> Labelling:
     if not rows:
         raise InputError(f"{source}: no rows; there is nothing to label")
     names = list(dict.fromkeys(name for row in rows for name in row))
-    key = _column(names, _ITEM)
-    if key is None:
-        raise InputError(f"{source}: no column `item` or `id`; it has {listed(names)}: rename one")
     if unknown := [name for name in show if name not in names]:
         raise InputError(
             f"--show {unknown[0]}: {source} has no such column; it has {listed(names)}"
@@ -234,26 +229,21 @@ def _of_rows(
     for row in rows:
         if _text(row.get(key)):
             groups.setdefault(_text(row[key]), []).append(row)
-    columns = list(show) or _seen(names, groups.values(), key)
+    hidden = [name for name in names if name != verdict]
+    columns = list(show) or _seen(hidden, groups.values(), key)
     items = {name: _item(name, group[0], columns) for name, group in groups.items()}
     if not any(item.texts or item.candidates for item in items.values()):
         raise InputError(
             f"{source}: no column says what an item is; it has {listed(names)}: add texts, label "
             "the item file or the run, or name columns with --show"
         )
-    judged = _column(names, _VERDICT) is not None
     return Labelling(
         name=source.name,
         items=items,
-        labels=asked or _default(source, items, rows, names),
-        calls=rows if judged else (),
+        labels=asked or _default(source, items, rows, verdict),
+        calls=() if verdict is None else rows,
         key=key,
     )
-
-
-def _column(names: Sequence[str], wanted: Sequence[str]) -> str | None:
-    found = {name.strip().casefold(): name for name in reversed(names)}
-    return next((found[name] for name in wanted if name in found), None)
 
 
 def _seen(
@@ -270,6 +260,8 @@ def _seen(
 def _item(name: str, row: Mapping[str, Any], columns: Sequence[str]) -> ToLabel:
     pair = all(_text(row.get(part)) for part in _PAIR) and set(_PAIR) <= set(columns)
     several = row.get(_CANDIDATES) if _CANDIDATES in columns else None
+    if isinstance(several, str) and several.lstrip().startswith("["):
+        several = json.loads(several)
     candidates: tuple[tuple[str, str], ...] = ()
     hidden: set[str] = set()
     if pair:
@@ -289,14 +281,13 @@ def _default(
     source: Path,
     items: Mapping[str, ToLabel],
     rows: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
+    column: str | None,
 ) -> tuple[str, ...]:
     """Return the labels that follow from the items: candidates, or what the judge may say."""
     most = max((item.candidates for item in items.values()), key=len)
     if most:
         labels = [label for label, _ in most]
         return (*labels, TIE) if len(labels) == len(_PAIR) else tuple(labels)
-    column = _column(names, _VERDICT)
     said = sorted({_text(row.get(column)) for row in rows} - {"", INVALID}) if column else []
     if not 1 < len(said) <= _MOST_LABELS:
         raise InputError(

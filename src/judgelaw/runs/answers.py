@@ -1,6 +1,7 @@
 """From calls that were read to an answer: an analysis, a gate, or a page."""
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.source import Source
 from judgelaw.steps import Progress, unseen
-from judgelaw.study import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +57,8 @@ def analyze_source(
         **_of_run(calls),
         progress=progress,
     )
+    if calls.table is not None:
+        found = replace(found, reading=calls.table.line())
     return with_more_prompts(found, calls)
 
 
@@ -217,6 +219,8 @@ def write_report(
     page = report_page(
         analysis, calls, advice=advice, title=title, check=check, texts=texts, progress=progress
     )
+    from judgelaw.study import placed
+
     with placed(calls.run, target) as (there,):
         write_page(there, page)
     return target

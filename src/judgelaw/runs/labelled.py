@@ -1,13 +1,14 @@
 """Anything that holds verdicts and labels, held against people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.runs.question_options import check_text, keeps_rules
+from judgelaw.runs.question_options import check_text, check_which, keeps_rules
 from judgelaw.runs.source import key_of
+from judgelaw.tables import Said, Wishes, wishes
 from judgelaw.words import did_you_mean, listed, stream_name
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ HUMAN = "human"
 @keeps_rules(judge=check_text, criterion=check_text)
 def validate(
     x: Any,
-    human: str = HUMAN,
+    human: str | Sequence[str] = HUMAN,
     positive: str | None = None,
     labels: "LabelChoice | None" = None,
     *,
@@ -32,14 +33,15 @@ def validate(
     layer: str | None = None,
     date: str | None = None,
     criterion: str | None = None,
-    columns: Mapping[str, str | None] | None = None,
     seed: int = 0,
+    **said: Unpack[Said],
 ) -> "Validation":
     """Hold a judge against people: recall of each class, agreement, kappa, errors, what to correct.
 
     Args:
         x: a table or run, a frame, a list of dicts, or a tensor with gold; see `analyze`.
-        human: the column of labels, blank where nobody labelled; else `gold` is taken.
+        human: the column of labels, blank where nobody labelled; several for several people, or
+            one for each of `criteria`; else `gold` is taken.
         positive: the class that `tpr` and the corrected rate speak of; by default the last of two.
         labels: "random" for a random subset of all items, "chosen" for any other; not guessed.
         minimum: least recall, tpr, tnr, agreement or kappa, decided as pass, fail, inconclusive.
@@ -48,8 +50,8 @@ def validate(
         layer: the layer to look at; by default the main one.
         date: the date to look at; by default the latest.
         criterion: the criterion to look at; needed where there are several.
-        columns: names of the table's columns by contract name, `{"verdict": "winner"}`.
         seed: of the draws.
+        said: how to read the table: columns, ignore, where and the like, as in `analyze`.
 
     >>> said = [("pass", "pass")] * 30 + [("fail", "fail")] * 8 + [("pass", "fail")] * 2
     >>> rows = [{"item": i, "verdict": v, "human": h} for i, (v, h) in enumerate(said)]
@@ -58,7 +60,8 @@ def validate(
     """
     from judgelaw.labels import gather_opinions, validate_opinions
 
-    read = of_date(_with_labels(rows_of(x, human=human, columns=columns)), date)
+    check_which(said)
+    read = of_date(_with_labels(rows_of(x, human=human, said=wishes(**said))), date)
     name, read = of_judge(of_criterion(read, criterion), judge, layer)
     return validate_opinions(
         gather_opinions(typed_rows(read), table=read.table),
@@ -99,7 +102,7 @@ def validations(tensors: "Mapping[str, VerdictTensor]") -> "list[Validation]":
 
 
 def rows_of(
-    x: Any, *, human: str | None = None, columns: Mapping[str, str | None] | None = None
+    x: Any, *, human: str | Sequence[str] | None = None, said: Wishes | None = None
 ) -> "LabelledRows":
     """Return the rows behind anything that holds verdicts."""
     from judgelaw.tables import read_rows
@@ -112,7 +115,8 @@ def rows_of(
         return _of_tensors({stream_name(x.judge or "judge", x.criterion): x})
     if isinstance(x, Mapping) and x and all(isinstance(t, VerdictTensor) for t in x.values()):
         return _of_tensors({key_of(name)[1]: t for name, t in x.items()})
-    return read_rows(x, human=None if human == HUMAN else human, columns=columns)
+    plain = human is None or human == HUMAN or [*human] == [HUMAN]
+    return read_rows(x, human=None if plain else human, said=said)
 
 
 def _of_tensors(tensors: "Mapping[str, VerdictTensor]") -> "LabelledRows":

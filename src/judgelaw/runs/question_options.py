@@ -4,9 +4,10 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from judgelaw.errors import InputError
+from judgelaw.tables import Said
 from judgelaw.words import did_you_mean
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ Rule = Callable[[str, Any], None]
 """Raises where a value, under the name of its option, is not what the option takes."""
 
 
-class Which(TypedDict, total=False):
+class Which(Said, total=False):
     """Which calls of a run, table or tensor to read, and how: what every question takes.
+
+    What `judgelaw.tables.said.Said` says of the columns of a table stands beside it.
 
     Attributes:
         judge: this judge only, or these.
@@ -32,14 +35,9 @@ class Which(TypedDict, total=False):
         order_weights: how often each order is used, by name or in their sequence; by default as
             the run declares it, else equal.
         incomplete: "drop" leaves out items that lack two calls in a cell; "error" refuses them.
-        columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None leaves
-            an optional column out.
-        verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
-        scale: the scores from low to high, where the verdicts of a table are scores.
-        positions: the words for the answer shown first, shown second, and perhaps for a tie,
-            `("A", "B")`: they become candidates by the order of each call.
-        blank: what a blank verdict becomes, "invalid", or "drop" for no call.
-        engine: "spark" lets Spark read a path and count.
+        scale: the scores from low to high, where the verdicts of a table are scores; or their
+            ends, `{"from": 0, "to": 1}`, where they are continuous.
+        engine: "spark" lets Spark read a path.
         date: this date only, where a table or run has several; by default the latest.
         criterion: this criterion only, or these, where a table or run has several.
     """
@@ -50,11 +48,7 @@ class Which(TypedDict, total=False):
     design: "Design | None"
     order_weights: Mapping[str, float] | Sequence[float] | None
     incomplete: Literal["error", "drop"]
-    columns: Mapping[str, str | None] | None
-    verdicts: Sequence[str] | None
-    scale: Sequence[float] | None
-    positions: Sequence[str] | None
-    blank: Literal["error", "invalid", "drop"]
+    scale: Sequence[float] | Mapping[str, float] | None
     engine: "Engine"
     date: str | None
     criterion: str | Iterable[str] | None
@@ -62,12 +56,13 @@ class Which(TypedDict, total=False):
 
 def check_which(which: Mapping[str, Any]) -> None:
     """Refuse an option that no question takes, and a value that breaks the rule of its option."""
-    if unknown := [name for name in which if name not in Which.__annotations__]:
-        near = did_you_mean(unknown[0], Which.__annotations__)
-        known = ", ".join(Which.__annotations__)
+    there = {**Which.__annotations__, **Said.__annotations__}
+    if unknown := [name for name in which if name not in there]:
+        near = did_you_mean(unknown[0], there)
+        known = ", ".join(there)
         raise InputError(f"no option is called {unknown[0]!r}{near}: {known}")
     for name, value in which.items():
-        if value is not None:
+        if value is not None and name in _RULES:
             _RULES[name](name, value)
 
 
@@ -214,13 +209,22 @@ def _called(name: str, value: Any) -> None:
         raise InputError(f"{name} = {value!r}: a function is needed")
 
 
+def _scale(name: str, value: Any) -> None:
+    """All scores, or the two ends."""
+    if not isinstance(value, Mapping):
+        _each(_number, "[1, 2, 3, 4, 5]")(name, value)
+        return
+    if set(value) != {"from", "to"}:
+        raise InputError(f"{name} = {value!r}: write the two ends, {{'from': 0, 'to': 1}}")
+    _by_name(_number, "{'from': 0, 'to': 1}")(name, value)
+
+
 _RULES: Mapping[str, Rule] = {
     "at_least": _share,
     "blank": one_of("error", "invalid", "drop"),
     "budget": whole(1, "no call is no budget"),
     "by": check_text,
     "certify": _by_name(_number, "{'kappa': 0.6}"),
-    "columns": _by_name(check_text, "{'verdict': 'winner'}"),
     "criterion": _names,
     "component": one_of("call", "prompt", "order", "interaction", "total"),
     "date": check_text,
@@ -228,7 +232,7 @@ _RULES: Mapping[str, Rule] = {
     "draws": whole(2, "percentiles need two draws, usually 20,000"),
     "engine": one_of("duckdb", "spark"),
     "gold": check_text,
-    "human": check_text,
+    "human": _names,
     "incomplete": one_of("error", "drop"),
     "items": one_of("fixed", "new"),
     "judge": _names,
@@ -252,7 +256,7 @@ _RULES: Mapping[str, Rule] = {
     "protocols": _each(_protocol, "['drawn:3 both 2 random']"),
     "repeats": whole(1, "the calls of no rank are none"),
     "roles": _by_name(check_text, "{'second': 'reference'}"),
-    "scale": _each(_number, "[1, 2, 3, 4, 5]"),
+    "scale": _scale,
     "seed": whole(0, "a seed is not negative"),
     "soft": one_of("auto", "never", "only"),
     "strict": _truth,

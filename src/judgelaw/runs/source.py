@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from judgelaw.errors import InputError
 from judgelaw.processes import quieten_blas
 from judgelaw.runs.question_options import Which, check_which
-from judgelaw.words import candidate_names, judge_of, stream_name
+from judgelaw.tables import Said, Wishes, wishes
+from judgelaw.words import candidate_names, judge_of, listed, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.estimate import Design
     from judgelaw.runs.folder import RunFolder
     from judgelaw.study import Study
-    from judgelaw.tables import Engine
+    from judgelaw.tables import Engine, TableReading
     from judgelaw.tensor import VerdictTensor
 
 
+Scale = Sequence[float] | Mapping[str, float]
+"""Scores from low to high, or their ends where they are continuous."""
 _ROUNDING = 1e-9
 IN_MEMORY = "Calls"
 """The name of calls that no file holds."""
@@ -36,11 +39,8 @@ class Reading:
     repeats: int | None = None
     design: "Design | None" = None
     incomplete: Literal["error", "drop"] = "error"
-    columns: Mapping[str, str | None] = field(default_factory=dict)
-    verdicts: Sequence[str] = ()
-    scale: Sequence[float] = ()
-    positions: Sequence[str] = ()
-    blank: Literal["error", "invalid", "drop"] = "error"
+    said: Wishes = field(default_factory=Wishes)
+    scale: Scale = ()
     engine: "Engine" = "duckdb"
     date: str | None = None
     criteria: tuple[str, ...] = ()
@@ -62,6 +62,7 @@ class Source:
         gate: limits that the study declares, by quantity.
         coverage: share of planned calls that are there, by judge; empty for a table.
         reused: streams that are calls of another stream, with that stream.
+        table: how a table was read; None for a run, and for what was read before.
     """
 
     tensors: "Mapping[Key, VerdictTensor]"
@@ -74,6 +75,7 @@ class Source:
     gate: Mapping[str, float] = field(default_factory=dict)
     coverage: Mapping[str, float] = field(default_factory=dict)
     reused: "Mapping[Key, Key]" = field(default_factory=dict)
+    table: "TableReading | None" = None
 
     def only_prompts(self, prompts: Sequence[str]) -> "Source":
         """Return the calls of some prompts."""
@@ -119,21 +121,21 @@ class Source:
 def read_source(x: Any, reading: Reading | None = None) -> Source:
     """Read the calls of a run folder or of a calls table, by its path or in memory."""
     quieten_blas()
-    from judgelaw.tables import read_tensors
+    from judgelaw.tables import read_all
 
     reading, run = reading or Reading(), _run_folder(x)
     folder = None if run is None else _folder(run, reading)
     if folder is not None and reading.scale:
         raise InputError("scale is about a table: the study of a run declares its own")
-    tensors = read_tensors(
+    said = reading.said
+    if said.verdicts is None and (alphabet := _alphabet(folder)) is not None:
+        said = replace(said, verdicts=alphabet)
+    tensors, table = read_all(
         x,
+        said,
         repeats=reading.repeats,
         incomplete=reading.incomplete,
         judges=reading.judges or None,
-        columns=reading.columns or None,
-        verdicts=reading.verdicts or _alphabet(folder),
-        positions=reading.positions or None,
-        blank=reading.blank,
         engine=reading.engine,
         date=reading.date,
         criteria=reading.criteria or None,
@@ -143,9 +145,14 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
     if folder is None:
         design = reading.design or "census"
         chosen = _on_scale(_of_layer(named, reading.layer), reading.scale)
-        name = Path(x).name if isinstance(x, str | os.PathLike) else IN_MEMORY
-        return Source(tensors=chosen, design=design, name=name)
+        return Source(tensors=chosen, design=design, name=_named(x), table=table)
     return _declared(named, folder, reading)
+
+
+def _named(x: Any) -> str:
+    """Name a source by its file, or the first of several."""
+    first = x[0] if isinstance(x, list | tuple) and x else x
+    return Path(first).name if isinstance(first, str | os.PathLike) else IN_MEMORY
 
 
 def _folder(run: Path, reading: Reading) -> "RunFolder":
@@ -184,8 +191,9 @@ def source_of(x: Any, *, vectors: bool = True, **which: Unpack[Which]) -> Source
     check_which(which)
     judge, weights = which.pop("judge", None), which.pop("order_weights", None)
     criteria = _names(which.pop("criterion", None))
+    said = wishes(**{name: which.pop(name, None) for name in Said.__annotations__})  # type: ignore[misc]  # names of both
     given = {name: value for name, value in which.items() if value is not None}
-    names = {"judges": _names(judge), "criteria": criteria, "vectors": vectors}
+    names = {"judges": _names(judge), "criteria": criteria, "vectors": vectors, "said": said}
     reading = Reading(**names, **given)  # type: ignore[arg-type]  # checked above
     held = _held(x)
     found = read_source(x, reading) if held is None else of_tensors(held, reading)
@@ -254,10 +262,10 @@ def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Sour
     """Return tensors that are there already as a source, as far as they are asked for."""
     if not tensors:
         raise InputError("no calls: give a tensor, or a mapping of tensors by judge")
-    if reading.columns or reading.verdicts or reading.positions or reading.blank != "error":
+    if named := list(reading.said.said()):
         raise InputError(
-            "columns, verdicts, positions and blank are about reading a table, and a tensor was "
-            "read already: pass them to VerdictTensor.from_table"
+            f"{listed(named)}: columns, verdicts, positions, blank and the like are about reading "
+            "a table, and a tensor was read already: pass them to VerdictTensor.from_table"
         )
     chosen = _on_scale(_of_layer(tensors, reading.layer), reading.scale)
     there = sorted({judge for _, judge in chosen})
@@ -343,10 +351,16 @@ def _declared(
 
 
 def _on_scale(
-    tensors: "Mapping[Key, VerdictTensor]", scale: Sequence[float]
+    tensors: "Mapping[Key, VerdictTensor]", scale: Scale
 ) -> "Mapping[Key, VerdictTensor]":
     """Read the verdicts of a table as scores, where a scale is named."""
-    return {key: t.on_scale(scale) for key, t in tensors.items()} if scale else tensors
+    if not scale:
+        return tensors
+    if isinstance(scale, Mapping):
+        from judgelaw.tables import on_continuous
+
+        return {key: on_continuous(t, scale) for key, t in tensors.items()}
+    return {key: t.on_scale(scale) for key, t in tensors.items()}
 
 
 def as_declared(tensor: "VerdictTensor", study: "Study") -> "VerdictTensor":

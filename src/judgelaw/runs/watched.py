@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from judgelaw.errors import InputError, TableError
 from judgelaw.runs.labelled import HUMAN, of_criterion, of_judge, rows_of
-from judgelaw.runs.question_options import check_text, keeps_rules, whole
+from judgelaw.runs.question_options import check_text, check_which, keeps_rules, whole
+from judgelaw.tables import Said, wishes
 
 if TYPE_CHECKING:
     from judgelaw.labels import DatedCall, Watch
@@ -29,9 +30,9 @@ def watch(
     judge: str | None = None,
     layer: str | None = None,
     criterion: str | None = None,
-    columns: Mapping[str, str | None] | None = None,
     permutations: int = 999,
     seed: int = 0,
+    **said: Unpack[Said],
 ) -> "Watch":
     """Say whether a judge moved, since when, how far, and on which items.
 
@@ -44,9 +45,9 @@ def watch(
         judge: the judge to look at; needed where there are several.
         layer: the layer to look at; by default the main one.
         criterion: the criterion to look at; needed where there are several.
-        columns: names of the table's columns by contract name.
         permutations: behind each p value.
         seed: of the permutations.
+        said: how to read the tables: columns, ignore, where and the like, as in `analyze`.
 
     >>> import judgelaw as jl
     >>> rows = [{"date": f"2026-05-{d:02}", "item": i, "repeat": r, "verdict": "ab"[(i + r) % 2]}
@@ -59,7 +60,9 @@ def watch(
     sources = list(xs) if _several(xs) else [xs]
     if not sources:
         raise InputError("nothing to watch: give a table with a column date, or one of each date")
-    read = [of_criterion(rows_of(x, human=human, columns=columns), criterion) for x in sources]
+    check_which(said)
+    wish = wishes(**said)
+    read = [of_criterion(rows_of(x, human=human, said=wish), criterion) for x in sources]
     named = [_named(x, i) for i, x in enumerate(sources)]
     dates, notes = _dates(read, named)
     calls = [

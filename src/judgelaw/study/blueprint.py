@@ -218,6 +218,9 @@ def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
     if not path.exists():
         text = f"{path}, no such file or folder; paths are relative to the study file"
         raise loaded.error(("items", "path"), text)
+    if path.is_dir() and items.source != "llmbar":
+        text = f"{path}, cannot be read (Is a directory); check path and source"
+        raise loaded.error(("items", "path"), text)
     try:
         split = items.strata == "split"
         study = loaded.study

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 from judgelaw.study.problems import HIDDEN, Path, Problem, shown
 from judgelaw.wire import (
-    DISPLAYED,
     LITERAL,
     PARSERS_GROUP,
     PROVIDERS,
@@ -20,7 +19,7 @@ from judgelaw.wire import (
     label_fold,
     looks_like_a_key,
 )
-from judgelaw.words import LETTERS
+from judgelaw.words import DISPLAYED, LETTERS
 
 JUDGES_GROUP = "judgelaw.judges"
 

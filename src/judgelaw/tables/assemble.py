@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from judgelaw.arrays import ABSENT
 from judgelaw.duck import foreign_errors, name, text
 from judgelaw.errors import TableError
-from judgelaw.tables.census import Alphabet, is_empty
-from judgelaw.tables.columns import WORD, Calls, Pair, place_of
+from judgelaw.tables.calls import WORD, Calls, Pair, place_of
+from judgelaw.tables.census import Alphabet
+from judgelaw.tables.columns import is_empty
 from judgelaw.tensor import VerdictTensor
 
 Masks = NDArray[np.uint32]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.columns import Calls
+from judgelaw.tables.calls import Calls
 from judgelaw.words import did_you_mean, listed, stream_name
 
 Chosen = tuple[str | None, Sequence[str] | None]

@@ -1,17 +1,17 @@
 """The first look at a table: who judged, in which alphabet, and what is wrong with it."""
 
 # ruff: noqa: S608 - names and literals in the SQL below are our own, or quoted by `duck`
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 import duckdb
 
-from judgelaw.duck import foreign_errors
+from judgelaw.duck import foreign_errors, text
 from judgelaw.errors import DuplicateCallsError, InputError, TableError
-from judgelaw.tables.columns import WORD, Calls, Pair, Row, Tally, place_of
-from judgelaw.tables.positions import are_positions, positional
+from judgelaw.tables.calls import WORD, Calls, Pair, Row, Tally, place_of
+from judgelaw.tables.columns import EMPTY, is_empty
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.words import candidate_names, candidate_number, counted, did_you_mean, listed
 
@@ -22,8 +22,6 @@ _SYNONYMS = {"bot": INVALID, "⊥": INVALID}
 """Other names of the usual verdicts, as the paper's released tables write them."""
 
 _BESIDES = DEFAULT_VERDICTS[2:]
-EMPTY = frozenset({"", "nan", "<na>", "null", "none"})
-"""What stands where nobody wrote a verdict, as tools write nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +32,11 @@ class Alphabet:
         verdicts: by code.
         codes: by spelling.
         notes: what was taken for what, in words.
-        letters: whether the verdicts are words for positions, and nobody declared them.
     """
 
     verdicts: tuple[str, ...]
     codes: Mapping[str, int]
     notes: tuple[str, ...] = ()
-    letters: bool = False
 
     @property
     def planes(self) -> tuple[tuple[str, ...], ...]:
@@ -57,23 +53,10 @@ class Alphabet:
         return None if code is None else self.verdicts[code]
 
 
-def is_empty(raw: str | None) -> bool:
-    """Say whether a field holds no verdict: nothing, blanks, or the name of a missing value."""
-    return raw is None or raw.strip().casefold() in EMPTY
-
-
-def check_given(verdicts: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Validate the alphabet that the caller gave."""
-    if verdicts is None:
-        return None
-    if isinstance(verdicts, str):
-        raise InputError(f"verdicts = {verdicts!r} is one string: pass a list of verdicts")
-    given = tuple(verdicts)
-    if not given or any(is_empty(v) for v in given):
-        raise InputError(f"verdicts = {list(given)}: an alphabet is a list of non-empty strings")
-    if twice := [v for v, n in Counter(given).items() if n > 1]:
-        raise InputError(f"verdicts names {twice[0]!r} more than once: an alphabet has no repeats")
-    return given
+def empty_test(sql: str) -> str:
+    """Return the SQL that says the same of a text."""
+    names = ", ".join(text(word) for word in sorted(EMPTY))
+    return f"({sql} IS NULL OR lower(trim({sql}, ' \t\n\r')) IN ({names}))"
 
 
 def strangers(found: Collection[str], given: tuple[str, ...] | None) -> list[str]:
@@ -111,7 +94,6 @@ def choose_alphabet(
     given: tuple[str, ...] | None,
     *,
     table: str,
-    positions: tuple[str, ...] | None = None,
 ) -> Alphabet:
     """Choose the alphabet of a table without strangers.
 
@@ -126,10 +108,6 @@ def choose_alphabet(
             f"a verdict is one of a few, {MOST_VERDICTS} at most: map the column of parsed "
             "verdicts with columns={'verdict': NAME}"
         )
-    if positions is not None:
-        meant = positional(found, gold, positions, table)
-        codes = {raw: DEFAULT_VERDICTS.index(word) for raw, word in meant.items()}
-        return Alphabet(verdicts=DEFAULT_VERDICTS, codes=codes)
     if given is not None and set(given) != set(DEFAULT_VERDICTS):
         return Alphabet(verdicts=given, codes={raw: given.index(raw) for raw in given})
     if all(map(_is_usual, found)):
@@ -140,7 +118,6 @@ def choose_alphabet(
     return Alphabet(
         verdicts=words,
         codes={raw: code for code, raw in enumerate(words)},
-        letters=are_positions(found),
     )
 
 
@@ -206,15 +183,13 @@ class Census:
     first: Mapping[Pair, int] = field(default_factory=dict)
 
 
-def take_census(
-    calls: Calls, given: tuple[str, ...] | None, positions: tuple[str, ...] | None = None
-) -> Census:
+def take_census(calls: Calls, given: tuple[str, ...] | None) -> Census:
     """Tally the table and refuse what no estimate can be made of, naming the first such row."""
     tallies = calls.tallies()
     if not tallies:
         raise TableError(f"{calls.table} holds no call: there is nothing to read")
     _check_names(calls, tallies)
-    _check_verdicts(calls, tallies, given, positions)
+    _check_verdicts(calls, tallies, given)
     first = _check_ranks(calls, tallies)
     ranks: dict[Pair, int] = {}
     for tally in sorted(tallies, key=lambda t: (t.layer or "", t.judge or "")):
@@ -226,7 +201,7 @@ def take_census(
         table=calls.table,
         calls=sum(tally.calls for tally in tallies),
         ranks=ranks,
-        alphabet=choose_alphabet(found, gold, given, table=calls.table, positions=positions),
+        alphabet=choose_alphabet(found, gold, given, table=calls.table),
         found=frozenset(found),
         first=first,
     )
@@ -280,31 +255,14 @@ def refuse_label(calls: Calls, part: str, value: str | None) -> NoReturn:
     place = place_of(calls, {part: value})
     raise TableError(
         f"{place}: the {part} is empty: every call names its {part}: "
-        f"fill the column {calls.layout.columns[part]!r}"
+        f"fill the column {calls.layout.shown(part)!r}"
         + ("" if part != "layer" else " in every row, or leave it out with columns={'layer': None}")
     )
 
 
-def _check_verdicts(
-    calls: Calls,
-    tallies: Sequence[Tally],
-    given: tuple[str, ...] | None,
-    positions: tuple[str, ...] | None,
-) -> None:
-    found = {tally.verdict for tally in tallies}
-    if empty := sorted((raw for raw in found if is_empty(raw)), key=str):
-        raw = empty[0]
-        rows = sum(tally.calls for tally in tallies if tally.verdict in empty)
-        shown = "" if raw is None else f" {raw!r}"
-        place = place_of(calls, {"verdict": raw})
-        raise TableError(
-            f"{place}: the verdict{shown} is empty "
-            f"({counted(rows, 'such row')}): a completed call has a verdict, 'invalid' at worst, "
-            "and a call that never completed has no row: say what a blank is, --blank invalid or "
-            f"--blank drop (blank='invalid' in Python){_also(calls, found, given, positions)}"
-        )
-    words = {raw for raw in found if raw is not None}
-    if positions is None and (unknown := strangers(words, given)):
+def _check_verdicts(calls: Calls, tallies: Sequence[Tally], given: tuple[str, ...] | None) -> None:
+    words = {tally.verdict for tally in tallies if tally.verdict is not None}
+    if unknown := strangers(words, given):
         rows = sum(tally.calls for tally in tallies if tally.verdict in unknown)
         alphabet = "the alphabet given" if given else "the usual four that the table speaks"
         place = place_of(calls, {"verdict": unknown[0]})
@@ -315,28 +273,15 @@ def _check_verdicts(
         )
 
 
-def _also(
-    calls: Calls,
-    found: Iterable[str | None],
-    given: tuple[str, ...] | None,
-    positions: tuple[str, ...] | None,
-) -> str:
-    """Name the other option that the same table will need, so that one refusal is enough."""
-    words = {raw for raw in found if raw is not None and not is_empty(raw)}
-    declared = given is not None or positions is not None
-    if declared or not calls.layout.has("order") or not are_positions(words):
-        return ""
-    return "; and if A and B mean the answers shown first and second, --positions A,B as well"
-
-
 def _check_ranks(calls: Calls, tallies: Sequence[Tally]) -> dict[Pair, int]:
     """Ranks are whole numbers that count from 0, or from 1, for every judge and layer."""
-    column = calls.layout.columns["repeat"]
+    column = calls.layout.shown("repeat")
     if wrong := sum(tally.calls - tally.ranked for tally in tallies):
         row = calls.find({"repeat": None}, at_most=1)[0]
         raise TableError(
             f"{row.place}: repeat {row.values['repeat'] or ''!r} is no whole number "
-            f"({counted(wrong, 'such row')}): number the calls of a cell 0, 1, 2, ..."
+            f"({counted(wrong, 'such row')}): check that repeat holds whole numbers, which "
+            "count the calls of a cell 0, 1, 2, ..."
         )
     lows: dict[Pair, int] = {}
     for tally in tallies:

@@ -1,8 +1,15 @@
-"""Calls that are in memory already: frames, lists of dicts, Hugging Face datasets."""
+"""Calls that are in memory already: frames of any library, lists of dicts, Hugging Face datasets.
 
-from collections.abc import Mapping, Sequence
+A lazy frame comes home whole, and so does what Spark reads: one reading looks at all of it.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import narwhals as nw
@@ -10,9 +17,12 @@ import numpy as np
 from narwhals.dependencies import get_pyarrow
 
 from judgelaw.duck import column_types, foreign_errors
-from judgelaw.errors import InputError, TableError
-from judgelaw.tables.engines import Locator, engine_errors, registered
-from judgelaw.tables.opening import OpenTable, nested, open_records, sql_names
+from judgelaw.errors import InputError, JudgelawError, MissingExtraError, TableError
+from judgelaw.tables.calls import Locator
+from judgelaw.tables.opening import OpenTable, fresh, nested, open_records, sql_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 FRAME = "the frame"
 ROWS = "the list"
@@ -38,13 +48,6 @@ def in_memory(
         labels: list[Any] = list(frame.columns)
         named = [column for column in labels if isinstance(column, str)]
         return nested(_scanned(con, frame.select(named)), explode)
-
-
-def lazy_frame(source: Any) -> nw.LazyFrame[Any] | None:
-    """Return a frame that its own engine counts, None for anything else."""
-    with engine_errors(FRAME):
-        frame = nw.from_native(source, pass_through=True)
-    return frame if isinstance(frame, nw.LazyFrame) else None
 
 
 def as_frame(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -140,13 +143,125 @@ def _of_hugging_face(source: Any) -> Any:
 
 
 def _scanned(con: duckdb.DuckDBPyConnection, frame: nw.DataFrame[Any]) -> OpenTable:
+    """Copy a frame into the database: its rows have a sequence there."""
+    made = fresh()
     registered(con, "frame", frame)
-    types = column_types(con, "frame")
+    with foreign_errors(FRAME):
+        con.execute(f"CREATE TEMP TABLE {made} AS SELECT * FROM frame")  # noqa: S608 - our own name
+    con.unregister("frame")
+    types = column_types(con, made)
     return OpenTable(
         con=con,
         table=FRAME,
-        source="frame",
+        source=made,
         columns=tuple(types),
         types=types,
-        locator=Locator(places=lambda rows: [FRAME] * len(rows)),
+        locator=Locator(
+            columns=("rowid",), places=lambda rows: [f"{FRAME}, row {row}" for (row,) in rows]
+        ),
     )
+
+
+class _Stream:
+    """A frame shown to DuckDB as an Arrow stream only: its other ways want pyarrow installed."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def registered(con: duckdb.DuckDBPyConnection, view: str, frame: nw.DataFrame[Any]) -> None:
+    """Make a frame in memory known to DuckDB, which scans it without a copy."""
+    native = frame.to_native()
+    pandas = frame.implementation.is_pandas()
+    con.register(view, native if pandas else _Stream(native))
+
+
+@contextmanager
+def engine_errors(table: str) -> Iterator[None]:
+    """Turn every error of a frame's engine into one of ours; each engine has its own classes."""
+    try:
+        yield
+    except JudgelawError:
+        raise
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{table}: counts come home through {error.name or 'pyarrow'}: pip install pyarrow"
+        ) from error
+    except Exception as error:
+        words = (str(error).strip().splitlines() or [""])[0]
+        raise TableError(
+            f"{table}: its engine answered {type(error).__name__}: {words}: check that repeat "
+            "holds whole numbers and the other columns labels"
+        ) from error
+
+
+_INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
+
+
+def open_with_spark(con: duckdb.DuckDBPyConnection, source: Any) -> OpenTable:
+    """Let Spark read a path, in the session there is, or in one that ends with the job."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError(
+            f"engine = 'spark' reads paths, not a {type(source).__name__}: a frame is read by "
+            "its own engine, so leave engine out"
+        )
+    place = os.fspath(source)
+    with ExitStack() as jobs, engine_errors(place):
+        frame = nw.from_native(_frame(jobs.enter_context(_session()), place))
+        opened = _scanned(con, frame.collect())
+    return replace(
+        opened,
+        table=place,
+        locator=replace(opened.locator, places=lambda rows: [place] * len(rows)),
+    )
+
+
+@contextmanager
+def _session() -> "Iterator[SparkSession]":
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError(
+            "engine = 'spark' needs pyspark: pip install 'judgelaw[spark]'"
+        ) from error
+    if running := SparkSession.getActiveSession():
+        yield running
+        return
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise MissingExtraError(
+            "engine = 'spark' needs Java, and there is no java on the PATH: install a Java "
+            "runtime of version 17 or later, or set JAVA_HOME"
+        )
+    # Master, memory and the rest come from spark-submit or spark-defaults.conf, as for any job.
+    spark = SparkSession.builder.appName("judgelaw").getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _frame(spark: "SparkSession", place: str) -> "DataFrame":
+    """Read by the ending of the name; a folder, a glob or anything else is Parquet."""
+    plain = place.lower().removesuffix(".gz")
+    if plain.endswith(".csv"):
+        # Every field as text, as our own reader has it; quotes are doubled, and may hold newlines.
+        return spark.read.csv(place, header=True, escape='"', multiLine=True, inferSchema=False)
+    if plain.endswith((".jsonl", ".ndjson")):
+        return spark.read.json(place, primitivesAsString=True)
+    calls = Path(place) / "calls.parquet"
+    with _text_partitions(spark):
+        return spark.read.parquet(str(calls) if calls.exists() else place)  # a run holds others too
+
+
+@contextmanager
+def _text_partitions(spark: "SparkSession") -> "Iterator[None]":
+    """Keep the labels in names of folders as they are: Spark makes 7 of judge=007."""
+    before = spark.conf.get(_INFERENCE)
+    spark.conf.set(_INFERENCE, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(_INFERENCE, before or "true")

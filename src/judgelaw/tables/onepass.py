@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from judgelaw.arrays import ABSENT, count_ranked, positions
 from judgelaw.duck import batches, foreign_errors, name, text
 from judgelaw.tables.assemble import gold_of, labelled
+from judgelaw.tables.calls import Calls, Pair
 from judgelaw.tables.census import Census, are_sparse
-from judgelaw.tables.columns import Pair
-from judgelaw.tables.engines import DuckCalls
 from judgelaw.tensor import VerdictTensor
 
 EMPTY = np.uint8(255)
@@ -178,7 +177,7 @@ class _Items:
 
 
 def read_in_one_pass(
-    calls: DuckCalls, census: Census, pairs: Sequence[Pair]
+    calls: Calls, census: Census, pairs: Sequence[Pair]
 ) -> dict[Pair, VerdictTensor] | None:
     """Read the tensors of the pairs; None where the table is not as one pass needs it."""
     if len(census.alphabet.verdicts) >= int(EMPTY):
@@ -202,7 +201,7 @@ def read_in_one_pass(
     return None if are_sparse(axes.ranks, most) else tensors
 
 
-def _axes(calls: DuckCalls, census: Census, pairs: Sequence[Pair]) -> _Axes | None:
+def _axes(calls: Calls, census: Census, pairs: Sequence[Pair]) -> _Axes | None:
     parts = ("layer", "judge", "prompt", "order")
     rows = calls.con.execute(
         f"SELECT DISTINCT {', '.join(map(calls.label, parts))} FROM {calls.source}"
@@ -221,7 +220,7 @@ def _axes(calls: DuckCalls, census: Census, pairs: Sequence[Pair]) -> _Axes | No
     )
 
 
-def _fill(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> int:
+def _fill(grid: Grid, calls: Calls, census: Census, axes: _Axes) -> int:
     """Write every call of the pairs to its place; return how many there were."""
     prompt = _code(calls.label("prompt"), axes.prompts)
     order = _code(calls.label("order"), axes.orders)
@@ -241,7 +240,7 @@ def _fill(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> int:
     return taken
 
 
-def _items(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> dict[Pair, _Items] | None:
+def _items(grid: Grid, calls: Calls, census: Census, axes: _Axes) -> dict[Pair, _Items] | None:
     """Find the labels of every item; None where one is empty, or has two strata or gold labels."""
     there = _parts(calls, axes)
     columns = ", ".join(f"{calls.label(part)} AS {name(part)}" for part in there)
@@ -267,7 +266,7 @@ def _items(grid: Grid, calls: DuckCalls, census: Census, axes: _Axes) -> dict[Pa
 def _of_pairs(
     labels: Mapping[str, NDArray[Any]],
     rows: NDArray[np.int64],
-    calls: DuckCalls,
+    calls: Calls,
     census: Census,
     axes: _Axes,
 ) -> dict[Pair, _Items] | None:
@@ -301,7 +300,7 @@ def _of_pairs(
     return found
 
 
-def _columns(calls: DuckCalls, query: str) -> dict[str, NDArray[Any]]:
+def _columns(calls: Calls, query: str) -> dict[str, NDArray[Any]]:
     """Run a query and return its columns, None where a text is missing."""
     found = calls.con.execute(query).fetchnumpy()
     return {
@@ -340,18 +339,18 @@ def _tensor(grid: Grid, census: Census, axes: _Axes, pair: Pair, items: _Items) 
     )
 
 
-def _key(calls: DuckCalls, axes: _Axes) -> str:
+def _key(calls: Calls, axes: _Axes) -> str:
     """The hash that stands for an item of a pair, its stratum and gold label included."""
     return f"hash({', '.join(map(calls.label, _parts(calls, axes)))})"
 
 
-def _parts(calls: DuckCalls, axes: _Axes) -> list[str]:
+def _parts(calls: Calls, axes: _Axes) -> list[str]:
     """The columns that tell items apart; of one pair, its name does not."""
     known = () if len(axes.pairs) > 1 else ("layer", "judge")
     return [part for part in _OF_ITEM if calls.layout.has(part) and part not in known]
 
 
-def _of(calls: DuckCalls, census: Census, axes: _Axes) -> str:
+def _of(calls: Calls, census: Census, axes: _Axes) -> str:
     return "true" if len(axes.pairs) == len(census.ranks) else calls.in_pairs(axes.pairs)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import duckdb
+import numpy as np
 
 from judgelaw.duck import column_types, foreign_errors, name, text
 from judgelaw.errors import InputError, TableError
@@ -25,7 +26,7 @@ from judgelaw.record_files import (
     number_sql,
     number_text,
 )
-from judgelaw.tables.engines import Locator
+from judgelaw.tables.calls import Locator
 from judgelaw.tables.files import FileSource, TextFile, locate, store_errors, text_file
 from judgelaw.words import counted, did_you_mean, listed
 
@@ -114,9 +115,39 @@ def open_table(
         opened = _joined(opened, open_table(con, with_file, folder=folder), tuple(on))
     elif on:
         raise InputError(f"on = {list(on)} names keys, and no file is named to join: with_file")
-    for column, value in (where or {}).items():
+    return kept_where(opened, where or {})
+
+
+def kept_where(opened: OpenTable, where: Mapping[str, str]) -> OpenTable:
+    """Keep the rows whose columns hold these values."""
+    for column, value in where.items():
         opened = _where(opened, column, value)
     return opened
+
+
+def open_rows(
+    con: duckdb.DuckDBPyConnection,
+    rows: Sequence[Mapping[str, Any]],
+    places: Sequence[str],
+    *,
+    table: str,
+) -> OpenTable:
+    """Open records of texts that are in memory; `places` says where each stands."""
+    made = fresh()
+    columns = list(rows[0]) if rows else []
+    arrays = {column: np.array([row[column] for row in rows], dtype=object) for column in columns}
+    con.register(f"{made}_rows", arrays)
+    texts = ", ".join(f"{name(column)}::VARCHAR AS {name(column)}" for column in columns)
+    con.execute(f"CREATE TEMP TABLE {made} AS SELECT {texts} FROM {made}_rows")
+    con.unregister(f"{made}_rows")
+    return OpenTable(
+        con=con,
+        table=table,
+        source=made,
+        columns=tuple(columns),
+        types=dict.fromkeys(columns, "VARCHAR"),
+        locator=Locator(columns=("rowid",), places=lambda found: [places[row] for (row,) in found]),
+    )
 
 
 def _opened(
@@ -248,7 +279,7 @@ def _open_parquet(con: duckdb.DuckDBPyConnection, found: FileSource) -> OpenTabl
 def _load_csv(con: duckdb.DuckDBPyConnection, file: TextFile, folder: Path) -> OpenTable:
     line, header = file.header()
     columns = sql_names(header, file.table)
-    made = _fresh()
+    made = fresh()
     try:
         con.execute(
             _csv_sql(made, file.plain, columns, separator=file.form.separator, skip=line - 1)
@@ -383,7 +414,7 @@ def open_records(
     explode: tuple[str, ...] = (),
 ) -> OpenTable:
     """Open records that are in memory, nested or not; `places` says where each stands."""
-    plain = folder / f"{_fresh()}.jsonl"
+    plain = folder / f"{fresh()}.jsonl"
     with plain.open("w", encoding="utf-8", errors="replace") as file:
         for row in rows:
             json.dump(row, file, ensure_ascii=False, default=str)
@@ -412,7 +443,7 @@ def _load_json(
             f"{file.table}: the first record holds {listed(head[:6])}, and the others do not: it "
             "was taken for metadata, and left out"
         )
-    made = _fresh()
+    made = fresh()
     if explode:
         con.execute(f"CREATE TEMP TABLE {made} AS SELECT json FROM {scan}")
         opened = _flattened(_text_table(con, file, made, ()), {"": "json"}, explode)
@@ -439,7 +470,7 @@ def _json_scan(con: duckdb.DuckDBPyConnection, file: TextFile, folder: Path) -> 
         if fault := file.fault(0):
             raise TableError(fault) from error
         # Sound, and not for DuckDB: half a surrogate pair, a long record, a mark before the first.
-        plain = folder / f"{_fresh()}.jsonl"
+        plain = folder / f"{fresh()}.jsonl"
         file.rewrite(plain)
         scan = f"read_ndjson_objects({_literal(plain)}, maximum_object_size={_LARGEST_OBJECT})"
         kinds = _kinds(con, scan)
@@ -586,7 +617,7 @@ def _owner(path: str, names: Iterable[str]) -> str | None:
 
 def _flattened(opened: OpenTable, docs: Mapping[str, str], explode: tuple[str, ...]) -> OpenTable:
     """Load the table with the nested values `docs` as columns, a row for each exploded entry."""
-    con, made, told = opened.con, _fresh(), list(opened.skipped)
+    con, made, told = opened.con, fresh(), list(opened.skipped)
     flat = [column for column in opened.columns if column not in docs]
     places = [f"{_ROW}{i}" for i in range(len(opened.locator.columns))]
     selected = [
@@ -701,7 +732,7 @@ def _together(
             *(f"{own.get(label.casefold(), 'NULL')}::VARCHAR AS {name(label)}" for label in labels),
         ]
         parts.append(f"SELECT {', '.join(selected)} FROM {piece.source}")
-    made = _fresh()
+    made = fresh()
     with foreign_errors(table):
         con.execute(f"CREATE TEMP TABLE {made} AS {' UNION ALL '.join(parts)}")
         for piece in opened:
@@ -771,7 +802,7 @@ def _joined(left: OpenTable, right: OpenTable, on: tuple[str, ...]) -> OpenTable
         for column in right.columns
         if column not in there
     }
-    made = _fresh()
+    made = fresh()
     places = [f"{_ROW}{i}" for i in range(len(left.locator.columns))]
     selected = [
         *(f"l.{sql} AS {name(at)}" for sql, at in zip(left.locator.columns, places, strict=True)),
@@ -853,7 +884,7 @@ def _where(opened: OpenTable, column: str, value: str) -> OpenTable:
     return replace(opened, source=kept)
 
 
-def _fresh() -> str:
+def fresh() -> str:
     """Return the name of a table that is not there yet."""
     return f"opened_{next(_numbers)}"
 

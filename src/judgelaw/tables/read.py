@@ -1,11 +1,11 @@
-"""Open a source of calls, and read it into VerdictTensors."""
+"""Read a source of calls into VerdictTensors."""
 
-# ruff: noqa: S608 - names in the SQL below are quoted by `duck`
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -13,55 +13,26 @@ from typing import Any, Literal
 import duckdb
 
 from judgelaw.arrays import check_at_least
-from judgelaw.duck import foreign_errors, name, private_connection
+from judgelaw.duck import private_connection
 from judgelaw.errors import InputError, RunError, TableError
 from judgelaw.tables.assemble import Part, assemble, gather
 from judgelaw.tables.by_criterion import choose_criteria, choose_criterion, of_criterion
+from judgelaw.tables.calls import Calls, Pair, place_of
 from judgelaw.tables.census import (
     Census,
     check_cells,
-    check_given,
     choose_judges,
     choose_pair,
     take_census,
 )
-from judgelaw.tables.columns import PEEKED, Calls, Mapped, Pair, lay_out, place_of
-from judgelaw.tables.engines import DuckCalls, LazyCalls, engine_errors, laid_out, spark_calls
-from judgelaw.tables.forgiving import Blank, check_blank, without_blanks
-from judgelaw.tables.in_memory import FRAME, lazy_frame
 from judgelaw.tables.onepass import read_in_one_pass
-from judgelaw.tables.opening import open_table
-from judgelaw.tables.positions import check_positions, refuse, restored
+from judgelaw.tables.reading import TableReading
+from judgelaw.tables.reading_of import Engine, read_table
+from judgelaw.tables.relation import as_calls
+from judgelaw.tables.said import Blank, Wishes, wishes
 from judgelaw.tables.soft_columns import with_vectors, without_vectors
-from judgelaw.tensor import VerdictTensor
-from judgelaw.words import did_you_mean, listed, stream_name
-
-
-def open_calls(
-    con: duckdb.DuckDBPyConnection, source: Any, columns: Mapped, *, folder: Path
-) -> Calls:
-    """Open a path, or what is in memory; `folder` is for what has to be unpacked."""
-    if (frame := lazy_frame(source)) is not None:
-        with engine_errors(FRAME):
-            layout = laid_out(frame, columns, FRAME)
-        return LazyCalls(frame=frame, table=FRAME, layout=layout)
-    opened = open_table(con, source, folder=folder)
-
-    def peek(some: list[str]) -> list[tuple[Any, ...]]:
-        query = f"SELECT {', '.join(map(name, some))} FROM {opened.source} LIMIT {PEEKED}"
-        return con.execute(query).fetchall()
-
-    with foreign_errors(opened.table):
-        layout = lay_out(opened.columns, columns, table=opened.table, peek=peek)
-    return DuckCalls(
-        con=con,
-        table=opened.table,
-        source=opened.source,
-        layout=layout,
-        types=opened.types,
-        locator=opened.locator,
-    )
-
+from judgelaw.tensor import INVALID, VerdictTensor
+from judgelaw.words import counted, did_you_mean, listed, stream_name
 
 _BIG = 1_000_000
 """Calls from which one pass is faster than a group-by."""
@@ -73,9 +44,6 @@ _MOST_SHARES = 1024
 
 Source = str | PathLike[str] | Any
 
-Engine = Literal["duckdb", "spark"]
-"""What counts the calls of a path; a frame is counted by its own engine."""
-
 
 def read_tensor(
     source: Source,
@@ -83,7 +51,7 @@ def read_tensor(
     judge: str | None = None,
     layer: str | None = None,
     repeats: int | None = None,
-    columns: Mapping[str, str | None] | None = None,
+    columns: Mapping[str, Any] | None = None,
     verdicts: Sequence[str] | None = None,
     positions: Sequence[str] | None = None,
     blank: Blank = "error",
@@ -91,48 +59,50 @@ def read_tensor(
     engine: Engine = "duckdb",
     date: str | None = None,
     criterion: str | None = None,
+    said: Wishes | None = None,
 ) -> VerdictTensor:
     """Read the calls of one judge and layer.
 
     Labels are sorted, so neither the order of rows nor that of columns matters.
 
     Args:
-        source: a `.csv`, `.csv.gz`, `.jsonl`, `.jsonl.gz` or `.parquet` file, a folder or glob of
-            Parquet, an `s3://` address, a run folder, any frame that narwhals accepts, or Arrow
-            record batches.
+        source: a file of records (CSV, TSV, JSON, Parquet, .gz of each), a folder or glob of them,
+            a log of a known tool, an `s3://` address, a run folder, any frame that narwhals
+            accepts, Arrow record batches, or a list of dicts.
         judge: the judge to read; needed where the table holds several.
         layer: the layer to read; needed where the judge has several.
         repeats: keep the frozen prefix of repeat ranks below this number.
-        columns: names of the table's columns by contract name, `{"verdict": "winner"}`; None
-            leaves an optional column out.
+        columns: the table's own columns by part, `{"verdict": "winner"}`; None leaves an optional
+            part out.
         verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
         positions: the words for the answer shown first, shown second, and perhaps for a tie.
         blank: what a blank verdict becomes: `"invalid"`, or `"drop"` for no call.
         incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
-        engine: `"spark"` lets Spark read a path and count; only the counts come home.
+        engine: `"spark"` lets Spark read a path.
         date: the date to read, where the table has such a column; by default the latest.
         criterion: the criterion to read; needed where the table holds several.
+        said: what else was said about the table.
 
     Raises:
-        TableError: the table breaks the contract; the message names the row and the remedy.
+        TableError: the table breaks the contract, or can be read in several ways; the message
+            names the row or the column, and the remedy.
         DuplicateCallsError: the same call is there twice.
         IncompleteDesignError: cells hold no call and `incomplete` is "error".
     """
     _check_arguments(repeats, incomplete, judge=judge, layer=layer, criterion=criterion, date=date)
-    meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
-    meaning.checked()
-    with _opened(source, columns, engine, date) as (con, everything):
+    wish = _all_said(said, columns, verdicts, positions, blank)
+    with _opened(source, wish, engine, date) as (con, everything, reading):
         one, names = choose_criterion(everything, judge, criterion)
-        calls, census = _surveyed(of_criterion(everything, one), meaning)
+        calls, census = _surveyed(of_criterion(everything, one), reading)
         pair = choose_pair(census, names[0] if names else None, layer)
-        tensor = _read(con, calls, census, [pair], repeats=repeats, meaning=meaning)[pair]
-    return replace(tensor, criterion=one).complete(incomplete)
+        tensor = _read(con, calls, census, [pair], repeats=repeats)[pair]
+    return replace(_scored(tensor, reading), criterion=one).complete(incomplete)
 
 
 def read_tensors(
     source: Source,
     *,
-    columns: Mapping[str, str | None] | None = None,
+    columns: Mapping[str, Any] | None = None,
     repeats: int | None = None,
     verdicts: Sequence[str] | None = None,
     positions: Sequence[str] | None = None,
@@ -151,66 +121,111 @@ def read_tensors(
     each of them, as `judge \N{MIDDLE DOT} criterion`, with an alphabet of its own.
     Without `vectors` token probabilities are not looked at.
     """
+    found, _ = read_all(
+        source,
+        _all_said(None, columns, verdicts, positions, blank),
+        repeats=repeats,
+        incomplete=incomplete,
+        judges=judges,
+        engine=engine,
+        date=date,
+        criteria=criteria,
+        vectors=vectors,
+    )
+    return found
+
+
+def read_all(
+    source: Source,
+    said: Wishes,
+    *,
+    repeats: int | None = None,
+    incomplete: Literal["error", "drop"] = "error",
+    judges: Iterable[str] | None = None,
+    engine: Engine = "duckdb",
+    date: str | None = None,
+    criteria: Iterable[str] | None = None,
+    vectors: bool = True,
+) -> tuple[dict[Pair, VerdictTensor], TableReading]:
+    """Read what `read_tensors` reads, and return how the table was read beside it."""
     _check_arguments(repeats, incomplete)
-    meaning = Meaning(verdicts=verdicts, positions=positions, blank=blank)
-    meaning.checked()
     found: dict[Pair, VerdictTensor] = {}
-    with _opened(source, columns, engine, date) as (con, everything):
+    with _opened(source, said, engine, date) as (con, everything, reading):
         for criterion, names in choose_criteria(everything, judges, criteria):
-            calls, census = _surveyed(of_criterion(everything, criterion), meaning)
+            calls, census = _surveyed(of_criterion(everything, criterion), reading)
             pairs = choose_judges(census, names)
             chosen = calls if vectors else without_vectors(calls)
-            tensors = _read(con, chosen, census, pairs, repeats=repeats, meaning=meaning)
+            tensors = _read(con, chosen, census, pairs, repeats=repeats)
             for (layer, judge), tensor in tensors.items():
                 name = judge if criterion is None else stream_name(judge or "judge", criterion)
-                found[layer, name] = replace(tensor, criterion=criterion)
-    return {pair: tensor.complete(incomplete) for pair, tensor in found.items()}
+                found[layer, name] = replace(_scored(tensor, reading), criterion=criterion)
+    return {pair: tensor.complete(incomplete) for pair, tensor in found.items()}, reading
 
 
-@dataclass(frozen=True, kw_only=True)
-class Meaning:
-    """What the words in the verdict column mean, as the caller says."""
+def _all_said(
+    said: Wishes | None,
+    columns: Mapping[str, Any] | None,
+    verdicts: Sequence[str] | None,
+    positions: Sequence[str] | None,
+    blank: Blank,
+) -> Wishes:
+    more = wishes(columns=columns, verdicts=verdicts, positions=positions, blank=blank)
+    return more if said is None else said.and_also(more)
 
-    verdicts: Sequence[str] | None = None
-    positions: Sequence[str] | None = None
-    blank: Blank = "error"
 
-    def checked(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-        """Return the alphabet and the positions, if they are sound."""
-        check_blank(self.blank)
-        given, positions = check_given(self.verdicts), check_positions(self.positions)
-        if given is not None and positions is not None:
+def _scored(tensor: VerdictTensor, reading: TableReading) -> VerdictTensor:
+    """Read verdicts as scores, where a known log says which there are."""
+    scale = reading.scale
+    if scale is None:
+        return tensor
+    if isinstance(scale, Mapping):
+        return on_continuous(tensor, scale)
+    return tensor.on_scale(scale)
+
+
+def on_continuous(tensor: VerdictTensor, scale: Mapping[str, float]) -> VerdictTensor:
+    """Read verdicts as scores between two ends, apart by their squared difference."""
+    low, high = float(scale["from"]), float(scale["to"])
+    found = {low, high}
+    said = tensor.counts.sum(axis=(0, 1, 2)) > 0
+    unsaid = [v for v, n in zip(tensor.verdicts, said, strict=True) if not n and v != INVALID]
+    tensor = tensor.recode(dict.fromkeys(unsaid, INVALID))
+    for verdict in tensor.verdicts:
+        if verdict == INVALID:
+            continue
+        try:
+            score = float(verdict)
+        except ValueError:
+            score = inf
+        if not low <= score <= high:
             raise InputError(
-                f"verdicts = {list(given)} declares the words as they are, positions = "
-                f"{list(positions)} turns them into candidates: give one of the two"
+                f"verdict {verdict!r} is no score between {low:g} and {high:g}: correct the scale, "
+                f"or leave it out"
             )
-        return given, positions
+        found.add(score)
+    return tensor.on_scale(sorted(found), "numeric")
 
 
 @contextmanager
 def _opened(
-    source: Source,
-    columns: Mapping[str, str | None] | None,
-    engine: Engine,
-    date: str | None,
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls]]:
+    source: Source, said: Wishes, engine: Engine, date: str | None
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls, TableReading]]:
     with (
         tempfile.TemporaryDirectory(prefix="judgelaw-") as folder,
         private_connection() as con,
-        ExitStack() as jobs,
     ):
-        if engine == "spark":
-            calls: Calls = jobs.enter_context(spark_calls(source, columns))
-        else:
-            calls = open_calls(con, source, columns, folder=Path(folder))
-        yield con, _of_date(calls, date)
+        reading = read_table(con, source, said, folder=Path(folder), engine=engine)
+        yield con, _of_date(as_calls(reading), date), reading
 
 
-def _surveyed(calls: Calls, meaning: Meaning) -> tuple[Calls, Census]:
-    """Look at calls for the first time: blanks, alphabet, ranks, faults."""
-    given, positions = meaning.checked()
-    calls, notes = without_blanks(calls, meaning.blank)
-    census = take_census(calls, given, positions)
+def _surveyed(calls: Calls, reading: TableReading) -> tuple[Calls, Census]:
+    """Look at calls for the first time: alphabet, ranks, faults."""
+    census = take_census(calls, reading.wishes.verdicts)
+    notes = [*reading.words.notes, *reading.notes]
+    if reading.blanks:
+        invalid = reading.wishes.blank == "invalid"
+        done = "were counted as invalid" if invalid else "were left out"
+        notes.append(f"{counted(reading.blanks, 'row')} without a verdict {done}")
     alphabet = replace(census.alphabet, notes=(*census.alphabet.notes, *notes))
     return calls, replace(census, alphabet=alphabet)
 
@@ -253,34 +268,24 @@ def _read(
     pairs: Sequence[Pair],
     *,
     repeats: int | None,
-    meaning: Meaning,
 ) -> dict[Pair, VerdictTensor]:
-    tensors = None
-    if isinstance(calls, DuckCalls) and census.calls >= _BIG:
-        tensors = read_in_one_pass(calls, census, pairs)
+    tensors = read_in_one_pass(calls, census, pairs) if census.calls >= _BIG else None
     if tensors is None:
         tensors = _read_by_cells(con, calls, census, pairs)
     tensors = {pair: with_vectors(t, pair, calls, census.alphabet) for pair, t in tensors.items()}
-    tensors = {pair: _as_meant(t, pair, calls, census, meaning) for pair, t in tensors.items()}
+    tensors = {pair: _from_zero(t, census.first.get(pair)) for pair, t in tensors.items()}
     if repeats is None:
         return tensors
     return {pair: tensor.prefix(repeats) for pair, tensor in tensors.items()}
 
 
-def _as_meant(
-    tensor: VerdictTensor, pair: Pair, calls: Calls, census: Census, meaning: Meaning
-) -> VerdictTensor:
-    """Count ranks from 0 and turn positions into candidates; refuse letters that may be either."""
-    if census.first.get(pair) == 1 and tensor.ranked is not None:
-        note = "repeats count from 1 in this table; they were read as counting from 0"
-        soft = None if tensor.soft is None else tensor.soft[..., 1:, :]
-        notes = (*tensor.notes, note)
-        tensor = replace(tensor, ranked=tensor.ranked[..., 1:], soft=soft, notes=notes)
-    if meaning.positions:
-        return restored(tensor, meaning.positions, table=calls.table)
-    if census.alphabet.letters and len(tensor.orders) > 1:
-        raise refuse(census.found, calls.table)
-    return tensor
+def _from_zero(tensor: VerdictTensor, first: int | None) -> VerdictTensor:
+    """Count ranks from 0."""
+    if first != 1 or tensor.ranked is None:
+        return tensor
+    note = "repeats count from 1 in this table; they were read as counting from 0"
+    soft = None if tensor.soft is None else tensor.soft[..., 1:, :]
+    return replace(tensor, ranked=tensor.ranked[..., 1:], soft=soft, notes=(*tensor.notes, note))
 
 
 def _read_by_cells(
@@ -288,13 +293,13 @@ def _read_by_cells(
 ) -> dict[Pair, VerdictTensor]:
     """Group the calls by cell, in as many shares of the items as memory asks for."""
     ranks = max(census.ranks[pair] for pair in pairs)
-    shares = 1 + census.calls // (ranks * _CELLS_AT_ONCE) if calls.divisible else 1
+    shares = 1 + census.calls // (ranks * _CELLS_AT_ONCE)
     while True:
         try:
             parts = _gathered(con, calls, census, pairs, shares)
             break
         except RunError:  # out of memory: cells are emptier than the deepest one
-            if shares >= _MOST_SHARES or not calls.divisible:
+            if shares >= _MOST_SHARES:
                 raise
             shares *= 4
     return {

@@ -5,16 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.arrays import ABSENT, ROUNDING_OF_SOFT, soft_fault
 from judgelaw.duck import foreign_errors, name
 from judgelaw.errors import TableError
+from judgelaw.tables.calls import Calls, Pair, place_of
 from judgelaw.tables.census import Alphabet
-from judgelaw.tables.columns import CONTRACT, MISSING, ONLY, SOFT, Calls, Layout, Pair, place_of
-from judgelaw.tables.engines import DuckCalls, LazyCalls, engine_errors
+from judgelaw.tables.columns import MISSING, SOFT, is_soft
 from judgelaw.tensor import VerdictTensor
 
 _AXES = ("item", "prompt", "order")
@@ -59,20 +58,13 @@ def with_vectors(
 
 def without_vectors(calls: Calls) -> Calls:
     """Forget the columns of token probabilities."""
-    assert isinstance(calls, DuckCalls | LazyCalls)  # noqa: S101 - there is no third source
-    kept = {part: c for part, c in calls.layout.columns.items() if part in CONTRACT}
-    return replace(calls, layout=Layout(columns=kept))
+    columns = calls.layout.columns
+    kept = {part: c for part, c in columns.items() if not is_soft(part) and part != MISSING}
+    return replace(calls, layout=replace(calls.layout, columns=kept))
 
 
 def _rows(calls: Calls, pair: Pair, parts: Sequence[str]) -> Columns:
     """Read labels, rank and probabilities of every call of a layer and judge."""
-    if isinstance(calls, DuckCalls):
-        return _from_duck(calls, pair, parts)
-    assert isinstance(calls, LazyCalls)  # noqa: S101 - there is no third source of calls
-    return _from_frame(calls, pair, parts)
-
-
-def _from_duck(calls: DuckCalls, pair: Pair, parts: Sequence[str]) -> Columns:
     columns = {part: name(calls.layout.columns[part]) for part in parts}
     numbers = [f"TRY_CAST({c} AS DOUBLE)::DOUBLE AS {name(part)}" for part, c in columns.items()]
     labels = [f"{calls.label(axis)} AS {name(axis)}" for axis in _AXES]
@@ -110,27 +102,6 @@ def _no_number(calls: Calls, where: Mapping[str, Any], part: str) -> TableError:
         "number: write a probability between 0 and 1, nothing where there is none, "
         + _LEAVE_OUT.format(part=part)
     )
-
-
-def _from_frame(calls: LazyCalls, pair: Pair, parts: Sequence[str]) -> Columns:
-    frame = calls.frame
-    for part, value in zip(("layer", "judge"), pair, strict=True):
-        if calls.layout.has(part):
-            column = nw.col(calls.layout.columns[part]).cast(nw.String)
-            frame = frame.filter(column.is_null() if value is None else column == value)
-    selected = {
-        axis: nw.col(calls.layout.columns[axis]).cast(nw.String)
-        for axis in _AXES
-        if calls.layout.has(axis)
-    }
-    rank = nw.col(calls.layout.columns["repeat"]).cast(nw.Float64).cast(nw.Int64)
-    numbers = {part: nw.col(calls.layout.columns[part]).cast(nw.Float64) for part in parts}
-    with engine_errors(calls.table):
-        rows = frame.select(**selected, rank=rank, **numbers).collect()
-        found = {column: rows[column].to_numpy() for column in rows.columns}
-    if "order" not in found:
-        found["order"] = np.full(len(found["rank"]), ONLY)
-    return {**found, **{part: found[part].astype(float) for part in parts}}
 
 
 def _places(tensor: VerdictTensor, found: Columns) -> tuple[NDArray[np.intp], ...]:

@@ -58,6 +58,25 @@ def write_calls(path: str | os.PathLike[str], columns: Block | Iterable[Block]) 
     return rows
 
 
+def write_query(path: str | os.PathLike[str], con: duckdb.DuckDBPyConnection, query: str) -> int:
+    """Write what a query gives, as `write_calls` writes columns; return the number of rows."""
+    target = Path(path)
+    options = _COPY[_suffix(target)]
+    with foreign_errors(str(target)):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _draft_folder(target) as folder:
+            draft = folder / f"draft{_suffix(target)}"
+            (before,) = con.execute("SELECT current_setting('threads')").fetchone() or (1,)
+            con.execute("SET threads = 1")
+            try:
+                found = con.execute(f"COPY ({query}) TO {text(str(draft))} ({options})").fetchone()
+            finally:
+                con.execute(f"SET threads = {before}")
+            _sync(draft)
+            draft.replace(target)
+    return int(found[0]) if found else 0
+
+
 @contextmanager
 def _draft_folder(target: Path) -> Iterator[Path]:
     """Yield a folder beside a table to write its draft in, one writer at a time.

@@ -13,7 +13,6 @@ from judgelaw.wire.form import (
 )
 from judgelaw.wire.judge_spec import (
     AMENDABLE as AMENDABLE,
-    DISPLAYED as DISPLAYED,
     LITERAL as LITERAL,
     PARSERS_GROUP as PARSERS_GROUP,
     Batch as Batch,

@@ -443,4 +443,3 @@ def _seedless(data: dict[str, Any]) -> bool:
 
 
 PARSERS_GROUP = "judgelaw.parsers"
-DISPLAYED = ("A", "B", "TIE")

@@ -15,7 +15,6 @@ from judgelaw.errors import InputError
 from judgelaw.tensor import INVALID
 from judgelaw.wire.json_in_text import first_object
 from judgelaw.wire.judge_spec import (
-    DISPLAYED,
     PARSERS_GROUP,
     FinalChannel,
     JsonParser,
@@ -27,7 +26,14 @@ from judgelaw.wire.judge_spec import (
 )
 from judgelaw.wire.parser_child import pattern_finder
 from judgelaw.wire.reply import RAN_OUT, Completion, Verdict
-from judgelaw.words import LETTERS, bare, candidate_names, is_permutation, plain_number
+from judgelaw.words import (
+    DISPLAYED,
+    LETTERS,
+    bare,
+    candidate_names,
+    is_permutation,
+    plain_number,
+)
 
 Parser = Callable[[str], str | None]
 """Takes the text of a completion, gives the displayed label, or None where it finds none."""

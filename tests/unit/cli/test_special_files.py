@@ -106,14 +106,15 @@ def test_a_hundred_thousand_unknown_keys_are_too_many_at_once():
 
 
 def test_a_design_of_the_diagonal_is_refused_before_it_is_laid_out(tmp_path, said):
+    """Two prompts an item, of which the next item has one: no prompt is an item's own."""
     with duckdb.connect() as con:
         rows = con.sql(
-            "SELECT 'j' AS judge, 'i' || i AS item, 'p' || i AS prompt, r AS repeat, "
-            "'A' AS verdict FROM range(20000) t(i), range(2) u(r)"
+            "SELECT 'j' AS judge, 'i' || i AS item, 'p' || (i + k) AS prompt, r AS repeat, "
+            "'A' AS verdict FROM range(20000) t(i), range(2) u(r), range(2) v(k)"
         )
         rows.write_parquet(str(tmp_path / "diagonal.parquet"))
     words = said("analyze", "diagonal.parquet")
-    assert "400,000,000 cells, and calls are in 20,000 of them" in words
+    assert "400,020,000 cells, and calls are in 40,000 of them" in words
 
 
 def test_a_table_that_no_people_label_is_refused(tmp_path, monkeypatch):

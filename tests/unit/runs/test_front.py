@@ -174,10 +174,21 @@ BAD = {
     "an array": (TENSOR.counts, InputError, "from_counts"),
     "an empty list": ([], TableError, "the list holds no call"),
     "a list of numbers": ([1], InputError, "row 0 is a int; give dicts"),
-    "dicts without a verdict": ([{"item": "i"}], TableError, "no column 'judge'"),
+    "dicts without a verdict": ([{"item": "i"}], TableError, "no column 'verdict'"),
     "a frame without a column": (unnamed_column(), TableError, "no column 'verdict'"),
     "no file": ("nowhere.csv", TableError, "nowhere.csv"),
 }
+
+
+def test_one_repeat_is_analysed_and_what_needs_two_is_refused(tmp_path):
+    once = drawn(repeats=1)
+    found = jl.analyze(once, permutations=0, draws=20)
+    (judge,) = found.to_json()["judges"].values()
+    assert judge["components"]["call"] is None
+    page = jl.report(once, out=tmp_path / "page.html").read_text()
+    assert "chance cannot be told from the other reasons" in page
+    with pytest.raises(NotIdentifiedError):
+        jl.gate(once, {"prompt": 0.1})
 
 
 @pytest.mark.parametrize("kind", BAD)

@@ -283,7 +283,7 @@ def test_the_newcomers_log_is_answered_by_the_second_command(tmp_path):
     assert " ".join(options[2:]) in said
     second = CliRunner().invoke(cli, ["analyze", str(path), *options])
     assert second.exit_code == 0, second.output
-    assert "gpt-x: 8 items x 2 prompts x 2 orders" in second.output
+    assert "gpt-x on log.csv: 8 items, 2 prompts, 2 orders, 2 to 4 times" in second.output
 
 
 @pytest.mark.parametrize("made", ["csv", "jsonl", "parquet", "list", "polars", "lazy"])
@@ -319,7 +319,7 @@ def test_two_columns_that_could_be_the_order_are_asked_about(tmp_path):
 @pytest.mark.parametrize("door", [lambda x: jl.watch([x]), lambda x: jl.validate(x, human="gold")])
 def test_readers_of_labels_and_dates_refuse_letters_too(door):
     rows = [r | {"gold": "candidate_1", "date": "2026-05-01"} for r in table(items=3, repeats=2)]
-    with pytest.raises(TableError, match="judgelaw import TABLE --positions A,B"):
+    with pytest.raises(TableError, match="candidates: --positions A,B;"):
         door(as_positions(rows))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from judgelaw.errors import DuplicateCallsError, InputError, MissingExtraError, TableError
 from judgelaw.tables import read_tensor, read_tensors
-from judgelaw.tables.engines import engine_errors
+from judgelaw.tables.in_memory import engine_errors
 from support.calls import assert_same, columns, slow, table, write_csv
 
 

@@ -11,7 +11,7 @@ import judgelaw as jl
 from judgelaw.duck import foreign_errors
 from judgelaw.errors import InputError, RunError, TableError
 from judgelaw.tables import read_tensor, read_tensors, write_calls
-from judgelaw.tables.engines import DuckCalls
+from judgelaw.tables.calls import Calls
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
 from support.calls import assert_same, columns, slow, table, write_csv
 
@@ -181,7 +181,7 @@ def test_a_table_that_does_not_fit_is_counted_in_smaller_shares(tmp_path, monkey
     path = write_csv(tmp_path / "calls.csv", rows)
     monkeypatch.setattr("judgelaw.tables.read._BIG", float("inf"))
     seen = []
-    count_cells = DuckCalls.count_cells
+    count_cells = Calls.count_cells
 
     def short_of_memory(self, con, *, share, **options):
         seen.append(share)
@@ -190,7 +190,7 @@ def test_a_table_that_does_not_fit_is_counted_in_smaller_shares(tmp_path, monkey
                 raise duckdb.OutOfMemoryException("could not allocate block")
         count_cells(self, con, share=share, **options)
 
-    monkeypatch.setattr(DuckCalls, "count_cells", short_of_memory)
+    monkeypatch.setattr(Calls, "count_cells", short_of_memory)
     assert_same(read_tensor(path), slow(rows), but=("judge",))
     assert seen[:3] == [(0, 1), (0, 4), (0, 16)]
     monkeypatch.setattr("judgelaw.tables.read._MOST_SHARES", 4)

@@ -18,3 +18,8 @@ from judgelaw.tables.importers.formats import (
     read_calls as read_calls,
 )
 from judgelaw.tables.importers.known import KnownLog as KnownLog
+from judgelaw.tables.importers.plain_table import (
+    PLAIN as PLAIN,
+    said_by as said_by,
+    write_plain as write_plain,
+)

@@ -4,22 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judgelaw.steps import Advance
-from judgelaw.tables.census import is_empty
+from judgelaw.tables.columns import is_empty
 from judgelaw.tables.importers.entries import Advice, Format, as_text, mapping
 from judgelaw.tables.importers.known import (
-    AS_GIVEN,
     FIRST,
     PLACE,
     RESPONSE,
     SECOND,
     TIE,
-    UNNAMED,
     KnownLog,
     LogFile,
     Row,
     hashed,
     human_label,
 )
+from judgelaw.tables.reading import AS_GIVEN, UNNAMED
 from judgelaw.tensor import INVALID
 
 _LABELS = {"1": FIRST, "2": SECOND, "1.5": TIE, "0": TIE}

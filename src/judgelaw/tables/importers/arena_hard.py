@@ -7,9 +7,7 @@ from typing import Any
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import Advice, Format, as_text, mapping
 from judgelaw.tables.importers.known import (
-    AS_GIVEN,
     PLACE,
-    UNNAMED,
     KnownLog,
     LogFile,
     Row,
@@ -18,6 +16,7 @@ from judgelaw.tables.importers.known import (
     counts,
     human_label,
 )
+from judgelaw.tables.reading import AS_GIVEN, UNNAMED
 
 _ORDERS = ("AB", "BA")
 

@@ -7,11 +7,12 @@ from math import inf
 
 from judgelaw.errors import DuplicateCallsError, TableError
 from judgelaw.tables.importers.copies import Copies, find_copies
-from judgelaw.tables.importers.entries import ORDERS, Advice, ImportedCall, Scale
+from judgelaw.tables.importers.entries import ORDERS, Advice, ImportedCall
 from judgelaw.tables.importers.known import better
-from judgelaw.tables.positions import label_options, labels_of, what_else
-from judgelaw.wire import DISPLAYED, restore
-from judgelaw.words import counted
+from judgelaw.tables.positions import FLIPPED, label_options, labels_of, what_else
+from judgelaw.tables.reading import Scale
+from judgelaw.tensor import DEFAULT_VERDICTS
+from judgelaw.words import DISPLAYED, counted
 
 ENOUGH = 2
 """Calls that a cell needs: agreement of distinct calls takes two."""
@@ -109,6 +110,24 @@ class Survey:
         return lines + [f"note: {note}" for note in self.notes]
 
 
+@dataclass(frozen=True, kw_only=True)
+class CellCounts:
+    """How the calls of one judge fill the cells of the crossed design.
+
+    Attributes:
+        there: cells with a call.
+        single: cells with one.
+        low, high: calls of the emptiest and of the fullest of these.
+        complete: items with two calls or more in every cell.
+    """
+
+    there: int
+    single: int
+    low: int
+    high: int
+    complete: int
+
+
 def survey_judge(
     judge: str,
     layer: str | None,
@@ -118,58 +137,92 @@ def survey_judge(
     criterion: str | None = None,
 ) -> JudgeSurvey:
     """Find the crossed design in one judge's calls of one layer, and say what it identifies."""
-    items = sorted({call.item for call in calls})
+    items = {call.item for call in calls}
     prompts = tuple(sorted({call.prompt for call in calls}))
     orders = tuple(sorted({call.order for call in calls if call.order is not None}))
     depth = Counter((call.item, call.prompt, call.order) for call in calls)
-    cells = {
-        item: [depth[item, prompt, order] for prompt in prompts for order in orders or (None,)]
-        for item in items
-    }
-    counts = [n for row in cells.values() for n in row]
-    complete = sum(min(row) >= ENOUGH for row in cells.values())
-    crossed = {"prompt": len(prompts) > 1, "order": len(orders) > 1}
-    wanted = ["call", *(name for name, there in crossed.items() if there)]
-    wanted += ["interaction"] if all(crossed.values()) else []
-    return JudgeSurvey(
-        judge=judge,
-        layer=layer,
-        calls=len(calls),
+    full = Counter(item for (item, _, _), n in depth.items() if n >= ENOUGH)
+    wanted = len(prompts) * max(len(orders), 1)
+    return survey_counts(
+        judge,
+        layer,
+        criterion,
         items=len(items),
         prompts=prompts,
         orders=orders,
-        repeats=(min(counts), max(counts)),
-        complete=complete,
+        cells=CellCounts(
+            there=len(depth),
+            single=sum(n == 1 for n in depth.values()),
+            low=min(depth.values()),
+            high=max(depth.values()),
+            complete=sum(n == wanted for n in full.values()),
+        ),
         outcomes=dict(sorted(Counter(call.verdict for call in calls).items())),
         unread=dict(Counter(call.reason for call in calls if call.verdict == "invalid")),
-        identified=(*wanted, "total") if complete else (),
-        missing=tuple(_missing(cells, crossed, orders, complete, how_to_repeat)),
+        how_to_repeat=how_to_repeat,
+    )
+
+
+def survey_counts(
+    judge: str,
+    layer: str | None,
+    criterion: str | None,
+    *,
+    items: int,
+    prompts: tuple[str, ...],
+    orders: tuple[str, ...],
+    cells: CellCounts,
+    outcomes: dict[str, int],
+    unread: dict[str, int],
+    how_to_repeat: str,
+) -> JudgeSurvey:
+    """Say what calls identify that were counted already."""
+    crossed = {"prompt": len(prompts) > 1, "order": len(orders) > 1}
+    wanted = ["call", *(name for name, there in crossed.items() if there)]
+    wanted += ["interaction"] if all(crossed.values()) else []
+    planned = items * len(prompts) * max(len(orders), 1)
+    empty = planned - cells.there
+    return JudgeSurvey(
+        judge=judge,
+        layer=layer,
+        calls=sum(outcomes.values()),
+        items=items,
+        prompts=prompts,
+        orders=orders,
+        repeats=(0 if empty else cells.low, cells.high),
+        complete=cells.complete,
+        outcomes=outcomes,
+        unread=unread,
+        identified=(*wanted, "total") if cells.complete else (),
+        missing=tuple(
+            _missing(cells, items, empty, crossed, orders=orders, how_to_repeat=how_to_repeat)
+        ),
         criterion=criterion,
     )
 
 
 def _missing(
-    cells: dict[str, list[int]],
+    cells: CellCounts,
+    items: int,
+    empty: int,
     crossed: dict[str, bool],
+    *,
     orders: Sequence[str],
-    complete: int,
     how_to_repeat: str,
 ) -> list[str]:
-    counts = [n for row in cells.values() for n in row]
-    empty, single = counts.count(0), counts.count(1)
     said = []
-    if max(counts) < ENOUGH:
+    if cells.high < ENOUGH:
         said.append(
             "repeats: with one call in a cell no component is identified, since the dice cannot be "
             f"told from prompt and order; ask every cell again ({how_to_repeat})"
         )
-    elif empty or single:
+    elif empty or cells.single:
         said.append(
-            f"calls: {counted(empty, 'cell')} of {len(counts)} without a call, {single} with one; "
-            f"{complete} of {counted(len(cells), 'item')} complete, which "
-            "`judgelaw analyze --incomplete drop` keeps"
+            f"calls: {counted(empty, 'cell')} of {cells.there + empty} without a call, "
+            f"{cells.single} with one; {cells.complete} of {counted(items, 'item')} complete, "
+            "which `judgelaw analyze --incomplete drop` keeps"
         )
-    elif min(counts) < _EXACT:
+    elif cells.low < _EXACT:
         said.append(f"an exact error of the calls: it needs {_EXACT} repeats ({how_to_repeat})")
     if not crossed["order"]:
         one = f"only {orders[0]}" if orders else "the log has no orders"
@@ -320,7 +373,10 @@ def _with_gold(call: ImportedCall, *, displayed: bool) -> ImportedCall:
 
 
 def _candidate(word: str, order: str) -> str:
-    return restore(word.strip().upper(), order) or word.strip().lower()
+    side = dict(zip(DISPLAYED, DEFAULT_VERDICTS, strict=False)).get(word.strip().upper())
+    if side is None:
+        return word.strip().lower()
+    return FLIPPED.get(side, side) if order == ORDERS[1] else side
 
 
 def _columns(calls: Sequence[ImportedCall]) -> dict[str, list[str | int | None]]:

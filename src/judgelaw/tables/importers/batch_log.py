@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, TableError
 from judgelaw.record_files import json_lines
@@ -20,7 +20,9 @@ from judgelaw.tables.importers.entries import (
     mappings,
 )
 from judgelaw.tables.importers.known import LogFile
-from judgelaw.wire import Answer, Completion, Failure, Reply, chat, completions, messages
+
+if TYPE_CHECKING:
+    from judgelaw.wire import Answer, Completion, Failure, Reply
 
 _MARK = r"(?:/|\||__)"
 CUSTOM_ID = (
@@ -30,10 +32,8 @@ CUSTOM_ID = (
 
 _OK = 200
 _LONGEST_ID = 1_000
-_BARE = Reply(status=_OK, body=b"")
-"""The decoders look at status and headers as well; a batch file has none of interest."""
 
-Decoded = tuple[str | None, str | None, Completion | str]
+Decoded = tuple[str | None, str | None, "Completion | str"]
 """Model, response id, and the completion or why there is none."""
 Decoder = Callable[[dict[str, Any]], list[Decoded]]
 
@@ -84,7 +84,7 @@ def _read(path: Path, tick: Advance, decoder: Decoder, pattern: re.Pattern[str])
             )
 
 
-def _entry(*, outcome: Completion | str, **shared: Any) -> Entry:
+def _entry(*, outcome: "Completion | str", **shared: Any) -> Entry:
     if isinstance(outcome, str):
         return Entry(error=outcome, **shared)
     return Entry(
@@ -106,12 +106,23 @@ def _openai(record: dict[str, Any]) -> list[Decoded]:
     choices = mappings(body.get("choices"))
     if not choices:
         return [(None, None, "no choices")]
+    from judgelaw.wire import chat, completions  # noqa: PLC0415 - tables are read without it
+
     decode = completions if "text" in choices[0] else chat
-    return [_answered(decode(_BARE, {**body, "choices": [choice]})) for choice in choices]
+    return [_answered(decode(_bare(), {**body, "choices": [choice]})) for choice in choices]
 
 
-def _response(body: dict[str, Any]) -> Completion:
+def _bare() -> "Reply":
+    """The decoders look at status and headers as well; a batch file has none of interest."""
+    from judgelaw.wire import Reply  # noqa: PLC0415 - tables are read without it
+
+    return Reply(status=_OK, body=b"")
+
+
+def _response(body: dict[str, Any]) -> "Completion":
     """Decode the body of the responses interface."""
+    from judgelaw.wire import Completion  # noqa: PLC0415 - tables are read without it
+
     blocks = mappings(body.get("output"))
     parts = [part for block in blocks for part in mappings(block.get("content"))]
     reason = as_text(mapping(body.get("incomplete_details")).get("reason"))
@@ -129,10 +140,14 @@ def _anthropic(record: dict[str, Any]) -> list[Decoded]:
     result = mapping(record.get("result"))
     if result.get("type") != "succeeded" or not isinstance(result.get("message"), dict):
         return [(None, None, _words(result.get("error") or result.get("type") or "no result"))]
-    return [_answered(messages(_BARE, result["message"]))]
+    from judgelaw.wire import messages  # noqa: PLC0415 - tables are read without it
+
+    return [_answered(messages(_bare(), result["message"]))]
 
 
-def _answered(found: Answer | Failure) -> Decoded:
+def _answered(found: "Answer | Failure") -> Decoded:
+    from judgelaw.wire import Failure  # noqa: PLC0415 - tables are read without it
+
     if isinstance(found, Failure):
         return None, None, found.detail
     return found.model, found.response_id, found.completion

@@ -7,7 +7,6 @@ from typing import Any
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import Advice, Format, as_text, mapping, mappings
 from judgelaw.tables.importers.known import (
-    AS_GIVEN,
     PLACE,
     RESPONSE,
     KnownLog,
@@ -17,6 +16,7 @@ from judgelaw.tables.importers.known import (
     hashed,
     human_label,
 )
+from judgelaw.tables.reading import AS_GIVEN
 from judgelaw.tensor import INVALID
 
 _JUDGED = (

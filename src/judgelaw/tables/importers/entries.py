@@ -8,19 +8,16 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import ValidationError
-
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.census import is_empty
-from judgelaw.tables.forgiving import Blank, check_blank
-from judgelaw.tables.positions import check_positions
+from judgelaw.tables.columns import is_empty
+from judgelaw.tables.said import Blank, check_blank, check_positions
 from judgelaw.tensor import INVALID
-from judgelaw.wire import FORMS, Completion, JudgeSpec, ScoreParser, parse, parser_rule
 from judgelaw.words import storable
 
 if TYPE_CHECKING:
     from judgelaw.steps import Advance
     from judgelaw.tables.importers.known import KnownLog, LogFile
+    from judgelaw.wire import JudgeSpec
 
 MISSING: Final = object()
 _SHOWN = 12
@@ -192,8 +189,6 @@ class ImportedCall:
         return self.judge, self.criterion, self.layer
 
 
-Scale = tuple[float, ...] | Mapping[str, float]
-"""Scores from low to high, or `{"from": 0, "to": 1}` where they are continuous."""
 ORDERS = ("AB", "BA")
 SINGLE = "single"
 _LONGEST_RANK = 18
@@ -255,8 +250,12 @@ class Rules:
         return all(as_text(find(entry.record, p)) == value for p, value in self.where.items())
 
     @cached_property
-    def judge(self) -> JudgeSpec:
+    def judge(self) -> "JudgeSpec":
         """The reading contract as a judge declares it."""
+        from pydantic import ValidationError  # noqa: PLC0415 - tables are read without it
+
+        from judgelaw.wire import JudgeSpec  # noqa: PLC0415 - same
+
         try:
             return JudgeSpec(
                 name="imported",
@@ -271,6 +270,8 @@ class Rules:
     @property
     def scores(self) -> bool:
         """Whether verdicts are numbers, which do not change with the display order."""
+        from judgelaw.wire import ScoreParser  # noqa: PLC0415 - tables are read without it
+
         return self.parser is not None and isinstance(self.judge.parser, ScoreParser)
 
 
@@ -381,6 +382,8 @@ def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) ->
             f"{entry.place}: order {order!r} is neither AB nor BA: say which it is, "
             f"--map-order {order}=BA"
         )
+    from judgelaw.wire import Completion, parse  # noqa: PLC0415 - tables are read without it
+
     completion = Completion(
         text=text,
         finish_reason=entry.finish_reason,
@@ -393,6 +396,8 @@ def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) ->
 
 def _parser(text: str, labels: dict[str, str] | None) -> Any:
     """Write the parser as a study would."""
+    from judgelaw.wire import FORMS, parser_rule  # noqa: PLC0415 - tables are read without it
+
     rule = parser_rule(text)
     if isinstance(rule, str) and rule != "first-line":
         raise InputError(f"parser {text!r}: write {FORMS}")

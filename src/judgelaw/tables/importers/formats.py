@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from math import sqrt
 from os import PathLike
 from pathlib import Path
 from shlex import quote
@@ -33,10 +32,10 @@ from judgelaw.tables.importers.known import (
     Row,
     finished,
 )
-from judgelaw.tables.positions import are_positions, label_options, refuse_in_log
+from judgelaw.tables.importers.plain_table import PLAIN, import_plain, said_by
+from judgelaw.tables.positions import far, label_options
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
-from judgelaw.wire import DISPLAYED
-from judgelaw.words import bare, listed
+from judgelaw.words import DISPLAYED, bare, listed
 
 _FOUND: list[Format] = offered("judgelaw.tables.importers", "OFFERED")
 FORMATS = {f.name: f for f in sorted(_FOUND, key=lambda f: (f.place, f.name))}
@@ -66,6 +65,8 @@ def import_log(
         TableError: a file is damaged, or lacks what the rules name; the message gives the place.
     """
     format_ = FORMATS.get(source)
+    if source == PLAIN and custom_id is None:
+        return import_plain(_distinct(paths), said_by(rules or Rules()))
     if (rules is None or rules.nothing_said) and custom_id is None and format_ and format_.known:
         return _import_known(format_, paths, progress=progress)
     rules = rules or Rules()
@@ -74,7 +75,7 @@ def import_log(
     with progress("reading", max(size, 1)) as tick:
         calls, left_out = read_calls(source, files, rules, custom_id=custom_id, tick=tick)
     if rules.parser is None:
-        calls = _as_displayed(calls, rules, plain=source == "csv")
+        calls = _as_displayed(calls, rules)
     imported = assemble(
         calls, advice=FORMATS[source].advice, drop_copies=drop_copies, left_out=left_out
     )
@@ -117,24 +118,15 @@ def _call(number: int, row: Row) -> ImportedCall:
     )
 
 
-def _as_displayed(calls: list[ImportedCall], rules: Rules, *, plain: bool) -> list[ImportedCall]:
-    """Write positions as A, B and TIE where somebody says which they are; refuse a guess.
+def _as_displayed(calls: list[ImportedCall], rules: Rules) -> list[ImportedCall]:
+    """Write positions as A, B and TIE where somebody says which they are.
 
-    A label that becomes A or B says it too, since labels are what was displayed; so does a map of
-    display orders. The log of a tool holds what the model wrote, which is what it was shown; a
-    `plain` table may hold either.
+    The log of a tool holds what the model wrote, which is what it was shown.
     """
-    if rules.positions:
-        words = dict(zip(map(bare, rules.positions), DISPLAYED, strict=False))
-        return [
-            replace(call, verdict=words.get(bare(call.verdict), call.verdict)) for call in calls
-        ]
-    shown = {call.verdict for call in calls if call.displayed and call.order is not None}
-    orders = {call.order for call in calls if call.order is not None}
-    declared = not plain or rules.orders or set(rules.labels.values()) & set(DISPLAYED[:2])
-    if len(orders) > 1 and not declared and are_positions(shown):
-        raise refuse_in_log(shown, calls[0].place)
-    return calls
+    if not rules.positions:
+        return calls
+    words = dict(zip(map(bare, rules.positions), DISPLAYED, strict=False))
+    return [replace(call, verdict=words.get(bare(call.verdict), call.verdict)) for call in calls]
 
 
 def _refuse_turned_twice(imported: Imported, rules: Rules) -> None:
@@ -151,7 +143,7 @@ def _refuse_turned_twice(imported: Imported, rules: Rules) -> None:
         if {verdict, gold} <= set(DEFAULT_VERDICTS[:2]):
             right.setdefault(order, []).append(verdict == gold)
     kept, turned = (right.get(order, []) for order in ORDERS)
-    if not (_far(kept, above=True) and _far(turned, above=False)):
+    if not (far(kept, above=True) and far(turned, above=False)):
         return
     first, second = rules.positions[:2]
     raise TableError(
@@ -161,16 +153,6 @@ def _refuse_turned_twice(imported: Imported, rules: Rules) -> None:
         "that they name the answers:"
         + label_options({first: DEFAULT_VERDICTS[0], second: DEFAULT_VERDICTS[1]})
     )
-
-
-def _far(right: Sequence[bool], *, above: bool) -> bool:
-    """Whether agreement is further from one half than chance makes it."""
-    away = sum(right) - len(right) / 2
-    return (away if above else -away) > _SURE * sqrt(max(len(right), _FEWEST)) / 2
-
-
-_SURE, _FEWEST = 4.0, 10
-"""Standard errors from one half, and calls that this needs at least."""
 
 
 def _check_gold(calls: Sequence[ImportedCall], imported: Imported) -> None:
@@ -284,7 +266,7 @@ def _log_files(place: Path) -> list[LogFile]:
 def _format_of(file: LogFile) -> str | None:
     """Say which tool wrote a file, by its content; None for a table that is no log of a tool."""
     found = _written_by(file)
-    return None if found == _PLAIN else found
+    return None if found == PLAIN else found
 
 
 def _refuse_mixture(files: Sequence[LogFile], found: Collection[str | None]) -> None:
@@ -292,7 +274,7 @@ def _refuse_mixture(files: Sequence[LogFile], found: Collection[str | None]) -> 
     if len(found) > 1 and named:
         one, name = named[0]
         other = next(file for file in files if _format_of(file) != name)
-        what = FORMATS[_format_of(other) or _PLAIN].title
+        what = FORMATS[_format_of(other) or PLAIN].title
         raise TableError(
             f"{one.path}: {FORMATS[name].title}; {other.path}: {what}: read them one at a time"
         )
@@ -317,7 +299,7 @@ def detect(path: str | PathLike[str]) -> str:
     if tool is None:
         raise InputError(
             f"{place}: nothing tells what wrote it; it has {_seen(file)}. As a plain table it is "
-            f"read with --from {_PLAIN} --verdict FIELD; else say what it is, --from {_NAMES}"
+            f"read with --from {PLAIN} --verdict FIELD; else say what it is, --from {_NAMES}"
         )
     return tool
 
@@ -334,7 +316,6 @@ def _written_by(file: LogFile) -> str | None:
         return None  # the reader that is asked to read it says what is wrong with it
 
 
-_PLAIN = "csv"
 _NAMES = "|".join(FORMATS)
 
 

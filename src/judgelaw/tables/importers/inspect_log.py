@@ -25,7 +25,6 @@ from judgelaw.tables.importers.entries import (
     mappings,
 )
 from judgelaw.tables.importers.known import (
-    AS_GIVEN,
     CACHED,
     PLACE,
     RESPONSE,
@@ -38,6 +37,7 @@ from judgelaw.tables.importers.known import (
     judged_by_the_model,
 )
 from judgelaw.tables.importers.log_files import Archive
+from judgelaw.tables.reading import AS_GIVEN
 from judgelaw.tensor import INVALID
 from judgelaw.words import counted
 

@@ -19,8 +19,9 @@ from judgelaw.record_files import (
     open_text,
 )
 from judgelaw.steps import Advance, unheard
-from judgelaw.tables.importers.entries import Scale, as_text, mapping
+from judgelaw.tables.importers.entries import as_text, mapping
 from judgelaw.tables.importers.log_files import Archive
+from judgelaw.tables.reading import Scale
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.words import listed
 
@@ -34,10 +35,6 @@ ROW = (
 TEXTS = ("instruction", "candidate_1", "candidate_2", "reference", "reply")
 PLACE, RESPONSE, CACHED = "@place", "@response", "@cached"
 """Where a row stands in the log, the provider's id of the reply, and whether a cache gave it."""
-
-UNNAMED = "judge"
-AS_GIVEN = "as given"
-"""The judge and the prompt of a log that names none."""
 
 FIRST, SECOND, TIE = DEFAULT_VERDICTS[:3]
 _LETTERS = 12

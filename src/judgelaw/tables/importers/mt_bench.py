@@ -6,13 +6,11 @@ from typing import Any
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import Advice, Format, as_text
 from judgelaw.tables.importers.known import (
-    AS_GIVEN,
     FIRST,
     PLACE,
     RESPONSE,
     SECOND,
     TIE,
-    UNNAMED,
     KnownLog,
     LogFile,
     Row,
@@ -20,6 +18,7 @@ from judgelaw.tables.importers.known import (
     human_label,
     one_prompt,
 )
+from judgelaw.tables.reading import AS_GIVEN, UNNAMED
 from judgelaw.tensor import INVALID
 
 _WINNERS = {"model_1": FIRST, "model_2": SECOND, "tie": TIE}

@@ -6,7 +6,6 @@ from typing import Any
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import Advice, Format, as_text
 from judgelaw.tables.importers.known import (
-    AS_GIVEN,
     FIRST,
     PLACE,
     SECOND,
@@ -16,6 +15,7 @@ from judgelaw.tables.importers.known import (
     Row,
     human_label,
 )
+from judgelaw.tables.reading import AS_GIVEN
 from judgelaw.tensor import INVALID
 
 _RESULT, _REASON = "_result", "_reason"

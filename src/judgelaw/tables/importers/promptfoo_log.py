@@ -25,7 +25,6 @@ from judgelaw.tables.importers.entries import (
     mappings,
 )
 from judgelaw.tables.importers.known import (
-    AS_GIVEN,
     CACHED,
     PLACE,
     RESPONSE,
@@ -37,6 +36,7 @@ from judgelaw.tables.importers.known import (
     human_label,
     judged_by_the_model,
 )
+from judgelaw.tables.reading import AS_GIVEN
 from judgelaw.tensor import INVALID
 
 _OTHER_EXPORTS = (".csv", ".tsv", ".yaml", ".yml", ".html", ".xml", ".txt")

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from judgelaw.steps import Advance
-from judgelaw.tables.census import is_empty
+from judgelaw.tables.columns import is_empty
 from judgelaw.tables.importers.entries import Advice, Format, as_text
 from judgelaw.tables.importers.known import (
-    AS_GIVEN,
     PLACE,
-    UNNAMED,
     KnownLog,
     LogFile,
     Row,
@@ -19,6 +17,7 @@ from judgelaw.tables.importers.known import (
     hashed,
     human_label,
 )
+from judgelaw.tables.reading import AS_GIVEN, UNNAMED
 from judgelaw.tensor import INVALID
 
 _TEXTS = (

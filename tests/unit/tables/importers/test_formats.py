@@ -35,7 +35,7 @@ def test_a_real_log_gives_the_whole_crossed_design(source):
 
 
 def test_every_format_that_takes_rules_is_tried():
-    assert {name for name, found in FORMATS.items() if found.read} == {*WHOLE, "csv"}
+    assert {name for name, found in FORMATS.items() if found.read} == {*WHOLE}
 
 
 def test_both_batches_hold_the_same_answers():
@@ -253,7 +253,7 @@ def test_layers_are_streams_of_their_own(tmp_path):
     ]
     only = import_log("csv", [path], rules=Rules(where={"layer": "audit"}))
     assert len(only.survey.judges) == 1
-    with pytest.raises(TableError, match="no entry has layer=audt: check --where"):
+    with pytest.raises(TableError, match=r"no row has layer=audt .*check where"):
         import_log("csv", [path], rules=Rules(where={"layer": "audt"}))
 
 
@@ -273,9 +273,9 @@ def test_a_table_of_raw_texts_is_parsed_from_any_file(tmp_path):
     [
         ("raw.csv", "judge,item\nj\n", r"raw\.csv:2: 1 fields where the header has 2"),
         ("raw.csv", 'judge,item\nj,"i\n', r"raw\.csv:\d: .*quotes"),
-        ("raw.csv", "item,verdict\ni,A\n", r"raw\.csv:2: the log does not say the judge"),
-        ("raw.parquet", "no parquet", "no sound Parquet file"),
-        ("raw.xlsx", "", "a table ends in .csv"),
+        ("raw.csv", "item,order\ni,A\n", r"raw\.csv: no column 'verdict'"),
+        ("raw.parquet", "no parquet", "no Parquet file: rename or fetch it anew"),
+        ("raw.xlsx", "x", "a file of records ends in .csv"),
     ],
 )
 def test_bad_tables_are_named_with_their_line(tmp_path, name, text, words):

@@ -9,8 +9,7 @@ import zipfile
 import pytest
 
 from judgelaw.errors import InputError, MissingExtraError, TableError
-from judgelaw.record_files import json_document, json_lines
-from judgelaw.tables.importers import plain_table
+from judgelaw.record_files import csv_rows, json_document, json_lines
 from judgelaw.tables.importers.log_files import Archive
 from support.imports import FIXTURES
 
@@ -200,7 +199,7 @@ def test_a_gzip_file_that_grows_without_measure_is_refused(tmp_path, name, monke
     monkeypatch.setattr("judgelaw.record_files.ALWAYS", 2**20)
     path = tmp_path / name
     path.write_bytes(gzip.compress(b"a" * 8_000_000))
-    read = {"log.jsonl.gz": json_lines, "log.json.gz": json_document}.get(name, plain_table.read)
+    read = {"log.jsonl.gz": json_lines, "log.json.gz": json_document}.get(name, csv_rows)
     with pytest.raises(TableError, match=r"unpack to more than \d+ .*_MOST_UNPACKED=20GB"):
         list(read(path, ignore))
     monkeypatch.setenv("JUDGELAW_MOST_UNPACKED", "1 GB")

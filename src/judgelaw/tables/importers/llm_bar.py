@@ -8,11 +8,9 @@ from typing import Any
 from judgelaw.steps import Advance
 from judgelaw.tables.importers.entries import Advice, Format, as_text, mapping, mappings
 from judgelaw.tables.importers.known import (
-    AS_GIVEN,
     FIRST,
     PLACE,
     SECOND,
-    UNNAMED,
     KnownLog,
     LogFile,
     Row,
@@ -20,6 +18,7 @@ from judgelaw.tables.importers.known import (
     hashed,
     human_label,
 )
+from judgelaw.tables.reading import AS_GIVEN, UNNAMED
 from judgelaw.tensor import INVALID
 
 _GAMES = {"swap = False": "AB", "swap = True": "BA"}
