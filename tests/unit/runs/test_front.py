@@ -185,7 +185,7 @@ def test_one_repeat_is_analysed_and_what_needs_two_is_refused(tmp_path):
     found = jl.analyze(once, permutations=0, draws=20)
     (judge,) = found.to_json()["judges"].values()
     assert judge["components"]["call"] is None
-    page = jl.report(once, out=tmp_path / "page.html").read_text()
+    page = jl.report(once, tmp_path / "page.html").read_text()
     assert "chance cannot be told from the other reasons" in page
     with pytest.raises(NotIdentifiedError):
         jl.gate(once, {"prompt": 0.1})
