@@ -186,7 +186,7 @@ def test_one_repeat_is_analysed_and_what_needs_two_is_refused(tmp_path):
     (judge,) = found.to_json()["judges"].values()
     assert judge["components"]["call"] is None
     page = jl.report(once, tmp_path / "page.html").read_text()
-    assert "chance cannot be told from the other reasons" in page
+    assert "not known: one call each" in page
     with pytest.raises(NotIdentifiedError):
         jl.gate(once, {"prompt": 0.1})
 
