@@ -14,9 +14,9 @@ import vl_convert
 
 from judgelaw import processes as module
 from judgelaw.analysis import analyze
-from judgelaw.page.component_figure import Mark, estimates
 from judgelaw.page.drawing import draw, start_drawing
 from judgelaw.page.export import drawn as exported
+from judgelaw.page.forest import Mark, forest
 from judgelaw.processes import begin, begin_each, processes, shared
 from judgelaw.worlds import World
 
@@ -29,13 +29,17 @@ def two_cores(monkeypatch):
 
 
 MARK = Mark(
-    component="prompt", estimate=0.01, plugin=0.03, low=-0.01, high=0.02, call_low=0.005,
-    call_high=0.015, text="0.0100", label="prompt: 0.0100",
+    name="prompt", value=0.01, ring=0.03, band=(-0.01, 0.02), line=(0.005, 0.015),
+    text="0.0100", label="prompt: 0.0100",
 )  # fmt: skip
 
 
+def figure(width: int) -> dict:
+    return forest([MARK], width=width, title="estimate")
+
+
 def drawn() -> list[str]:
-    pictures = [draw(estimates([MARK], width=width), label="x") for width in (680, 330)]
+    pictures = [draw(figure(width), label="x") for width in (680, 330)]
     return [re.sub(r"c\d+-", "", picture.markup) for picture in pictures]
 
 
@@ -74,7 +78,7 @@ def test_a_picture_comes_out_the_same_each_time(extension):
     """Not one that tests keep: the engine draws it twice."""
     draw_it = getattr(vl_convert, f"vegalite_to_{extension}").__wrapped__
     with patch(f"vl_convert.vegalite_to_{extension}", draw_it):
-        first, second = (exported(estimates([MARK], width=330), extension) for _ in range(2))
+        first, second = (exported(figure(330), extension) for _ in range(2))
     assert first == second
 
 
