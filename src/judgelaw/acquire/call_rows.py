@@ -27,12 +27,17 @@ Row = tuple[Any, ...]
 
 
 def calls_columns(frozen: FrozenRun) -> tuple[str, ...]:
-    """Return the columns of the calls table: dates, criteria, probabilities where it has any."""
+    """Return the columns of the calls table: clusters, dates and the like where it has any."""
+    cluster = ("cluster",) if _has_clusters(frozen) else ()
     date = ("date",) if frozen.record.dates else ()
     criterion = ("criterion",) if frozen.study.criteria else ()
     verdicts = _verdicts(frozen)
     soft = (*(f"p_{verdict}" for verdict in verdicts), "missing") if verdicts else ()
-    return (*CALLS_COLUMNS, *date, *criterion, *soft)
+    return (*CALLS_COLUMNS, *cluster, *date, *criterion, *soft)
+
+
+def _has_clusters(frozen: FrozenRun) -> bool:
+    return any(item.cluster for item in frozen.items.values())
 
 
 def calls_rows(
@@ -49,17 +54,19 @@ def calls_rows(
         for name, spec in frozen.readers.items()
         if spec.logprobs is not None and (parsers is None or parsers.get(name) == parser_name(spec))
     }
+    clustered = _has_clusters(frozen)
     with ExitStack() as open_readers:
         readers = {n: open_readers.enter_context(Reader(spec)) for n, spec in asked.items()}
         for j in judged:
             c = j.call
             rest = (c.layer, c.item, c.stratum, c.prompt, c.order, c.repeat)
+            cluster = (frozen.items[c.item].cluster,) if clustered else ()
             date = () if c.date is None else (c.date,)
             soft: Row = (None,) * (len(verdicts) + 1) if verdicts else ()
             if c.judge in asked:
                 soft = _soft(j, asked[c.judge], readers[c.judge], verdicts)
             for judge, verdict, gold, *criterion in _answers(frozen, j):
-                yield (judge, *rest, verdict, gold, *date, *criterion, *soft)
+                yield (judge, *rest, verdict, gold, *cluster, *date, *criterion, *soft)
 
 
 def _answers(frozen: FrozenRun, j: Judged) -> Iterator[Row]:

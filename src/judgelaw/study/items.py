@@ -17,7 +17,11 @@ from judgelaw.study.models import Selection
 from judgelaw.wire import canonical_json, sha256_hex
 from judgelaw.words import MOST_CANDIDATES, candidate_names, plain_number
 
-FIELDS = ("id", "stratum", "instruction", "candidate_1", "candidate_2", "candidates", "gold")
+FIELDS = (
+    *("id", "stratum", "cluster", "instruction", "candidate_1", "candidate_2", "candidates"),
+    "gold",
+)
+_LABELS = ("id", "stratum", "cluster")
 PAIR_GOLD = ("candidate_1", "candidate_2", "tie")
 
 _NEEDED = {
@@ -34,7 +38,8 @@ _SHOWN = 20
 class Item:
     """One thing to judge; `candidate_2` is None where single answers are judged.
 
-    `more` holds the candidates beyond the second, where one of several is chosen.
+    `more` holds the candidates beyond the second, where one of several is chosen; `cluster` names
+    what the item shares with others (a document, a conversation).
     """
 
     id: str
@@ -44,6 +49,7 @@ class Item:
     candidate_2: str | None
     gold: str | None
     more: tuple[str, ...] = ()
+    cluster: str | None = None
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -58,11 +64,9 @@ class Item:
         return replace(self, candidate_1=texts[0], candidate_2=second, more=texts[2:], gold=None)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is kept and hashed; `more` only where there is more."""
+        """Return what is kept and hashed; `more` and `cluster` only where an item has them."""
         values = asdict(self)
-        if not self.more:
-            del values["more"]
-        return values
+        return {k: v for k, v in values.items() if v or k not in ("more", "cluster")}
 
     @property
     def sha256(self) -> str:
@@ -173,6 +177,7 @@ def _item(record: dict[str, Any], where: str, task: str, problems: list[str]) ->
         candidate_2=text["candidate_2"],
         gold=text["gold"],
         more=tuple(listed[2:]),
+        cluster=text["cluster"] or None,
     )
 
 
@@ -232,9 +237,9 @@ def _as_text(name: str, value: Any, where: str, problems: list[str]) -> str | No
 
 
 def _check_names(text: dict[str, str | None], where: str, problems: list[str]) -> None:
-    for name in ("id", "stratum"):
+    for name in _LABELS:
         value = text[name]
-        if value is None or (name == "stratum" and not value):
+        if value is None or (name != "id" and not value):
             continue
         if not value.strip():
             problems.append(f"{where}: {name}: empty, an item is told apart by it; give one")

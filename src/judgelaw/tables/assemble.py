@@ -1,8 +1,8 @@
 """From the counted cells of one judge to a VerdictTensor."""
 
 # ruff: noqa: S608 - names and literals in the SQL below are our own, or quoted by `duck`
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -119,6 +119,36 @@ def _refuse_conflict(calls: Calls, rows: Sequence[tuple[Any, ...]]) -> None:
                 f"{one[position]!r} in one row and {other[position]!r} in another: an item has "
                 f"one {part}: correct the column, or leave it out with columns={{{part!r}: None}}"
             )
+
+
+def clusters_of_items(calls: Calls) -> dict[str, str]:
+    """Return the cluster of every item that has one."""
+    item, cluster = calls.label("item"), calls.label("cluster")
+    with foreign_errors(calls.table):
+        rows = calls.con.execute(
+            f"SELECT {item}, min({cluster}), max({cluster}), count({cluster}) < count(*) "
+            f"FROM {calls.source} GROUP BY 1 HAVING count({cluster}) > 0 ORDER BY 1"
+        ).fetchall()
+    for label, low, high, some in rows:
+        if low != high or some:
+            other = None if low == high else high
+            places = [place_of(calls, {"item": label, "cluster": one}) for one in (low, other)]
+            raise TableError(
+                f"{' and '.join(dict.fromkeys(places))}: item {label!r} has cluster {low!r} in one "
+                f"row and {other!r} in another: an item lies in one cluster: correct the column, "
+                "or leave it out with columns={'cluster': None}"
+            )
+    return {label: low for label, low, _, _ in rows}
+
+
+ALONE = "(item) "
+"""Begins the cluster of an item that was given none, where other items have one."""
+
+
+def in_clusters(tensor: VerdictTensor, of_item: Mapping[str, str]) -> VerdictTensor:
+    """Put the items into their clusters; nothing where each is alone in one."""
+    found = tuple(of_item.get(item) or f"{ALONE}{item}" for item in tensor.items)
+    return tensor if len(set(found)) == len(found) else replace(tensor, clusters=found)
 
 
 def _masks(

@@ -33,7 +33,7 @@ WHOLE: Share = (0, 1)
 _WHOLE = frozenset(
     {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 )
-_MAY_BE_EMPTY = ("stratum", "date", "criterion")
+_MAY_BE_EMPTY = ("stratum", "cluster", "date", "criterion")
 _KEYS = ("layer", "judge", "item", "stratum", "gold", "prompt", "order")
 
 
@@ -208,7 +208,7 @@ class Calls:
         return f"{column} = {value if isinstance(value, int) else text(value)}"
 
     def label(self, part: str) -> str:
-        """The column as text; an empty stratum, date or criterion counts as none."""
+        """The column as text; an empty stratum, cluster, date or criterion counts as none."""
         if not self.layout.has(part):
             return _literal(ONLY if part == "order" else None)
         column = self.layout.columns[part]

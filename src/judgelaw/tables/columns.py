@@ -132,6 +132,12 @@ def is_soft(column: str) -> bool:
 TURNS = re.compile(r"turn(_?(id|idx|index|no|number|num))?")
 """Columns that part what was judged: an answer of another turn is another item."""
 
+SHARED = re.compile(
+    r"(.*_)?(document|doc|passage|context|article|question|conversation|dialogue|dialog|thread|"
+    r"session|problem|task|user|prompt_group)(_?(id|idx|index|no|number|name|key))?"
+)
+"""Columns whose values several items may share: items of one may then stand or fall together."""
+
 _MEASURED = (
     r"(.*_)?(timestamp|datetime|tstamp|created_at|updated_at|started_at|finished_at|ended_at|"
     r"completed_at|asked_at|latency|duration|elapsed|runtime|cost|price|usd|usage|logprobs?|"

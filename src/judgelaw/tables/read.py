@@ -15,7 +15,7 @@ import duckdb
 from judgelaw.arrays import check_at_least
 from judgelaw.duck import private_connection
 from judgelaw.errors import InputError, RunError, TableError
-from judgelaw.tables.assemble import Part, assemble, gather
+from judgelaw.tables.assemble import Part, assemble, clusters_of_items, gather, in_clusters
 from judgelaw.tables.by_criterion import choose_criteria, choose_criterion, of_criterion
 from judgelaw.tables.calls import Calls, Pair, place_of
 from judgelaw.tables.census import (
@@ -274,6 +274,9 @@ def _read(
         tensors = _read_by_cells(con, calls, census, pairs)
     tensors = {pair: with_vectors(t, pair, calls, census.alphabet) for pair, t in tensors.items()}
     tensors = {pair: _from_zero(t, census.first.get(pair)) for pair, t in tensors.items()}
+    if calls.layout.has("cluster"):
+        of_item = clusters_of_items(calls)
+        tensors = {pair: in_clusters(t, of_item) for pair, t in tensors.items()}
     if repeats is None:
         return tensors
     return {pair: tensor.prefix(repeats) for pair, tensor in tensors.items()}

@@ -17,6 +17,7 @@ from judgelaw.tables.columns import (
     MISSING,
     NAMES,
     PARTS,
+    SHARED,
     SOFT,
     TURNS,
     aside,
@@ -163,6 +164,7 @@ class _Reader(Asking, Beside):
                 self._repeat_by_values()
             self._beside()
             self._assume()
+            self._shared()
         return TableReading(
             opened=self.opened,
             roles={part: self.roles[part] for part in self._in_order()},
@@ -704,6 +706,31 @@ class _Reader(Asking, Beside):
             )
             return
         self.people_only = True
+
+    def _shared(self) -> None:
+        """Name a column whose values items share, where nobody said what items hang together."""
+        if "cluster" in self.roles or "cluster" in self.said.columns:
+            return
+        key = self.roles["item"].columns
+        among = [
+            c for c in (*(key if len(key) > 1 else ()), *self.free()) if self._may_be_shared(c)
+        ]
+        if not among:
+            return
+        column = min(among, key=lambda c: self.look.stat(c).distinct)
+        shared = f"{column!r} ({self.look.stat(column).distinct} values)"
+        self.notes.append(
+            f"items share {shared}: where items of one stand or fall together, as questions on one "
+            "document do, intervals for other items are too narrow without "
+            f"--columns cluster={column}"
+        )
+
+    def _may_be_shared(self, column: str) -> bool:
+        if not any(SHARED.fullmatch(form) for form in forms(column)):
+            return False
+        items = self.look.count_sql(f"({', '.join(self.keys(('item',)))})")
+        shared = self.look.stat(column).distinct
+        return 1 < shared <= items / 2 and self.of_item(column)
 
     def _assume(self) -> None:
         """Name the judge and the prompt of a table that names none."""

@@ -1,6 +1,7 @@
 """`jl.audit(study, judge=function)`: in a script, where a loop runs, and in a notebook."""
 
 import asyncio
+import json
 import random
 import sys
 
@@ -116,3 +117,23 @@ def test_a_function_of_a_notebook_is_audited_by_a_real_kernel(tmp_path, monkeypa
         out.get("text", "") for out in notebook.cells[0].outputs if out.get("name") == "stdout"
     )
     assert "done 16 16" in said
+
+
+def test_clusters_of_items_go_from_the_study_to_the_answer(tmp_path):
+    study = write_study(tmp_path, [OPEN], items=12, repeats=2)
+    items = tmp_path / "items.jsonl"
+    told = [json.loads(line) for line in items.read_text().splitlines()]
+    alone = [{**item, "cluster": None} for item in told]
+    items.write_text("".join(json.dumps(item) + "\n" for item in alone))
+    plain = jl.audit(study, judge=coin, out=tmp_path / "alone")
+    assert next(iter(plain.tensors().values())).clusters is None
+    for n, item in enumerate(told):
+        item["cluster"] = f"document {n // 3}"
+    items.write_text("".join(json.dumps(item) + "\n" for item in told))
+    run = jl.audit(study, judge=coin, out=tmp_path / "together")
+    (tensor,) = run.tensors().values()
+    assert sorted(set(tensor.clusters)) == [f"document {n}" for n in range(4)]
+    assert jl.analyze(run, permutations=0, draws=50).judges["fn"].answer.clusters == 4
+    from_table = jl.analyze(run.path / "calls.parquet", permutations=0, draws=50)
+    assert from_table.judges["fn"].answer.clusters == 4
+    assert jl.audit(study, judge=coin, out=tmp_path / "together").status.open == 0
