@@ -389,6 +389,14 @@ def decide(
     ).answer()
 
 
+def new_item_changes(
+    tensor: VerdictTensor, estimand: Estimand, *, level: float, seed: int = 0
+) -> dict[str, Rate | None]:
+    """Return how often verdicts change on items like these, bounded as the answer bounds them."""
+    of = _Decision(tensor=tensor, estimand=estimand, judges=1, seed=seed, asked=None)
+    return of.changes(level)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Decision:
     """One judge under decision: its item values, bounds and menu of actions."""
@@ -950,12 +958,16 @@ class _Decision:
 
     # The answer -------------------------------------------------------------------------------
 
-    def answer(self) -> Answer:
-        """Decide."""
-        changes = {
-            name: None if x is None else self.rate(x, self.level, unit=self.span)
+    def changes(self, level: float) -> dict[str, Rate | None]:
+        """Return how often verdicts change, by kind of change; in points where they are scores."""
+        return {
+            name: None if x is None else self.rate(x, level, unit=self.span)
             for name, x in self.now.changes.items()
         }
+
+    def answer(self) -> Answer:
+        """Decide."""
+        changes = self.changes(self.level)
         now = State(action=None, right=self.right_now, level=self.level)
         repair = self.repair()
         spared = () if repair is None or repair.action is None else repair.action.prompts

@@ -212,7 +212,8 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
     estimand, how = request.estimand, request.how
     sampled = _sampled_estimates(tensor, request)
     found, soft = _chosen(tensor, sampled, request)
-    changes = change_rates(tensor, found.overall.inference, estimand, how.level)
+    known = found.overall.inference
+    changes = change_rates(tensor, known, estimand, how, soft=found is not sampled)
     choice = choose_prompts(tensor, order_weights=estimand.order_weights, seed=how.seed)
     parts = factor_parts(tensor, estimand)
     scores = score_answers(tensor, how.level)
