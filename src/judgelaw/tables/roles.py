@@ -481,11 +481,15 @@ class _Reader(Asking, Beside):
         return next(iter(self.columns_of("verdict")), "")
 
     def _are_shares(self, column: str) -> bool:
-        """Whether a column holds numbers between 0 and 1, or nothing."""
-        values = [float(v) for v, _ in self.look.values(column)] if self.are_numbers(column) else []
-        return all(0 <= value <= 1 for value in values) and (
-            bool(values) or not self.look.stat(column).filled
-        )
+        """Whether a column holds numbers between 0 and 1 in most rows, or nothing; slips are rare.
+
+        What is no number is refused with its row, by whoever reads the probabilities.
+        """
+        values = [(value.strip(), rows) for value, rows in self.look.values(column)]
+        numbers = [(float(value), rows) for value, rows in values if NUMERIC.fullmatch(value)]
+        if any(not 0 <= value <= 1 for value, _ in numbers):
+            return False
+        return 2 * sum(rows for _, rows in numbers) >= sum(rows for _, rows in values)
 
     def _hold(self) -> None:
         """Hold what was found by name against the values: factors are met by several items."""
