@@ -33,6 +33,12 @@ class Result:
     brief: ClassVar[tuple[str, ...]] = ()
     """Columns that it shows of itself; all of them where none are named."""
 
+    passes: ClassVar[str | None] = None
+    """The only verdict that is true: `assert jl.gate(...)` holds on it alone."""
+
+    def __bool__(self) -> bool:
+        return self.passes is None or getattr(self, "verdict", None) == self.passes
+
     def in_words(self) -> str:
         """Say what was found, in a sentence or a few."""
         raise NotImplementedError

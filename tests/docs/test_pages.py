@@ -2,6 +2,7 @@
 
 import doctest
 import gzip
+import os
 import shutil
 import subprocess
 import sys
@@ -48,15 +49,42 @@ def run_examples(text: str, there: dict, name: str) -> None:
 
 def _copy_calls(folder: Path) -> None:
     (folder / "examples").mkdir()
-    shutil.copy(ROOT / "examples" / "calls.csv.gz", folder / "examples")
+    for name in ("calls.csv.gz", "verdicts.csv"):
+        shutil.copy(ROOT / "examples" / name, folder / "examples")
 
 
-def test_the_example_table_is_what_its_script_writes(tmp_path):
-    again = tmp_path / "calls.csv.gz"
-    command = [sys.executable, str(ROOT / "examples" / "make_calls.py"), str(again)]
-    subprocess.run(command, check=True)
-    shipped = ROOT / "examples" / "calls.csv.gz"
-    assert gzip.decompress(again.read_bytes()) == gzip.decompress(shipped.read_bytes())
+def text_of(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("script", "name"), [("make_calls.py", "calls.csv.gz"), ("make_verdicts.py", "verdicts.csv")]
+)
+def test_an_example_table_is_what_its_script_writes(script, name, tmp_path):
+    again = tmp_path / name
+    subprocess.run([sys.executable, str(ROOT / "examples" / script), str(again)], check=True)
+    assert text_of(again) == text_of(ROOT / "examples" / name)
+
+
+def test_the_screen_of_the_readme_is_what_the_command_prints(tmp_path):
+    _copy_calls(tmp_path)
+    found = [
+        block.text
+        for block in blocks(PAGES["README.md"].read_text())
+        if block.text.startswith("$ judgelaw")
+    ]
+    (screen,) = found
+    first, said = screen.split("\n", 1)
+    command = [sys.executable, "-m", *first.removeprefix("$ ").split()]
+    told = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    assert told.stdout.rstrip() == said.rstrip()
 
 
 def _copy_log(folder: Path) -> None:

@@ -63,6 +63,7 @@ class Validation(Result):
     sentence: str
 
     schema = SCHEMA
+    passes = "pass"
 
     def in_words(self) -> str:
         """Give the answer."""

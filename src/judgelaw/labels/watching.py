@@ -110,6 +110,7 @@ class Watch(Result):
     sentence: str = ""
 
     schema = SCHEMA
+    passes = "quiet"
 
     def in_words(self) -> str:
         """Give the answer."""

@@ -92,6 +92,7 @@ class Gate(Result):
     fail_level: float
 
     schema = "judgelaw.gate/1"
+    passes = "pass"
     brief = ("judge", "quantity", "side", "limit", "estimate", "lower", "upper", "verdict")
 
     def in_words(self) -> str:

@@ -377,3 +377,29 @@ def test_a_library_that_is_none_is_refused_with_the_ones_that_are():
 def test_scalars_are_floats():
     macro = jl.decompose(TENSOR).macro()
     assert all(type(value) is float for value in (*macro.values(), *macro.plugin.values()))
+
+
+@pytest.mark.parametrize(
+    ("most", "verdict"), [(0.99, "pass"), (0.001, "fail"), (0.55, "inconclusive")]
+)
+def test_a_gate_is_true_where_it_passes_and_nowhere_else(most, verdict):
+    half = [[[[4, 4]]], [[[6, 2]]], [[[3, 5]]], [[[5, 3]]]]
+    coin = jl.VerdictTensor.from_counts(np.array(half), verdicts=("pass", "fail"))
+    found = jl.gate(coin, {"call": most})
+    assert (found.verdict, bool(found)) == (verdict, verdict == "pass")
+    assert repr(found).startswith(verdict)
+
+
+def test_people_and_dates_answer_the_same_way():
+    rows = [{"item": f"i{n}", "verdict": "pass", "human": "pass"} for n in range(200)]
+    assert jl.validate(rows, minimum={"agreement": 0.5})
+    assert not jl.validate(rows, minimum={"agreement": 0.9999})
+    dated = [
+        {"item": f"i{n}", "repeat": r, "date": d, "verdict": "pass" if d < "2026-02" else "fail"}
+        for d in ("2026-01-01", "2026-02-01")
+        for n in range(60)
+        for r in range(3)
+    ]
+    moved = jl.watch(dated)
+    assert bool(moved) == (moved.verdict == "quiet")
+    assert not moved
