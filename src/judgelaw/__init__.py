@@ -1,4 +1,4 @@
-"""judgelaw: what part of an LLM judge's disagreement is dice, prompt, answer order or interaction.
+"""judgelaw: may this LLM judge be used, why does it change, and what should be changed?
 
     import judgelaw as jl
 

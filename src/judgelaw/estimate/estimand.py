@@ -145,7 +145,7 @@ def _remedy(R: NDArray[Any], minimum: int, names: CellNames | None) -> str:
             f"{minimum} in every cell, --incomplete drop (incomplete='drop')"
         )
     return (
-        "one call cannot tell the judge's dice from the prompt's effect; acquire a second repeat "
+        "one call cannot tell chance from the prompt's effect; acquire a second repeat "
         "of every cell (judgelaw.estimate.plugin exists at R = 1, biased)"
     )
 

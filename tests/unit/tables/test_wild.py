@@ -49,7 +49,7 @@ ASKED = {
 }
 """The same of what the first command of one refusal reads."""
 
-NO_JUDGE = {"inspect_two_items.eval": "a string match has no dice"}
+NO_JUDGE = {"inspect_two_items.eval": "a string match gives one verdict for ever"}
 
 
 def judgelaw(*words) -> subprocess.CompletedProcess:

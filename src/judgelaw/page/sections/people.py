@@ -94,7 +94,7 @@ def _tested(w: "Watch") -> tuple[tuple[str, str], ...]:
     ]
     if (b := w.baseline) is not None:
         between = (
-            f"{b.between:.2g} between {len(b.dates)} dates beyond the dice, {b.dice:.2g} by them"
+            f"{b.between:.2g} between {len(b.dates)} dates beyond chance, {b.dice:.2g} by chance"
         )
         rows.append(("variance of the mean score", between))
     if (s := w.system) is not None:

@@ -213,7 +213,7 @@ def _missing(
     said = []
     if cells.high < ENOUGH:
         said.append(
-            "repeats: with one call in a cell no component is identified, since the dice cannot be "
+            "repeats: with one call in a cell no component is identified, since chance cannot be "
             f"told from prompt and order; ask every cell again ({how_to_repeat})"
         )
     elif empty or cells.single:

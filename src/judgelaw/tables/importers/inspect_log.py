@@ -247,8 +247,8 @@ def known(files: Sequence[LogFile], tick: Advance) -> KnownLog:
 def _no_grader(path: Path, left: Counter[str], samples: Sequence[_Sample]) -> TableError:
     found = ", ".join(counts(left)) or "no sample"
     said = (
-        f"{path}: an inspect log in which no scorer asked a model ({found}): a string match has no "
-        "dice. "
+        f"{path}: an inspect log in which no scorer asked a model ({found}): a string match "
+        "gives one verdict for ever. "
     )
     return TableError(
         said

@@ -182,7 +182,7 @@ def _no_grader(file: LogFile, left: Counter[str]) -> TableError:
     found = ", ".join(counts(left)) or "no assertion at all"
     said = (
         f"{file.path}: a promptfoo export in which no assertion asked a model ({found}): an "
-        "assertion that is computed has no dice. "
+        "assertion that is computed gives one verdict for ever. "
     )
     variables = (mapping(row).get("vars") for _, row in _rows(file.path, unheard))
     return TableError(said + judged_by_the_model("promptfoo", file.path, *variables))
