@@ -85,7 +85,7 @@ def test_the_list_shows_runs_and_leads_to_their_reports(runs, open_tab):
         page.fill("input[type=search]", "STEA")
         assert page.locator("tbody th a").all_inner_texts() == ["steady"]
         page.click("text=report")
-        page.wait_for_selector("#explorer:not([hidden]) tbody tr")
+        page.wait_for_selector("#explorer:not([hidden]) .item")
         assert page.evaluate("self.origin") == "null"
         assert (tab.complaints, tab.foreign, tab.dialogs) == ([], [], [])
     assert process.returncode == 0
@@ -478,7 +478,7 @@ def test_pages_work_behind_a_proxy_under_a_path_of_its_own(tmp_path, runs, open_
         page.click("tbody th a")
         page.wait_for_selector("article .state")
         page.click("text=Open the report")
-        page.wait_for_selector("#explorer:not([hidden]) tbody tr")
+        page.wait_for_selector("#explorer:not([hidden]) .item")
         assert (tab.complaints, tab.foreign) == ([], [])
         assert [referer for *_, referer in front.log if referer] == []
 

@@ -73,6 +73,7 @@ def test_a_terminal_that_is_closed_ends_a_run_as_ctrl_c_does(tmp_path):
         argv = [sys.executable, "-m", "judgelaw", "run", str(study), "--out", str(tmp_path / "run")]
         pid, terminal = pty.fork()
         if pid == 0:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
             os.execv(argv[0], argv)  # noqa: S606 - no shell is wanted
         at.until(8)
         os.close(terminal)

@@ -6,6 +6,7 @@ import pytest
 
 import judgelaw.page
 from judgelaw.cli import program
+from judgelaw.ledger import postgres_schema
 from judgelaw.study import open_run
 from judgelaw.tables import write_calls
 from judgelaw.tensor import VerdictTensor
@@ -354,6 +355,7 @@ def test_the_lease_reaches_the_session(command, target, tmp_path, ask, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"judgelaw.acquire.{target}", shared)
+    monkeypatch.setattr(postgres_schema.Address, "wait_until_up", lambda *_: None)
     study = write_study(tmp_path, [simulated_judge()])
     words = {"run": (study,), "worker": ("--run", "small")}[command]
     ledger = ("--ledger", "postgresql://me@127.0.0.1:1/none")

@@ -39,6 +39,7 @@ for line in sys.stdin:
         pid = os.fork()
         if pid == 0:
             os.setsid()
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever tests were started under
             log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(log, 1)

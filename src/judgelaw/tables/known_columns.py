@@ -83,9 +83,9 @@ class Known:
 
         return unturned_sql(self.opened, self.roles.get("order"), self.look.text(column))
 
-    def of_item(self, column: str) -> bool:
-        """Whether a column has one value for each item."""
-        keys = self.keys(("item",))
+    def of_item(self, column: str, *, dated: bool = False) -> bool:
+        """Whether a column has one value for each item; `dated`: for each item and date."""
+        keys = self.keys(("item", "date") if dated else ("item",))
         return not self.look.varying(keys, [column]).within[column]
 
     def says_verdicts(self, column: str) -> bool:

@@ -283,7 +283,7 @@ class _Reader(Asking, Beside):
             return tier < _FIRST_TIERS or column not in self.people_columns()
         if part in ("text", "cluster") or (part in ("gold", "stratum") and tier):
             fits = part != "gold" or self.says_verdicts(column)
-            return fits and "item" in self.roles and self.of_item(column)
+            return fits and "item" in self.roles and self.of_item(column, dated=part == "text")
         if part in ("prompt", "criterion"):
             return tier == 0 or self.look.stat(column).longest <= 10 * LONG
         return True
