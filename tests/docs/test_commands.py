@@ -374,20 +374,7 @@ STORIES = {
 
 def run_judgelaw(command: Command) -> int:
     words = [found for word in command.words[1:] for found in (_files(word) or [word])]
-    if "spark" in words:
-        return _alone(words)
     return program._run(words)
-
-
-def _alone(words: list[str]) -> int:
-    """Run in a process of its own: the gateway to Java leaves sockets behind in its process."""
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java: what comes before it on the page ran")
-    command = [sys.executable, "-m", "judgelaw", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "6 items, 2 prompts, 2 orders, 3 times: 72 calls" in done.stdout, done.stdout
-    return done.returncode
 
 
 def _files(word: str) -> list[str]:

@@ -167,13 +167,6 @@ def _source_options() -> tuple[Callable[[Any], Any], ...]:
         click.option(
             "--date", metavar="DATE", help="Read the calls of this date. [default: the latest]"
         ),
-        click.option(
-            "--engine",
-            type=click.Choice(["duckdb", "spark"]),
-            default="duckdb",
-            show_default=True,
-            help="What reads the calls: DuckDB on this machine, or Spark, whose rows come here.",
-        ),
     )
 
 

@@ -12,7 +12,6 @@ from judgelaw.words import did_you_mean
 
 if TYPE_CHECKING:
     from judgelaw.estimate import Design
-    from judgelaw.tables import Engine
 
 
 P = ParamSpec("P")
@@ -37,7 +36,6 @@ class Which(Said, total=False):
         incomplete: "drop" leaves out items that lack two calls in a cell; "error" refuses them.
         scale: the scores from low to high, where the verdicts of a table are scores; or their
             ends, `{"from": 0, "to": 1}`, where they are continuous.
-        engine: "spark" lets Spark read a path.
         date: this date only, where a table or run has several; by default the latest.
         criterion: this criterion only, or these, where a table or run has several.
     """
@@ -49,7 +47,6 @@ class Which(Said, total=False):
     order_weights: Mapping[str, float] | Sequence[float] | None
     incomplete: Literal["error", "drop"]
     scale: Sequence[float] | Mapping[str, float] | None
-    engine: "Engine"
     date: str | None
     criterion: str | Iterable[str] | None
 
@@ -230,7 +227,6 @@ _RULES: Mapping[str, Rule] = {
     "date": check_text,
     "design": one_of("census", "sampled"),
     "draws": whole(2, "percentiles need two draws, usually 20,000"),
-    "engine": one_of("duckdb", "spark"),
     "gold": check_text,
     "human": _names,
     "incomplete": one_of("error", "drop"),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from judgelaw.estimate import Design
     from judgelaw.runs.folder import RunFolder
     from judgelaw.study import Study
-    from judgelaw.tables import Engine, TableReading
+    from judgelaw.tables import TableReading
     from judgelaw.tensor import VerdictTensor
 
 
@@ -41,7 +41,6 @@ class Reading:
     incomplete: Literal["error", "drop"] = "error"
     said: Wishes = field(default_factory=Wishes)
     scale: Scale = ()
-    engine: "Engine" = "duckdb"
     date: str | None = None
     criteria: tuple[str, ...] = ()
     vectors: bool = True
@@ -136,7 +135,6 @@ def read_source(x: Any, reading: Reading | None = None) -> Source:
         repeats=reading.repeats,
         incomplete=reading.incomplete,
         judges=reading.judges or None,
-        engine=reading.engine,
         date=reading.date,
         criteria=reading.criteria or None,
         vectors=reading.vectors,

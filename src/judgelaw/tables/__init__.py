@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     )
     from judgelaw.tables.reading import TableReading as TableReading, settled as settled
     from judgelaw.tables.reading_of import (
-        Engine as Engine,
         read_table as read_table,
         readings as readings,
         told as told,

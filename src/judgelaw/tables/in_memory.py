@@ -1,15 +1,12 @@
 """Calls that are in memory already: frames of any library, lists of dicts, Hugging Face datasets.
 
-A lazy frame comes home whole, and so does what Spark reads: one reading looks at all of it.
+A lazy frame (polars, Spark, Dask) comes home whole: one reading looks at all of it.
 """
 
-import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import narwhals as nw
@@ -21,15 +18,12 @@ from judgelaw.errors import InputError, JudgelawError, MissingExtraError, TableE
 from judgelaw.tables.calls import Locator
 from judgelaw.tables.opening import OpenTable, fresh, nested, open_records, sql_names
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 FRAME = "the frame"
 ROWS = "the list"
 _ROW = "row_in_list"
 _ANY = (
-    "pass the path of a run or table, a frame of pandas, polars, pyarrow, DuckDB or Spark, a list "
-    "of dicts, a Hugging Face dataset, or a tensor (counts: VerdictTensor.from_counts)"
+    "pass the path of a run or table, a frame of pandas, polars, pyarrow, DuckDB, Spark or Dask, a "
+    "list of dicts, a Hugging Face dataset, or a tensor (counts: VerdictTensor.from_counts)"
 )
 
 
@@ -196,72 +190,3 @@ def engine_errors(table: str) -> Iterator[None]:
             f"{table}: its engine answered {type(error).__name__}: {words}: check that repeat "
             "holds whole numbers and the other columns labels"
         ) from error
-
-
-_INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
-
-
-def open_with_spark(con: duckdb.DuckDBPyConnection, source: Any) -> OpenTable:
-    """Let Spark read a path, in the session there is, or in one that ends with the job."""
-    if not isinstance(source, (str, os.PathLike)):
-        raise InputError(
-            f"engine = 'spark' reads paths, not a {type(source).__name__}: a frame is read by "
-            "its own engine, so leave engine out"
-        )
-    place = os.fspath(source)
-    with ExitStack() as jobs, engine_errors(place):
-        frame = nw.from_native(_frame(jobs.enter_context(_session()), place))
-        opened = _scanned(con, frame.collect())
-    return replace(
-        opened,
-        table=place,
-        locator=replace(opened.locator, places=lambda rows: [place] * len(rows)),
-    )
-
-
-@contextmanager
-def _session() -> "Iterator[SparkSession]":
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise MissingExtraError(
-            "engine = 'spark' needs pyspark: pip install 'judgelaw[spark]'"
-        ) from error
-    if running := SparkSession.getActiveSession():
-        yield running
-        return
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        raise MissingExtraError(
-            "engine = 'spark' needs Java, and there is no java on the PATH: install a Java "
-            "runtime of version 17 or later, or set JAVA_HOME"
-        )
-    # Master, memory and the rest come from spark-submit or spark-defaults.conf, as for any job.
-    spark = SparkSession.builder.appName("judgelaw").getOrCreate()
-    try:
-        yield spark
-    finally:
-        spark.stop()
-
-
-def _frame(spark: "SparkSession", place: str) -> "DataFrame":
-    """Read by the ending of the name; a folder, a glob or anything else is Parquet."""
-    plain = place.lower().removesuffix(".gz")
-    if plain.endswith(".csv"):
-        # Every field as text, as our own reader has it; quotes are doubled, and may hold newlines.
-        return spark.read.csv(place, header=True, escape='"', multiLine=True, inferSchema=False)
-    if plain.endswith((".jsonl", ".ndjson")):
-        return spark.read.json(place, primitivesAsString=True)
-    calls = Path(place) / "calls.parquet"
-    with _text_partitions(spark):
-        return spark.read.parquet(str(calls) if calls.exists() else place)  # a run holds others too
-
-
-@contextmanager
-def _text_partitions(spark: "SparkSession") -> "Iterator[None]":
-    """Keep the labels in names of folders as they are: Spark makes 7 of judge=007."""
-    before = spark.conf.get(_INFERENCE)
-    spark.conf.set(_INFERENCE, "false")
-    try:
-        yield
-    finally:
-        spark.conf.set(_INFERENCE, before or "true")

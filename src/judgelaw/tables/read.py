@@ -27,7 +27,7 @@ from judgelaw.tables.census import (
 )
 from judgelaw.tables.onepass import read_in_one_pass
 from judgelaw.tables.reading import TableReading
-from judgelaw.tables.reading_of import Engine, read_table
+from judgelaw.tables.reading_of import read_table
 from judgelaw.tables.relation import as_calls
 from judgelaw.tables.said import Blank, Wishes, wishes
 from judgelaw.tables.soft_columns import with_vectors, without_vectors
@@ -56,7 +56,6 @@ def read_tensor(
     positions: Sequence[str] | None = None,
     blank: Blank = "error",
     incomplete: Literal["error", "drop"] = "error",
-    engine: Engine = "duckdb",
     date: str | None = None,
     criterion: str | None = None,
     said: Wishes | None = None,
@@ -78,7 +77,6 @@ def read_tensor(
         positions: the words for the answer shown first, shown second, and perhaps for a tie.
         blank: what a blank verdict becomes: `"invalid"`, or `"drop"` for no call.
         incomplete: `"drop"` keeps the items with two calls in every cell and says what went.
-        engine: `"spark"` lets Spark read a path.
         date: the date to read, where the table has such a column; by default the latest.
         criterion: the criterion to read; needed where the table holds several.
         said: what else was said about the table.
@@ -91,7 +89,7 @@ def read_tensor(
     """
     _check_arguments(repeats, incomplete, judge=judge, layer=layer, criterion=criterion, date=date)
     wish = _all_said(said, columns, verdicts, positions, blank)
-    with _opened(source, wish, engine, date) as (con, everything, reading):
+    with _opened(source, wish, date) as (con, everything, reading):
         one, names = choose_criterion(everything, judge, criterion)
         calls, census = _surveyed(of_criterion(everything, one), reading)
         pair = choose_pair(census, names[0] if names else None, layer)
@@ -109,7 +107,6 @@ def read_tensors(
     blank: Blank = "error",
     incomplete: Literal["error", "drop"] = "error",
     judges: Iterable[str] | None = None,
-    engine: Engine = "duckdb",
     date: str | None = None,
     criteria: Iterable[str] | None = None,
     vectors: bool = True,
@@ -127,7 +124,6 @@ def read_tensors(
         repeats=repeats,
         incomplete=incomplete,
         judges=judges,
-        engine=engine,
         date=date,
         criteria=criteria,
         vectors=vectors,
@@ -142,7 +138,6 @@ def read_all(
     repeats: int | None = None,
     incomplete: Literal["error", "drop"] = "error",
     judges: Iterable[str] | None = None,
-    engine: Engine = "duckdb",
     date: str | None = None,
     criteria: Iterable[str] | None = None,
     vectors: bool = True,
@@ -150,7 +145,7 @@ def read_all(
     """Read what `read_tensors` reads, and return how the table was read beside it."""
     _check_arguments(repeats, incomplete)
     found: dict[Pair, VerdictTensor] = {}
-    with _opened(source, said, engine, date) as (con, everything, reading):
+    with _opened(source, said, date) as (con, everything, reading):
         for criterion, names in choose_criteria(everything, judges, criteria):
             calls, census = _surveyed(of_criterion(everything, criterion), reading)
             pairs = choose_judges(census, names)
@@ -208,13 +203,13 @@ def on_continuous(tensor: VerdictTensor, scale: Mapping[str, float]) -> VerdictT
 
 @contextmanager
 def _opened(
-    source: Source, said: Wishes, engine: Engine, date: str | None
+    source: Source, said: Wishes, date: str | None
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Calls, TableReading]]:
     with (
         tempfile.TemporaryDirectory(prefix="judgelaw-") as folder,
         private_connection() as con,
     ):
-        reading = read_table(con, source, said, folder=Path(folder), engine=engine)
+        reading = read_table(con, source, said, folder=Path(folder))
         yield con, _of_date(as_calls(reading), date), reading
 
 

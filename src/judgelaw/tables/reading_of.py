@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import duckdb
 
@@ -36,10 +36,6 @@ def told() -> dict[str, Any] | None:
     return found[0].to_json() if found and not found[0].plain else None
 
 
-Engine = Literal["duckdb", "spark"]
-"""What reads a path: DuckDB on this machine, or Spark, whose rows come here."""
-
-
 def read_table(
     con: duckdb.DuckDBPyConnection,
     source: Any,
@@ -47,7 +43,6 @@ def read_table(
     *,
     folder: Path,
     question: Question = "calls",
-    engine: Engine = "duckdb",
     plain: bool = False,
 ) -> TableReading:
     """Read a table, by what was said, by names, by values.
@@ -58,17 +53,16 @@ def read_table(
         said: what was said about it.
         folder: takes what has to be unpacked.
         question: what is asked of the table.
-        engine: what reads a path.
         plain: whether it is a plain table, whatever else its content looks like.
 
     Raises:
         UnclearTableError: it can be read in several ways; the message says what settles each.
     """
     found = None
-    if engine == "duckdb" and not (plain or said.shapes):
+    if not (plain or said.shapes):
         found = _known(con, source, said)
     if found is None:
-        found = _plain(con, source, said, folder=folder, question=question, engine=engine)
+        found = _plain(con, source, said, folder=folder, question=question)
     if (told := _READINGS.get()) is not None:
         told.append(found)
     return found
@@ -81,38 +75,27 @@ def _plain(
     *,
     folder: Path,
     question: Question,
-    engine: Engine,
 ) -> TableReading:
     seen: dict[Any, OpenTable] = {}
 
     def opened(wish: Wishes) -> OpenTable:
         how = (wish.explode, tuple(wish.where.items()), wish.with_file, wish.on)
         if how not in seen:
-            seen[how] = _opened(con, source, wish, folder, engine)
+            seen[how] = open_table(
+                con,
+                source,
+                folder=folder,
+                explode=wish.explode,
+                where=wish.where,
+                with_file=wish.with_file,
+                on=wish.on,
+            )
         return seen[how]
 
     def decide(wish: Wishes) -> TableReading:
         return read_roles(opened(wish), wish, question)
 
     return all_problems(decide, said, _named(source))
-
-
-def _opened(
-    con: duckdb.DuckDBPyConnection, source: Any, wish: Wishes, folder: Path, engine: Engine
-) -> OpenTable:
-    if engine == "spark":
-        from judgelaw.tables.in_memory import open_with_spark  # noqa: PLC0415 - an extra
-
-        return kept_where(open_with_spark(con, source), wish.where)
-    return open_table(
-        con,
-        source,
-        folder=folder,
-        explode=wish.explode,
-        where=wish.where,
-        with_file=wish.with_file,
-        on=wish.on,
-    )
 
 
 def _named(source: Any) -> str:

@@ -58,7 +58,6 @@ def test_flags_say_which_calls_are_read(command, table, asked, capsys, tmp_path)
     assert set(asked(command, "--judge", "a", judge=None)) == {"a"}
     whole = figure(command, asked(command))
     assert figure(command, asked(command, "--layer", "reference")) != whole
-    assert figure(command, asked(command, "--engine", "duckdb")) == whole
     renamed = tmp_path / "renamed.csv"
     renamed.write_text(table.read_text().replace("verdict\n", "winner\n", 1))
     named = ("--columns", "verdict=winner")
