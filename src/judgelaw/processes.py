@@ -99,6 +99,10 @@ def kill_tree(pid: int, mark: str) -> None:
     parents tell where it comes from. Elsewhere it is the group.
     """
     found = _family(pid, mark)
+    if not hasattr(os, "killpg"):  # Windows has no groups: what the process started stays
+        with suppress(OSError):
+            os.kill(pid, signal.SIGTERM)
+        return
     with suppress(ProcessLookupError, PermissionError):  # it has ended, and all of its group
         os.killpg(pid, signal.SIGKILL)
     for _ in range(_ROUNDS):

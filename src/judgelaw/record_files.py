@@ -27,6 +27,7 @@ from typing import IO, Any
 from judgelaw.duck import one_file
 from judgelaw.errors import InputError, JudgelawError, TableError
 from judgelaw.steps import Advance, unheard
+from judgelaw.systems import AT_ONCE, PRIVATE
 
 Record = tuple[str, dict[str, Any]]
 """Where a record stands (`file:line`) and its fields under the file's own names."""
@@ -119,7 +120,7 @@ def read_regular(path: Path, most: int = MOST_READ) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    return os.open(path, flags | AT_ONCE | PRIVATE)
 
 
 def foreign(start: bytes) -> str | None:

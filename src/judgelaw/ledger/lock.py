@@ -9,18 +9,19 @@ Behind the marks stand two counts, written after each commit: a ledger that has 
 lost what was on the disk, on whatever boot.
 """
 
-import fcntl
 import json
 import mmap
 import os
 import socket
 import struct
+import sys
 import time
 import zlib
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from judgelaw.errors import RunLockedError, writing
+from judgelaw.systems import LOCKED_BYTES, PRIVATE, read_behind_lock, remove_open, try_lock
 
 LOCK_NAME = ".lock"
 
@@ -40,13 +41,15 @@ class RunLock:
 
     def _take(self) -> int:
         while True:
-            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | PRIVATE, 0o644)
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                holder = os.pread(fd, 4096, 0)
+                free = try_lock(fd)
+            except BaseException:
                 os.close(fd)
-                raise RunLockedError(_held(self._path.parent, holder)) from None
+                raise
+            if not free:
+                os.close(fd)
+                raise RunLockedError(_held(self._path.parent, _signature(self._path)))
             # A holder removes the file before it lets go: a lock on a removed file holds nothing.
             if _is_file(self._path, fd):
                 return fd
@@ -55,13 +58,14 @@ class RunLock:
     def _sign(self) -> None:
         who = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time()}
         os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, json.dumps(who).encode(), 0)
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        os.write(self._fd, b" " * LOCKED_BYTES + json.dumps(who).encode())
 
     def release(self) -> None:
         """Release the lock of the run."""
         if self._fd < 0:
             return
-        self._path.unlink(missing_ok=True)
+        remove_open(self._path)
         os.close(self._fd)
         self._fd = -1
 
@@ -77,7 +81,7 @@ class Holder(NamedTuple):
 
     Attributes:
         pid, host, since: as it signed.
-        alive: whether that process is there; None where it is of another machine.
+        alive: whether that process is there; None where it is of another machine, or on Windows.
     """
 
     pid: int
@@ -92,11 +96,12 @@ def holder_of(run: Path) -> Holder | None:
     Reads only: taking the lock to try it would be in the way of who starts at that moment.
     """
     try:
-        who = json.loads((run / LOCK_NAME).read_bytes())
+        who = json.loads(read_behind_lock(run / LOCK_NAME))
         pid, host, since = int(who["pid"]), str(who["host"]), float(who["since"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    alive = _is_process(pid, since) if host == socket.gethostname() else None
+    here = host == socket.gethostname() and sys.platform != "win32"  # there a signal 0 ends it
+    alive = _is_process(pid, since) if here else None
     return Holder(pid=pid, host=host, since=since, alive=alive)
 
 
@@ -128,6 +133,13 @@ def _is_file(path: Path, fd: int) -> bool:
     except FileNotFoundError:
         return False
     return os.path.samestat(there, os.fstat(fd))
+
+
+def _signature(path: Path) -> bytes:
+    try:
+        return read_behind_lock(path)
+    except OSError:  # it has just been released
+        return b""
 
 
 def _held(run: Path, holder: bytes) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from judgelaw.ledger.records import Arrived, Row
+from judgelaw.systems import AT_ONCE, NO_LINKS, PRIVATE, is_own, sync_folder
 
 PLACE = "JUDGELAW_HELD"
 """The variable that names a directory for replies that a full disk or a lost database left."""
@@ -114,7 +115,7 @@ def _row(line: bytes) -> Row | None:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file that nobody else made or reads, to the disk; leave none behind half written."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | PRIVATE
     fd = os.open(path, flags, 0o600)
     try:
         left = memoryview(content)
@@ -127,20 +128,16 @@ def _write(path: Path, content: bytes) -> None:
         raise
     finally:
         os.close(fd)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 def _read(path: Path) -> bytes | None:
     """Return the content of a file of our own; None where there is none."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | NO_LINKS | AT_ONCE | PRIVATE)
     except OSError:
         return None
     with os.fdopen(fd, "rb") as file:
         found = os.fstat(fd)
-        ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        ours = stat.S_ISREG(found.st_mode) and is_own(found.st_uid)
         return file.read() if ours else None

@@ -52,7 +52,8 @@ from judgelaw.ledger.sqlite_view import (
 )
 from judgelaw.ledger.view import reservation
 from judgelaw.ledger.writer import GroupWriter, Ledger, Work, Written
-from judgelaw.study import PlannedCall, sync_folder
+from judgelaw.study import PlannedCall
+from judgelaw.systems import sync_folder
 from judgelaw.wire import JudgeSpec, Reply, Verdict
 
 _SQL = statements("sqlite")

@@ -19,7 +19,6 @@ editor, `sed -i`, `git checkout`, a deletion), both sides are kept:
 """
 
 import csv
-import fcntl
 import hashlib
 import io
 import json
@@ -35,7 +34,8 @@ from pathlib import Path
 from typing import Self
 
 from judgelaw.errors import InputError, RunLockedError, StorageError, writing
-from judgelaw.study import durable, own_link, sync_folder, write_all
+from judgelaw.study import durable, own_link, write_all
+from judgelaw.systems import AT_ONCE, NO_LINKS, PRIVATE, sync_folder, try_lock
 from judgelaw.words import active, counted, inert, storable, visible
 
 
@@ -457,7 +457,7 @@ class _Held:
         return False
 
     def _hold(self) -> int:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        flags = os.O_RDWR | os.O_APPEND | PRIVATE | NO_LINKS | AT_ONCE
         fd = os.open(self.path, flags)
         try:
             self._check(fd)
@@ -474,13 +474,11 @@ class _Held:
                 f"{self.path}: no file, or one of more than {_LARGEST >> 20} MiB; name another "
                 "with --out"
             )
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(fd):
             raise RunLockedError(
                 f"{self.path} is written by another `judgelaw label`: use its page, or name "
                 "another file with --out"
-            ) from None
+            )
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, str]]) -> None:

@@ -255,7 +255,8 @@ async def _on_signal() -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in endings():
-        loop.add_signal_handler(number, stop.set)
+        with suppress(NotImplementedError):  # Windows: Ctrl-C ends the wait itself
+            loop.add_signal_handler(number, stop.set)
     await stop.wait()
 
 

@@ -93,7 +93,6 @@ from judgelaw.study.run_files import (
     recover as recover,
     settle as settle,
     staged as staged,
-    sync_folder as sync_folder,
     write_all as write_all,
     write_sums as write_sums,
 )

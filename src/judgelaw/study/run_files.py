@@ -1,6 +1,5 @@
 """Files of a run folder: several at once or none, and the hash of each."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -12,6 +11,7 @@ from time import monotonic, sleep
 
 from judgelaw.errors import InputError, IntegrityError, RunLockedError, writing
 from judgelaw.record_files import read_regular
+from judgelaw.systems import NO_LINKS, PRIVATE, is_own, sync_folder, try_lock, user_mask
 
 SUMS = "SHA256SUMS"
 PENDING = ".pending"
@@ -55,7 +55,7 @@ def exclusive(run: Path, *, patience_s: float = 0.0) -> Iterator[None]:
     with writing(run):
         run.mkdir(parents=True, exist_ok=True)
         own_folder(run)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | NO_LINKS | PRIVATE
         lock = os.open(run / _LOCK, flags, 0o600)
         try:
             _lock(run, lock, monotonic() + patience_s)
@@ -65,18 +65,13 @@ def exclusive(run: Path, *, patience_s: float = 0.0) -> Iterator[None]:
 
 
 def _lock(run: Path, lock: int, until: float) -> None:
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if monotonic() < until:
-                sleep(_ASK_AGAIN_S)
-                continue
+    while not try_lock(lock):
+        if monotonic() >= until:
             raise RunLockedError(
                 f"{run}: another process is freezing this run or writing into it; wait for it, or "
                 "use another folder"
-            ) from None
-        return
+            )
+        sleep(_ASK_AGAIN_S)
 
 
 @contextmanager
@@ -167,10 +162,10 @@ def durable(path: Path, content: bytes, *, mode: int | None = None) -> None:
     with writing(path):
         temporary.unlink(missing_ok=True)  # of a dead process, or a link that somebody put there
         try:
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PRIVATE, 0o666)
             try:
                 if mode is not None:
-                    os.fchmod(fd, mode)
+                    user_mask(fd, mode)
                 write_all(fd, content)
                 os.fsync(fd)
             finally:
@@ -214,7 +209,7 @@ def refuse_foreign(path: Path) -> None:
         InputError: the owner is somebody else.
     """
     owner = path.lstat().st_uid
-    if owner != os.geteuid():
+    if not is_own(owner):
         kind = "link" if path.is_symlink() else "folder"
         raise InputError(
             f"{path}: a {kind} of another user (number {owner}), who may lead what is written "
@@ -281,12 +276,3 @@ def _sums_text(sums: dict[str, str]) -> bytes:
 def _sync(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def sync_folder(path: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,8 +1,8 @@
 """Write a calls table (or any table of columns): whole or not at all, the same bytes each time."""
 
-import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from judgelaw.duck import foreign_errors, name, private_connection, text
 from judgelaw.errors import InputError
+from judgelaw.systems import try_lock
 from judgelaw.tables.columns import CONTRACT
 
 Column = Sequence[Any] | NDArray[Any]
@@ -56,6 +57,9 @@ def write_calls(path: str | os.PathLike[str], columns: Block | Iterable[Block]) 
             _sync(draft)
             draft.replace(target)
     return rows
+
+
+_ASK_AGAIN_S = 0.02
 
 
 def write_query(path: str | os.PathLike[str], con: duckdb.DuckDBPyConnection, query: str) -> int:
@@ -101,7 +105,8 @@ def _hold(folder: Path) -> IO[str]:
         folder.mkdir(exist_ok=True)
         with suppress(FileNotFoundError), ExitStack() as stack:
             held = stack.enter_context(lock.open("w"))
-            fcntl.flock(held, fcntl.LOCK_EX)
+            while not try_lock(held.fileno()):
+                time.sleep(_ASK_AGAIN_S)
             if os.path.samestat(os.fstat(held.fileno()), lock.stat()):
                 stack.pop_all()
                 return held
