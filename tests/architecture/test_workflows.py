@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def loaded(name):
     return YAML(typ="safe").load((ROOT / ".github" / "workflows" / name).read_text())
 
 
-def test_it_tries_every_python_that_the_project_names_on_both_systems():
+def test_it_tries_every_python_that_the_project_names_on_every_system():
     matrix = loaded("tests.yml")["jobs"]["pythons"]["strategy"]["matrix"]
     named = [
         found[1]
@@ -26,7 +27,7 @@ def test_it_tries_every_python_that_the_project_names_on_both_systems():
     ]
     assert matrix["python"] == named
     assert PROJECT["requires-python"] == f">={named[0]}"
-    assert {system.split("-")[0] for system in matrix["os"]} == {"ubuntu", "macos"}
+    assert {system.split("-")[0] for system in matrix["os"]} == {"ubuntu", "macos", "windows"}
 
 
 def test_it_runs_the_suite_and_the_lowest_versions():
@@ -47,6 +48,40 @@ def test_actions_are_pinned_and_rights_are_few(path):
         for step in job["steps"]:
             if "uses" in step:
                 assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]), "pin by commit"
+
+
+def test_a_release_is_built_twice_tried_and_uploaded_without_a_password():
+    jobs = loaded("release.yml")["jobs"]
+    commands = "\n".join(step.get("run", "") for step in jobs["build"]["steps"])
+    assert "diff -r dist again" in commands
+    assert "empty/bin/judgelaw demo" in commands
+    assert jobs["publish"]["permissions"]["id-token"] == "write"
+    uses = [step["uses"].split("@")[0] for step in jobs["publish"]["steps"] if "uses" in step]
+    assert uses[1:] == ["actions/attest-build-provenance", "pypa/gh-action-pypi-publish"]
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    assert "secrets." not in text
+    assert "password:" not in text
+
+
+def test_the_notes_of_a_release_are_its_section_of_the_changelog(tmp_path):
+    tree = tmp_path / "tree"
+    for name, text in {
+        "src/judgelaw/__init__.py": '__version__ = "1.2.3"\n',
+        "CITATION.cff": "cff-version: 1.2.0\nversion: 1.2.3\n",
+        "CHANGELOG.md": "# Changelog\n\n## 1.2.3 (2026-01-02)\n\n- One.\n\n## 1.2.2\n",
+        "tools/release_notes.py": (ROOT / "tools" / "release_notes.py").read_text(),
+    }.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+
+    def noted(tag):
+        command = [sys.executable, tree / "tools/release_notes.py", tag]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert noted("v1.2.3").stdout == "- One.\n"
+    assert "__version__ is 1.2.3" in noted("v1.2.4").stderr
+    (tree / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.3 (unreleased)\n\n- One.\n")
+    assert "no section `## 1.2.3 (YYYY-MM-DD)`" in noted("v1.2.3").stderr
 
 
 def test_it_asks_actionlint_about_itself():
