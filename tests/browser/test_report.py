@@ -295,7 +295,7 @@ def test_nothing_sticks_out_at_any_width(study, open_page, width):
 def test_a_shadow_says_that_a_wide_table_goes_on(study, open_page):
     """The right edge is darker than paper until the table is scrolled to its end."""
     page = open_page(study[0]).ready()
-    page.set_viewport_size({"width": 500, "height": 844})
+    page.set_viewport_size({"width": 320, "height": 844})
     page.click("#comparison > summary")
     table = page.locator(".scroll:has([data-table=judges])").first
     reach = table.evaluate("t => t.scrollWidth - t.clientWidth")

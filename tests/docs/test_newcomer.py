@@ -66,12 +66,14 @@ def test_the_lines_run(row, folder):
     assert found is not None
 
 
-EXPLAINED = {
-    r"(?<!judge)\blaws?\b": "**law** is the probability of each verdict",
-    r"plug-in": "is called the **plug-in** estimate",
-    r"census": "A **census** of prompts declares all that matter",
-    r"stratum": "Stratum (a group of items",
-}
+EXPLAINED = {r"census": "A **census** of prompts declares all that matter"}
+UNKNOWN = (r"(?<!judge)\blaws?\b", "plug-in", "stratum", "estimand", "dice")
+
+
+@pytest.mark.parametrize("word", UNKNOWN)
+def test_the_readme_does_without_words_that_a_newcomer_does_not_know(word):
+    prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", README, flags=re.DOTALL)
+    assert not re.search(word, prose, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("word", EXPLAINED)

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -129,10 +130,11 @@ def test_a_late_session_changes_nothing_before_anybody_took_its_call(opened):
 
 def test_a_session_that_slept_but_was_not_missed_goes_on(opened):
     """Nobody declared it lost, so what it was waiting for still counts."""
-    ledger = opened(HASTY)
+    lease_s = 2.0
+    ledger = opened(replace(HASTY, lease_s=lease_s))
     (one,) = reserve(ledger, limit=1)
     run(ledger.sending(one))
-    threading.Event().wait(0.1)
+    threading.Event().wait(1.1 * lease_s)
     assert not ledger._session.valid
     record(ledger, completed(one))
     assert ledger._session.valid
