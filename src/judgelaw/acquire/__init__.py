@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from judgelaw.acquire.budget import usd as usd
     from judgelaw.acquire.call_rows import CALLS_COLUMNS as CALLS_COLUMNS
     from judgelaw.acquire.engine import TAKES_STOPPER as TAKES_STOPPER, Stopper as Stopper
+    from judgelaw.acquire.merging import merge_shards as merge_shards
     from judgelaw.acquire.outputs import (
         CALLS as CALLS,
         Reparse as Reparse,

@@ -215,7 +215,7 @@ def acquire(
         stack.enter_context(ledger)
         announce(frozen.path, LEDGER_NAME)
         manifest = file_sha256(frozen.path / MANIFEST)
-        ledger.load(frozen.judges, frozen.iter_calls(), manifest=manifest)
+        ledger.load(frozen.judges, frozen.asked_calls(), manifest=manifest)
         observer = observer or Silent()
         asking = drive(
             frozen,
@@ -264,7 +264,7 @@ def unexplained(frozen: FrozenRun, view: LedgerView, unread: int) -> tuple[Stop,
     if totals.open:
         said = f"{counted(totals.open, 'call')} given back by other workers"
         if totals.failed:
-            tries = counted(frozen.study.transport.attempts, "time")
+            tries = counted(frozen.transport.attempts, "time")
             said = f"{counted(totals.open, 'call')} failed {tries} each"
         for judge, why, _ in islice(view.failure_words(), 1):
             said += f", most often: judge {judge}: {words(why)}; `judgelaw status` lists the rest"

@@ -73,9 +73,7 @@ async def drive(
     pending = {name: spec for name, spec in frozen.judges.items() if totals[name].open}
     for name, found in totals.items():
         _LOG.info("%s: %s of %s calls are open", name, found.open, found.planned)
-    run_budget = open_run_budget(
-        frozen.study.budget, frozen.judges, totals, partial(_first_body, frozen)
-    )
+    run_budget = open_run_budget(frozen.budget, frozen.judges, totals, partial(_first_body, frozen))
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(_session())
         around = JudgeContext(
@@ -166,8 +164,8 @@ class Engine:
 
         self._ledger.listen(durable, held)
         helpers = [asyncio.create_task(self._tick(observer, tally))]
-        if self._frozen.study.budget and self._frozen.study.budget.deadline_s:
-            limit = self._frozen.study.budget.deadline_s
+        if self._frozen.budget and self._frozen.budget.deadline_s:
+            limit = self._frozen.budget.deadline_s
             helpers.append(asyncio.create_task(self._deadline(limit)))
         try:
             with signals(self._interrupt):
@@ -217,7 +215,7 @@ class Engine:
             reading=self._readings.of[spec.name],
             rules=BatchRules(
                 batch=spec.batch or Batch(),
-                timeout_s=self._frozen.study.transport.timeout_s,
+                timeout_s=self._frozen.transport.timeout_s,
                 retry=self._retry(),
                 cancel=self._cancel_batches,
             ),
@@ -231,7 +229,7 @@ class Engine:
         self._ledger.record(ending)
 
     def _retry(self) -> RetryPolicy:
-        transport = self._frozen.study.transport
+        transport = self._frozen.transport
         return RetryPolicy(
             attempts=transport.attempts,
             backoff_s=transport.backoff_s,
@@ -239,7 +237,7 @@ class Engine:
         )
 
     def _lane(self, spec: JudgeSpec, judge: Judge, run_budget: RunBudget) -> Lane:
-        transport, concurrency = self._frozen.study.transport, self._width(spec)
+        transport, concurrency = self._frozen.transport, self._width(spec)
         timeout_s = transport.timeout_s
         return Lane(
             frozen=self._frozen,
@@ -261,7 +259,7 @@ class Engine:
 
     def _width(self, spec: JudgeSpec) -> int:
         """Return how many calls of a judge are under way at once."""
-        most = self._frozen.study.transport.concurrency
+        most = self._frozen.transport.concurrency
         # A model served here answers so many at once; more would wait inside their time-out.
         at_once = spec.provider in PROVIDERS and PROVIDERS[spec.provider].slots
         return min(most, spec.n_parallel) if at_once else most

@@ -228,7 +228,7 @@ def bring_home(frozen: FrozenRun, place: Place) -> None:
 
 
 def _place(frozen: FrozenRun, address: Address, run: str, lease_s: float) -> Place:
-    terms = Terms(lease_s=lease_s, attempts=frozen.study.transport.attempts)
+    terms = Terms(lease_s=lease_s, attempts=frozen.transport.attempts)
     return Place(address=address, run=run, terms=terms)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "judgelaw audit study.yaml",
         "judgelaw audit study.yaml --out runs/first --view",
+        "judgelaw audit study.yaml --shard 3/8",
         "judgelaw -q audit study.yaml --json - | jq .judges",
     )
 )
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(
     "--tables", is_flag=True, help="Write every table as CSV, LaTeX and JSON into RUN/tables."
+)
+@click.option(
+    "--shard",
+    metavar="K/N",
+    help="Ask one of N slices of the items, into a folder of its own; `judgelaw merge` joins them.",
 )
 @without_texts_option
 @click.option("--details", is_flag=True, help="Print components, tests and notices below.")
@@ -49,13 +55,22 @@ def command(
     tables: bool,
     without_texts: bool,
     details: bool,
+    shard: str | None,
     watch: bool,
 ) -> None:
     """Freeze a study, ask every call, analyse the verdicts and write the report.
 
     Interrupt it at any time: the same command goes on where it stopped, and takes seconds when
     nothing is left to ask.
+
+    With --shard 3/8 only the third of eight slices is asked, and nothing is analysed: join the
+    folders of all with `judgelaw merge`.
     """
+    if shard is not None:
+        if tables or without_texts or details or watch or json_file is not None:
+            raise click.UsageError("--shard asks and analyses nothing: merge the shards first")
+        _ask_shard(study, out, shard)
+        return
     from judgelaw.cli.analyze import show
     from judgelaw.runs import audit_study
 
@@ -72,6 +87,22 @@ def command(
         if watch and sys.stdin.isatty():
             say_on_stderr("the page stays until you press Enter")
             sys.stdin.readline()
+
+
+def _ask_shard(study: Path, out: Path | None, written: str) -> None:
+    """Ask one slice of the items into a folder of its own."""
+    from judgelaw.runs import acquire_study
+    from judgelaw.study import Shard
+
+    shard = Shard.read(written)
+    acquired = acquire_study(study, out, shown=on_terminal(), shard=shard)
+    acquired.raise_if_open()
+    t = acquired.totals
+    say_on_stderr(
+        f"shard {shard}: {t.completed:,} calls are done; when all {shard.of} are: "
+        "judgelaw merge RUN... --out RUN"
+    )
+    echo(acquired.path)
 
 
 def _report(audited: "Audited", *, texts: bool) -> "Report":

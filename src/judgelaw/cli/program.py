@@ -51,6 +51,7 @@ GROUPS = {
         "label": "Label items by key in a browser; every label is on the disk at once.",
         "view": "Show the runs of a folder in a browser, live; two of them side by side.",
         "verify": "Recompute and verify a run folder.",
+        "merge": "Join the shards of a run into one folder.",
         "reword": "Draw rewordings of a study's own prompt, and a study that asks with them.",
         "reparse": "Read stored completions under another parser, offline.",
         "extend": "Add repeats to a run, or prompts to a generator; what is there stays.",

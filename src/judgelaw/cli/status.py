@@ -83,8 +83,8 @@ def status(frozen: "FrozenRun", view: "LedgerView | None") -> dict[str, Any]:
         }
         batches = [{name: getattr(b, name) for name in BATCH} for b in view.batches()]
     # Planned is what was frozen: calls that `extend` added are in the ledger once it runs again.
-    open_calls = frozen.count - counts["completed"]
-    first = {"planned": frozen.count, "completed": counts["completed"], "open": open_calls}
+    open_calls = frozen.asked_count - counts["completed"]
+    first = {"planned": frozen.asked_count, "completed": counts["completed"], "open": open_calls}
     looks = {} if frozen.study.stop is None else {"stop": _stop(frozen)}
     return {"schema": SCHEMA, **first, **counts, "judges": judges, "batches": batches, **looks}
 

@@ -1,5 +1,6 @@
 """The durable record of a run: calls, attempts, completions, verdicts."""
 
+from judgelaw.ledger.joining import join_ledgers as join_ledgers
 from judgelaw.ledger.lock import (
     LOCK_NAME as LOCK_NAME,
     SENT_NAME as SENT_NAME,

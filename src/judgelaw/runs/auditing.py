@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
     from judgelaw.judges import JudgeFunction
     from judgelaw.ledger import Address
-    from judgelaw.study import FrozenRun, LoadedStudy, Preview, StudyLike
+    from judgelaw.study import FrozenRun, LoadedStudy, Preview, Shard, StudyLike
 
 RESULTS = "results"
 ANALYSIS = f"{RESULTS}/analysis.json"
@@ -121,18 +121,20 @@ def acquire_study(
     cancel_batches: bool = False,
     accept_loss: bool = False,
     judge: Any = None,
+    shard: "Shard | None" = None,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
 
     With `ledger` the calls are shared with workers. With `date` the study is asked as the wave of
-    that date, beside the waves that are there. The caller decides what open calls mean, with
+    that date, beside the waves that are there. With `shard` one slice of its items is asked. The
+    caller decides what open calls mean, with
     `raise_if_open`.
     """
     from judgelaw.acquire import acquire, acquire_shared
 
     address = None if ledger is None else _address(ledger)
     functions = _functions(study, judge)
-    frozen = freeze_study(study, out, shown, date)
+    frozen = freeze_study(study, out, shown, date, shard)
 
     def ask(frozen: "FrozenRun") -> "Acquisition":
         with shown.observer() as observer:
@@ -187,17 +189,22 @@ def hand_over_study(
 
 
 def freeze_study(
-    study: "StudyLike", out: Path | None, shown: Shown, date: str | None = None
+    study: "StudyLike",
+    out: Path | None,
+    shown: Shown,
+    date: str | None = None,
+    shard: "Shard | None" = None,
 ) -> "FrozenRun":
     """Freeze a study, or the wave of a date, into its run folder: `runs/NAME` unless told."""
     from judgelaw.study import RECORD, freeze, load_study, probe_notes, survey
 
     loaded = load_study(study)
-    run = run_folder(loaded, out)
+    run = run_folder(loaded, out, shard)
     if loaded.study.stop is not None and not (run / RECORD).exists():
         refuse_out_of_reach(loaded, survey(loaded))
     first = not (run / RECORD).exists()
-    frozen = freeze(loaded, run, date=date, choose=chooser(loaded, run), progress=shown.bar)
+    choose = chooser(loaded, run)
+    frozen = freeze(loaded, run, date=date, choose=choose, shard=shard, progress=shown.bar)
     if first and frozen.record.repeats_reason:
         shown.say(f"repeats by item: {frozen.record.repeats_reason}")
     for note in probe_notes(frozen.blueprint) if first else ():
@@ -214,6 +221,7 @@ def preview_study(loaded: "LoadedStudy", *, cells: int = 1) -> "Preview":
     return seen
 
 
-def run_folder(loaded: "LoadedStudy", out: Path | None) -> Path:
+def run_folder(loaded: "LoadedStudy", out: Path | None, shard: "Shard | None" = None) -> Path:
     """Return where the run of a study is: `runs/NAME` beside it unless said otherwise."""
-    return out or loaded.folder / "runs" / loaded.study.name
+    name = loaded.study.name + ("" if shard is None else shard.folder)
+    return out or loaded.folder / "runs" / name

@@ -186,14 +186,14 @@ def _glance(name: str, place: str, folder: RunFolder) -> Glance:
     judges = _judges(frozen, pulse, invalid)
     completed = pulse.completed if pulse else 0
     answers, problems = _answers(run / ANALYSIS)
-    state = _state(run, holder, pulse, left=frozen.count - completed, analysed=bool(answers))
+    state = _state(run, holder, pulse, left=frozen.asked_count - completed, analysed=bool(answers))
     return Glance(
         id=name,
         name=visible(frozen.study.name),
         folder=visible(place),
         state=state,
         about=_about(state, holder),
-        planned=frozen.count,
+        planned=frozen.asked_count,
         completed=completed,
         failed=pulse.failed if pulse else 0,
         orphaned=pulse.orphaned if pulse else 0,

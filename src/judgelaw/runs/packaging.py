@@ -143,7 +143,8 @@ def _holds(folder: Path, package: dict[str, Any]) -> bool:
 
 
 def _check(opened: "RunFolder", verified: "Verification") -> None:
-    """Refuse a run that is damaged or not finished."""
+    """Refuse a run that is damaged, not finished, or a part of one."""
+    _refuse_shard(opened.frozen)
     run, planned = opened.path, opened.frozen.count
     wrong = [check.name for check in verified.checks if not check.ok]
     if wrong:
@@ -152,6 +153,14 @@ def _check(opened: "RunFolder", verified: "Verification") -> None:
     if left:
         raise IncompleteRunError(
             f"{run}: {left} of {planned} calls are open; `judgelaw run` finishes them, then release"
+        )
+
+
+def _refuse_shard(frozen: "FrozenRun") -> None:
+    if frozen.shard is not None:
+        raise InputError(
+            f"{frozen.path} is shard {frozen.shard} of a run: join the shards first (`judgelaw "
+            "merge RUN... --out RUN`), then release what that makes"
         )
 
 

@@ -156,7 +156,13 @@ def _named(x: Any) -> str:
 def _folder(run: Path, reading: Reading) -> "RunFolder":
     from judgelaw.runs.folder import RunFolder
 
-    return RunFolder(run, reading.date)
+    folder = RunFolder(run, reading.date)
+    if (shard := folder.frozen.shard) is not None:
+        raise InputError(
+            f"{run} is shard {shard} of a run: `judgelaw merge RUN... --out RUN` joins all "
+            f"{shard.of}, and that folder answers"
+        )
+    return folder
 
 
 def _alphabet(folder: "RunFolder | None") -> tuple[str, ...] | None:

@@ -51,7 +51,11 @@ from judgelaw.study.prompt_models import (
     drawn_count as drawn_count,
 )
 from judgelaw.study.prompts import Template as Template, instruction_blocks as instruction_blocks
-from judgelaw.study.record import RECORD as RECORD, LookRecord as LookRecord
+from judgelaw.study.record import (
+    RECORD as RECORD,
+    LookRecord as LookRecord,
+    frozen_identity as frozen_identity,
+)
 from judgelaw.study.requests import (
     Requests as Requests,
     call_id as call_id,
@@ -85,6 +89,7 @@ from judgelaw.study.run_files import (
     SUMS as SUMS,
     announce as announce,
     durable as durable,
+    exclusive as exclusive,
     file_sha256 as file_sha256,
     own_folder as own_folder,
     own_link as own_link,
@@ -96,6 +101,7 @@ from judgelaw.study.run_files import (
     write_all as write_all,
     write_sums as write_sums,
 )
+from judgelaw.study.shards import Shard as Shard
 from judgelaw.study.single_answers import reading_rule as reading_rule
 from judgelaw.study.wording_draws import (
     APPROVALS as APPROVALS,

@@ -205,6 +205,11 @@ def write_additions(
 
     Manifest and record change together or not at all; `record` is the one to go on from.
     """
+    if frozen.shard is not None:
+        raise InputError(
+            f"{frozen.path} is shard {frozen.shard} of a run: join the shards first (`judgelaw "
+            "merge RUN... --out RUN`), then add calls to what that makes"
+        )
     record, calls = record or frozen.record, sum(block.count for block in added)
     if frozen.count + calls > CAPACITY:
         raise InputError(f"{frozen.count + calls} calls, seeds reach {CAPACITY}; ask for fewer")

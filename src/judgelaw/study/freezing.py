@@ -41,6 +41,7 @@ from judgelaw.study.schedule import (
     write_calls,
     write_prompts,
 )
+from judgelaw.study.shards import Shard, ShardRecord
 from judgelaw.wire import (
     JsonParser,
     JudgeSpec,
@@ -62,6 +63,7 @@ def freeze(
     *,
     date: str | None = None,
     choose: Choose | None = None,
+    shard: Shard | None = None,
     progress: Progress = unseen,
 ) -> FrozenRun:
     """Write the manifest of a study into a run folder, or find that it is already there.
@@ -77,6 +79,7 @@ def freeze(
             again.
         choose: how often each item is asked, where an earlier run says so; asked before the first
             call, and never again.
+        shard: the slice of the manifest that is asked here; all of it is frozen all the same.
         progress: opens what shows how far it is.
     """
     run = Path(run)
@@ -84,9 +87,12 @@ def freeze(
     if date is not None:
         check_date(date)
         _refuse_waves(loaded)
+    if shard is not None:
+        _refuse_shards(loaded, blueprint, shard)
     with exclusive(run):
         recover(run)
         if (run / RECORD).exists():
+            _refuse_other_shard(open_run(run), shard)
             _resume(loaded, blueprint, run)
             if date is not None:
                 _add_wave(open_run(run), date, progress)
@@ -97,7 +103,7 @@ def freeze(
             )
         else:
             blueprint = with_repeats(loaded, blueprint, choose)
-            _freeze_new(loaded, blueprint, run, date, progress)
+            _freeze_new(loaded, blueprint, run, date, shard, progress)
     return open_run(run)
 
 
@@ -112,6 +118,37 @@ def _refuse_waves(loaded: LoadedStudy) -> None:
     if loaded.study.stop is not None:
         text = "is about a study that is asked once; leave it out, or leave --date out"
         raise loaded.error(("stop",), text)
+
+
+def _refuse_shards(loaded: LoadedStudy, blueprint: Blueprint, shard: Shard) -> None:
+    """Refuse slices of what is decided on all calls together, and slices without an item."""
+    if loaded.study.stop is not None:
+        text = (
+            "looks are taken at the calls of all items together, and a shard has its own alone; "
+            "leave stop out, or share the calls through PostgreSQL (--ledger)"
+        )
+        raise loaded.error(("stop",), text)
+    if shard.of > len(blueprint.items):
+        raise InputError(
+            f"--shard {shard}: the study has {len(blueprint.items)} items, and a shard holds whole "
+            f"items; plan at most {len(blueprint.items)} shards"
+        )
+
+
+def _refuse_other_shard(frozen: FrozenRun, shard: Shard | None) -> None:
+    """Refuse a folder that asks another slice: its calls would be asked twice."""
+    held = frozen.shard
+    if (held and (held.number, held.of)) == (shard and (shard.number, shard.of)):
+        return
+    if held is None:
+        raise InputError(
+            f"{frozen.path} holds a whole run, and shard {shard} is a slice of one; give the shard "
+            "a folder of its own with --out"
+        )
+    raise InputError(
+        f"{frozen.path} is shard {held}: go on with --shard {held}, or join the shards first "
+        "(`judgelaw merge RUN... --out RUN`)"
+    )
 
 
 def check_date(date: str) -> None:
@@ -155,11 +192,18 @@ def with_repeats(loaded: LoadedStudy, blueprint: Blueprint, choose: Choose | Non
     return replace(blueprint, repeats=repeats, repeats_reason=reason)
 
 
-def _freeze_new(
-    loaded: LoadedStudy, blueprint: Blueprint, run: Path, date: str | None, progress: Progress
+def _freeze_new(  # noqa: PLR0917 - what is frozen, where, and how much of it is asked there
+    loaded: LoadedStudy,
+    blueprint: Blueprint,
+    run: Path,
+    date: str | None,
+    shard: Shard | None,
+    progress: Progress,
 ) -> None:
     planned = blocks(blueprint, date)
     record = record_of(loaded, blueprint, planned)
+    if shard is not None:
+        record = replace(record, shard=_shard_record(shard, blueprint, planned))
     with scratch(run) as spare, staged(run) as stage:
         (stage / "inputs").mkdir()
         (stage / STUDY).write_text(loaded.source, encoding="utf-8", newline="")
@@ -173,6 +217,17 @@ def _freeze_new(
             (stage / REWORDINGS).write_text(text, encoding="utf-8", newline="")
         write_calls(planned, blueprint, run, stage, spare, progress=progress)
         (stage / RECORD).write_bytes(record.to_json())
+
+
+def _shard_record(shard: Shard, blueprint: Blueprint, planned: Sequence[Block]) -> ShardRecord:
+    mine = {item.id for item in shard.of_items(blueprint.items)}
+    calls = sum(
+        len(block.prompts) * len(block.orders) * len(block.repeats)
+        for block in planned
+        for item in block.items
+        if item.id in mine
+    )
+    return ShardRecord(number=shard.number, of=shard.of, calls=calls)
 
 
 def record_of(loaded: LoadedStudy, blueprint: Blueprint, planned: Sequence[Block]) -> RunRecord:

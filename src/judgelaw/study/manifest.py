@@ -24,11 +24,12 @@ from judgelaw.errors import IntegrityError, RunError
 from judgelaw.record_files import read_regular
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.items import Item, from_dict, from_jsonl
-from judgelaw.study.models import Layer, Study
+from judgelaw.study.models import Budget, Layer, Study, Transport
 from judgelaw.study.prompts import Template
 from judgelaw.study.record import RECORD, LookRecord, RunRecord, read_record
 from judgelaw.study.reworded import RewordingFacts, facts_from
 from judgelaw.study.run_files import SEALED, settle
+from judgelaw.study.shards import ShardRecord, share_of_budget, share_of_limits
 from judgelaw.wire import JudgeSpec
 
 Columns = Mapping[str, NDArray[Any]]
@@ -232,6 +233,46 @@ class FrozenRun:
             left -= len(rows)
             if left <= 0:
                 return
+
+    def asked_calls(self) -> Iterator[PlannedCall]:
+        """Yield the calls that are asked here: those of a shard, else all of the manifest."""
+        mine = self._asked_items
+        if mine is None:
+            yield from self.iter_calls()
+        else:
+            yield from (call for call in self.iter_calls() if call.item in mine)
+
+    @property
+    def asked_count(self) -> int:
+        """How many calls are asked here."""
+        return self.count if self.shard is None else self.shard.calls
+
+    @property
+    def shard(self) -> ShardRecord | None:
+        """The slice of the manifest that is asked here; None where all of it is."""
+        return self.record.shard
+
+    def holds(self, item: str) -> bool:
+        """Whether the calls of an item are asked here."""
+        return self._asked_items is None or item in self._asked_items
+
+    @cached_property
+    def _asked_items(self) -> frozenset[str] | None:
+        return None if self.shard is None else frozenset(self.shard.of_items(tuple(self.items)))
+
+    @property
+    def budget(self) -> Budget | None:
+        """What may be spent here: a shard has its share by calls."""
+        if self.shard is None:
+            return self.study.budget
+        return share_of_budget(self.study.budget, self.asked_count / self.count)
+
+    @property
+    def transport(self) -> Transport:
+        """How providers are asked here: shards run at once, and share what a provider allows."""
+        if self.shard is None:
+            return self.study.transport
+        return share_of_limits(self.study.transport, self.shard.of)
 
     def item_of(self, call: PlannedCall) -> Item:
         """Return the item of a call as it is shown in the call's layer."""

@@ -24,6 +24,7 @@ from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.models import Study
 from judgelaw.study.prompt_models import Generator, Reworded, drawn_count
 from judgelaw.study.reworded import source_of
+from judgelaw.study.shards import ShardRecord
 from judgelaw.wire import AMENDABLE
 
 FREE = ("name", "transport", "budget", "gate", "analysis", "answer", "env_file")
@@ -61,6 +62,11 @@ def identity(blueprint: Blueprint) -> dict[str, Any]:
         },
         "probes": {f"{key[0]} {key[1]}": item.sha256 for key, item in blueprint.changed.items()},
     }
+
+
+def frozen_identity(blueprint: Blueprint) -> dict[str, Any]:
+    """Return what calls follow from: what is frozen, and how deep."""
+    return {**identity(blueprint), "depth": depth(blueprint.study)}
 
 
 def _prompts(blueprint: Blueprint) -> dict[str, Any]:
@@ -136,7 +142,7 @@ def _short(value: Any) -> str:
 RECORD = "manifest.json"
 SCHEMA = "judgelaw.manifest/1"
 
-_LATER = ("looks", "repeats", "repeats_reason")
+_LATER = ("looks", "repeats", "repeats_reason", "shard")
 """What records of earlier versions do not have."""
 _PACKAGES = ("duckdb", "jinja2", "numpy", "pydantic")
 
@@ -211,6 +217,7 @@ class RunRecord:
         looks: every look that was taken, in the sequence in which they were.
         repeats: repeats by judge and item, where an earlier run chose them.
         repeats_reason: why they were chosen so, in a sentence.
+        shard: the slice that is asked here; None where all of it is.
     """
 
     study: dict[str, Any]
@@ -227,6 +234,7 @@ class RunRecord:
     looks: tuple[LookRecord, ...] = ()
     repeats: dict[str, dict[str, int]] = field(default_factory=dict)
     repeats_reason: str = ""
+    shard: ShardRecord | None = None
 
     @property
     def calls(self) -> int:
@@ -260,6 +268,8 @@ def read_record(run: Path) -> RunRecord:
             raise IntegrityError(f"{path}: not of schema {SCHEMA}; use the judgelaw that froze it")
         values["sessions"] = tuple(Session(**session) for session in values["sessions"])
         values["amendments"] = tuple(values["amendments"])
+        if shard := values.get("shard"):
+            values["shard"] = ShardRecord(**shard)
         values["looks"] = tuple(LookRecord(**look) for look in values.get("looks", ()))
         return RunRecord(**values)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -162,7 +162,7 @@ def check_join(frozen: FrozenRun, view: SqliteView) -> Check:
     Calls behind the ledger's last one are open where no session has taken them in yet.
     """
     problems, same, before = Problems(), 0, ""
-    for planned, stored in zip_longest(frozen.iter_calls(), view.calls()):
+    for planned, stored in zip_longest(frozen.asked_calls(), view.calls()):
         if planned == stored:
             same += 1
             before = planned.call_id if planned else ""
@@ -174,7 +174,7 @@ def check_join(frozen: FrozenRun, view: SqliteView) -> Check:
         else:
             problems.add(f"call {planned.call_id}: ledger and manifest differ")
             before = planned.call_id
-    added = frozen.count - same
+    added = frozen.asked_count - same
     waiting = f"; {added} calls added, not asked yet" if added else ""
     return problems.check("join", f"{same} calls are the same in manifest and ledger{waiting}")
 
@@ -465,6 +465,7 @@ def _complete(frozen: FrozenRun, view: SqliteView) -> Check:
     for loss in view.losses():
         gone += f"; a session went on without {loss.words}"
     # Planned is what was frozen: the ledger has calls that `extend` added once they are asked.
-    left = frozen.count - t.completed
-    detail = f"{t.completed} of {frozen.count} calls completed, {left} open{gone}"
+    planned = frozen.asked_count
+    left = planned - t.completed
+    detail = f"{t.completed} of {planned} calls completed, {left} open{gone}"
     return Check(name="complete", ok=True, detail=detail)

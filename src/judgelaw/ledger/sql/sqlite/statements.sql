@@ -445,3 +445,122 @@ SELECT
     b.detail, (SELECT count(*) FROM attempts AS a WHERE a.batch = b.id)
 FROM batches AS b
 ORDER BY b.id
+
+-- name: offsets
+-- Rows of a part follow those that are there: every number moves by as much.
+SELECT
+    (SELECT coalesce(max(id), 0) FROM main.sessions) AS session,
+    (SELECT coalesce(max(id), 0) FROM main.attempts) AS attempt,
+    (SELECT coalesce(max(id), 0) FROM main.batches) AS batch
+
+-- name: twice
+-- A call that was completed before, or that the manifest does not have.
+SELECT
+    c.call_id, EXISTS (SELECT 1 FROM main.calls AS m WHERE m.call_id = c.call_id) AS planned
+FROM part.attempts AS a
+JOIN part.calls AS c ON c.id = a.call
+LEFT JOIN main.calls AS m ON m.call_id = c.call_id
+WHERE m.id IS NULL
+    OR EXISTS (SELECT 1 FROM main.attempts AS b WHERE b.call = m.id AND b.state <> 'unsent')
+ORDER BY c.position
+LIMIT 1
+
+-- name: join_sessions
+INSERT INTO main.sessions (id, pid, host, version, started_at, ended_at)
+SELECT id + :session, pid, host, version, started_at, ended_at FROM part.sessions ORDER BY id
+
+-- name: join_losses
+INSERT INTO main.meta (key, value)
+SELECT
+    printf(
+        'loss %06d',
+        row_number() OVER (ORDER BY key)
+        + (SELECT count(*) FROM main.meta WHERE key LIKE 'loss %')
+    ),
+    value
+FROM part.meta
+WHERE key LIKE 'loss %'
+
+-- name: join_batches
+INSERT INTO main.batches (
+    id, uid, judge, state, provider_id, prepared_at, submitted_at, ended_at, detail
+)
+SELECT id + :batch, uid, judge, state, provider_id, prepared_at, submitted_at, ended_at, detail
+FROM part.batches
+ORDER BY id
+
+-- name: join_attempts
+-- As they stood before their completions, which end them by a rule.
+INSERT INTO main.attempts (
+    id, call, number, session, state, reserved_at, sent_at, ended_at, status, kind, detail,
+    at_risk, batch
+)
+SELECT
+    a.id + :attempt, m.id, a.number, a.session + :session,
+    CASE
+        WHEN a.state = 'completed' AND coalesce(a.detail, '') = :late THEN 'orphaned'
+        WHEN a.state = 'completed' THEN 'started'
+        ELSE a.state
+    END,
+    a.reserved_at,
+    CASE WHEN a.state <> 'completed' THEN a.sent_at END,
+    CASE
+        WHEN a.state = 'completed' AND coalesce(a.detail, '') = :late THEN a.reserved_at
+        WHEN a.state <> 'completed' THEN a.ended_at
+    END,
+    CASE WHEN a.state <> 'completed' THEN a.status END,
+    CASE WHEN a.state <> 'completed' THEN a.kind END,
+    CASE WHEN a.state <> 'completed' THEN a.detail END,
+    CASE WHEN a.state <> 'completed' THEN a.at_risk ELSE 0 END,
+    a.batch + :batch
+FROM part.attempts AS a
+JOIN part.calls AS c ON c.id = a.call
+JOIN main.calls AS m ON m.call_id = c.call_id
+ORDER BY a.id
+
+-- name: join_completions
+INSERT INTO main.completions (
+    call, attempt, sent_at, ended_at, status, body, text, finish_reason, refusal, content_filtered,
+    input_tokens, output_tokens, cached_tokens, model, fingerprint, response_id, echoed_seed,
+    replayed
+)
+SELECT
+    m.id, r.attempt + :attempt, r.sent_at, r.ended_at, r.status, r.body, r.text, r.finish_reason,
+    r.refusal, r.content_filtered, r.input_tokens, r.output_tokens, r.cached_tokens, r.model,
+    r.fingerprint, r.response_id, r.echoed_seed, r.replayed
+FROM part.completions AS r
+JOIN part.calls AS c ON c.id = r.call
+JOIN main.calls AS m ON m.call_id = c.call_id
+ORDER BY r.attempt
+
+-- name: join_logprobs
+INSERT INTO main.logprobs (call, tokens)
+SELECT m.id, t.tokens
+FROM part.logprobs AS t
+JOIN part.calls AS c ON c.id = t.call
+JOIN main.calls AS m ON m.call_id = c.call_id
+
+-- name: join_unread_fields
+INSERT INTO main.unread_fields (call, field, reason)
+SELECT m.id, u.field, u.reason
+FROM part.unread_fields AS u
+JOIN part.calls AS c ON c.id = u.call
+JOIN main.calls AS m ON m.call_id = c.call_id
+
+-- name: join_unread_replies
+INSERT INTO main.unread_replies (attempt, sent_at, ended_at, status, headers, body)
+SELECT attempt + :attempt, sent_at, ended_at, status, headers, body FROM part.unread_replies
+
+-- name: join_verdicts
+INSERT INTO main.verdicts (call, parser, verdict, displayed, reason)
+SELECT m.id, v.parser, v.verdict, v.displayed, v.reason
+FROM part.verdicts AS v
+JOIN part.calls AS c ON c.id = v.call
+JOIN main.calls AS m ON m.call_id = c.call_id
+
+-- name: join_criterion_verdicts
+INSERT INTO main.criterion_verdicts (call, parser, criterion, verdict, displayed, reason)
+SELECT m.id, v.parser, v.criterion, v.verdict, v.displayed, v.reason
+FROM part.criterion_verdicts AS v
+JOIN part.calls AS c ON c.id = v.call
+JOIN main.calls AS m ON m.call_id = c.call_id
