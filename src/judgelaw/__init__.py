@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from judgelaw.first_release import *  # noqa: F403 - they keep importing, unlisted
     from judgelaw.judges import (
         Call as Call,
+        Invalid as Invalid,
         RateLimited as RateLimited,
         Refused as Refused,
         Reply as Reply,

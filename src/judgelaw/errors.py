@@ -6,6 +6,7 @@
     │   │   ├── UnclearTableError       2  a table that can be read in several ways
     │   │   ├── DuplicateCallsError     2  the same call twice
     │   │   └── IncompleteDesignError   2  cells without the calls that the estimate needs
+    │   ├── JudgeFunctionError          2  a judge function that fails by an error of its own
     │   └── StudyError                  2  a study file, with file, line and key
     ├── NotIdentifiedError              2  the design cannot answer the question asked
     ├── RunError                        3  a run that cannot go on as asked
@@ -74,6 +75,13 @@ class IncompleteDesignError(TableError):
 
 class StudyError(InputError):
     """A study file breaks a rule; the message starts with `file:line: key`."""
+
+
+class JudgeFunctionError(InputError):
+    """A judge function failed by an error of its own, or returned what is no verdict.
+
+    Nothing is asked again for it; what was answered is saved, and the same line goes on.
+    """
 
 
 class NotIdentifiedError(JudgelawError):

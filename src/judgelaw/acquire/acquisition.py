@@ -20,6 +20,7 @@ from judgelaw.errors import (
     IncompleteRunError,
     InputError,
     IntegrityError,
+    JudgeFunctionError,
     JudgelawError,
     ProviderRefusedError,
     RunError,
@@ -109,12 +110,15 @@ _ERRORS: dict[Reason, type[JudgelawError]] = {
     Reason.BUDGET: BudgetReachedError,
     Reason.UNREAD: IncompleteRunError,
     Reason.REJECTED: ProviderRefusedError,
+    Reason.FAULTY: JudgeFunctionError,
     Reason.REFUSED: ProviderRefusedError,
 }
 
 _REMEDIES = {
     Reason.REJECTED: "correct base_url or api_key in the study (another model or decoding is "
     "another run: --out)",
+    Reason.FAULTY: "correct the function; for a reply that came and could not be read it returns "
+    "or raises jl.Invalid(text, reason=...), which is kept and never asked again",
     Reason.REFUSED: "correct api_key, the account behind it, or base_url",
 }
 

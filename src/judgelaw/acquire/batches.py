@@ -330,7 +330,7 @@ class BatchLane:
             words = f"judge {self.spec.name}: batch {name} was cancelled"
             self.halt.stop(Reason.POSTPONED, words)
         if look.failure is not None:
-            self._stop_for(StopJudge(refused=True), look.failure)
+            self._stop_for(StopJudge(Reason.REJECTED), look.failure)
         return None
 
     def _end_those(
@@ -395,7 +395,7 @@ class BatchLane:
         if failure.kind is FailureKind.THROTTLED:
             await self._sleep(self.rules.batch.poll_s)
         else:
-            self._stop_for(StopJudge(refused=True), failure)
+            self._stop_for(StopJudge(Reason.REJECTED), failure)
 
     async def _withdraw(self, batch: int, asked: Sequence[CallUnderWay], detail: str) -> None:
         """End a batch that the provider never had; its calls are free again."""

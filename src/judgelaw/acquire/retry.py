@@ -85,10 +85,12 @@ class Reason(IntEnum):
     """A parser ran out of time too often: asking for more replies would be of no use."""
     REJECTED = 6
     """A provider rejected what one judge asks."""
-    REFUSED = 7
+    FAULTY = 7
+    """The function that answers raised an error of its own, or returned what is no verdict."""
+    REFUSED = 8
     """A provider refused the key or the account."""
-    INTERRUPTED = 8
-    BROKEN = 9
+    INTERRUPTED = 9
+    BROKEN = 10
     """Something raised that nobody had foreseen."""
 
 
@@ -218,7 +220,7 @@ PATIENCE_S = 3600.0
 """A provider that asks to wait longer than this is left alone until the run is resumed."""
 
 _UNREACHABLE = 3
-_NOBODY_THERE = (FailureKind.NO_CONNECTION, FailureKind.RAISED, FailureKind.CRASHED)
+_NOBODY_THERE = (FailureKind.NO_CONNECTION, FailureKind.CRASHED)
 _SILENT = 10
 _HOPELESS = 100
 
@@ -246,9 +248,9 @@ class LeaveOpen:
 
 @dataclass(frozen=True, slots=True)
 class StopJudge:
-    """No further call of this judge is sent; `refused` if the provider rejected the request."""
+    """No further call of this judge is sent, for this reason."""
 
-    refused: bool
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,12 +285,14 @@ def decide(failure: Failure, *, tried: int, policy: RetryPolicy, jitter: float) 
         case Consequence.STOP_RUN:
             return StopRun()
         case Consequence.STOP_JUDGE:
-            return StopJudge(refused=True)
+            return StopJudge(Reason.REJECTED)
+        case Consequence.CORRECT_JUDGE:
+            return StopJudge(Reason.FAULTY)
         case Consequence.RETRY:
             pass
     asked = failure.retry_after or 0.0
     if asked > PATIENCE_S:
-        return StopJudge(refused=False)
+        return StopJudge(Reason.POSTPONED)
     if tried >= policy.attempts:
         return LeaveOpen()
     # The exponent is bounded so that a thousandth attempt does not overflow.
@@ -300,7 +304,7 @@ def decide(failure: Failure, *, tried: int, policy: RetryPolicy, jitter: float) 
 def stop_for(decision: Decision, said: str, *, judge: Halt, run: Halt) -> None:
     """Stop the judge or the run where a failure demands it."""
     match decision:
-        case StopJudge(refused=refused):
-            judge.stop(Reason.REJECTED if refused else Reason.POSTPONED, said)
+        case StopJudge(reason=reason):
+            judge.stop(reason, said)
         case StopRun():
             run.stop(Reason.REFUSED, said)

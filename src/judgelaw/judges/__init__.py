@@ -11,6 +11,7 @@ from judgelaw.judges.port import (
 )
 from judgelaw.judges.python import (
     Call as Call,
+    Invalid as Invalid,
     RateLimited as RateLimited,
     Refused as Refused,
     Reply as Reply,

@@ -155,6 +155,8 @@ class CommandJudge:
                 seconds = min(after, sys.float_info.max)  # longer than anybody waits
                 return self._failure(FailureKind.THROTTLED, str(error or ""), after=float(seconds))
             return self._failure(FailureKind.ERROR_OBJECT, f"it says: {error}")
+        if isinstance(said.get("invalid"), str):
+            said = {"text": "", **said}
         if not isinstance(said.get("text"), str):
             rule = 'a line holds {"id": ..., "text": "..."}, or an "error"'
             return self._failure(FailureKind.NO_COMPLETION, f"a line without text: {rule}")

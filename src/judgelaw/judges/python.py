@@ -3,37 +3,43 @@
 import asyncio
 import inspect
 import json
+import linecache
+import math
+import numbers
 import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
+from enum import Enum
 from functools import partial
 from importlib import import_module
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from judgelaw.errors import InputError
 from judgelaw.judges.port import LARGEST_ANSWER, JudgeContext, JudgeFunction, masked
+from judgelaw.judges.transport_faults import transport_fault
 from judgelaw.study import FrozenRun, PlannedCall, displayed
 from judgelaw.wire import (
     Answer,
     Failure,
     FailureKind,
+    JsonParser,
     JudgeSpec,
     Reply as StoredReply,
     Secrets,
     decode,
     environment_secrets,
 )
-from judgelaw.words import did_you_mean, shortened, words
+from judgelaw.words import did_you_mean, joined, plain_number, shortened, words
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-_NAME, _SAID = 60, 400
-"""Characters that a repr shows of a name, and of what was asked or answered."""
+_NAME, _SAID, _CODE = 60, 400, 100
+"""Characters that are shown of a name, of what was asked or answered, and of a line of code."""
 
 _MOST_LEFT = 64
 """Calls without an end that may be left behind; a thread cannot be stopped from outside."""
@@ -51,6 +57,22 @@ class RateLimited(Exception):  # noqa: N818 - a judge function says what happene
             raise InputError(f"RateLimited(after={after!r}): seconds from 0 on are a time to wait")
         self.after = after
         super().__init__(f"asked to wait {after:g} s" if after is not None else "asked to wait")
+
+
+class Invalid(Exception):  # noqa: N818 - a judge function says what happened
+    """Returned or raised by a judge function: a reply came, and could not be read.
+
+    It is a completion like any other: kept, counted as invalid, and never asked again.
+
+    Args:
+        text: what came, as a text or as a `jl.Reply`.
+        reason: why it could not be read, in a few words; reports count replies by it.
+    """
+
+    def __init__(self, text: "str | Reply" = "", *, reason: str = "unreadable") -> None:
+        self.text = text
+        self.reason = reason
+        super().__init__(reason)
 
 
 class Refused(Exception):  # noqa: N818 - a judge function says what happened
@@ -227,6 +249,7 @@ class PythonJudge:
             )
         self._function = function
         self._file, self._line = _place_of(function)
+        self._read_of = partial(_returned, keys=_declared_keys(spec))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._left: set[Future[Any]] = set()
         self._steps = _Steps(around.frozen.study.transport.timeout_s)
@@ -253,12 +276,12 @@ class PythonJudge:
             )
         asked = call_of(self._frozen, call, body)
         if self._loop is not None:
-            begin = partial(_a_wait, self._function, asked, self._file)
+            begin = partial(_a_wait, self._function, asked, self._file, self._read_of)
             measured = _Measured(begin, self._steps)
             self._under_way[call.call_id] = measured
             under_way = asyncio.run_coroutine_threadsafe(_wait(measured), self._loop)
         else:
-            under_way = _in_thread(self._function, asked, self._file)
+            under_way = _in_thread(self._function, asked, self._file, self._read_of)
         try:
             outcome = await asyncio.wrap_future(under_way)
         except asyncio.CancelledError:
@@ -268,23 +291,29 @@ class PythonJudge:
             raise
         finally:
             self._under_way.pop(call.call_id, None)
-        return await self._read(outcome)
+        return await self._read(outcome, asked)
 
     def idle_s(self, call: PlannedCall) -> float:
         """Return for how long a call has waited while others held up the loop of them all."""
         measured = self._under_way.get(call.call_id)
         return 0.0 if measured is None else measured.idle_s
 
-    async def _read(self, outcome: "_Outcome") -> StoredReply | Failure:
+    async def _read(self, outcome: "_Outcome", asked: Call) -> StoredReply | Failure:
         """Turn what a function returned or raised into a reply, or say why there is none."""
         if outcome.kind is None:
             return StoredReply(status=200, body=await masked(self._secrets(), outcome.body))
-        return self._failure(outcome.kind, outcome.said, after=outcome.after, line=outcome.line)
+        said = outcome.said
+        if outcome.kind in _OWN:
+            item = shortened(asked.item.get("id", ""), _NAME)
+            said = f"item {item!r}, prompt {asked.prompt}, repeat {asked.repeat}: {said}"
+        return self._failure(outcome.kind, said, after=outcome.after, line=outcome.line)
 
     def _failure(
         self, kind: FailureKind, said: str, *, after: float | None = None, line: int | None = None
     ) -> Failure:
         place = f"{os.path.basename(self._file)}:{line or self._line}: " if self._file else ""  # noqa: PTH119 - a name, no path
+        if line and kind is FailureKind.RAISED and (code := _code_at(self._file, line)):
+            place += f"`{code}`: "
         # Masked before it is cut: the half of a key is no less a secret.
         detail = words(self._secrets().redact(f"{place}{said}"))
         return Failure(kind=kind, detail=detail, retry_after=after)
@@ -318,18 +347,79 @@ class _Outcome(NamedTuple):
 _BESIDE = tuple(field.name for field in fields(Reply) if field.name != "text")
 """What a reply may say beside its text."""
 
+_OWN = (FailureKind.RAISED, FailureKind.WRONG_TYPE)
+"""Errors of the function's own, which stop its judge."""
 
-def _returned(value: Any) -> _Outcome:
-    reply = Reply(text=value) if isinstance(value, str) else value
-    if not isinstance(reply, Reply) or not isinstance(reply.text, str):
-        shown = _shown(reply.text if isinstance(reply, Reply) else reply)
-        rule = "a judge function returns text or a jl.Reply with text; return what was answered"
-        return _Outcome(FailureKind.UNUSABLE, f"it returned {shown}: {rule}")
-    text = str.__str__(reply.text)
+
+def _declared_keys(spec: JudgeSpec) -> tuple[str, ...]:
+    """Return the keys of a dict that the parsers of a judge read."""
+    rules = spec.criteria.values() if spec.criteria else (spec.parser,)
+    found = [rule.field.partition(".")[0] for rule in rules if isinstance(rule, JsonParser)]
+    return tuple(dict.fromkeys(found))
+
+
+def _returned(value: Any, *, keys: tuple[str, ...] = ()) -> _Outcome:
+    """Read what a function returned: a reply, or what stands for the text of one."""
+    if isinstance(value, Invalid):
+        return _invalid(value)
+    given = value.text if isinstance(value, Reply) else value
+    text = _text_of(given, keys)
+    if text is None:
+        return _Outcome(FailureKind.WRONG_TYPE, _wrong_type(given, keys))
+    return _written(value if isinstance(value, Reply) else Reply(text=text), text)
+
+
+def _invalid(error: Invalid) -> _Outcome:
+    reply = error.text if isinstance(error.text, Reply) else Reply(text=error.text)
+    said: Any = reply.text
+    text = said if isinstance(said, str) else _shown(said)
+    return _written(reply, str.__str__(text), invalid=_plain(lambda: str(error.reason), ""))
+
+
+def _text_of(value: Any, keys: tuple[str, ...]) -> str | None:
+    """Return the text that a value stands for; None where it is no verdict."""
+    if isinstance(value, Enum):
+        value = value.value
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        value = value.item()
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Real):
+        return plain_number(float(value)) if math.isfinite(value) else None
+    if isinstance(value, Mapping) and any(key in value for key in keys):
+        try:
+            return json.dumps({str(name): _json_value(each) for name, each in value.items()})
+        except (TypeError, ValueError):
+            return None
+    return None
+
+
+def _json_value(value: Any) -> Any:
+    return value.item() if type(value).__module__ == "numpy" else value
+
+
+def _wrong_type(value: Any, keys: tuple[str, ...]) -> str:
+    what = f"it returned {_shown(value)}, of type {_plain(lambda: type(value).__name__, '?')}"
+    takes = "a judge function returns text, a number, true or false, or a jl.Reply"
+    if isinstance(value, Mapping):
+        named = joined([repr(key) for key in keys], "or") if keys else ""
+        remedy = (
+            f"of a dict the keys {named} are read, with values that JSON holds"
+            if keys
+            else "a dict is read where its keys are declared, as parser: {json: KEY}, or criteria"
+        )
+        return f"{what}: {takes}; {remedy}"
+    return f"{what}: {takes}"
+
+
+def _written(reply: Reply, text: str, *, invalid: str | None = None) -> _Outcome:
     if len(text) > LARGEST_ANSWER:
         rule = f"an answer has at most {LARGEST_ANSWER:,}; return the part that is read"
         return _Outcome(FailureKind.TOO_LARGE, f"{len(text):,} characters: {rule}")
     parts, unread = [f'"text":{json.dumps(text)}'], dict[str, str]()
+    parts += [] if invalid is None else [f'"invalid":{json.dumps(invalid)}']
     for name in _BESIDE:
         try:
             value = getattr(reply, name)
@@ -346,6 +436,8 @@ def _returned(value: Any) -> _Outcome:
 
 
 def _raised(error: BaseException, file: str) -> _Outcome:
+    if isinstance(error, Invalid):
+        return _invalid(error)
     if isinstance(error, RateLimited):
         after = getattr(error, "after", None)
         known = isinstance(after, int | float) and 0 <= after < float("inf")
@@ -354,7 +446,13 @@ def _raised(error: BaseException, file: str) -> _Outcome:
         )
     if isinstance(error, Refused):
         return _Outcome(FailureKind.REFUSED, _words_of(error) or "refused")
-    return _Outcome(FailureKind.RAISED, _said_of(error), line=_line_of(error, file))
+    line = _line_of(error, file)
+    if (fault := transport_fault(error, time())) is not None:
+        said = _said_of(error)
+        if fault.error is not error:
+            said = f"{said} (from {_said_of(fault.error)})"
+        return _Outcome(fault.kind, said, after=fault.after, line=line)
+    return _Outcome(FailureKind.RAISED, _said_of(error), line=line)
 
 
 def _safely(read: Callable[[], _Outcome]) -> _Outcome:
@@ -363,7 +461,7 @@ def _safely(read: Callable[[], _Outcome]) -> _Outcome:
         return read()
     except BaseException:  # noqa: BLE001 - as above
         rule = "its class raises where it is read; return text, or raise an exception of Python's"
-        return _Outcome(FailureKind.UNUSABLE, f"what it gave cannot be read: {rule}")
+        return _Outcome(FailureKind.WRONG_TYPE, f"what it gave cannot be read: {rule}")
 
 
 def _plain(said: Callable[[], str], instead: str) -> str:
@@ -388,7 +486,10 @@ def _said_of(error: BaseException) -> str:
     return f"{_plain(lambda: type(error).__name__, 'an exception')}: {_words_of(error)}"
 
 
-def _outcome(function: JudgeFunction, asked: Call, file: str) -> _Outcome:
+_Read = Callable[[Any], _Outcome]
+
+
+def _outcome(function: JudgeFunction, asked: Call, file: str, read: _Read) -> _Outcome:
     """Call a plain function; an awaitable that it returns is waited for in the same thread."""
     try:
         found = function(asked)
@@ -396,7 +497,7 @@ def _outcome(function: JudgeFunction, asked: Call, file: str) -> _Outcome:
     except BaseException as error:  # noqa: BLE001 - SystemExit in a function is its failure, no more
         failed = error  # the name of the clause ends with it
         return _safely(lambda: _raised(failed, file))
-    return _safely(lambda: _returned(found))
+    return _safely(lambda: read(found))
 
 
 async def _wait(found: Awaitable[Any]) -> Any:
@@ -469,22 +570,22 @@ class _Measured:
                 step = partial(work.throw, error)
 
 
-async def _a_wait(function: JudgeFunction, asked: Call, file: str) -> _Outcome:
+async def _a_wait(function: JudgeFunction, asked: Call, file: str, read: _Read) -> _Outcome:
     """Await an async function; what it raises is handed over, so that nothing stops its loop."""
     try:
         found = await function(asked)
     except BaseException as error:  # noqa: BLE001 - SystemExit in a function is its failure, no more
         failed = error
         return _safely(lambda: _raised(failed, file))
-    return _safely(lambda: _returned(found))
+    return _safely(lambda: read(found))
 
 
-def _in_thread(function: JudgeFunction, asked: Call, file: str) -> "Future[_Outcome]":
+def _in_thread(function: JudgeFunction, asked: Call, file: str, read: _Read) -> "Future[_Outcome]":
     """Call a function in a thread that nobody waits for when the program ends."""
     future: Future[_Outcome] = Future()
     future.set_running_or_notify_cancel()
     work = threading.Thread(
-        target=lambda: future.set_result(_outcome(function, asked, file)), daemon=True
+        target=lambda: future.set_result(_outcome(function, asked, file, read)), daemon=True
     )
     work.start()
     return future
@@ -522,6 +623,11 @@ def _place_of(function: JudgeFunction) -> tuple[str, int]:
         return str(getattr(code, "co_filename", "")), int(getattr(code, "co_firstlineno", 0))
     except Exception:  # noqa: BLE001 - wrappers of wrappers, and classes that raise
         return "", 0
+
+
+def _code_at(file: str, line: int) -> str:
+    """Return a line of a source file as it was read; empty where no file is."""
+    return shortened(_plain(lambda: linecache.getline(file, line).strip(), ""), _CODE)
 
 
 def _line_of(error: BaseException, file: str) -> int | None:

@@ -62,6 +62,7 @@ from judgelaw.wire.reply import (
     kind_of as kind_of,
     read_json as read_json,
     read_status as read_status,
+    retry_after as retry_after,
     same_model as same_model,
 )
 from judgelaw.wire.reply_json import json_value as json_value

@@ -345,6 +345,8 @@ def _refused(judge: JudgeSpec, completion: Completion) -> str | None:
     """Apply what makes an output invalid before its text is read."""
     if completion.content_filtered:
         return "content filtered"
+    if (said := completion.said_invalid) is not None:
+        return said
     if completion.finish_reason in judge.truncated_on:
         if judge.truncated == "invalid":
             return "truncated"

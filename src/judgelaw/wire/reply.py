@@ -17,6 +17,10 @@ RAN_OUT = "parser timeout"
 so that nobody can derive it again."""
 
 
+SAID_INVALID = "invalid: "
+"""Begins the finish reason of an answer that its own judge calls unreadable; why follows."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Completion:
     """One finished answer.
@@ -32,6 +36,12 @@ class Completion:
     finish_reason: str | None = None
     refusal: str | None = None
     content_filtered: bool = False
+
+    @property
+    def said_invalid(self) -> str | None:
+        """Why the judge itself says that the answer could not be read; None where it does not."""
+        reason = self.finish_reason or ""
+        return reason.removeprefix(SAID_INVALID) if reason.startswith(SAID_INVALID) else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +85,8 @@ class Consequence(Enum):
     """A byte-identical request follows, after a while."""
     STOP_JUDGE = auto()
     """The provider rejects what this judge asks: asking again would not help."""
+    CORRECT_JUDGE = auto()
+    """The code that answers has an error of its own: its owner has to correct it."""
     STOP_RUN = auto()
     """The provider refuses the key or the account: nothing is sent any more."""
 
@@ -96,6 +108,7 @@ class FailureKind(StrEnum):
     TOO_LARGE = "too_large"
     INTERRUPTED = "interrupted"
     RAISED = "raised"
+    WRONG_TYPE = "wrong_type"
     CRASHED = "crashed"
     UNUSABLE = "unusable"
     EXPIRED = "expired"
@@ -114,6 +127,8 @@ class FailureKind(StrEnum):
             return Consequence.STOP_RUN
         if self in (FailureKind.REJECTED, FailureKind.REDIRECTED):
             return Consequence.STOP_JUDGE
+        if self in (FailureKind.RAISED, FailureKind.WRONG_TYPE):
+            return Consequence.CORRECT_JUDGE
         return Consequence.RETRY
 
     @property
@@ -135,6 +150,7 @@ _PERHAPS_ANSWERED = frozenset(
         FailureKind.TOO_LARGE,
         FailureKind.INTERRUPTED,
         FailureKind.RAISED,
+        FailureKind.WRONG_TYPE,
         FailureKind.CRASHED,
         FailureKind.UNUSABLE,
     }

@@ -5,6 +5,7 @@ import pytest
 from judgelaw.acquire.retry import (
     Again,
     LeaveOpen,
+    Reason,
     RetryPolicy,
     StopJudge,
     StopRun,
@@ -26,6 +27,7 @@ def test_each_kind_has_its_consequence(kind):
     expected = {
         Consequence.RETRY: Again,
         Consequence.STOP_JUDGE: StopJudge,
+        Consequence.CORRECT_JUDGE: StopJudge,
         Consequence.STOP_RUN: StopRun,
     }
     assert isinstance(decision, expected[kind.consequence])
@@ -81,7 +83,7 @@ def test_attempts_are_counted_and_the_call_stays_open():
 
 def test_a_provider_that_asks_for_hours_is_left_alone():
     decision = decide(failed(FailureKind.THROTTLED, 7200.0), tried=1, policy=POLICY, jitter=0.0)
-    assert decision == StopJudge(refused=False)
+    assert decision == StopJudge(Reason.POSTPONED)
 
 
 def test_a_thousandth_attempt_does_not_overflow():

@@ -1,22 +1,25 @@
 """A judge that is a function: what it is told, and what becomes of what it returns or raises."""
 
 import asyncio
+import enum
 import functools
 import json
 import random
+import re
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import judgelaw as jl
 from judgelaw.acquire import acquire
 from judgelaw.acquire.verify import verify
-from judgelaw.errors import IncompleteRunError, InputError, ProviderRefusedError
+from judgelaw.errors import InputError, ProviderRefusedError
 from judgelaw.judges import functions_for
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 from judgelaw.runs import audit_study
-from judgelaw.study import open_run, payload_for
+from judgelaw.study import freeze, load_study, open_run, payload_for
 from servers.local_judges import function_judge, write_code
 from servers.study import frozen_study, simulated_judge, write_study
 
@@ -204,12 +207,17 @@ async def cancels(_call):
         (cancels, "CancelledError: by itself"),
     ],
 )
-def test_an_exception_is_a_failed_attempt_with_its_words(tmp_path, function, word):
-    done, kinds, said = failed(tmp_path, function)
+def test_an_error_of_the_functions_own_stops_it_at_the_first_call(tmp_path, function, word):
+    """With its line, its item, and what to return where a reply could not be read."""
+    transport = {**FAST, "attempts": 5, "concurrency": 1}
+    done, kinds, said = failed(tmp_path, function, transport=transport)
     assert kinds == {"raised"}
+    assert done.totals.attempts == done.totals.failed == 1
     line = function.__code__.co_firstlineno + 1
-    assert all(f"test_python.py:{line}: {word}" in each for each in said)
-    with pytest.raises(IncompleteRunError, match="used up their attempts"):
+    assert f"test_python.py:{line}: `" in said[0]
+    assert re.search(r"`: item 'i[01]', prompt p[12], repeat [01]: ", said[0])
+    assert word in said[0]
+    with pytest.raises(jl.errors.JudgeFunctionError, match=r"return.* jl.Invalid\(text, reason="):
         done.raise_if_open()
 
 
@@ -220,16 +228,108 @@ def no_arguments():
 @pytest.mark.parametrize(
     ("function", "kind", "word"),
     [
-        (lambda _: None, "unusable", "it returned None: a judge function returns text"),
-        (lambda _: 3, "unusable", "it returned 3"),
-        (lambda _: jl.Reply(text=None), "unusable", "it returned None"),
+        (lambda _: None, "wrong_type", "it returned None, of type NoneType: a judge function"),
+        (lambda _: ["A"], "wrong_type", "it returned ['A'], of type list"),
+        (lambda _: float("nan"), "wrong_type", "it returned nan, of type float"),
+        (lambda _: {"score": 4}, "wrong_type", "read where its keys are declared, as parser:"),
+        (lambda _: jl.Reply(text=None), "wrong_type", "it returned None"),
         (no_arguments, "raised", "TypeError"),
     ],
 )
-def test_what_is_no_answer_is_a_failed_attempt(tmp_path, function, kind, word):
-    _, kinds, said = failed(tmp_path, function)
+def test_what_is_no_verdict_stops_at_the_first_call(tmp_path, function, kind, word):
+    done, kinds, said = failed(tmp_path, function, transport={**FAST, "concurrency": 1})
     assert kinds == {kind}
-    assert all(word in each and "test_python.py:" in each for each in said)
+    assert done.totals.attempts == 1
+    assert word in said[0]
+    assert "test_python.py:" in said[0]
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_reply_that_could_not_be_read_is_kept_and_never_asked_again(tmp_path, raises):
+    asked_of = []
+
+    def half(call):
+        asked_of.append(call.id)
+        if call.repeat == 0:
+            reply = jl.Reply(text="I would rather not say", usage={"output_tokens": 5})
+            invalid = jl.Invalid(reply, reason="no score in it")
+            if raises:
+                raise invalid
+            return invalid
+        return "A"
+
+    frozen, done = asked(tmp_path, half)
+    done.raise_if_open()
+    assert (done.totals.attempts, done.totals.failed) == (frozen.count, 0)
+    assert sorted(asked_of) == sorted(call.call_id for call in frozen.iter_calls())
+    assert done.totals.output_tokens == 5 * frozen.count / 2
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        reasons = [v.reason for _, v in view.verdicts() if v.verdict == "invalid"]
+        texts = [c.completion.text for c in view.completions()]
+    assert reasons == ["no score in it"] * (frozen.count // 2)
+    assert texts.count("I would rather not say") == frozen.count // 2
+    found = verify(frozen.path)
+    assert found.ok, [c for c in found.checks if not c.ok]
+
+
+def pointwise_study(folder, judge, **verdicts):
+    items = [{"id": f"i{n}", "instruction": "Say it.", "candidate_1": "so"} for n in range(2)]
+    (folder / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    templates = [{"id": "p1", "text": "{instruction} {candidate}"}]
+    study = {
+        "version": 1,
+        "name": "small",
+        "seed": 11,
+        "task": "pointwise",
+        **verdicts,
+        "items": {"source": "jsonl", "path": "items.jsonl"},
+        "prompts": {"policy": "census", "templates": templates},
+        "repeats": 2,
+        "judges": [judge],
+        "transport": FAST,
+    }
+    path = folder / "study.yaml"
+    path.write_text(json.dumps(study))
+    return path
+
+
+class Grade(enum.Enum):
+    GOOD = "4"
+
+
+@pytest.mark.parametrize(
+    ("value", "parser", "verdict"),
+    [
+        (4, None, "4"),
+        (4.0, None, "4"),
+        (np.float64(4), None, "4"),
+        (np.int64(4), None, "4"),
+        (Grade.GOOD, None, "4"),
+        ({"score": 4, "why": "clear"}, {"json": "score"}, "4"),
+        ({"score": np.float32(4)}, {"json": "score"}, "4"),
+        ({"score": None}, {"json": "score"}, "invalid"),
+        (jl.Reply(text=4), None, "4"),
+    ],
+)
+def test_numbers_and_dicts_with_declared_keys_are_verdicts(tmp_path, value, parser, verdict):
+    judge = {**OPEN, **({"parser": parser} if parser else {})}
+    study = pointwise_study(tmp_path, judge, scale=[1, 2, 3, 4, 5])
+    frozen = freeze(load_study(study), tmp_path / "run")
+    acquire(frozen, functions={"fn": lambda _: value}).raise_if_open()
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        assert {v.verdict for _, v in view.verdicts()} == {verdict}
+
+
+def test_booleans_are_true_and_false(tmp_path):
+    study = pointwise_study(tmp_path, OPEN, labels=["true", "false"])
+    frozen = freeze(load_study(study), tmp_path / "run")
+
+    def parity(call):
+        return np.bool_(call.repeat % 2 == 0) if call.item["id"] == "i1" else call.repeat % 2 == 0
+
+    acquire(frozen, functions={"fn": parity}).raise_if_open()
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        assert {v.verdict for _, v in view.verdicts()} == {"true", "false"}
 
 
 class Silent:
@@ -384,7 +484,7 @@ def test_a_key_of_the_environment_is_masked_in_words_and_replies(tmp_path, monke
 
     def tells(call):
         if call.repeat == 0:
-            raise RuntimeError("bad key sk-7f3a9c51e2aa")
+            raise ConnectionError("bad key sk-7f3a9c51e2aa")
         return "A sk-7f3a9c51e2aa"
 
     frozen, _ = asked(tmp_path, tells)
@@ -401,7 +501,7 @@ def test_a_run_resumes_without_asking_twice(tmp_path):
     def sometimes(call):
         asked_calls.append(call.id)
         if call.item["id"] == "i1" and not hopeful:
-            raise OSError("down")
+            raise ConnectionError("down")
         return "A"
 
     hopeful = False

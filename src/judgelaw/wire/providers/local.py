@@ -1,7 +1,8 @@
 """The form in which a function or a command is asked here: no vendor's, and no HTTP.
 
 A request holds the messages, the decoding and the seed. A reply holds a text, and what else the
-function or the command says of it: `id`, `model`, `usage`, `logprobs`, `finish_reason`.
+function or the command says of it: `id`, `model`, `usage`, `logprobs`, `finish_reason`; and under
+`invalid` why the text could not be read, where it could not.
 """
 
 from collections.abc import Iterator
@@ -9,13 +10,23 @@ from typing import Any
 
 from judgelaw.wire.form import Fault, Provider, Shape, WireFormat, decoding_of, dumps, stops_of
 from judgelaw.wire.judge_spec import JudgeSpec
-from judgelaw.wire.reply import Answer, Completion, Failure, FailureKind, Reply, without
+from judgelaw.wire.reply import (
+    SAID_INVALID,
+    Answer,
+    Completion,
+    Failure,
+    FailureKind,
+    Reply,
+    without,
+)
 from judgelaw.wire.reply_json import FieldReader
 from judgelaw.wire.token_probabilities import local_tokens
-from judgelaw.words import storable
+from judgelaw.words import shortened, storable, words
 
 _INPUT = ("input_tokens", "prompt_tokens")
 _OUTPUT = ("output_tokens", "completion_tokens")
+_REASON = 80
+"""Characters of a reason: reports count replies by it."""
 
 
 def _encode(judge: JudgeSpec) -> Shape:
@@ -37,6 +48,8 @@ def local(reply: Reply, body: dict[str, Any]) -> Answer | Failure:
         read.cannot(name, str(why))
     usage = read.object(body, "usage")
     reason = read.text(body, "finish_reason")
+    if (invalid := read.text(body, "invalid")) is not None:
+        reason = SAID_INVALID + (shortened(words(invalid), _REASON) or "no reason given")
     return Answer(
         completion=Completion(
             text=storable(text),
