@@ -9,7 +9,8 @@ or, in Python,
     print(audit(log).judges["openai/gpt-x"].sentence)
 
 Every prompt x order of an item is a sample, every repeat an epoch; the cache is off. inspect_ai
-finds the task through its entry point; nothing here needs it before a task is made.
+finds the task through its entry point, and loads this file in every evaluation, whatever it is
+about: so nothing is imported here before a task is made.
 """
 
 from dataclasses import dataclass
@@ -20,12 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError, MissingExtraError
-from judgelaw.study import Block, blocks, load_study, payload, survey
-from judgelaw.tables.importers import Rules, import_log
-from judgelaw.wire import Completion, JudgeSpec, parse
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis
+    from judgelaw.study import Block
+    from judgelaw.wire import JudgeSpec
 
 
 VERDICT = "scores.verdict.value"
@@ -41,8 +41,10 @@ class CrossedSample:
     metadata: dict[str, str]
 
 
-def samples_of(block: Block) -> list[CrossedSample]:
+def samples_of(block: "Block") -> list[CrossedSample]:
     """Render every item x prompt x order of a block."""
+    from judgelaw.study import payload
+
     return [
         CrossedSample(
             id=f"{item.id}|{prompt}|{order}",
@@ -65,8 +67,10 @@ def samples_of(block: Block) -> list[CrossedSample]:
     ]
 
 
-def choose_block(path: str | PathLike[str], layer: str | None, judge: str | None) -> Block:
+def choose_block(path: str | PathLike[str], layer: str | None, judge: str | None) -> "Block":
     """Return the calls of one judge in one layer of a study, the first of each by default."""
+    from judgelaw.study import blocks, load_study, survey
+
     planned = blocks(survey(load_study(Path(path))))
     for block in planned:
         if layer in (None, block.layer.name) and judge in (None, block.judge.name):
@@ -109,8 +113,9 @@ def crossed(
 
 def audit(log: Any) -> "Analysis":
     """Analyse the log of the task: an Inspect log, or the path of its file."""
-    from judgelaw.analysis import analyze  # noqa: PLC0415 - inspect loads this module at start
-    from judgelaw.tables import read_tensors  # noqa: PLC0415 - same
+    from judgelaw.analysis import analyze
+    from judgelaw.tables import read_tensors
+    from judgelaw.tables.importers import Rules, import_log
 
     place = getattr(log, "location", log)
     imported = import_log("inspect", [place], rules=Rules(fields={"verdict": VERDICT}))
@@ -120,7 +125,7 @@ def audit(log: Any) -> "Analysis":
     return analyze({(layer, str(judge)): tensor for (layer, judge), tensor in tensors.items()})
 
 
-def _decoding(judge: JudgeSpec) -> dict[str, Any]:
+def _decoding(judge: "JudgeSpec") -> dict[str, Any]:
     """Return the decoding parameters, under Inspect's names."""
     declared = judge.decoding.model_dump(exclude_none=True)
     renamed = {"max_completion_tokens": "max_tokens"}
@@ -128,8 +133,10 @@ def _decoding(judge: JudgeSpec) -> dict[str, Any]:
     return {**values, **({"stop_seqs": list(judge.stop)} if judge.stop else {})}
 
 
-def _scorer(judge: JudgeSpec) -> Any:
+def _scorer(judge: "JudgeSpec") -> Any:
     """Score a sample by the verdict that the judge's parser reads, candidates restored."""
+    from judgelaw.wire import Completion, parse
+
     scoring = _inspect("scorer")
 
     def verdict() -> Any:

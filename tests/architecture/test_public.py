@@ -68,7 +68,8 @@ def test_every_error_is_offered_by_its_module_and_by_the_first_release():
         for name, kind in vars(errors).items()
         if isinstance(kind, type) and issubclass(kind, Exception)
     }
-    assert tree - FIRST_RELEASE == {"UnclearTableError"}, "that one came later"
+    later = {"UnclearTableError", "JudgeFunctionError"}
+    assert tree - FIRST_RELEASE == later, "those came later"
 
 
 def test_the_package_only_reexports():
@@ -130,3 +131,14 @@ def test_every_command_has_an_example_in_its_help(words):
     assert shown.exit_code == 0
     assert f"judgelaw {' '.join(words)}" in shown.output.split("Example")[-1]
     assert "\\b" not in shown.output
+
+
+def test_the_entry_points_of_other_tools_load_nothing_and_say_nothing_at_exit():
+    """Every evaluation and every test run of the machine imports these, whatever it is about."""
+    code = (
+        "import sys, judgelaw.inspect_ext, judgelaw.pytest_plugin; "
+        "heavy = {'duckdb', 'numpy', 'scipy', 'pydantic', 'aiohttp', 'narwhals'}; "
+        "print(*sorted(heavy & {*sys.modules}))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (run.stdout.strip(), run.stderr) == ("", "")
