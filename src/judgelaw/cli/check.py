@@ -313,7 +313,7 @@ def _rows(seen: "Preview") -> list[tuple[Any, ...]]:
 
 def notes(seen: "Preview") -> list[str]:
     """Return what is allowed and worth knowing before the first call."""
-    from judgelaw.study import probe_notes
+    from judgelaw.study import field_notes, probe_notes
 
     found = []
     for layer in seen.run.study.streams:
@@ -329,6 +329,7 @@ def notes(seen: "Preview") -> list[str]:
                 f"layer {layer.name}: call standard errors need {_FEWEST_FOR_ERRORS} repeats, "
                 f"it has {depth}"
             )
+    found += field_notes(seen.run.blueprint)
     found += probe_notes(seen.run.blueprint)
     found += _depths(seen)
     if (kind := seen.run.study.schedule) != "random":

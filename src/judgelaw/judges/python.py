@@ -87,7 +87,8 @@ class Call:
         messages: the conversation, as chat formats write it.
         text: the prompt alone, without the system message.
         seed: the call's own; the study's `seed: none` gives None.
-        item: id, instruction and candidates of the item, as displayed in this order.
+        item: id, instruction and candidates of the item, as displayed in this order, and every
+            other field of it under its own name.
         prompt: the template that is rendered.
         order: `AB`, `BA`, or `single`.
         repeat: the rank of this call in its cell, from 0.
@@ -99,7 +100,7 @@ class Call:
     messages: tuple[dict[str, str], ...]
     text: str
     seed: int | None
-    item: Mapping[str, str]
+    item: Mapping[str, Any]
     prompt: str
     order: str
     repeat: int
@@ -164,10 +165,14 @@ def call_of(frozen: FrozenRun, call: PlannedCall, body: bytes) -> Call:
     )
 
 
-def displayed_item(frozen: FrozenRun, call: PlannedCall) -> dict[str, str]:
-    """Return the texts of an item, its candidates as this order displays them."""
+def displayed_item(frozen: FrozenRun, call: PlannedCall) -> dict[str, Any]:
+    """Return the fields of an item under their own names, its candidates as this order shows them.
+
+    An answer that is judged alone is `candidate`.
+    """
     item = frozen.item_of(call)
-    return {"id": item.id, "instruction": item.instruction, **displayed(item, call.order)}
+    shown = {"id": item.id, "instruction": item.instruction, **displayed(item, call.order)}
+    return {**item.others, **shown}
 
 
 def functions_for(judges: Mapping[str, JudgeSpec], given: Any) -> dict[str, JudgeFunction]:

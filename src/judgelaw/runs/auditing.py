@@ -196,7 +196,7 @@ def freeze_study(
     shard: "Shard | None" = None,
 ) -> "FrozenRun":
     """Freeze a study, or the wave of a date, into its run folder: `runs/NAME` unless told."""
-    from judgelaw.study import RECORD, freeze, load_study, probe_notes, survey
+    from judgelaw.study import RECORD, field_notes, freeze, load_study, probe_notes, survey
 
     loaded = load_study(study)
     run = run_folder(loaded, out, shard)
@@ -207,7 +207,8 @@ def freeze_study(
     frozen = freeze(loaded, run, date=date, choose=choose, shard=shard, progress=shown.bar)
     if first and frozen.record.repeats_reason:
         shown.say(f"repeats by item: {frozen.record.repeats_reason}")
-    for note in probe_notes(frozen.blueprint) if first else ():
+    found = (field_notes, probe_notes) if first else ()
+    for note in (note for notes in found for note in notes(frozen.blueprint)):
         shown.say(f"note: {note}")
     return frozen
 

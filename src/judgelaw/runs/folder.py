@@ -195,12 +195,13 @@ class RunFolder:
         return {
             item.id: Question(
                 instruction=item.instruction,
-                answers=tuple(
-                    zip(
+                answers=(
+                    *item.texts.items(),
+                    *zip(
                         sides(self.frozen.study.task, len(item.candidates)),
                         item.candidates,
                         strict=True,
-                    )
+                    ),
                 ),
             )
             for item in self.frozen.items.values()

@@ -4,6 +4,7 @@ from judgelaw.study.blueprint import (
     Block as Block,
     Blueprint as Blueprint,
     blocks as blocks,
+    field_notes as field_notes,
     left_out as left_out,
     probe_notes as probe_notes,
     survey as survey,

@@ -1,5 +1,6 @@
 """A study with its files read: the items of every layer and the templates of its policy."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,10 +13,11 @@ from judgelaw.study.orders import with_orders
 from judgelaw.study.prompt_models import Reworded, drawn_count
 from judgelaw.study.prompts import Template, templates_of
 from judgelaw.study.reworded import Rewordings, reworded_prompts
-from judgelaw.wire import JudgeSpec
+from judgelaw.wire import PROVIDERS, JudgeSpec
 from judgelaw.words import LETTERS, candidate_number, counted, probed_by
 
 _NAMED = 3
+_OWN_CODE = frozenset(name for name, provider in PROVIDERS.items() if provider.own_code)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,12 @@ class Blueprint:
     repeats: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     repeats_reason: str = ""
     rewordings: Rewordings | None = None
+
+    def without_fields(self) -> "Blueprint":
+        """Return the study as it was read before items carried any field."""
+        bare = {key: replace(item, fields=()) for key, item in self.changed.items()}
+        items = tuple(replace(item, fields=()) for item in self.items)
+        return replace(self, items=items, changed=bare)
 
     def item(self, layer: str, name: str) -> Item:
         """Return an item as it is shown in a layer."""
@@ -93,6 +101,8 @@ def survey(loaded: LoadedStudy) -> Blueprint:
     """Read the files that a study names and select the items of every layer."""
     everything = _read_items(loaded)
     loaded = _with_orders(loaded, len(everything[0].candidates))
+    names = dict.fromkeys(name for item in everything for name, _ in item.fields)
+    loaded = replace(loaded, item_fields=tuple(names))
     study = loaded.study
     rewordings = _rewordings(loaded)
     templates = templates_of(loaded) if rewordings is None else rewordings.templates
@@ -119,6 +129,7 @@ def survey(loaded: LoadedStudy) -> Blueprint:
     _check_component(loaded, len(templates))
     used = {item for ids in members.values() for item in ids}
     items = tuple(item for item in everything if item.id in used)
+    _check_fields(loaded, templates, items)
     return Blueprint(
         study=study,
         items=items,
@@ -127,6 +138,31 @@ def survey(loaded: LoadedStudy) -> Blueprint:
         changed=changed,
         rewordings=rewordings,
     )
+
+
+def _check_fields(
+    loaded: LoadedStudy, templates: tuple[Template, ...], items: tuple[Item, ...]
+) -> None:
+    """Refuse a template that names a field which an item does not have."""
+    for template in templates:
+        for name in dict.fromkeys(template.parts[1::2]):
+            if name not in loaded.item_fields:
+                continue
+            lacks = [item.id for item in items if name not in item.others]
+            if lacks:
+                text = (
+                    f"{template.id!r} names {{{name}}}, which {counted(len(lacks), 'item')} of "
+                    f"{len(items)} do not have ({', '.join(lacks[:_NAMED])}); give it to every "
+                    "item, or leave it out of the prompts"
+                )
+                raise loaded.error(("prompts",), text)
+
+
+def unused_fields(blueprint: Blueprint) -> list[str]:
+    """Return the fields of items that no prompt shows."""
+    shown = {name for template in blueprint.templates for name in template.parts[1::2]}
+    names = dict.fromkeys(name for item in blueprint.items for name, _ in item.fields)
+    return [name for name in names if name not in shown]
 
 
 def _rewordings(loaded: LoadedStudy) -> Rewordings | None:
@@ -173,6 +209,29 @@ def _probed(
     return found
 
 
+_WORD_IN_BRACES = re.compile(r"\{([A-Za-z_][A-Za-z_0-9]{1,39})\}")
+
+
+def field_notes(blueprint: Blueprint) -> list[str]:
+    """Say, before anything is asked, what prompts and items do not have in common."""
+    found = []
+    if unused := unused_fields(blueprint):
+        own = any(judge.provider in _OWN_CODE for judge in blueprint.study.judges)
+        reach = "; a function or a command finds them under item" if own else ""
+        found.append(
+            f"items: no prompt shows {', '.join(unused)}: write {{{unused[0]}}} into the prompts "
+            f"if the judge needs it{reach}"
+        )
+    for template in blueprint.templates:
+        words = [word for part in template.parts[::2] for word in _WORD_IN_BRACES.findall(part)]
+        if words:
+            found.append(
+                f"prompt {template.id}: {{{words[0]}}} is no field of the items and is sent as it "
+                "stands"
+            )
+    return found
+
+
 def probe_notes(blueprint: Blueprint) -> list[str]:
     """Say, before anything is asked, which answers probes leave out, and what gold is not about."""
     found = [
@@ -215,7 +274,7 @@ def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
     """Read the items; a path that leads nowhere is a problem of the study's line."""
     items = loaded.study.items
     path = loaded.folder / items.path
-    if not path.exists():
+    if loaded.records is None and not path.exists():
         text = f"{path}, no such file or folder; paths are relative to the study file"
         raise loaded.error(("items", "path"), text)
     if path.is_dir() and items.source != "llmbar":
@@ -230,6 +289,7 @@ def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
             items.fields,
             study.task,
             split=split,
+            given=loaded.records,
             verdicts=study.verdicts,
             criteria=study.criteria,
         )

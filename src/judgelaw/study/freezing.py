@@ -265,6 +265,8 @@ def _resume(loaded: LoadedStudy, blueprint: Blueprint, run: Path) -> None:
     """Accept the same study, record an amended one, refuse any other."""
     frozen = open_run(run)
     blueprint = replace(blueprint, study=_read_as_frozen(blueprint.study, frozen.record))
+    if not any(item.fields for item in frozen.blueprint.items):
+        blueprint = blueprint.without_fields()
     found = [*differences(identity(frozen.blueprint), identity(blueprint))]
     found += _other_prompts(frozen, blueprint)
     known = [session.depth for session in frozen.record.sessions]

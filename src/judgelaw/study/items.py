@@ -1,6 +1,7 @@
 """Items: the things that are judged, checked and chosen for layers."""
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError, StudyError
+from judgelaw.record_files import Record
 from judgelaw.streams import stream
 from judgelaw.study.criteria import gold_text
 from judgelaw.study.item_files import records
 from judgelaw.study.models import Selection
 from judgelaw.wire import canonical_json, sha256_hex
-from judgelaw.words import MOST_CANDIDATES, candidate_names, plain_number
+from judgelaw.words import MOST_CANDIDATES, candidate_names, plain_number, storable
 
 FIELDS = (
     *("id", "stratum", "cluster", "instruction", "candidate_1", "candidate_2", "candidates"),
@@ -29,6 +31,8 @@ _NEEDED = {
     "pointwise": ("id", "instruction", "candidate_1"),
     "choose": ("id", "instruction", "candidates"),
 }
+_LATER = ("more", "cluster", "fields")
+"""Fields of an item that are kept and hashed only where it has them."""
 _LONGEST_ID = 200
 _FEWEST = 2
 _SHOWN = 20
@@ -39,7 +43,8 @@ class Item:
     """One thing to judge; `candidate_2` is None where single answers are judged.
 
     `more` holds the candidates beyond the second, where one of several is chosen; `cluster` names
-    what the item shares with others (a document, a conversation).
+    what the item shares with others (a document, a conversation). `fields` are all other fields of
+    its record by name, their values as JSON.
     """
 
     id: str
@@ -50,6 +55,17 @@ class Item:
     gold: str | None
     more: tuple[str, ...] = ()
     cluster: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """The other fields, with their values as the record has them."""
+        return {name: json.loads(value) for name, value in self.fields}
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The other fields as a prompt shows them: texts as they are, lists line by line."""
+        return {name: _shown(value) for name, value in self.others.items()}
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -65,8 +81,8 @@ class Item:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what is kept and hashed; `more` and `cluster` only where an item has them."""
-        values = asdict(self)
-        return {k: v for k, v in values.items() if v or k not in ("more", "cluster")}
+        values = {**asdict(self), "fields": self.others}
+        return {k: v for k, v in values.items() if v or k not in _LATER}
 
     @property
     def sha256(self) -> str:
@@ -80,6 +96,7 @@ def read_items(
     fields: dict[str, str],
     task: str,
     *,
+    given: Iterable[Record] | None = None,
     split: bool = False,
     criteria: Collection[str] = (),
     verdicts: tuple[str, ...] | None = None,
@@ -89,6 +106,7 @@ def read_items(
     Args:
         source: `jsonl`, `csv`, `parquet` or `llmbar`.
         path: the file or folder.
+        given: the records themselves, in place of those of the file.
         fields: names in the file by contract name.
         task: `pairwise` needs two candidates, `pointwise` one, `choose` a list of them.
         verdicts: what gold may be of single answers; anything where None.
@@ -98,14 +116,18 @@ def read_items(
     items: dict[str, Item] = {}
     seen: dict[str, str] = {}
     problems: list[str] = []
-    for where, record in records(source, path):
+    for where, found in records(source, path) if given is None else given:
+        record = dict(found)
         if split:
             _split_stratum(record, where, problems)
+        if task == "pointwise" and record.get("candidate_1") is None and "candidate" in record:
+            record["candidate_1"] = record.pop("candidate")
         renamed = _renamed(record, fields)
         gold = renamed.pop("gold") if criteria else None
         item = _item({"gold": None, **renamed}, where, task, problems)
         if item is None:
             continue
+        item = replace(item, fields=_others(record, fields))
         if verdicts is not None and item.gold is not None:
             item = replace(item, gold=_among(item.gold, verdicts, where, problems))
         if item.id in seen:
@@ -145,6 +167,38 @@ def _split_stratum(record: dict[str, Any], where: str, problems: list[str]) -> N
 
 def _renamed(record: dict[str, Any], fields: dict[str, str]) -> dict[str, Any]:
     return {name: record.get(fields.get(name, name)) for name in FIELDS}
+
+
+def _others(record: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a record that are no part of every item, sorted; empty ones left out.
+
+    A frozen copy of items has them under `fields`.
+    """
+    read = {fields.get(name, name) for name in FIELDS} | {"split"}
+    nested = record.get("fields")
+    flat = {**record, **nested} if isinstance(nested, Mapping) else record
+    if isinstance(nested, Mapping):
+        read.add("fields")
+    found = ((storable(name) or "", _as_json(flat[name])) for name in flat if name not in read)
+    return tuple(sorted((name, value) for name, value in found if value is not None))
+
+
+def _as_json(value: Any) -> str | None:
+    """Return a value as JSON; None for what is missing or empty."""
+    if value is None or value == "" or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    try:
+        return canonical_json(value)
+    except (TypeError, ValueError):
+        return canonical_json(storable(str(value)))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return "\n\n".join(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _item(record: dict[str, Any], where: str, task: str, problems: list[str]) -> Item | None:
@@ -315,7 +369,8 @@ def from_jsonl(text: str) -> Iterator[Item]:
 
 def from_dict(values: dict[str, Any]) -> Item:
     """Return an item from what `as_dict` gave."""
-    return Item(**{**values, "more": tuple(values.get("more", ()))})
+    others = {"fields": values.get("fields", {})}
+    return Item(**{**values, "more": tuple(values.get("more", ())), "fields": _others(others, {})})
 
 
 SAMPLE = "sample"

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from judgelaw.errors import InputError, StudyError
-from judgelaw.record_files import read_regular
+from judgelaw.record_files import Record, read_regular
 from judgelaw.study.criteria import criteria_problems, forgiving_criteria, with_criteria
 from judgelaw.study.models import Study
 from judgelaw.study.presets import DERIVED, expand
@@ -45,12 +45,16 @@ class LoadedStudy:
         path: the file; other paths are relative to it.
         source: its text, verbatim.
         document: the lines of its keys.
+        records: the items themselves, where the study was not written into a file.
+        item_fields: fields of the items beside those that every item has, once they are read.
     """
 
     study: Study
     path: FilePath
     source: str
     document: Document = field(repr=False, default_factory=Document)
+    records: tuple[Record, ...] | None = field(repr=False, default=None)
+    item_fields: tuple[str, ...] = ()
 
     @property
     def folder(self) -> FilePath:

@@ -34,6 +34,7 @@ POINT_BLOCK = "USER INSTRUCTION:\n{instruction}\n\nRESPONSE:\n{candidate}"
 
 _LONGEST_LEVEL = 40
 _NEAR = 0.75
+_SHOWS_CANDIDATE = re.compile(r"candidate(_[a-z])?")
 _WORD_IN_BRACES = re.compile(r"\{([a-z_0-9]{4,30})\}")
 
 
@@ -80,12 +81,19 @@ def candidate_field(slot: int) -> str:
     return f"candidate_{LETTERS[slot].lower()}"
 
 
-def fields_of(study: Study) -> tuple[str, ...]:
-    """Return the fields that a template of this study may name."""
-    asked = (CRITERION_FIELD,) if study.asked else ()
+def fields_of(study: Study, others: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the fields that a template of this study may name.
+
+    Args:
+        study: the study.
+        others: fields of its items beside those that every item has.
+    """
+    own = (CRITERION_FIELD,) if study.asked else ()
     if study.task == "pointwise":
-        return (*POINT_FIELDS, *asked)
-    return ("instruction", *map(candidate_field, range(study.candidates)), *asked)
+        own = (*POINT_FIELDS, *own)
+    else:
+        own = ("instruction", *map(candidate_field, range(study.candidates)), *own)
+    return (*own, *(name for name in others if name not in own))
 
 
 def default_block(study: Study) -> str:
@@ -100,7 +108,7 @@ def split(text: str, fields: tuple[str, ...]) -> tuple[str, ...]:
 
     `{candidates}` stands for every candidate under its letter, where there are several.
     """
-    if several := [field for field in fields if field.startswith("candidate_")]:
+    if several := [field for field in fields if re.fullmatch("candidate_[a-z]", field)]:
         listed = (f"CANDIDATE {field[-1].upper()}:\n{{{field}}}" for field in several)
         text = text.replace(CANDIDATES, "\n\n".join(listed))
     names = "|".join(re.escape(field) for field in fields)
@@ -130,7 +138,7 @@ def complaints(parts: tuple[str, ...], fields: tuple[str, ...]) -> list[str]:
     found.extend(
         f"does not name {{{field}}}: every candidate must be shown; add the placeholder"
         for field in fields
-        if field.startswith("candidate") and field not in parts[1::2]
+        if _SHOWS_CANDIDATE.fullmatch(field) and field not in parts[1::2]
     )
     if CRITERION_FIELD in fields and CRITERION_FIELD not in parts[1::2]:
         found.append("does not name {criterion}, where the text under ask: goes; add it")
@@ -313,7 +321,9 @@ def _crossed(loaded: "LoadedStudy", prompts: Factors) -> tuple[Template, ...]:
     found: list[tuple[Template, Keys]] = []
     for chosen in product(*levels.values()):
         combination = dict(zip(levels, chosen, strict=True))
-        parts = split(_filled(text, levels, combination), fields_of(loaded.study))
+        parts = split(
+            _filled(text, levels, combination), fields_of(loaded.study, loaded.item_fields)
+        )
         found.append((Template(id=factor_prompt(combination), parts=parts), keys))
     _check_places(loaded, prompts, text, levels)
     return _distinct(loaded, found)
@@ -369,7 +379,7 @@ def _is_name(text: str) -> bool:
 
 
 def _generated(loaded: "LoadedStudy", prompts: Generator) -> tuple[Template, ...]:
-    fields = fields_of(loaded.study)
+    fields = fields_of(loaded.study, loaded.item_fields)
     block = prompts.block or default_block(loaded.study)
     for complaint in complaints(split(block, fields), fields):
         raise loaded.error(("prompts", "block"), complaint)
@@ -389,7 +399,7 @@ def _distinct(
     loaded: "LoadedStudy", declared: Iterable[tuple[Template, Keys]]
 ) -> tuple[Template, ...]:
     """Check every template; two that are the same would count one prompt twice."""
-    fields = fields_of(loaded.study)
+    fields = fields_of(loaded.study, loaded.item_fields)
     found: dict[str, Template] = {}
     for template, keys in declared:
         for complaint in complaints(template.parts, fields):
@@ -403,7 +413,7 @@ def _distinct(
 
 
 def _listed(loaded: "LoadedStudy", prompts: Census) -> Iterator[tuple[Template, Keys]]:
-    fields = fields_of(loaded.study)
+    fields = fields_of(loaded.study, loaded.item_fields)
     block = split(prompts.block or default_block(loaded.study), fields)
     for place, spec in enumerate(prompts.templates):
         if spec.text is not None:
@@ -425,7 +435,10 @@ def _from_files(loaded: "LoadedStudy", prompts: Census) -> Iterator[tuple[Templa
             raise loaded.error(keys, f"{file.name!r}, {error.strerror}; name a file") from None
         except UnicodeDecodeError:
             raise loaded.error(keys, f"{file.name!r}, no UTF-8; convert the file") from None
-        yield Template(id=file.stem, parts=split(text, fields_of(loaded.study))), keys
+        yield (
+            Template(id=file.stem, parts=split(text, fields_of(loaded.study, loaded.item_fields))),
+            keys,
+        )
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:

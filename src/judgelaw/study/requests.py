@@ -32,7 +32,8 @@ def payload(template: Template, item: Item, order: str) -> str:
     >>> payload(t, i, "BA")
     'Which? y or {candidate_b}'
     """
-    values = {"instruction": item.instruction, **displayed(item, order)}
+    shown = {"instruction": item.instruction, **displayed(item, order)}
+    values = {**item.texts, **shown} if item.fields else shown
     parts = list(template.parts)
     parts[1::2] = [values[name] for name in parts[1::2]]
     return "".join(parts)
