@@ -3,7 +3,7 @@
 import pytest
 
 from calibration.label_worlds import LEAST, WORLDS, World, measure
-from calibration.watch_worlds import MOVES, caught, false_alarms
+from calibration.watch_worlds import MOVES, STABLE, at_once, caught, false_alarms, stable_alarms
 from support.coverage import plausible
 
 HARD = [
@@ -60,3 +60,21 @@ def test_moves_are_caught_within_four_looks(move):
     found = caught(move, 1_000, 4)
     print(f"\n{move}: {found / 1_000:.3f} caught")
     assert plausible(found, 1_000, STATED[move] - 0.05, STATED[move] + 0.05)
+
+
+def test_a_move_of_half_the_items_alarms_at_its_first_date():
+    assert at_once(0.5, 20, 2) >= 19
+
+
+def test_stable_judges_are_quiet_within_12_looks():
+    assert plausible(stable_alarms("eight coins", 100, 2, looks=12)[12], 100, 0, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7_200)
+@pytest.mark.parametrize("name", STABLE)
+def test_false_alarms_over_104_looks(name):
+    found = stable_alarms(name, 5_000, 1)
+    print(f"\n{name}: {found} of 5,000 stable series alarm")
+    for events in found.values():
+        assert plausible(events, 5_000, 0, 0.05)

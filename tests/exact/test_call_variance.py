@@ -8,8 +8,10 @@ import pytest
 from judgelaw.estimate import COMPONENTS, decompose, similarity_of
 from judgelaw.uncertainty import (
     call_covariance,
+    call_covariances,
     component_map,
     concentration_forms,
+    item_shares,
     true_call_covariance,
     true_variance_parts,
     variance_parts,
@@ -105,6 +107,45 @@ def test_no_unbiased_variance_exists_below_four_calls(calls):
     for _ in range(4):
         differences = np.diff(differences)
     assert differences.all(), "the fourth differences of a polynomial of degree 3 would vanish"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_second_order_part_is_unbiased(case):
+    """E V2 = sum_{u != v} 2 c_uv^2 tr(M S_u M S_v) / (R_u R_v), and R^(2) below where u = v."""
+    given = CASES[case]
+    options = {k: v for k, v in given.items() if k not in {"laws", "repeats"}}
+    n, chances = outcomes(given["laws"], given["repeats"])
+    c, _ = forms_of(given["laws"], **options)
+    C = given["laws"].shape[-1]
+    M = similarity_of(options.get("dissimilarity"), C)
+    _, second = call_covariances(flat(n), c, M)
+    P = flat(given["laws"])
+    R = np.broadcast_to(fractions(given["repeats"]), given["laws"].shape[:-1]).reshape(-1)
+    S = [np.diag(p) - np.outer(p, p) for p in P]
+    like = fractions(np.eye(C, dtype=int).tolist()) if M is None else M
+    cells = range(len(P))
+    truth = sum(
+        2
+        * np.outer(c[:, u, v], c[:, u, v])
+        * np.trace(like @ S[u] @ like @ S[v])
+        / (R[u] * (R[v] - (u == v)))
+        for u in cells
+        for v in cells
+    )
+    assert (expectation(second, chances) == truth).all()
+
+
+@pytest.mark.parametrize("repeats", [2, 3, [[2], [3]]])
+def test_variance_of_a_share_is_unbiased(repeats):
+    """E [sum W^2 p(1-p)/(R-1)] = Var of the weighted share, for other credits than 0 and 1 too."""
+    weights = np.array([[0.25], [0.75]])
+    n, chances = outcomes(THREE_VERDICTS, repeats)
+    p = np.array([float(x) for x in chances])
+    for credit in ([1.0, 0.0, 0.0], [1.0, 0.5, 0.0]):
+        worth = np.tile(credit, (len(n), 1))
+        found = item_shares(n.astype(float), worth, weights)
+        mean = p @ found.means
+        assert p @ found.variances == pytest.approx(p @ (found.means - mean) ** 2, rel=1e-12)
 
 
 def test_item_variance_exceeds_call_variance_by_the_spread_of_true_items():

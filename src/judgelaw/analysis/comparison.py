@@ -4,43 +4,60 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import nan
-from typing import Any
+from typing import Any, Final, cast
 
 import numpy as np
 
-from judgelaw.analysis.answer import Answer, Best, best_of
-from judgelaw.analysis.answer_words import answer_of
+from judgelaw.analysis.answer import Answer, Best, Merit, best_of, merit_of
+from judgelaw.analysis.answer_words import WHEN, answer_of, share
 from judgelaw.analysis.components import inferences
 from judgelaw.analysis.facet_values import pair_of
 from judgelaw.analysis.screen import Screen, screen_of_several
-from judgelaw.arrays import Floats
+from judgelaw.arrays import PAIR, Floats
 from judgelaw.decide import accuracies, not_shown_worse
 from judgelaw.diagnose import Matched, RankStability, match, rank_stability
-from judgelaw.estimate import CENSUS, COMPONENTS
+from judgelaw.estimate import CENSUS, COMPONENTS, weights_of
 from judgelaw.frames import Result, plain
 from judgelaw.quantities import Pair
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
+    CHANGES,
+    Change,
+    Clusters,
+    Contrast,
     DepthEstimates,
     Estimand,
+    Inference,
+    ItemShares,
     Resampling,
     at_depth,
+    change_contrast,
     clusters_of,
     item_bands,
     item_difference,
+    item_shares,
     judge_difference,
+    mean_bounds,
+    share_difference,
 )
+from judgelaw.words import joined, visible
 
+RIGHT: Final = "right"
+_NO_PROMPT: Final = ("ask_again", "swap")
+_NO_ORDER: Final = ("ask_again", "reword")
+"""Changes for which no other prompt, or no other order, is needed."""
 _NO_WIDTH = 1e-12
 _TIE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One component of judge `a` minus that of judge `b`, on the same items.
+    """One quantity of judge `a` minus that of judge `b`, on the same items.
 
     Attributes:
-        estimate, plugin: corrected and plug-in difference.
+        component: a component; `right`, how often it is right; or how often its verdict changes:
+            `ask_again`, `reword`, `swap`, `both`.
+        estimate, plugin: corrected and plug-in difference; what is right needs no correction.
         band: item band, paired by item; None where none can be had.
         call_interval: with the items fixed, for this difference alone.
         simultaneous: interval for new items that holds together with those of all other
@@ -96,6 +113,8 @@ class Comparison(Result):
         lost: items of each judge that another lacks.
         depth: repeats in every cell.
         estimates, plugins: macroaverages by judge, then component.
+        right: how often each pair of judges is right, where both have gold.
+        changes: how often their verdicts change, every pair, by what may differ between two calls.
         differences: every pair of judges, every component that the design has.
         rankings: by component.
         keep: judges that are not shown to be worse than another, by accuracy where all have gold,
@@ -116,6 +135,8 @@ class Comparison(Result):
     plugins: Mapping[str, Mapping[str, float]]
     differences: tuple[Difference, ...]
     rankings: Mapping[str, RankStability]
+    right: tuple[Difference, ...] = ()
+    changes: tuple[Difference, ...] = ()
     keep: tuple[str, ...] = ()
     kept_by: str = "total"
     standings: Mapping[str, "Standing"] = field(default_factory=dict)
@@ -141,12 +162,22 @@ class Comparison(Result):
         return {key: value for key, value in found.items() if key not in left_out}
 
     def screen(self, where: str = "") -> Screen:
-        """Return what is read first, where judges are compared on one criterion."""
-        return screen_of_several(self.standings, where, best=self.best, noun=self.noun)
+        """Return what is read first, where judges are compared on one criterion.
+
+        The items asked come first: there more can be told.
+        """
+        found = screen_of_several(self.standings, where, best=self.best, noun=self.noun)
+        here = told_apart(self)
+        return replace(found, says=f"{here} {found.says}".strip(), listed=_rights(self))
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each difference, with the intervals that hold all together."""
-        return [_flat(d) for d in self.differences]
+        return [_flat(d) for d in self.all_differences]
+
+    @property
+    def all_differences(self) -> tuple[Difference, ...]:
+        """What is right, what changes, and components."""
+        return (*self.right, *self.changes, *self.differences)
 
 
 def _flat(d: Difference) -> dict[str, Any]:
@@ -208,6 +239,8 @@ def _joined(criteria: Mapping[str, Comparison]) -> Comparison:
         estimates={judge: found for c in parts for judge, found in c.estimates.items()},
         plugins={judge: found for c in parts for judge, found in c.plugins.items()},
         differences=tuple(d for c in parts for d in c.differences),
+        right=tuple(d for c in parts for d in c.right),
+        changes=tuple(d for c in parts for d in c.changes),
         rankings={
             f"{name}.{component}": ranking
             for name, c in criteria.items()
@@ -245,6 +278,8 @@ def _compare(
             j: {c: float(s.found.plugin[c].mean()) for c in present} for j, s in found.items()
         },
         differences=tuple(_differences(matched, found, present, how)),
+        right=tuple(_right(matched, declared, how)),
+        changes=tuple(_changes(matched, found, declared, how)),
         rankings={
             c: rank_stability(matched, c, draws=draws, seed=seed, estimand=declared)
             for c in present
@@ -315,31 +350,131 @@ def _differences(
     )
     # With one prompt and one order the total is the call component: a single question.
     once = len(asked) // 2 if list(present) == ["call", "total"] else len(asked)
-    shared = 1 - (1 - how.level) / 2 / once
     bounds = {name: inferences([s])[0] for name, s in found.items()}
     differences = []
     for at, (a, b, c) in enumerate(asked):
         low, high = float(bands.low[at]), float(bands.high[at])
         differences.append(
-            Difference(
-                a=a,
-                b=b,
-                component=c,
-                estimate=float(bands.estimate[at]),
+            replace(
+                _difference((a, b), c, bounds, c, level=how.level, together=once),
                 plugin=float(found[a].found.plugin[c].mean() - found[b].found.plugin[c].mean()),
                 band=None if np.isnan(low) or high - low <= _NO_WIDTH else (low, high),
-                call_interval=pair_of(
-                    judge_difference(found[a].errors, found[b].errors, c, level=how.level)
-                ),
-                simultaneous=pair_of(
-                    item_difference(bounds[a].items, bounds[b].items, c, p=shared)
-                ),
-                call_simultaneous=pair_of(
-                    judge_difference(found[a].errors, found[b].errors, c, p=shared)
-                ),
             )
         )
     return differences
+
+
+def _difference(
+    pair: tuple[str, str],
+    name: str,
+    bounds: Mapping[str, Inference],
+    contrast: Contrast,
+    *,
+    level: float,
+    together: int,
+) -> Difference:
+    """Bound a component or contrast of two judges, alone and with all others of its kind."""
+    shared = 1 - (1 - level) / 2 / together
+    a, b = (bounds[judge] for judge in pair)
+    alone, joint = (judge_difference(a, b, contrast, p=p) for p in ((1 + level) / 2, shared))
+    new = item_difference(a.items, b.items, contrast, p=shared, unit=a.calls.shown.unit)
+    return Difference(
+        a=pair[0],
+        b=pair[1],
+        component=name,
+        estimate=alone.estimate,
+        plugin=nan,
+        band=None,
+        call_interval=pair_of(alone),
+        simultaneous=pair_of(new),
+        call_simultaneous=pair_of(joint),
+    )
+
+
+def _changes(
+    matched: Matched, found: Mapping[str, DepthEstimates], declared: Estimand, how: Resampling
+) -> Iterator[Difference]:
+    """Bound how much more often the verdicts of one judge change than those of another."""
+    first = next(iter(matched.tensors.values()))
+    if first.scale is not None or declared.prompt_weights is not None:
+        return
+    K, O = len(first.prompts), len(first.orders)
+    there = [c for c in CHANGES if (K > 1 or c in _NO_PROMPT) and (O > 1 or c in _NO_ORDER)]
+    asked = {name: inferences([s])[0] for name, s in found.items()}
+    even = asked
+    if declared.order_weights is not None and O > 1:
+        alike = replace(declared, order_weights=None)
+        even = {n: inferences([at_depth(t, alike)])[0] for n, t in matched.tensors.items()}
+    pairs = list(combinations(found, 2))
+    together = len(pairs) * len(there)
+    for pair in pairs:
+        for change in there:
+            bounds = asked if change in _NO_ORDER else even
+            exact = change_contrast(change, K, O, declared.design)
+            contrast = {name: float(c) for name, c in exact.items()}
+            yield _difference(pair, change, bounds, contrast, level=how.level, together=together)
+
+
+def _right(matched: Matched, declared: Estimand, how: Resampling) -> Iterator[Difference]:
+    """Bound how much more often one judge is right than another, pair by pair."""
+    merits = {name: merit_of(t) for name, t in matched.tensors.items()}
+    pairs = list(combinations(matched.tensors, 2))
+    shares = {
+        name: _shares(matched.tensors[name], m, declared)
+        for name, m in merits.items()
+        if m is not None
+    }
+    for a, b in pairs:
+        one, other = merits[a], merits[b]
+        if one is None or other is None or (one.counted, one.names) != (other.counted, other.names):
+            continue
+        y = shares[a].means - shares[b].means
+        clusters = clusters_of(matched.tensors[a].clusters)
+        levels = ((1 + how.level) / 2, 1 - (1 - how.level) / 2 / len(pairs))
+        new = [_new_right(y, one, clusters, p, how.seed) for p in levels]
+        alone, joint = (
+            share_difference(shares[a], shares[b], p=p, new=ends, weights=one.shares)
+            for p, ends in zip(levels, new, strict=True)
+        )
+        yield Difference(
+            a=a,
+            b=b,
+            component=RIGHT,
+            estimate=alone.estimate,
+            plugin=alone.estimate,
+            band=None,
+            call_interval=pair_of(alone),
+            simultaneous=new[-1],
+            call_simultaneous=pair_of(joint),
+        )
+
+
+def _new_right(
+    y: Floats, merit: Merit, clusters: Clusters | None, p: float, seed: int
+) -> Pair | None:
+    """Return the ends for items like these, as the answer has them; None where it has none."""
+    counted = None if clusters is None else clusters.of[merit.counted]
+    if counted is not None and merit.classes is not None:
+        return None
+    found = mean_bounds(
+        y,
+        p,
+        ends=(-1.0, 1.0),
+        classes=merit.classes,
+        weights=merit.weights,
+        lone_items=len(merit.weights or ()) > PAIR,
+        clusters=None if counted is None else clusters_of([str(c) for c in counted]),
+        seed=seed,
+    )
+    return None if np.isnan(found.low) else (found.low, found.high)
+
+
+def _shares(tensor: VerdictTensor, merit: Merit, declared: Estimand) -> ItemShares:
+    """Return how often a judge is right on each item that counts."""
+    w = weights_of("prompt", declared.prompt_weights, len(tensor.prompts), tensor.prompts)
+    q = weights_of("order", declared.order_weights, len(tensor.orders), tensor.orders)
+    cells = np.outer(np.asarray(w, dtype=float), np.asarray(q, dtype=float))
+    return item_shares(tensor.counts[merit.counted], merit.credit, cells)
 
 
 def _paired(a: DepthEstimates, b: DepthEstimates, component: str) -> Floats:
@@ -356,10 +491,10 @@ def _sentences(c: Comparison) -> Iterator[str]:
     yield f"{screen.title}: {screen.says[:1].lower()}{screen.says[1:]}"
     settled = [d for d in c.differences if d.settled]
     here = [d for d in c.differences if d.settled_here and not d.settled]
-    if settled:
-        yield f"Differences that other items like these would not undo: {_named_pairs(settled)}."
     if here:
         yield f"Differences on these items, which other items may undo: {_named_pairs(here)}."
+    if settled:
+        yield f"Differences that other items like these would not undo: {_named_pairs(settled)}."
     if not settled and not here:
         yield "No difference of components is settled: taken together, all intervals hold 0."
     for name, ranking in c.rankings.items():
@@ -371,6 +506,98 @@ def _sentences(c: Comparison) -> Iterator[str]:
                 f"{ranking.in_words}"
                 + ("." if told else "; these calls do not tell which is right.")
             )
+
+
+def told_apart(c: Comparison) -> str:
+    """Say which judges differ on the items asked, and whether other items may undo that.
+
+    By what is right, where that is known, else by how often verdicts change. The intervals of all
+    pairs hold together.
+    """
+    found = c.right or c.changes
+    if len(c.judges) == PAIR:
+        shown = next((d for d in found if d.settled_here), None)
+        first = shown or next((d for d in found if d.call_simultaneous is not None), None)
+        return "" if first is None else _of_two(first, c)
+    better: dict[str, dict[str, bool]] = {}
+    for d in found:
+        if not d.settled_here:
+            continue
+        more, less = (d.a, d.b) if d.estimate > 0 else (d.b, d.a)
+        known = better.setdefault(more, {})
+        known[less] = known.get(less, False) or d.settled
+    here = f"On these {c.items:,} items"
+    if not better:
+        any_known = any(d.call_simultaneous is not None for d in found)
+        what = "right" if c.right else "steady"
+        return f"{here} none is shown to be more {what} than another." if any_known else ""
+    verb = "is right" if c.right else "changes its verdict"
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for more, less in better.items():
+        groups.setdefault(tuple(less), []).append(more)
+    ranked = sorted(groups.items(), key=lambda group: -len(group[0]))
+    parts = [
+        f"{_some(more)} {verb if len(more) == 1 else _PLURAL[verb]} more often than {_some(less)}"
+        for less, more in ranked[:PAIR]
+    ]
+    rest = "" if len(ranked) <= PAIR else ", and more: --details"
+    settled = [each for known in better.values() for each in known.values()]
+    undo = "" if all(settled) else "; other items may undo "
+    undo += "" if all(settled) else ("some of that" if any(settled) else "that")
+    return f"{here} {joined(parts)}{rest}{undo}."
+
+
+_PLURAL = {"is right": "are right", "changes its verdict": "change their verdicts"}
+_MOST_NAMED = 3
+
+
+def _some(names: Sequence[str]) -> str:
+    named = [visible(name) for name in names[:_MOST_NAMED]]
+    more = len(names) - len(named)
+    return joined([*named, *([f"{more} more"] if more else [])])
+
+
+def _of_two(d: Difference, c: Comparison) -> str:
+    """Say how two judges differ on the items asked."""
+    assert d.call_simultaneous is not None  # noqa: S101 - callers look first
+    a, b, (low, high) = d.a, d.b, d.call_simultaneous
+    if d.estimate < 0:
+        a, b, low, high = b, a, -high, -low
+    when = "" if d.component == RIGHT else f" {WHEN[cast('Change', d.component)]}"
+    one, two = visible(a), visible(b)
+    counted = "right on" if d.component == RIGHT else "changes its verdict on"
+    start = f"On these {c.items:,} items {one}"
+    if not d.settled_here:
+        ends = f"{points_of(-low)} fewer to {points_of(high)} more of 100"
+        verb = "right on" if d.component == RIGHT else "its verdict changes on"
+        return f"{start} and {two} are not told apart: {one} is {verb} {ends}{when}."
+    ends = f"{share(max(low, 0.0), up=False)} to {share(high, up=True)} more of 100"
+    verb = "is right on" if d.component == RIGHT else counted
+    undo = "" if d.settled else "; other items may undo that"
+    return f"{start} {verb} {ends} than {two}{when}{undo}."
+
+
+def points_of(x: float) -> str:
+    """Return a share as points of 100, rounded up, never below zero."""
+    return share(max(x, 0.0), up=True)
+
+
+def _rights(c: Comparison) -> str:
+    """Say how often each was right on the items asked, best first."""
+    known = {
+        name: s.answer.right.estimate
+        for name, s in c.standings.items()
+        if s.answer.right is not None and s.answer.span is None
+    }
+    if not c.right or len(known) < len(c.judges) or len(known) > _MOST_LISTED:
+        return ""
+    ranked = sorted(known.items(), key=lambda pair: -pair[1])
+    return "Right of 100 on these items: " + ", ".join(
+        f"{visible(n)} {share(x)}" for n, x in ranked
+    )
+
+
+_MOST_LISTED = 12
 
 
 def _named_pairs(found: Sequence[Difference]) -> str:

@@ -10,8 +10,8 @@ from judgelaw.blocks import Cell, Value, span_of
 from judgelaw.cli.options import examples, resampling_options, source_options
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.runs import Reading, compared, read_source
-from judgelaw.vocabulary import COMPONENTS, title
-from judgelaw.words import visible
+from judgelaw.vocabulary import CHANGES, COMPONENTS, title
+from judgelaw.words import listed, visible
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Comparison, Difference
@@ -98,16 +98,16 @@ def _show_differences(c: "Comparison") -> None:
 
     say("\n".join(c.in_words().splitlines()[1:]))
     echo()
-    keys = ("estimate", "interval", "call_interval", "plugin")
-    rows = [_row(d) for d in c.differences]
+    keys = ("estimate", "call_interval", "interval", "plugin")
     show_table(
-        ["Difference", "Component", *map(title, keys)],
-        rows,
+        ["Difference", "Of", *map(title, keys)],
+        [_row(d) for d in c.all_differences],
         title=f"{c.items:,} matched items, R = {c.depth}",
     )
+    kinds = [len(kind) for kind in (c.right, c.changes, c.differences) if kind]
     say(
-        f"  Each column of intervals is adjusted for all {len(rows)} differences printed: in 95 of "
-        "100 such comparisons none of them is wrong."
+        f"  Each column of intervals is adjusted for all differences of a kind ({listed(kinds)}): "
+        "in 95 of 100 such comparisons none of a kind is wrong."
     )
     if c.depth < MIN_REPEATS:
         say(
@@ -123,12 +123,19 @@ def _show_lost(c: "Comparison") -> None:
         say(f"  ! items that another judge lacks were left out: {lost}")
 
 
+_NAMES = {
+    "right": "Right",
+    **{name: f"Changes, {term.title}" for name, term in CHANGES.items()},
+    **{name: term.title for name, term in COMPONENTS.items()},
+}
+
+
 def _row(d: "Difference") -> list[Cell]:
     return [
         f"{d.a} - {d.b}",
-        COMPONENTS[d.component].title,
+        _NAMES[d.component],
         Value(d.estimate, "+.4f"),
-        span_of(d.simultaneous, "+.4f"),
         span_of(d.call_simultaneous, "+.4f"),
+        span_of(d.simultaneous, "+.4f"),
         Value(d.plugin, "+.4f"),
     ]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgelaw.blocks import Cell, Value, span_of, text_of
+from judgelaw.blocks import Cell, Value, span_of, text_of, write
 from judgelaw.cli.options import FILE, examples, one_stream_options
 from judgelaw.cli.table_options import table_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
@@ -47,9 +47,9 @@ _WIDTH = 20
 @click.option(
     "--permutations",
     type=click.IntRange(min=99),
-    default=999,
+    default=39_999,
     show_default=True,
-    help="Shuffles behind each p value.",
+    help="The most shuffles behind a p value; 199 are enough where it is not small.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw."
@@ -118,7 +118,7 @@ def show(w: "Watch") -> None:
                 one.date,
                 _moved(one.change),
                 _moved(one.shift),
-                "-" if one.p is None else f"{one.p[0]:.3f} {one.p[1]:.3f}",
+                "-" if one.p is None else f"{write(one.p[0], 'p')} {write(one.p[1], 'p')}",
                 _bar(max(one.chart), w.threshold),
             ]
             for one in w.dates
@@ -126,7 +126,7 @@ def show(w: "Watch") -> None:
         show_table(
             ["date", "change since the first, 95%", "shift, 95%", "p", "chart"],
             rows,
-            title=f"held against {w.first}; the chart alarms at {w.threshold:g}",
+            title=f"held against {w.first}; alarms: chart {w.threshold:g}, one p {w.single:.2g}",
         )
         echo()
     for one in w.moved:

@@ -1,9 +1,11 @@
 """Has the judge changed? One test a date that is exact without a model, and a chart that adds up.
 
 At each look calls are permuted within each cell between this date and all earlier ones. Under no
-change the two p values are uniform and independent over looks, so that
-W = max(0, W + Phi^-1(1 - p) - .5) is a random walk whose crossings are known: .025 for each of two
-charts over the declared number of looks, an alarm if either crosses.
+change the two p values are independent over looks, and none is small more often than it says. So
+W = max(0, W + Phi^-1(1 - p) - .5) is a random walk whose crossings are known. Each of two charts
+has .025 over the declared number L of looks: .02 for its crossings, .005 for a single look that
+speaks for itself, p <= .005 / L. An alarm if either of the four happens: small moves add up, a
+large one alarms at its first date.
 """
 
 from dataclasses import dataclass
@@ -16,30 +18,51 @@ from judgelaw.errors import InputError
 
 Ints = NDArray[np.int64]
 
-THRESHOLDS = {12: 3.92, 26: 4.84, 52: 5.64, 104: 6.41}
+THRESHOLDS = {12: 4.07, 26: 5.00, 52: 5.83, 104: 6.59}
 """Where a chart alarms, by the declared number of looks."""
 
 LOOKS = 52
 """A year of weekly looks."""
 
 FALSE_ALARMS = 0.05
-"""The stated rate: .025 for each chart."""
+"""The stated rate: .025 for each chart and its single looks."""
 
-PERMUTATIONS = 999
+PERMUTATIONS = 39_999
+"""The most that are behind a p value; those that are not small get by with fewer."""
+_STAGES = ((199, 0.05), (1_999, 0.005))
+"""Permutations of a stage, and the p value from which on it is not looked at more closely."""
+_SINGLE = 0.005
 _SLACK = 0.5
 _ROUNDING = 1e-9
 _AT_ONCE = 2_000_000
 
 
-def threshold(looks: int) -> float:
-    """Return where the chart alarms for a declared number of looks: that of the next larger one."""
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What alarms, for a declared number of looks.
+
+    Attributes:
+        chart: where a chart alarms.
+        single: the p value at which one look alarms by itself.
+    """
+
+    chart: float
+    single: float
+
+    def alarmed(self, chart: tuple[float, float], p: tuple[float, float] | None) -> bool:
+        """Whether a look alarms, by either chart or by itself."""
+        return max(chart) >= self.chart or (p is not None and min(p) <= self.single)
+
+
+def limits(looks: int) -> Limits:
+    """Return what alarms for a declared number of looks: limits of the next larger one known."""
     fitting = [n for n in THRESHOLDS if n >= looks]
     if not fitting or looks < 1:
         raise InputError(
             f"looks={looks}: a watch is declared for 1 to {max(THRESHOLDS)} looks; start another "
             "one with a new first date after that"
         )
-    return THRESHOLDS[fitting[0]]
+    return Limits(chart=THRESHOLDS[fitting[0]], single=_SINGLE / fitting[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +82,14 @@ def look(
     sum (x - E)^2 over cells and verdicts, and |sum score (x - E)|. Ties are broken at random:
     p = (#greater + U (1 + #ties)) / (draws + 1) is uniform under no change, however coarse.
 
+    Draws come in stages, fresh ones each time with the same U, and a p value that is not small is
+    not looked at again. It is small at every stage or it is not small, so P(p <= x) <= x.
+
     Args:
         now: calls of this date, (cells, verdicts).
         before: calls of all earlier dates.
         score: the number of each verdict.
-        draws: permutations.
+        draws: the most permutations behind a p value.
         random: the stream of the draws and of U.
     """
     shared = (now.sum(axis=1) > 0) & (before.sum(axis=1) > 0)
@@ -71,21 +97,43 @@ def look(
         return None
     total = (now + before)[shared]
     x, R, T = now[shared], now[shared].sum(axis=1), total.sum(axis=1)
-    expected = R[:, None] * total / T[:, None]
-    seen = _statistics(x[None], expected, score)[:, 0]
+    # A cell with one verdict on all dates stays as it is however its calls are permuted.
     telling = (total > 0).sum(axis=1) > 1
-    pool, size, centre = total[telling], R[telling], expected[telling]
+    pool, size = total[telling], R[telling]
+    expected = size[:, None] * pool / T[telling][:, None]
+    seen = _statistics(x[telling][None], expected, score)[:, 0]
+    stages = [(n, below) for n, below in _STAGES if n < draws] + [(draws, 0.0)]
+    p, U = np.zeros(2), random.random(2)
+    open_ = np.ones(2, dtype=bool)
+    for n, below in stages:
+        greater, ties = _beyond(seen, pool, size, expected, score, draws=n, random=random)
+        p[open_] = ((greater + U * (1 + ties)) / (n + 1))[open_]
+        open_ &= p <= below
+        if not open_.any():
+            break
+    return Test(p=(float(p[0]), float(p[1])), cells=int(shared.sum()))
+
+
+def _beyond(
+    seen: Floats,
+    pool: Ints,
+    size: Ints,
+    expected: Floats,
+    score: Floats,
+    *,
+    draws: int,
+    random: np.random.Generator,
+) -> tuple[Ints, Ints]:
+    """Count the draws in which each statistic is larger than what was seen, and as large."""
+    greater, ties = np.zeros((2, len(seen)), dtype=np.int64)
+    close = _ROUNDING * np.maximum(1.0, np.abs(seen))[:, None]
     each = max(1, _AT_ONCE // max(pool.size, 1))
-    blocks = [min(each, draws - start) for start in range(0, draws, each)]
-    drawn = np.concatenate(
-        [_statistics(_permuted(pool, size, n, random), centre, score) for n in blocks], axis=1
-    )
-    p = []
-    for value, others in zip(seen, drawn, strict=True):
-        close = _ROUNDING * max(1.0, abs(value))
-        greater, ties = (others > value + close).sum(), (abs(others - value) <= close).sum()
-        p.append(float((greater + random.random() * (1 + ties)) / (draws + 1)))
-    return Test(p=(p[0], p[1]), cells=int(shared.sum()))
+    for start in range(0, draws, each):
+        drawn = _permuted(pool, size, min(each, draws - start), random)
+        others = _statistics(drawn, expected, score)
+        greater += (others > seen[:, None] + close).sum(axis=1)
+        ties += (np.abs(others - seen[:, None]) <= close).sum(axis=1)
+    return greater, ties
 
 
 def _statistics(x: NDArray[np.int64], expected: Floats, score: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.frames import Result
-from judgelaw.labels.alarm import FALSE_ALARMS, LOOKS, PERMUTATIONS, look, step, threshold
+from judgelaw.labels.alarm import FALSE_ALARMS, LOOKS, PERMUTATIONS, limits, look, step
 from judgelaw.labels.proportions import TAIL
 from judgelaw.labels.system_change import SystemChange, system_change
 from judgelaw.labels.waves import Ints, Waves, in_words
@@ -83,6 +83,7 @@ class Watch(Result):
         verdict: `alarm`, `quiet`, or `cannot tell`.
         looks: the declared number of looks.
         threshold: where the charts alarm.
+        single: the p value at which one look alarms by itself.
         first: the date that everything is held against.
         dates: one look for every later date.
         alarm: the date of the first alarm, None where there is none.
@@ -98,6 +99,7 @@ class Watch(Result):
     verdict: Literal["alarm", "quiet", "cannot tell"]
     looks: int
     threshold: float
+    single: float
     first: str
     dates: tuple[Look, ...]
     alarm: str | None
@@ -140,6 +142,7 @@ class Watch(Result):
             "alarm": self.alarm,
             "verdict": self.verdict,
             "threshold": self.threshold,
+            "single": self.single,
             "false_alarms": FALSE_ALARMS,
             "first": self.first,
             "dates": [
@@ -177,10 +180,10 @@ def watch_waves(
         waves: its calls by date and cell.
         looks: the declared number of looks, 104 at most.
         positive: the class whose rate tells judge from system, where anchors are labelled.
-        permutations: behind each p value.
+        permutations: the most behind a p value; what is not small gets by with fewer.
         seed: of the permutations, by date: a later date never changes an earlier p value.
     """
-    limit = threshold(looks)
+    alarms = limits(looks)
     seen: list[Look] = []
     chart = (0.0, 0.0)
     alarm: str | None = None
@@ -190,7 +193,7 @@ def watch_waves(
         test = look(waves.counts[t], before, waves.score, draws=permutations, random=random)
         if test is not None:
             chart = step(chart, test.p)
-        if alarm is None and max(chart) >= limit:
+        if alarm is None and alarms.alarmed(chart, None if test is None else test.p):
             alarm = waves.dates[t]
         seen.append(_look(waves, t, None if test is None else test.p, chart))
     verdict = _verdict(alarm, seen, looks)
@@ -200,7 +203,8 @@ def watch_waves(
     return Watch(
         verdict=verdict,
         looks=looks,
-        threshold=limit,
+        threshold=alarms.chart,
+        single=alarms.single,
         first=waves.dates[0],
         dates=tuple(seen),
         alarm=alarm,

@@ -30,7 +30,7 @@ def watch(
     judge: str | None = None,
     layer: str | None = None,
     criterion: str | None = None,
-    permutations: int = 999,
+    permutations: int = 39_999,
     seed: int = 0,
     **said: Unpack[Said],
 ) -> "Watch":
@@ -45,7 +45,7 @@ def watch(
         judge: the judge to look at; needed where there are several.
         layer: the layer to look at; by default the main one.
         criterion: the criterion to look at; needed where there are several.
-        permutations: behind each p value.
+        permutations: the most behind a p value; 199 are enough where it is not small.
         seed: of the permutations.
         said: how to read the tables: columns, ignore, where and the like, as in `analyze`.
 

@@ -24,6 +24,7 @@ from judgelaw.uncertainty.call_variance import (
     MIN_REPEATS as MIN_REPEATS,
     VarianceParts as VarianceParts,
     call_covariance as call_covariance,
+    call_covariances as call_covariances,
     smoothed_laws as smoothed_laws,
     true_call_covariance as true_call_covariance,
     true_variance_parts as true_variance_parts,
@@ -40,7 +41,12 @@ from judgelaw.uncertainty.contrasts import (
     Lead as Lead,
     component_lead as component_lead,
     component_share as component_share,
+)
+from judgelaw.uncertainty.differences import (
+    ItemShares as ItemShares,
+    item_shares as item_shares,
     judge_difference as judge_difference,
+    share_difference as share_difference,
 )
 from judgelaw.uncertainty.forms import (
     Contrast as Contrast,

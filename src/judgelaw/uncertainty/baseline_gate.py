@@ -14,8 +14,12 @@ from judgelaw.arrays import Floats, check_number
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS, Design, Weights
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.uncertainty.call_variance import smoothed_laws
-from judgelaw.uncertainty.contrasts import judge_difference
+from judgelaw.uncertainty.differences import (
+    ItemShares,
+    item_shares,
+    judge_difference,
+    share_difference,
+)
 from judgelaw.uncertainty.gate_limits import Limit
 from judgelaw.uncertainty.gating import (
     BoundedQuantity,
@@ -25,7 +29,8 @@ from judgelaw.uncertainty.gating import (
     shallow_note,
 )
 from judgelaw.uncertainty.inference import Inference, infer
-from judgelaw.uncertainty.intervals import shifted_upper, spread_of, wider
+from judgelaw.uncertainty.intervals import Interval
+from judgelaw.uncertainty.item_bounds import clusters_of
 from judgelaw.uncertainty.new_items import item_difference, signed_interval
 from judgelaw.words import listed
 
@@ -187,7 +192,7 @@ def _component(
     if levels.scope == "new":
         low, high = (item_difference(now.items, before.items, name, p=x) for x in (p, q))
     else:
-        low, high = (judge_difference(now.calls, before.calls, name, p=x) for x in (p, q))
+        low, high = (judge_difference(now, before, name, p=x) for x in (p, q))
         depth = min(version.now.depth[0], version.before.depth[0])
         reason = reason or shallow_note(depth, levels.scope)
     return BoundedQuantity(
@@ -204,33 +209,30 @@ def _rate(name: str, version: Versions, levels: GateLevels) -> BoundedQuantity:
 
     New items: bounds of a signed mean over items, with one unseen item at the end of its range: a
     judge that now fails wholly on a few items may have shown none of them. The items asked: the
-    variance of independent calls, unbiased or at smoothed laws, whichever is larger; it grows with
-    a rare rate, so that the ends are moved outwards.
+    unbiased variance of independent calls, cut at the bounds for new items.
     """
-    now, before = (_shares(name, t, version.judge) for t in (version.now, version.before))
-    sign = -1.0 if name == "gold" else 1.0
-    y = sign * (now.share - before.share)
-    p, q = levels.sides("max")
-    estimate = float(y.mean())
-    if levels.scope == "new":
-        low, high = (signed_interval(y, level=2 * x - 1, strict=True) for x in (p, q))
-        return BoundedQuantity(
-            estimate=estimate,
-            lower=low.low,
-            upper=high.high,
-            covers=f"{low.covers}, on {_kept(version)}",
-            reason=low.reason,
-        )
-    N = len(y)
-    spread = wider(
-        spread_of((now.seen + before.seen) / N**2),
-        spread_of((now.supposed + before.supposed) / N**2),
-    )
+    judges = [_shares(name, t, version.judge) for t in (version.now, version.before)]
+    if name == "gold":
+        judges.reverse()
+    now, before = judges
+    clusters = clusters_of(version.now.clusters)
+
+    def new(p: float) -> Interval:
+        y = now.means - before.means
+        return signed_interval(y, level=2 * p - 1, strict=True, clusters=clusters)
+
+    def here(p: float) -> Interval:
+        ends = new(p)
+        known = None if ends.reason is not None else (ends.low, ends.high)
+        return share_difference(now, before, p=p, new=known)
+
+    low, high = (new(p) if levels.scope == "new" else here(p) for p in levels.sides("max"))
     return BoundedQuantity(
-        estimate=estimate,
-        lower=-shifted_upper(-estimate, spread, p),
-        upper=shifted_upper(estimate, spread, q),
-        covers=f"call sampling, with the items fixed, on {_kept(version)}",
+        estimate=low.estimate,
+        lower=low.low,
+        upper=high.high,
+        covers=f"{low.covers}, on {_kept(version)}",
+        reason=low.reason,
     )
 
 
@@ -239,28 +241,10 @@ def _kept(version: Versions) -> str:
     return f"{len(version.now.items):,} matched items{lost}"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Shares:
-    """Share of calls that count, of every item; its variance, unbiased and at smoothed laws."""
-
-    share: Floats
-    seen: Floats
-    supposed: Floats
-
-
-def _shares(name: str, tensor: VerdictTensor, judge: str) -> _Shares:
-    N, K, O, C = tensor.counts.shape
-    counts = _counted(name, tensor, judge)
-    R = tensor.repeats
-    laws = smoothed_laws(tensor.counts.reshape(N, K * O, C)).reshape(N, K, O, C)
-    p = (tensor.counts * counts[:, None, None]).sum(axis=-1) / R
-    smooth = (laws * counts[:, None, None]).sum(axis=-1)
-    cells = (K * O) ** 2
-    return _Shares(
-        share=p.mean(axis=(1, 2)),
-        seen=(p * (1 - p) / (R - 1)).sum(axis=(1, 2)) / cells,
-        supposed=(smooth * (1 - smooth) / R).sum(axis=(1, 2)) / cells,
-    )
+def _shares(name: str, tensor: VerdictTensor, judge: str) -> ItemShares:
+    _, K, O, _ = tensor.counts.shape
+    counted = _counted(name, tensor, judge)
+    return item_shares(tensor.counts, counted, np.full((K, O), 1 / (K * O)))
 
 
 def _counted(name: str, tensor: VerdictTensor, judge: str) -> Floats:

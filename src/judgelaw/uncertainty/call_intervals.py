@@ -33,12 +33,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats
+from judgelaw.errors import NotIdentifiedError
 from judgelaw.estimate import COMPONENTS, Decomposition, Design, Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_bounds import Shown, hidden_in_one_item, shown_by
 from judgelaw.uncertainty.call_variance import (
     MIN_REPEATS,
-    call_covariance,
+    call_covariances,
     smoothed_laws,
     true_call_covariance,
 )
@@ -103,6 +104,37 @@ class ErrorSplit:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Modes:
+    """The commonest verdict of every cell, and which cells gave no other.
+
+    Attributes:
+        codes: of the commonest verdict, (items, cells).
+        weights: 4 / R_u of unanimous cells, 0 of the others, (items, cells).
+        forms: of H_XO, H_X, H_O and H_0, (4, cells, cells).
+        M: similarity of verdicts.
+    """
+
+    codes: NDArray[np.intp]
+    weights: Floats
+    forms: Floats
+    M: Floats
+
+    def moved(self, row: Floats) -> Floats:
+        """Return sum over unanimous cells of (4 / R_u) max_c (G_u(mode_u) - G_u(c))^2, by item.
+
+        G_u = M sum_v c_uv e(mode_v) says what a call of cell u adds to the form, by its verdict.
+        """
+        c = np.tensordot(row, self.forms, axes=1)
+        G = (c @ np.eye(len(self.M))[self.codes]) @ self.M
+        own = np.take_along_axis(G, self.codes[..., None], axis=-1)
+        return np.asarray((self.weights * ((own - G) ** 2).max(axis=-1)).sum(axis=-1))
+
+    def rows(self, rows: NDArray[np.intp]) -> Self:
+        """Keep some items."""
+        return replace(self, codes=self.codes[rows], weights=self.weights[rows])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CallErrors:
     """Item estimates with the covariance of their call-sampling error.
 
@@ -115,6 +147,8 @@ class CallErrors:
         shown: agreements and the few calls that differ.
         design: "census" or "sampled".
         items: labels of the items, or None.
+        second: the second-order part of `covariance`, where that is unbiased; else None.
+        modes: the commonest verdict of every cell, where verdicts were counted.
     """
 
     estimates: Floats
@@ -124,6 +158,8 @@ class CallErrors:
     shown: Shown
     design: Design
     items: tuple[str, ...] | None = None
+    second: Floats | None = None
+    modes: "Modes | None" = None
 
     @property
     def exact(self) -> bool:
@@ -249,7 +285,31 @@ class CallErrors:
             smoothed=self.smoothed[rows],
             shown=self.shown.rows(rows),
             items=None if self.items is None else tuple(self.items[i] for i in rows),
+            second=None if self.second is None else self.second[rows],
+            modes=None if self.modes is None else self.modes.rows(rows),
         )
+
+    def second_order(self, contrast: Contrast) -> Floats:
+        """Return the second-order part of `variances`, of every item."""
+        if self.second is None:
+            raise NotIdentifiedError(_EXACT_ONLY)
+        return self._variances(self.second, contrast)
+
+    def supposed(self, contrast: Contrast) -> float:
+        """Return V_S: the variance of the macroaverage at smoothed laws."""
+        return float(self._variances(self.smoothed, contrast).sum()) / len(self.estimates) ** 2
+
+    def unseen_slips(self, contrast: Contrast) -> float:
+        """Return V_M: the variance that slips in the unanimous cells give the macroaverage.
+
+        A prompt that reverses an item makes every slip there count in full, and of such items few
+        calls show any. Every unanimous cell is supposed to slip as often as all calls do.
+        """
+        if self.modes is None or absent_component(contrast, self.components) is not None:
+            return 0.0
+        slips = int(self.shown.off_mode.sum()) / int(self.shown.calls.sum())
+        moved = self.modes.moved(contrast_row(contrast, self.components))
+        return float(slips * (1 - slips) * moved.sum()) / len(self.estimates) ** 2
 
     def _variances(self, covariance: Floats, contrast: Contrast) -> Floats:
         if absent_component(contrast, self.components) is not None:
@@ -367,13 +427,20 @@ def errors_of(known: KnownCounts, found: Decomposition) -> CallErrors:
     K, O = known.n.shape[1:3]
     c, n = concentration_forms(known.w, known.q), known.cells
     R = n.sum(axis=-1)
-    exact = int(R.min()) >= MIN_REPEATS
+    second = None
+    if int(R.min()) >= MIN_REPEATS:
+        covariance, second = call_covariances(n, c, known.M)
+    else:
+        covariance = true_call_covariance(n / R[..., None], R, c, known.M)
     return CallErrors(
         estimates=np.stack([found[name] for name in COMPONENTS], axis=-1),
-        covariance=(
-            call_covariance(n, c, known.M)
-            if exact
-            else true_call_covariance(n / R[..., None], R, c, known.M)
+        covariance=covariance,
+        second=second,
+        modes=Modes(
+            codes=n.argmax(axis=-1),
+            weights=np.where(n.max(axis=-1) == R, 4 / R, 0.0),
+            forms=c,
+            M=np.eye(n.shape[-1]) if known.M is None else known.M,
         ),
         smoothed=true_call_covariance(smoothed_laws(n), R, c, known.M),
         components=component_map(K, O, known.estimand.design),

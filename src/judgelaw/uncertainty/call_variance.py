@@ -58,13 +58,23 @@ def call_covariance(n: Array, c: Array, M: Array | None = None) -> Array:
         c: symmetric coefficients (forms, cells, cells).
         M: similarity of verdicts with unit diagonal; None is the identity.
     """
+    return call_covariances(n, c, M)[0]
 
-    def of(part: Array) -> Array:
+
+def call_covariances(n: Array, c: Array, M: Array | None = None) -> tuple[Array, Array]:
+    """Return what `call_covariance` does, and its second-order part, each without bias.
+
+    The second-order part V2 is what goes with 1/R^2; the rest of V estimates a square. Arguments
+    as in `call_covariance`.
+    """
+    found = []
+    for part in _split(n, n, c):
         counts = _numbers(part)
         R = counts.sum(axis=-1)
-        return np.asarray(sum(_estimated(counts, c, M, x=1 / R, y=1 / (R * (R - 1)))))
-
-    return np.concatenate([of(part) for part in _split(n, n, c)])
+        linear, cross, pair = _estimated(counts, c, M, x=1 / R, y=1 / (R * (R - 1)))
+        found.append((linear + cross + pair, cross + pair))
+    whole, second = (np.concatenate(each) for each in zip(*found, strict=True))
+    return whole, second
 
 
 def variance_parts(n: Array, c: Array, M: Array | None = None) -> VarianceParts:

@@ -87,7 +87,8 @@ def change_interval(
     if reason is not None:
         estimate = float(known.calls.values(contrast).mean())
         return no_interval(estimate=estimate, level=level, covers=covers, reason=reason)
-    ends = _bounds(known, contrast, (1 + level) / 2, scope)
+    p = (1 + level) / 2
+    ends = known.coherent(lambda target: _bounds(known, contrast, p, target), scope)
     return _interval(known, contrast, scope, ends, level=level, covers=covers)
 
 

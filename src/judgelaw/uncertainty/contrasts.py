@@ -1,4 +1,4 @@
-"""Contrasts of components on fixed items: the lead, shares of the total, differences of judges.
+"""Contrasts of components on fixed items: the lead, and shares of the total.
 
 A contrast takes the larger of the two variances that `calls` keeps, and the smaller degrees of
 freedom. A share rho of the total is allowed where zero lies between the bounds of g - rho T.
@@ -13,10 +13,8 @@ import numpy as np
 from judgelaw.errors import InputError
 from judgelaw.estimate import COMPONENTS
 from judgelaw.uncertainty.call_intervals import CallErrors
-from judgelaw.uncertainty.forms import Contrast
 from judgelaw.uncertainty.intervals import (
     Interval,
-    Spread,
     check_level,
     no_interval,
     shifted_upper,
@@ -110,40 +108,6 @@ def component_share(
     )
 
 
-def judge_difference(
-    a: CallErrors,
-    b: CallErrors,
-    contrast: Contrast = "prompt",
-    *,
-    level: float = 0.95,
-    p: float | None = None,
-) -> Interval:
-    """Return A minus B of two judges on the same fixed items: variance V_A + V_B.
-
-    Calls of different judges are independent, so variances add; items are fixed, so no pairing
-    gain is involved (`item_difference` pairs items instead). For several intervals together, `p`
-    is the level of each end, in place of (1 + level) / 2.
-    """
-    check_level(level)
-    _check_alike(a, b)
-    e = float(a.values(contrast).mean() - b.values(contrast).mean())
-    reason = a.refusal(contrast) or b.refusal(contrast)
-    if reason is not None:
-        return no_interval(estimate=e, level=level, covers=a.covers, reason=reason)
-    spread = _summed([errors.wide_spread(contrast) for errors in (a, b)])
-    side = (1 + level) / 2 if p is None else p
-    return Interval(
-        estimate=e,
-        se=sqrt(spread.variance),
-        low=-shifted_upper(-e, spread, side),
-        high=shifted_upper(e, spread, side),
-        df=spread.df,
-        level=level,
-        covers=a.covers,
-        inverted=True,
-    )
-
-
 def _upper_allows(
     errors: CallErrors, component: str, p: float, *, sign: float = 1.0
 ) -> Callable[[float], bool]:
@@ -159,30 +123,3 @@ def _upper_allows(
         return shifted_upper(e, spread, p) >= -_ROUNDING
 
     return allowed
-
-
-def _check_alike(a: CallErrors, b: CallErrors) -> None:
-    if a.items is not None and b.items is not None and a.items != b.items:
-        raise InputError(
-            "the judges were not asked about the same items in the same order: select the common "
-            "items in both with VerdictTensor.select(items=...)"
-        )
-    if len(a.estimates) != len(b.estimates):
-        raise InputError(
-            f"the judges were asked about {len(a.estimates)} and {len(b.estimates)} items: a "
-            "difference is of the same items; select the common ones in both"
-        )
-    if a.design != b.design:
-        raise InputError(
-            f"the judges' designs are {a.design!r} and {b.design!r}, which estimate different "
-            "quantities: declare the prompts alike in both"
-        )
-
-
-def _summed(spreads: list[Spread]) -> Spread:
-    """Add independent variances; their degrees of freedom by Satterthwaite."""
-    V = np.array([s.variance for s in spreads])
-    df = np.array([s.df for s in spreads])
-    total = float(V.sum())
-    parts = float((V**2 / df).sum())
-    return Spread(variance=total, df=total**2 / parts if parts > 0 else 1.0)

@@ -3,11 +3,21 @@
 Two targets, never mixed. "fixed" is the items that were asked, asked again: only the dice are
 random. "new" is other items like them. Where prompts were drawn from a generator, both also cover
 the drawing of prompts.
+
+What holds for items like these holds for the items asked too, since E[s^2 / N] >= V_call. So the
+ends of the two targets are made coherent (`coherent`), and the items asked are never less well
+known than others:
+
+    R >= 4      lower end of the items asked  the larger of both lower ends
+                upper end of the items asked  the smaller of both upper ends
+    R = 2, 3    the lower ends alike;  upper end of new items  the larger of both upper ends
+
+Below four calls the upper end for new items misses too often to be taken for the items asked.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import nan
+from math import isnan, nan
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +26,10 @@ from judgelaw.arrays import PAIR
 from judgelaw.estimate import COMPONENTS, Decomposition, Design, Estimand, Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_intervals import CallErrors, errors_of
+from judgelaw.uncertainty.call_variance import MIN_REPEATS
 from judgelaw.uncertainty.contrasts import share_lower, share_upper
 from judgelaw.uncertainty.forms import KnownCounts, declare, declare_parts
-from judgelaw.uncertainty.intervals import Interval, check_level
+from judgelaw.uncertainty.intervals import Interval, check_level, remembered
 from judgelaw.uncertainty.item_bounds import DRAWS, clusters_of
 from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
 from judgelaw.uncertainty.sampled_prompts import MIN_PROMPTS, DrawnPrompts, Scope, drawn_prompts
@@ -29,6 +40,8 @@ _TOO_FEW_DRAWN = (
     "draw more prompts, or declare them a census"
 )
 _DRAWING = "; the drawing of prompts is covered too"
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,7 +92,22 @@ class Inference:
         return low, high
 
     def _one_look(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
-        """Return bounds that hold at level p for whoever looks once."""
+        """Return bounds that hold at level p for whoever looks once, coherent over both targets."""
+        return self.coherent(lambda each: self._own(component, p, each), scope)
+
+    def coherent(self, own: Callable[[Scope], tuple[float, float]], scope: Scope) -> Ends:
+        """Return the ends of one target, given those that each target has of its own."""
+        low, high = own(scope)
+        if self.refusal("call", "new") is not None:
+            return low, high
+        other = own("fixed" if scope == "new" else "new")
+        deep = int(self.calls.shown.fewest.min()) >= MIN_REPEATS
+        if scope == "fixed":
+            return float(np.fmax(low, other[0])), float(np.fmin(high, other[1]) if deep else high)
+        return low, high if deep or isnan(high) else float(np.fmax(high, other[1]))
+
+    def _own(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
+        """Return the bounds that a target has of its own."""
         of = self.items if scope == "new" else self.calls
         low, high = of.bounds(component, p)
         if scope == "new":
@@ -112,6 +140,11 @@ class Inference:
             return nan, nan
         if self.drawn is not None:
             return self._share_of_bounds(component, p, scope)
+        return self.coherent(lambda target: self._own_share(component, p, target), scope)
+
+    @remembered
+    def _own_share(self, component: str, p: float, scope: Scope) -> Ends:
+        """Return the ends of a share that a target has of its own."""
         low_p, high_p = levels_left(self.looks, p)
         if scope == "new":
             of = self.items

@@ -209,12 +209,19 @@ def weightings_for(items: int, draws: int = DRAWS) -> int:
 
 
 def item_difference(
-    a: NewItems, b: NewItems, component: str, *, level: float = 0.95, p: float | None = None
+    a: NewItems,
+    b: NewItems,
+    contrast: Contrast,
+    *,
+    level: float = 0.95,
+    p: float | None = None,
+    unit: float = 1.0,
 ) -> Interval:
     """Return A minus B of two judges, paired by item, with its interval for new items.
 
     Both are on the same items in the same order, from the same draws. For several intervals
-    together, `p` is the level of each end, in place of (1 + level) / 2.
+    together, `p` is the level of each end, in place of (1 + level) / 2. A contrast that is no
+    single component is a rate, whose largest value is the `unit`.
     """
     check_level(level)
     if a.values.shape != b.values.shape:
@@ -222,15 +229,16 @@ def item_difference(
             f"the judges were asked about {len(a.values)} and {len(b.values)} items: a difference "
             "is of the same items; select the common ones in both"
         )
-    one, other = a.of(component), b.of(component)
+    one, other = a.of(contrast), b.of(contrast)
     y = one - other
-    reason = a.refusal(component) or b.refusal(component)
+    used = [contrast] if isinstance(contrast, str) else [c for c, x in contrast.items() if x]
+    reason = a.refusal(*used) or b.refusal(*used)
     if reason is not None:
         return no_interval(estimate=float(y.mean()), level=level, covers=COVERS, reason=reason)
-    drawn = replace(a.drawn, sums=a.drawn_of(component).sums - b.drawn_of(component).sums)
+    drawn = replace(a.drawn, sums=a.drawn_of(contrast).sums - b.drawn_of(contrast).sums)
     careful = a.strict or any(effective_items(x) < FEW for x in (one, other))
     side = (1 + level) / 2 if p is None else p
-    top = max(a.top[component], b.top[component])
+    top = max(a.top[contrast], b.top[contrast]) if isinstance(contrast, str) else unit
     low, high = _both_sides(y, drawn, side, top=top, careful=careful)
     return _interval(y, low, high, level, a.drawn.clusters)
 

@@ -6,7 +6,6 @@ from judgelaw.analysis import compare
 from judgelaw.estimate import COMPONENTS, decompose
 from judgelaw.uncertainty import (
     Estimand,
-    call_errors,
     infer,
     item_bands,
     item_difference,
@@ -28,13 +27,13 @@ def test_differences_are_paired_and_at_the_common_depth():
     (order,) = [d for d in found.differences if d.component == "order"]
     assert order.estimate == pytest.approx(gap.mean())
     assert order.band == pytest.approx((bands.low[0], bands.high[0]))
-    exact = judge_difference(call_errors(short), call_errors(B), "order")
+    a, b = (infer(t) for t in (short, B))
+    exact = judge_difference(a, b, "order")
     assert order.call_interval == pytest.approx((exact.low, exact.high))
     # Five components are looked at together, each on two sides.
-    a, b = (infer(t) for t in (short, B))
     together = item_difference(a.items, b.items, "order", p=1 - 0.025 / 5)
     assert order.simultaneous == pytest.approx((together.low, together.high))
-    here = judge_difference(a.calls, b.calls, "order", p=1 - 0.025 / 5)
+    here = judge_difference(a, b, "order", p=1 - 0.025 / 5)
     assert order.call_simultaneous == pytest.approx((here.low, here.high))
     assert here.low < exact.low
 

@@ -51,12 +51,14 @@ def test_only_intervals_for_all_differences_together_are_printed(tmp_path, capsy
     table = write(tmp_path / "t.csv", A, B)
     _, out, _ = run(capsys, "compare", table, "--draws", 200, "--details")
     _, text, _ = run(capsys, "compare", table, "--draws", 200, "--json", "-")
-    differences = json.loads(text)["differences"]
-    assert f"adjusted for all {len(differences)} differences printed" in out
+    found = json.loads(text)
+    differences = [*found["right"], *found["changes"], *found["differences"]]
+    assert not found["right"], "these judges have no gold"
+    assert "adjusted for all differences of a kind (4, 5)" in out
     rows = [line for line in out.splitlines() if line.startswith("a - b")]
     for row, found in zip(rows, differences, strict=True):
         printed = re.findall(r"\[[^]]+\]", row)
-        wanted = [found["simultaneous"], found["call_simultaneous"]]
+        wanted = [found["call_simultaneous"], found["simultaneous"]]
         assert printed == ["[{:+.4f}, {:+.4f}]".format(*pair) for pair in wanted]
     assert "miss more often" not in out
 
@@ -131,7 +133,8 @@ def test_a_judge_that_is_clearly_worse_is_not_kept(tmp_path, capsys):
         tmp_path / "t.csv", replace(steady, judge="steady"), replace(noisy, judge="noisy")
     )
     _, out, _ = run(capsys, "compare", table, "--draws", 200, "--details")
-    first = [line for line in out.splitlines() if line.startswith(("  steady", "  noisy"))]
+    assert "On these 30 items noisy changes its verdict on" in out
+    first = [line for line in out.splitlines() if line.startswith(("  steady  ", "  noisy  "))]
     assert "Too early to tell" in first[0], "4 to 19 of 100 change: steady is at most 10"
     assert "Unsteady" in first[1]
     _, text, _ = run(capsys, "compare", table, "--draws", 200, "--json", "-")
@@ -141,3 +144,41 @@ def test_a_judge_that_is_clearly_worse_is_not_kept(tmp_path, capsys):
         "steady": "early",
         "noisy": "unsteady",
     }
+
+
+def graded(tmp_path, right):
+    """Return a table of prompts that are right on so many of 8 calls, on sixteen items."""
+    lines = ["judge,item,prompt,order,repeat,verdict,gold"]
+    for prompt, hits in right.items():
+        for i in range(16):
+            gold = f"candidate_{1 + i % 2}"
+            for r in range(8):
+                said = gold if (i + r) % 8 < hits else f"candidate_{2 - i % 2}"
+                lines.append(f"j,i{i},{prompt},{'AB' if r < 4 else 'BA'},{r % 4},{said},{gold}")
+    path = tmp_path / "graded.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_prompts_are_compared_by_how_often_they_are_right(tmp_path, capsys):
+    """Their accuracies, the difference with its sign, these items first."""
+    table = graded(tmp_path, {"good": 8, "bad": 6})
+    _, out, _ = run(capsys, "compare", table, "--by", "prompt", "--draws", 200)
+    said = " ".join(out.split())
+    assert "Right of 100 on these items: good 100, bad 75" in said
+    ends = r"1\d(\.\d)? to 3\d more of 100"
+    assert re.search(f"On these 16 items good is right on {ends} than bad", said)
+    _, text, _ = run(capsys, "compare", table, "--by", "prompt", "--draws", 200, "--json", "-")
+    (right,) = json.loads(text)["right"]
+    assert right["component"] == "right"
+    assert (right["a"], right["b"], right["estimate"]) == ("bad", "good", -0.25)
+    low, high = right["call_simultaneous"]
+    assert low < -0.25 < high < 0
+    wide_low, wide_high = right["simultaneous"]
+    assert wide_low <= low < high <= wide_high
+
+
+def test_prompts_that_are_as_right_are_not_told_apart(tmp_path, capsys):
+    table = graded(tmp_path, {"one": 7, "two": 7})
+    _, out, _ = run(capsys, "compare", table, "--by", "prompt", "--draws", 200)
+    assert "one and two are not told apart" in " ".join(out.split())

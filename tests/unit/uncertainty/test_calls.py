@@ -17,7 +17,6 @@ from judgelaw.uncertainty import (
     concentration_forms,
     declare,
     form_of,
-    judge_difference,
     permutation_test,
     true_call_covariance,
     variance_parts,
@@ -314,30 +313,6 @@ def test_a_total_that_may_be_zero_allows_any_share():
     assert (found.low, found.high) == (0, 1)
 
 
-def test_judges_differ_with_the_sum_of_variances(tensor, errors):
-    other = call_errors(WORLD.tensor(items=40, prompts=6, orders=2, repeats=4, seed=9))
-    found = judge_difference(errors, other, "prompt")
-    a, b = errors.wide_spread("prompt"), other.wide_spread("prompt")
-    gap = errors.values("prompt").mean() - other.values("prompt").mean()
-    assert found.estimate == pytest.approx(gap)
-    assert found.se**2 == pytest.approx(a.variance + b.variance)
-    nu = found.se**4 / (a.variance**2 / a.df + b.variance**2 / b.df)
-    assert found.df == pytest.approx(nu)
-    mirrored = judge_difference(other, errors, "prompt")
-    assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low))
-    elsewhere = call_errors(tensor.select(items=list(reversed(tensor.items))))
-    with pytest.raises(InputError, match="same items"):
-        judge_difference(errors, elsewhere)
-
-
-def test_judges_of_other_items_or_designs_do_not_differ(tensor, errors):
-    unnamed = call_errors(tensor.counts[:39])
-    with pytest.raises(InputError, match="40 and 39 items"):
-        judge_difference(errors, unnamed)
-    with pytest.raises(InputError, match="'census' and 'sampled'"):
-        judge_difference(errors, call_errors(tensor, design="sampled"))
-
-
 def test_share_at_another_level_must_be_asked_for(errors):
     with pytest.raises(InputError, match="ask for it anew"):
         component_share(errors).at_level(0.9)
@@ -351,15 +326,6 @@ def test_lead_ranks_by_value_and_not_by_size(errors):
     lead = component_lead(signed)
     assert (lead.largest, lead.second) == ("call", "order")
     assert lead.by.estimate == pytest.approx(0.1)
-
-
-def test_difference_to_a_silent_judge_supposes_some_noise(errors):
-    counts = np.zeros((40, 6, 2, 4), dtype=int)
-    counts[..., 0] = 4
-    silent = call_errors(counts)
-    assert judge_difference(errors, silent).se > errors.wide_spread("prompt").variance ** 0.5
-    nothing = judge_difference(silent, silent)
-    assert nothing.low < 0 < nothing.high
 
 
 @pytest.mark.parametrize("contrast", ["prompts", {"prompt": 0.0}, {"colour": 1.0}])

@@ -351,7 +351,8 @@ def _chart(w: "Watch") -> Figure:
         label=f"Two charts over dates, which alarm at {w.threshold:g}",
         caption=(
             "Blue: any change. Orange: a shift of the score. Dashed: the alarm, at "
-            f"{w.threshold:g} for {w.looks} declared looks."
+            f"{w.threshold:g} for {w.looks} declared looks; one look alarms by itself from p "
+            f"{w.single:.2g} on."
         ),
     )
 
