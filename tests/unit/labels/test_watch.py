@@ -170,7 +170,7 @@ def test_p_is_exact_where_everything_can_be_enumerated():
     p = np.array(
         [look(now, before, np.array([1.0, 0.0]), draws=999, random=rng).p for _ in range(200)]
     )
-    # The farthest two of six splits: p is uniform on (0, 1/3), but for the error of 199 draws: their
+    # The farthest two of six splits: p is uniform on (0, 1/3) but for the error of 199 draws: their
     # share of ties has a standard deviation of .033.
     assert p.max() < 1 / 3 + 4 * 0.033
     assert p.mean(axis=0) == pytest.approx([1 / 6, 1 / 6], abs=0.02)
