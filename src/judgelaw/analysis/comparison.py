@@ -533,12 +533,12 @@ def told_apart(c: Comparison) -> str:
         return f"{here} none is shown to be more {what} than another." if any_known else ""
     verb = "is right" if c.right else "changes its verdict"
     groups: dict[tuple[str, ...], list[str]] = {}
-    for more, less in better.items():
-        groups.setdefault(tuple(less), []).append(more)
+    for name, worse in better.items():
+        groups.setdefault(tuple(worse), []).append(name)
     ranked = sorted(groups.items(), key=lambda group: -len(group[0]))
     parts = [
-        f"{_some(more)} {verb if len(more) == 1 else _PLURAL[verb]} more often than {_some(less)}"
-        for less, more in ranked[:PAIR]
+        f"{_some(who)} {verb if len(who) == 1 else _PLURAL[verb]} more often than {_some(whom)}"
+        for whom, who in ranked[:PAIR]
     ]
     rest = "" if len(ranked) <= PAIR else ", and more: --details"
     settled = [each for known in better.values() for each in known.values()]

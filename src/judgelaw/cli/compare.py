@@ -104,7 +104,7 @@ def _show_differences(c: "Comparison") -> None:
         [_row(d) for d in c.all_differences],
         title=f"{c.items:,} matched items, R = {c.depth}",
     )
-    kinds = [len(kind) for kind in (c.right, c.changes, c.differences) if kind]
+    kinds = [f"{len(kind):,}" for kind in (c.right, c.changes, c.differences) if kind]
     say(
         f"  Each column of intervals is adjusted for all differences of a kind ({listed(kinds)}): "
         "in 95 of 100 such comparisons none of a kind is wrong."

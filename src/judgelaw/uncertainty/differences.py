@@ -25,6 +25,7 @@ from math import hypot, inf, isnan, sqrt
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.errors import InputError
@@ -191,7 +192,7 @@ class ItemShares:
         )
 
 
-def item_shares(counts: Floats, credit: Floats, cells: Floats) -> ItemShares:
+def item_shares(counts: NDArray[np.int64] | Floats, credit: Floats, cells: Floats) -> ItemShares:
     """Return the mean credit of every item, with its variance by calls.
 
     Args:
@@ -199,9 +200,10 @@ def item_shares(counts: Floats, credit: Floats, cells: Floats) -> ItemShares:
         credit: what each verdict is worth for each item, (items, verdicts), in [0, 1].
         cells: weights of cells, (prompts, orders), summing to one.
     """
-    R = counts.sum(axis=-1)
-    mean = np.einsum("nkoc,nc->nko", counts, credit) / R
-    square = np.einsum("nkoc,nc->nko", counts, credit**2) / R
+    n = np.asarray(counts, dtype=np.float64)
+    R = n.sum(axis=-1)
+    mean = np.einsum("nkoc,nc->nko", n, credit) / R
+    square = np.einsum("nkoc,nc->nko", n, credit**2) / R
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where(R < PAIR, np.nan, (square - mean**2) / (R - 1))
     return ItemShares(
