@@ -85,11 +85,20 @@ def _fields(name: str, model: dict[str, Any]) -> str:
     required = set(model.get("required", ()))
     about = str(model.get("description", "")).split("\n\n")[0].replace("\n", " ")
     rows = [
-        f"| `{field}` | {_type(spec)} | {_default(field, spec, required)} |"
+        f"| `{field}` | {_type(spec)} | {_default(field, spec, required)} | {_meaning(spec)} |"
         for field, spec in model["properties"].items()
     ]
-    head = [f"## {name}\n", f"{about}\n", "| field | type | default |", "|---|---|---|"]
+    head = [
+        f"## {name}\n",
+        f"{about}\n",
+        "| field | type | default | meaning |",
+        "|---|---|---|---|",
+    ]
     return "\n".join([*head, *rows, ""])
+
+
+def _meaning(spec: dict[str, Any]) -> str:
+    return str(spec.get("description", "")).replace("|", "\\|")
 
 
 def _type(spec: dict[str, Any]) -> str:

@@ -34,14 +34,28 @@ MAIN: tuple[Role, ...] = ("audit", "evaluation")
 
 
 class Selection(Model):
-    """Which of the items: so many of each stratum by seed, or the rest of another selection."""
+    """Which of the items: so many of each stratum by seed, or the rest of another selection.
+
+    Attributes:
+        per_stratum: so many items of each stratum.
+        complement_of: all items that are not in the selection of this name.
+    """
 
     per_stratum: PositiveInt | None = None
     complement_of: str | None = None
 
 
 class Items(Model):
-    """Where the items are, and how their fields are called there; `strata` are those of LLMBar."""
+    """Where the items are, and how their fields are called there; `strata` are those of LLMBar.
+
+    Attributes:
+        source: the format of the file.
+        path: the file, or the folder of LLMBar, relative to the study.
+        fields: the name in the file of each field that is called otherwise there.
+        strata: of LLMBar: by subset, or by split.
+        sample: which of the items are asked; absent, all.
+        selections: further selections by name, for layers.
+    """
 
     source: Literal["jsonl", "csv", "parquet", "llmbar"]
     path: str = Field(min_length=1)
@@ -76,6 +90,9 @@ class Layer(Model):
         reuse: calls of another layer that are part of this one.
         labels: hidden labels of a control layer.
         prompt: the template that a control layer repeats; absent, the first.
+        name: what the calls table calls it.
+        role: `audit` and `evaluation` answer; `reference` is asked deeper; `control` repeats one
+            prompt.
     """
 
     name: Name
@@ -113,7 +130,15 @@ Criterion = Annotated[
 
 
 class Transport(Model):
-    """How calls travel; no part of what is measured."""
+    """How calls travel; no part of what is measured.
+
+    Attributes:
+        concurrency: calls under way at once, for each judge.
+        timeout_s: seconds until a call that has no answer is a failed attempt.
+        attempts: how often a call is tried.
+        requests_per_minute, tokens_per_minute: what the provider grants; absent, it is found out.
+        backoff_s, max_backoff_s: the first and the longest wait before another attempt, in seconds.
+    """
 
     concurrency: PositiveInt = 8
     timeout_s: PositiveFloat = Field(
@@ -127,7 +152,14 @@ class Transport(Model):
 
 
 class Budget(Model):
-    """Where acquisition stops: calls, tokens, dollars, or seconds of one session."""
+    """Where acquisition stops: calls, tokens, dollars, or seconds of one session.
+
+    Attributes:
+        calls: requests that may be made in all.
+        tokens: tokens that may be read and written in all.
+        usd: US dollars that may be spent in all; the judges need a `price`.
+        deadline_s: seconds until a session stops.
+    """
 
     calls: PositiveInt | None = None
     tokens: PositiveInt | None = None
@@ -140,7 +172,16 @@ Limit = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Limits(Model):
-    """The largest components that a release may show."""
+    """The largest components that a release may show.
+
+    Attributes:
+        call: of calls repeated under one prompt and order.
+        prompt: between prompts.
+        order: between answer orders.
+        interaction: of prompt and order together.
+        total: of all four.
+        invalid: of replies that hold no verdict.
+    """
 
     call: Limit | None = None
     prompt: Limit | None = None
@@ -151,7 +192,12 @@ class Limits(Model):
 
 
 class Gate(Limits):
-    """The limits of a release; those under `criteria` hold for one criterion only."""
+    """The limits of a release; those under `criteria` hold for one criterion only.
+
+    Attributes:
+        probes: the largest shift that a probe may cause, by name.
+        criteria: limits of single criteria, by name.
+    """
 
     probes: dict[Name, Share] = Field(default_factory=dict)
     criteria: dict[Name, Limits] = Field(default_factory=dict)
@@ -175,13 +221,26 @@ class Gate(Limits):
 
 
 class AnswerBar(Model):
-    """What the user asks of the judges, in place of the usual bars."""
+    """What the user asks of the judges, in place of the usual bars.
+
+    Attributes:
+        at_least: how often the judge has to be right, as a share.
+    """
 
     at_least: Share | None = None
 
 
 class Analysis(Model):
-    """What is decided about the analysis before the first call."""
+    """What is decided about the analysis before the first call.
+
+    Attributes:
+        estimator: whether the prompts are all that matter (`census`) or were drawn (`sampled`).
+        depth: repeats of a cell that count; absent, all.
+        thresholds: limits that are looked at, by name.
+        seeds: seeds of resampling, by name.
+        draws: weightings of the items in the bootstrap bands.
+        permutations: shuffles of the permutation tests.
+    """
 
     estimator: Literal["census", "sampled"] | None = None
     depth: Annotated[int, Field(ge=2, le=2**31)] | None = None
@@ -196,7 +255,27 @@ def _usual_orders(declared: dict[str, Any]) -> Any:
 
 
 class Study(Model):
-    """A whole study."""
+    """A whole study.
+
+    Attributes:
+        version: of this format.
+        name: of the study, and of its run folder.
+        seed: every random choice derives from it.
+        task: two answers side by side, one answer, or the best of several.
+        items: what is judged.
+        prompts: how it is asked.
+        orders: in which orders answers are shown, with weights.
+        repeats: calls in every cell.
+        stop: when enough is known.
+        schedule: the order of the calls: random, or cell by cell, or prompt by prompt.
+        judges: who is asked.
+        layers: streams of calls; absent, one layer `audit`.
+        probes: changes of an answer that should not matter.
+        transport: how calls travel.
+        budget: where the run stops.
+        gate: limits for `judgelaw gate`.
+        analysis: what is decided about the analysis before the first call.
+    """
 
     version: Literal[1]
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
@@ -396,5 +475,10 @@ def study_schema() -> dict[str, Any]:
     template = judge["properties"]["template"]
     template["anyOf"] = [_TEXT, *template["anyOf"]]
     transport = definitions["Transport"]["properties"]
-    transport["timeout"] = {**transport["timeout_s"], "title": "Timeout"}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    transport["timeout"] = {
+        **transport["timeout_s"],
+        "title": "Timeout",
+        "description": "an older name of timeout_s",
+    }
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "$id": "urn:judgelaw:study:1", **schema}

@@ -16,7 +16,13 @@ from judgelaw.wire import (
 
 
 class TemplateSpec(Model):
-    """One template: text before and after the item block, or a free text with placeholders."""
+    """One template: text before and after the item block, or a free text with placeholders.
+
+    Attributes:
+        id: what the calls table calls it.
+        prefix, suffix: texts before and after the item.
+        text: a whole prompt with places such as `{instruction}` and `{candidate_a}`.
+    """
 
     id: Name
     prefix: str | None = None
@@ -25,7 +31,14 @@ class TemplateSpec(Model):
 
 
 class Census(Model):
-    """All the prompts that the estimate is about."""
+    """All the prompts that the estimate is about.
+
+    Attributes:
+        policy: `census`.
+        templates: the prompts, one by one.
+        path: files of prompts, as in `prompts/*.txt`; a file's name is the id.
+        block: how an item is laid out between prefix and suffix.
+    """
 
     policy: Literal["census"]
     templates: tuple[TemplateSpec, ...] = ()
@@ -34,7 +47,14 @@ class Census(Model):
 
 
 class Grammar(Model):
-    """The choices from which a generator draws wrappers around one criterion."""
+    """The choices from which a generator draws wrappers around one criterion.
+
+    Attributes:
+        headings: words that may stand above the instructions.
+        cases: how headings are written.
+        styles: how headings are marked.
+        separators: what may stand between the parts.
+    """
 
     headings: tuple[str, ...] | None = None
     cases: tuple[Literal["upper", "title", "sentence", "lower"], ...] | None = None
@@ -46,7 +66,16 @@ class Grammar(Model):
 
 
 class Generator(Model):
-    """Prompts sampled by seed from a grammar: the estimate is about the grammar."""
+    """Prompts sampled by seed from a grammar: the estimate is about the grammar.
+
+    Attributes:
+        policy: `generator`.
+        count: how many prompts are drawn.
+        grammar: the choices that prompts are drawn from.
+        criterion: the sentence that says what is judged.
+        output: the sentence that says how to answer.
+        block: how an item is laid out.
+    """
 
     policy: Literal["generator"]
     count: PositiveInt
@@ -63,6 +92,7 @@ class Factors(Model):
         factors: levels by factor: a list of short texts, which are their own names, or texts by
             name. A text may hold the place of a factor that is declared after it.
         template: the file with a place `{factor}` for every factor, and for the item.
+        policy: `factors`.
     """
 
     policy: Literal["factors"] = "factors"
@@ -122,6 +152,8 @@ class Reworded(Model):
         seed: of the draws; by default the study's.
         approved: leave out what people struck because its meaning had changed.
         draws: the folder of the draws; by default `rewordings/NAME` beside the study.
+        policy: `generator` or `census`.
+        grammar: `reworded`.
     """
 
     policy: Literal["generator", "census"]
@@ -171,7 +203,11 @@ def drawn_count(prompts: Prompts) -> int | None:
 
 
 class SampledOrders(Model):
-    """Orders of several candidates drawn by seed, so that all stand equally often in every slot."""
+    """Orders of several candidates drawn by seed, so that all stand equally often in every slot.
+
+    Attributes:
+        sample: how many orders are drawn.
+    """
 
     sample: PositiveInt
 

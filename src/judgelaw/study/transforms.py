@@ -144,7 +144,12 @@ BUILT_IN: Mapping[str, Transform] = {
 
 
 class Replacement(Model):
-    """What a probe replaces in an answer: a regular expression, and the text in its place."""
+    """What a probe replaces in an answer: a regular expression, and the text in its place.
+
+    Attributes:
+        regex: what is replaced.
+        by: the text in its place.
+    """
 
     regex: str = Field(min_length=1)
     by: str = ""
@@ -167,6 +172,7 @@ class Probe(Model):
         append: text after the answer, as it is.
         replace: what is replaced in the answer.
         python: `package.module:function`, from the text of an answer to the changed text.
+        name: of a built-in probe, or of your own.
     """
 
     name: Name
@@ -233,7 +239,10 @@ def _by_name(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-ProbeEntry = Annotated[Probe, BeforeValidator(_by_name)]
+_BuiltInName = Annotated[str, Field(json_schema_extra={"enum": [*BUILT_IN]})]
+ProbeEntry = Annotated[
+    Probe, BeforeValidator(_by_name, json_schema_input_type=_BuiltInName | Probe)
+]
 """A probe as a study writes it: the name of a built-in one is enough."""
 
 _SPECIMENS = (

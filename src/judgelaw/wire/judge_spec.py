@@ -1,7 +1,9 @@
 """One judge as declared: the full configuration whose answers are counted under one name."""
 
 import hashlib
+import inspect
 import json
+import re
 from functools import cached_property
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
@@ -11,10 +13,12 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    GetJsonSchemaHandler,
     GetPydanticSchema,
     Tag,
     model_validator,
 )
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from judgelaw.wire.parser_rules import short_rule
@@ -33,11 +37,39 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Model(BaseModel):
-    """A frozen part of a study; an unknown key is an error."""
+    """A frozen part of a study; an unknown key is an error.
+
+    What `Attributes:` says of a field in the docstring is its description in the JSON Schema.
+    """
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        schema["description"], _, _ = inspect.cleandoc(cls.__doc__ or "").partition(
+            "\n\nAttributes"
+        )
+        said: dict[str, str] = {}
+        for each in reversed(cls.__mro__):
+            said |= attributes_of(each.__doc__ or "")
+        for name, field in cls.model_fields.items():
+            if name in said:
+                spec = schema["properties"][field.alias or name]
+                spec.setdefault("description", said[name])
+        return schema
+
+
+def attributes_of(docstring: str) -> dict[str, str]:
+    """Return what the section `Attributes:` of a docstring says, by name."""
+    section = inspect.cleandoc(docstring).partition("Attributes:\n")[2].partition("\n\n")[0]
+    entries = re.split(r"^    (?=\S)", section, flags=re.MULTILINE)[1:]
+    named = (entry.partition(": ") for entry in entries)
+    return {name: " ".join(text.split()) for names, _, text in named for name in names.split(", ")}
 
 
 def canonical_json(value: Any) -> str:
@@ -56,7 +88,12 @@ LABELS_HELP = "what the match becomes: A, B or TIE for pairs; any verdict for si
 
 
 class RegexParser(Model):
-    """The first match of a regular expression; its group `verdict`, or 1, or the whole match."""
+    """The first match of a regular expression; its group `verdict`, or 1, or the whole match.
+
+    Attributes:
+        regex: the pattern, searched in the whole completion.
+        ignore_case: the pattern, and the verdicts it finds, in any case.
+    """
 
     regex: str = Field(min_length=1)
     labels: dict[str, str] | None = Field(default=None, description=LABELS_HELP)
@@ -69,7 +106,12 @@ class RegexParser(Model):
 
 
 class JsonParser(Model):
-    """One field of a JSON object in the completion; a dotted path descends."""
+    """One field of a JSON object in the completion; a dotted path descends.
+
+    Attributes:
+        field: the name of the field, or a path such as `result.verdict`.
+        ignore_case: the value may be written in any case.
+    """
 
     field: str = Field(alias="json", min_length=1)
     labels: dict[str, str] | None = Field(default=None, description=LABELS_HELP)
@@ -82,7 +124,12 @@ class JsonParser(Model):
 
 
 class ScoreRange(Model):
-    """Admissible scores: `min`, `min + step`, ..., up to `max`."""
+    """Admissible scores: `min`, `min + step`, ..., up to `max`.
+
+    Attributes:
+        min, max: the lowest and the highest score.
+        step: how far apart two neighbouring scores are.
+    """
 
     min: float
     max: float
@@ -91,7 +138,11 @@ class ScoreRange(Model):
 
 
 class ScoreParser(Model):
-    """A number in a declared range; one that is off the range or the grid is `invalid`."""
+    """A number in a declared range; one that is off the range or the grid is `invalid`.
+
+    Attributes:
+        score: which numbers are scores, and where one stands.
+    """
 
     score: ScoreRange
 
@@ -161,7 +212,22 @@ AMENDABLE = (
 
 
 class Decoding(Model):
-    """Sampling parameters; what is absent is not sent."""
+    """Sampling parameters; what is absent is not sent.
+
+    Attributes:
+        temperature: how random the model is; 0 takes the most probable token.
+        top_p: sample from the smallest set of tokens with this probability.
+        top_k: sample from so many of the most probable tokens.
+        min_p: leave out tokens less probable than this share of the most probable one.
+        max_tokens: the cap of a completion, in tokens.
+        max_completion_tokens: the same for models that reason before they answer.
+        presence_penalty: against tokens that occurred.
+        frequency_penalty: against tokens, by how often they occurred.
+        repetition_penalty: the factor by which tokens that occurred become less probable.
+        reasoning_effort: how long a reasoning model thinks, in the provider's words.
+        seed: refused: every call has a seed of its own.
+        logprobs, top_logprobs: of the provider's request; `logprobs` of the judge is simpler.
+    """
 
     temperature: Annotated[float, Field(ge=0)] | None = None
     top_p: Share | None = None
@@ -179,7 +245,13 @@ class Decoding(Model):
 
 
 class Price(Model):
-    """What a judge costs, in US dollars per million tokens."""
+    """What a judge costs, in US dollars per million tokens.
+
+    Attributes:
+        input_per_mtok: of tokens read.
+        output_per_mtok: of tokens written.
+        cached_input_per_mtok: of tokens that the provider had read before; by default as others.
+    """
 
     input_per_mtok: Annotated[float, Field(ge=0)]
     output_per_mtok: Annotated[float, Field(ge=0)]
@@ -228,14 +300,24 @@ class ChatTemplate(Model):
 
 
 class FinalChannel(Model):
-    """Read only what follows the last `start` marker, up to the first `end` marker."""
+    """Read only what follows the last `start` marker, up to the first `end` marker.
+
+    Attributes:
+        start: the marker before the answer.
+        end: markers that end the answer.
+    """
 
     start: str = Field(min_length=1)
     end: tuple[str, ...] = ()
 
 
 class LawCell(Model):
-    """The law of the cells that match; what is absent matches everything."""
+    """The law of the cells that match; what is absent matches everything.
+
+    Attributes:
+        item, prompt, order: which cells this law is for.
+        verdicts: the probability of each verdict.
+    """
 
     item: str | None = None
     prompt: str | None = None
@@ -249,6 +331,11 @@ class Law(Model):
     Or a `world`, which gives every cell its law from a base and declared effects:
     `{base: [0.4, 0.3, 0.2, 0.1], prompt: 0.01, order: 0.05, item_spread: 0.1}`.
     Where a study has criteria, `criteria` holds such a law for each of them.
+
+    Attributes:
+        verdicts: the probability of each verdict in every cell.
+        cells: cells with a law of their own.
+        world: a base and its declared effects.
     """
 
     verdicts: dict[str, Share] | None = None
@@ -282,6 +369,22 @@ class JudgeSpec(Model):
         family, contract: the judge that a `grid` expanded, and this one's levels.
         criteria: how each criterion is read where one reply holds several verdicts.
         asks: the criterion of this judge's calls, where each has calls of its own.
+        base_url: the address before `/chat/completions`.
+        api_key: `env:NAME`, the variable that holds the key; absent, none is sent.
+        revision: the exact weights or snapshot: recorded, part of the configuration.
+        system: the system message before every prompt.
+        template: a chat template rendered here, for a server that completes text.
+        decoding: sampling parameters.
+        stop: texts that end a completion.
+        parser: how a completion becomes a verdict.
+        price: what it costs, for budgets and plans.
+        grammar: of the embedded model: what it can say, in the notation of llama.cpp.
+        law: of a simulated judge: the probabilities that its verdicts are drawn from.
+        model_path: the file of the embedded model's weights, where it is not the packaged one.
+        n_parallel: how many requests the embedded model serves at once.
+        n_ctx: how many tokens the embedded model can hold.
+        threads: how many threads the embedded model computes with.
+        prime: ask each distinct prompt once and discard the answer, so that all calls are cached.
     """
 
     # Providers are read with this class: its checks are built when a judge is first declared.
