@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from judgelaw import errors as errors
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     # The front door: one line for each public name, with the room that it is in.

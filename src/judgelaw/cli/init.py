@@ -21,10 +21,17 @@ _REASONED = "max_completion_tokens: 2048"
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """What a kind of server needs in a study, and a model to suggest."""
+    """What a kind of server needs in a study, and a model to suggest.
+
+    Attributes:
+        model: None where the judge is code of one's own.
+        call, command: the function or program that answers; its file is written beside the study.
+    """
 
     provider: str
-    model: str
+    model: str | None = None
+    call: str | None = None
+    command: str | None = None
     base_url: str | None = None
     api_key: str | None = None
     seed: str = "sent"
@@ -78,6 +85,18 @@ PROVIDERS = {
         model="SmolLM2-135M-Instruct",
         constrained=True,
         remark="a small model inside judgelaw: no network, no key",
+    ),
+    "python": Provider(
+        provider="python",
+        call="judge:ask",
+        decoding="",
+        remark="a function of yours, in judge.py",
+    ),
+    "command": Provider(
+        provider="command",
+        command="[python, judge.py]",
+        decoding="",
+        remark="a program of yours: one JSON object a line in, one out",
     ),
 }
 
@@ -139,16 +158,19 @@ TASKS = {
 
 
 def study_text(
-    kind: str, model: str, *, file: str, name: str, seed: int, task: str = "pairwise"
+    kind: str, model: str | None, *, file: str, name: str, seed: int, task: str = "pairwise"
 ) -> str:
     """Return the study of one task for one kind of server."""
     chosen, asked = PROVIDERS[kind], TASKS[task]
     address = "".join(
         f"    {key}: {value}\n"
         for key, value in (
+            ("call", chosen.call),
+            ("command", chosen.command),
             ("base_url", chosen.base_url),
             ("api_key", chosen.api_key),
             ("grammar", asked.grammar if chosen.constrained else None),
+            ("model", model and json.dumps(model, ensure_ascii=False)),
         )
         if value is not None
     )
@@ -159,7 +181,6 @@ def study_text(
         provider=chosen.provider,
         remark=f" # {chosen.remark}" if chosen.remark else "",
         address=address,
-        model=json.dumps(model, ensure_ascii=False),
         decoding=_decoding(chosen, model).replace("max_tokens: 8", f"max_tokens: {asked.tokens}"),
         truncated=chosen.truncated,
         policy=chosen.seed,
@@ -169,9 +190,9 @@ def study_text(
     )
 
 
-def _decoding(chosen: Provider, model: str) -> str:
+def _decoding(chosen: Provider, model: str | None) -> str:
     """Return the decoding that a model takes."""
-    reasons = chosen.provider == "openai-chat" and _REASONING.fullmatch(model)
+    reasons = chosen.provider == "openai-chat" and model and _REASONING.fullmatch(model)
     return _REASONED if reasons else chosen.decoding
 
 
@@ -181,12 +202,15 @@ def _asset(name: str) -> str:
 
 
 _SEED = 20261115
+_SCHEMA = "study.schema.json"
+"""What the first line of a study names, for editors that speak to the YAML language server."""
 
 
 @click.command(
     epilog=examples(
         "judgelaw init --provider vllm --model Qwen/Qwen2.5-7B-Instruct",
         "judgelaw init --task pointwise --provider embedded",
+        "judgelaw init --task labels --provider python",
         "judgelaw init --study paper --out paper/study.yaml",
     )
 )
@@ -252,6 +276,21 @@ def command(
         with writing(template):
             template.write_text(_asset("tasks/factors.txt"), encoding="utf-8")
         echo(f"wrote {template}: the text around the factors and the item")
+    schema = out.parent / _SCHEMA
+    if not schema.exists():
+        from judgelaw.study import study_schema
+
+        with writing(schema):
+            schema.write_text(json.dumps(study_schema(), indent=1) + "\n", encoding="utf-8")
+        echo(f"wrote {schema}: with it an editor completes and checks the fields of a study")
+    code = out.parent / "judge.py"
+    if model is None and not code.exists():
+        text = Template(_asset(f"judges/{provider}.txt")).substitute(
+            verdicts=repr(TASKS[task].said)
+        )
+        with writing(code):
+            code.write_text(text, encoding="utf-8")
+        echo(f"wrote {code}: a placeholder, put your own judge there")
     echo(f"next: judgelaw check {out}", err=True)
 
 
@@ -276,15 +315,17 @@ def _refuse_existing(path: Path) -> None:
         raise InputError(f"{path} exists; give another file with --out, or remove it")
 
 
-def _asked(provider: str | None, model: str | None) -> tuple[str, str]:
-    """Ask on a terminal; elsewhere take the usual model."""
+def _asked(provider: str | None, model: str | None) -> tuple[str, str | None]:
+    """Ask on a terminal; elsewhere take the usual model. None: the judge is code of one's own."""
     terminal = sys.stdin.isatty()
     if provider is None:
         if not terminal:
             raise click.UsageError(f"--provider is needed: one of {', '.join(PROVIDERS)}")
         provider = click.prompt("Who answers", type=click.Choice(list(PROVIDERS)), default="vllm")
+    usual = PROVIDERS[provider].model
     if model is None:
-        usual = PROVIDERS[provider].model
+        if usual is None:
+            return provider, None
         model = click.prompt("Model", default=usual) if terminal else usual
     if not model.isprintable() or not model.strip():
         raise InputError(f"model {model!r}: must be one printable line; name the model")

@@ -15,7 +15,8 @@ from judgelaw.study.problems import read_yaml
 from servers.provider import Provider, say
 from servers.study import simulated_judge, write_study
 
-PAIRS = Path(__file__).parents[3] / "examples/pairs/study.yaml"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+PAIRS = EXAMPLES / "pairs/study.yaml"
 
 SIMULATED = """\
 version: 1
@@ -309,3 +310,36 @@ def test_check_tries_the_pattern_of_a_parser(tmp_path, capsys, pattern, code, sa
     if code:
         line = 1 + study.read_text().split("\n").index('   "parser": {')
         assert f"{study}:{line}:" in err
+
+
+def test_every_key_of_the_schema_has_a_description_and_the_schema_an_id(capsys):
+    schema = json.loads(run(capsys, "schema")[1])
+    assert schema["$id"].startswith("urn:judgelaw:study:")
+    bare = [
+        f"{name}.{key}"
+        for name, model in {"study": schema, **schema["$defs"]}.items()
+        for key, spec in model.get("properties", {}).items()
+        if not spec.get("description")
+    ]
+    assert bare == []
+
+
+@pytest.mark.parametrize(
+    "study", sorted(EXAMPLES.rglob("study*.yaml")), ids=lambda p: p.parent.name
+)
+def test_every_example_fits_the_schema(capsys, study):
+    schema = json.loads(run(capsys, "schema")[1])
+    jsonschema.validate(read_yaml(study.read_text()).data, schema)
+
+
+@pytest.mark.parametrize("provider", ["python", "command"])
+def test_a_judge_of_ones_own_answers_as_init_writes_it(tmp_path, capsys, provider, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "init", "--provider", provider, "--task", "labels")[0] == 0
+    first, *_ = Path("study.yaml").read_text().splitlines()
+    assert first == "# yaml-language-server: $schema=study.schema.json"
+    assert json.loads(Path("study.schema.json").read_text())["$id"]
+    code, out, err = run(capsys, "run", "study.yaml", "--out", "run")
+    assert code == 0, err
+    code, out, _ = run(capsys, "status", "run", "--json", "-")
+    assert json.loads(out)["failed"] == 0
