@@ -593,6 +593,11 @@ class _Decision:
         now = self.right_now
         return None if now is None else self.rate(now, self.level, of_right=True)
 
+    @property
+    def right_estimate(self) -> float:
+        """How often the judge is right as it is, where there are right answers."""
+        return nan if self.right_rate is None else self.right_rate.estimate
+
     def _right_pair(self, after: Rate | None) -> BeforeAfter | None:
         now = self.right_rate
         return None if now is None or after is None else (now.estimate, after.estimate)
@@ -639,13 +644,24 @@ class _Decision:
             ends.append(inside)
         return Rate(estimate=at, low=ends[0], high=ends[1])
 
+    @cached_property
+    def invalid_by_prompt(self) -> Floats:
+        """Share of calls without a verdict, (items, prompts)."""
+        q = self.weights[1]
+        return np.asarray(np.einsum("o,nko->nk", q, self.laws @ self.unread))
+
+    @cached_property
+    def silent_prompts(self) -> list[int]:
+        """Prompts shown to leave replies without a verdict: to be repaired, not left out."""
+        K = len(self.tensor.prompts)
+        level, y = 1 - (1 - self.level) / K, self.invalid_by_prompt
+        return [k for k in range(K) if self.shown(y[:, k], level)]
+
     def repair(self) -> State | None:
         """Replies that hold no verdict, of all prompts or of some that are named."""
         if not self.unread.any():
             return None
-        y, K = self.now.invalid, len(self.tensor.prompts)
-        by_prompt = np.einsum("o,nko->nk", self.weights[1], self.laws @ self.unread)
-        named = [k for k in range(K) if self.shown(by_prompt[:, k], 1 - (1 - self.level) / K)]
+        y, K, named = self.now.invalid, len(self.tensor.prompts), self.silent_prompts
         if not named and not self.shown(y, self.level):
             return None
         valid = right = None
@@ -655,17 +671,17 @@ class _Decision:
         action = Action(
             kind="repair",
             prompts=tuple(self.tensor.prompts[k] for k in of) if len(of) < K else (),
-            invalid=float(by_prompt[:, of].mean()),
+            invalid=float(self.invalid_by_prompt[:, of].mean()),
         )
         state = State(action=action, right=right, valid=valid, level=self.level)
         return self._acted(state)
 
-    def prompts(self, spared: Sequence[str]) -> State | None:
-        """Prompts to leave out, or the one to keep; `spared` are to be repaired instead."""
+    def prompts(self) -> State | None:
+        """Prompts to leave out, or the one to keep; those to be repaired stay where they are."""
         K = len(self.tensor.prompts)
         if not self.even or K < PAIR:
             return None
-        keep = {k for k, name in enumerate(self.tensor.prompts) if name in {*spared}}
+        keep = {*self.silent_prompts}
         if self.merit is None:
             return self._unlike(keep) if K > PAIR else None
         level, right = 1 - (1 - self.level) / K, self.prompt_right
@@ -760,7 +776,6 @@ class _Decision:
             or swap is None
             or self.repeats[0] < PAIR
             or not of_pairs(self.tensor)
-            or _TIE not in self.tensor.verdicts
         ):
             return None
         kept = np.array([v != _TIE for v in self.tensor.verdicts])
@@ -785,9 +800,9 @@ class _Decision:
             return None
         right = None
         if self.merit is not None and self.right_now is not None:
-            law[..., ~kept] = ties[..., None]
-            right = np.einsum("nkc,nc->n", law[self.merit.counted], self.merit.credit)
-            right = np.asarray(right / len(self.tensor.prompts))
+            counted, credit = self.merit.counted, self.merit.credit
+            by_prompt = np.einsum("nkc,nc->nk", law[counted], credit) + ties[counted] / PAIR
+            right = np.asarray(by_prompt.mean(axis=1))
             if not self._not_lowered(right - self.right_now, LEAST_HELP):
                 return None
         action = Action(
@@ -887,7 +902,6 @@ class _Decision:
 
     def more_items(self, *, acts: bool) -> Action:
         """Return how many items would tell, where a price can be named."""
-        N = len(self.tensor.items)
         x, bar = self._priced()
         found = Action(kind="more_items")
         if x is None:
@@ -912,7 +926,7 @@ class _Decision:
             found = replace(found, prompts=(str(largest),))
         g = min(abs(mean - bar) - sqrt(V), 0.12)
         h = (_z(self.level) + 0.84) * sqrt(len(x) * V)
-        cheap = g > 0 and (m is None or m.baseline < 1) and N >= _PRICED and not acts
+        cheap = g > 0 and (m is None or m.baseline < 1) and len(x) >= _PRICED and not acts
         if cheap:
             needed = ceil(((h + sqrt(h * h + 6 * g)) / (2 * g)) ** 2)
             needed = max(len(x) + 1, needed)
@@ -970,8 +984,7 @@ class _Decision:
         changes = self.changes(self.level)
         now = State(action=None, right=self.right_now, level=self.level)
         repair = self.repair()
-        spared = () if repair is None or repair.action is None else repair.action.prompts
-        steps = [repair, self.prompts(spared if repair else ())]
+        steps = [repair, self.prompts()]
         if repair is None:
             steps += [self.both_orders(), self.vote()]
         acts = [state for state in steps if state is not None]
@@ -1048,19 +1061,22 @@ class _Decision:
             shown = [action for action in shown if action.kind == "repair"]
         people = self.people() if not shown and word not in {"steady", "weak"} else None
         first = [*shown, *([people] if people else [])]
-        last = self._last(word, changes, acts=bool(shown))
-        yield from first[: _MOST_ACTIONS - (last is not None)]
-        if last is not None:
-            yield last
+        last = [*self._last(word, changes, acts=bool(shown))]
+        yield from first[: _MOST_ACTIONS - len(last)]
+        yield from last
 
-    def _last(self, word: Word, changes: Mapping[str, Rate | None], *, acts: bool) -> Action | None:
+    def _last(
+        self, word: Word, changes: Mapping[str, Rate | None], *, acts: bool
+    ) -> Iterator[Action]:
+        """Yield what would tell, or what else to try."""
         if word == "weak":
-            return Action(kind="other_judge")
+            yield Action(kind="other_judge")
         if self.merit is None:
             widest = None if self.widest is None else changes[self.widest]
             low = 0.0 if widest is None or widest.low is None else widest.low / self.span
-            return self.label(low)
-        return self.more_items(acts=acts) if word == "early" else None
+            yield self.label(low)
+        if word == "early":
+            yield self.more_items(acts=acts)
 
     def _right(self, now: State) -> Right | None:
         m = self.merit
@@ -1174,7 +1190,7 @@ def best_of(
     }
     if len(known) < PAIR or len(known) < len(tensors):
         return None
-    name = max(known, key=lambda each: float(np.mean([*known[each][1].values()])))
+    name = max(known, key=lambda each: known[each][0].right_estimate)
     decision, mine = known[name]
     behind: dict[str, BeforeAfter] = {}
     for other, (_, its) in known.items():
@@ -1193,6 +1209,8 @@ def _difference(decision: _Decision, y: Mapping[str, float], seed: int) -> MeanB
     if m is None or len(y) < PAIR:
         return None
     of = {decision.tensor.items[i]: g for i, g in zip(m.counted, m.names, strict=True)}
+    labels = decision.tensor.clusters
+    together = None if labels is None else dict(zip(decision.tensor.items, labels, strict=True))
     classes = None if m.classes is None else [of[item] for item in y]
     seen: dict[Hashable, float] = {} if classes is None else dict.fromkeys(classes, 1.0)
     weights = {g: 1 / len(seen) for g in seen}
@@ -1203,6 +1221,7 @@ def _difference(decision: _Decision, y: Mapping[str, float], seed: int) -> MeanB
         classes=classes,
         weights=weights if classes is not None else None,
         lone_items=len(weights) > PAIR,
+        clusters=clusters_of(None if together is None else [together[item] for item in y]),
         seed=seed,
     )
 

@@ -138,7 +138,7 @@ def weigh(
 ) -> Draws:
     """Return the random weightings of quantities (items, quantities), all from the same weights.
 
-    Weights of another `of` are independent of these.
+    Weights of another `of` are independent of these. What is left over is shared: read it only.
     """
     if clusters is not None:
         sizes = clusters.sizes[:, None]
@@ -149,7 +149,7 @@ def weigh(
     N = len(values)
     if draws * (N + 1) <= _KEPT:
         W = _weights(seed, draws, N, of)
-        return Draws(sums=np.ascontiguousarray((W[:, :N] @ values).T), last=W[:, N].copy())
+        return Draws(sums=values.T @ W[:N], last=W[N])
     rng = _stream_of(seed, N, of)
     sums, last = np.empty((values.shape[1], draws)), np.empty(draws)
     size = max(1, _BLOCK // (N + 1))
@@ -185,7 +185,9 @@ def _weights(seed: int, draws: int, N: int, of: int) -> Floats:
     key = (seed, draws, N, of)
     W = _kept.pop(key, None)
     if W is None:
-        W = _simplex(_stream_of(seed, N, of), draws, N)
+        # Draws lie side by side, so that sums over items read memory in its order.
+        W = np.ascontiguousarray(_simplex(_stream_of(seed, N, of), draws, N).T)
+        W.flags.writeable = False
         while _kept and sum(kept.size for kept in _kept.values()) + W.size > _MOST_KEPT:
             del _kept[next(iter(_kept))]
     _kept[key] = W
@@ -435,11 +437,12 @@ def _gaffke(
     for number, (v, part) in enumerate(parts):
         # Classes of one size must not share their weights: every class has a stream of its own.
         drawn = weigh_one(part, draws=draws, seed=seed, of=number)
-        sums, last = sums + v * drawn.sums, last + v * drawn.last
+        sums += v * drawn.sums
+        last += v * drawn.last
     low, high = ends
     return (
-        -_order_statistic(-sums - last * low, p),
-        _order_statistic(sums + last * high, p),
+        -_order_statistic(-sums if low == 0 else -sums - last * low, p),
+        _order_statistic(sums + last if high == 1 else sums + last * high, p),
     )
 
 
