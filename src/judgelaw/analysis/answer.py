@@ -45,6 +45,8 @@ _LEAST_PROMPT_RANGE: Final = -0.5
 _CONTESTED: Final = 0.10
 _FALSE_DISCOVERIES: Final = 0.05
 _TO_PEOPLE: Final = 1 / 4
+BEST_QUALITY: Final = 0.95
+"""Of the judges whose number of items to label is known."""
 _VOTES: Final = 3
 _MOST_ACTIONS: Final = 3
 _ROUNDING: Final = 1e-9
@@ -126,6 +128,11 @@ class Right(Rate):
     only: str | None = None
     gold_ties: tuple[int, float] | None = None
 
+    @property
+    def bars(self) -> tuple[float, float]:
+        """What it is held against: numbers are not rounded over these."""
+        return self.rely, self.better
+
 
 @dataclass(frozen=True, kw_only=True)
 class Contested:
@@ -153,7 +160,8 @@ class After:
         enough: whether it is shown to reach the bar, True, or to stay below it, False; None where
             neither is shown.
         changes: by kind of change.
-        steady: True where all of them are shown to be rare, False where some is shown to be common.
+        steady: True where every kind of change that the judge shows now is shown to be rare then,
+            False where some is shown to be common.
         simplest: the simplest kind of change that is shown to be common.
     """
 
@@ -609,6 +617,9 @@ class _Decision:
             if x is not None
         }
         steady, simplest = self._steadiness(known)
+        told = {name for name, x in self.now.changes.items() if x is not None}
+        if state.action is not None and state.action.kind in {"vote", "both_orders"}:
+            steady = None if steady and told - {*known} else steady
         right = None
         if state.right is not None:
             if state.valid is None:
@@ -812,7 +823,9 @@ class _Decision:
             changes=(float(swap.mean()), float(after.mean())),
             ties=float(ties.mean()),
         )
-        return self._acted(State(action=action, right=right, level=self.level), {"swap": after})
+        # Who asks in both orders has no order left to swap: that is what asking again changes then.
+        changes = {"ask_again": after, "swap": after}
+        return self._acted(State(action=action, right=right, level=self.level), changes)
 
     def _not_lowered(self, y: Floats, by: float) -> bool:
         ends = (min(0.0, float(y.min())), max(1.0, float(y.max())))
@@ -920,7 +933,7 @@ class _Decision:
             / (max(1, len(part) - 1) * len(part))
             for g, part in parts.items()
         }
-        V = float(sum(by_class.values()))
+        V = max(float(sum(by_class.values())), self._cluster_variance(parts, v))
         largest = max(by_class, key=lambda g: by_class[g])
         if m is not None and m.weights is not None and len(m.weights) > 1:
             found = replace(found, prompts=(str(largest),))
@@ -937,6 +950,24 @@ class _Decision:
         quality, enough = self._row(mean)
         return replace(found, more=max(enough, len(x) + 1), quality=quality)
 
+    def _cluster_variance(
+        self, parts: Mapping[Hashable, Floats], weights: Mapping[Hashable, float]
+    ) -> float:
+        """Return the variance of a mean over clusters of items; 0 where each stands for itself."""
+        labels, m = self.tensor.clusters, self.merit
+        if labels is not None and m is not None:
+            labels = tuple(labels[i] for i in m.counted)
+        clusters = clusters_of(labels)
+        if clusters is None:
+            return 0.0
+        names = np.array([None] * sum(map(len, parts.values())))
+        if m is not None and m.classes is not None:
+            names = np.array(m.classes)
+        units = np.zeros(len(clusters))
+        for g, part in parts.items():
+            units += weights[g] * clusters.within(names == g).units(part)
+        return float(units.var(ddof=1)) / len(units) if len(units) > 1 else 0.0
+
     def _priced(self) -> tuple[Floats | None, float]:
         """Return the item values that a price is about, and the bar they are held against."""
         if self.right_now is not None:
@@ -944,9 +975,15 @@ class _Decision:
         return (None if self.widest is None else self.now.changes[self.widest]), STEADY
 
     def label(self, widest_low: float) -> Action:
-        """Return how many right answers to give, by the largest accuracy that is possible."""
-        quality, items = self._row(min(0.9, 1 - widest_low / 2), floor=True)
-        return Action(kind="label", items=items, quality=quality)
+        """Return how many right answers to give, and how few would do at the best.
+
+        Where two calls differ one is wrong, so that half of the least change bounds the accuracy.
+        """
+        possible = 1 - widest_low / 2
+        quality, items = self._row(min(0.9, possible), floor=True)
+        best, fewest = self._row(possible, floor=True)
+        more = fewest if quality < best == BEST_QUALITY else None
+        return Action(kind="label", items=items, quality=quality, more=more)
 
     def _row(self, share: float, *, floor: bool = False) -> tuple[float, int]:
         """Return an accuracy, and how many items show it to be enough in four of five audits."""

@@ -9,6 +9,7 @@ from math import ceil, floor
 from typing import Final
 
 from judgelaw.analysis.answer import (
+    BEST_QUALITY,
     STEADY,
     Action,
     After,
@@ -158,7 +159,7 @@ class _Words:
     @property
     def _bars(self) -> tuple[float, ...]:
         right = self.answer.right
-        return () if right is None else (right.rely, right.better)
+        return () if right is None else right.bars
 
     @property
     def needed(self) -> str:
@@ -208,7 +209,10 @@ class _Words:
 
     def _use_title(self) -> str:
         advice = next((x for x in self.answer.actions if x.kind in _ADVICE), None)
-        if advice is not None and not (advice.after and advice.after.steady is False):
+        steady = advice.after.steady if advice is not None and advice.after is not None else None
+        if steady is False or (self.answer.steady is False and not steady):
+            return "Use it for averages"
+        if advice is not None:
             many = len(advice.prompts) > 1
             said = {
                 "repair": "Use it, once its replies are repaired",
@@ -218,8 +222,6 @@ class _Words:
                 "vote": "Use it, asked three times",
             }
             return said[advice.kind]
-        if self.answer.steady is False:
-            return "Use it for averages"
         return "Use it"
 
     def says(self) -> str:
@@ -371,7 +373,7 @@ class _Words:
         return replace(a, text=text, why=why, command=command)
 
     def _repair(self, a: Action) -> tuple[str, str, str | None]:
-        of = "their replies" if a.prompts else "its replies"
+        of = "their replies" if len(a.prompts) > 1 else "its replies"
         text = f"Repair or leave out {named(a.prompts)}." if a.prompts else "Repair its replies."
         why = (
             f"{share(a.invalid or 0)} of 100 of {of} hold no verdict; each counts as wrong, and as "
@@ -395,8 +397,8 @@ class _Words:
 
     def _both_orders(self, a: Action) -> tuple[str, str, str | None]:
         why = (
-            f"{share(a.ties or 0)} of 100 items become ties, counted half. Two calls an item, one "
-            "in each order."
+            f"{share(a.ties or 0)} of 100 items become ties, counted half. Two calls an item: "
+            "orders: {AB: 0.5, BA: 0.5} and repeats: 1 in the study."
         )
         return "Ask in both orders; where they differ, call it a tie.", why, None
 
@@ -407,11 +409,14 @@ class _Words:
 
     def _label(self, a: Action) -> tuple[str, str, str | None]:
         n, q = a.items or 0, share(a.quality or 0)
-        why = (
-            "The command shows the items one by one, one key each. "
-            f"{n} are enough if it is right on {q} of 100."
-        )
-        return f"Give the right answer for {n} items.", why, "judgelaw label RUN"
+        key = "The command shows the items one by one, one key each."
+        enough = f"{n} are enough if it is right on {q} of 100"
+        if a.more is not None:
+            enough += f", {a.more} if on {share(BEST_QUALITY)}"
+        if n > (here := self.design.items):
+            why = f"{key} These are {here}: add some. {enough}."
+            return f"Give the right answer for all {_items(here)}.", why, "judgelaw label RUN"
+        return f"Give the right answer for {n} items.", f"{key} {enough}.", "judgelaw label RUN"
 
     def _more(self, a: Action) -> tuple[str, str, str | None]:
         if a.why == "one class":
@@ -471,11 +476,11 @@ class _Words:
 
 
 _ADVICE: Final = ("repair", "drop_prompts", "keep_prompt", "both_orders", "vote")
-_VOTE: Final = (
-    "Ask three times and take the majority.",
-    "Three calls an item with the same prompt and order; of three different verdicts any.",
-    None,
+_THREE_CALLS: Final = (
+    "Three calls an item with the same prompt and order: repeats: 3 in the study. Of three "
+    "different verdicts take any."
 )
+_VOTE: Final = ("Ask three times and take the majority.", _THREE_CALLS, None)
 _DOING: Final = {
     "repair": "repairing its replies",
     "drop_prompts": "leaving prompts out",
@@ -500,7 +505,8 @@ def effects(action: Action, answer: Answer) -> Iterator[str]:
     after, span = action.after, answer.span
     if action.right is not None:
         before, then = action.right
-        ends = _between(after.right if after else None, span, off=True)
+        bars = answer.right.bars if answer.right else ()
+        ends = _between(after.right if after else None, span, off=True, bars=bars)
         if span is not None:
             yield f"{span * (1 - before):.2f} → {span * (1 - then):.2f} points off{ends}"
         elif action.kind == "repair":
@@ -541,6 +547,9 @@ def outlook(action: Action, answer: Answer) -> str:
         return f"Then you may {still}use it {AVERAGES}{_still(after, answer)}."
     if after.steady:
         return f"Then you may {still}use it, and its verdicts are steady."
+    if answer.steady is False:
+        known = "whether a single verdict holds is not known"
+        return f"Then you may {still}use it for averages; {known}."
     return f"Then you may {still}use it."
 
 
@@ -560,11 +569,14 @@ def changed(x: float, answer: Answer, *, up: bool) -> str:
     return share(x, up=up, limits=(STEADY,))
 
 
-def _between(rate: Rate | None, span: float | None, *, off: bool = False) -> str:
+def _between(
+    rate: Rate | None, span: float | None, *, off: bool = False, bars: Sequence[float] = ()
+) -> str:
     if rate is None or rate.low is None or rate.high is None:
         return ""
     if span is None:
-        return f" ({share(rate.low, up=False)} to {share(rate.high, up=True)})"
+        least, most = share(rate.low, up=False, bars=bars), share(rate.high, up=True, bars=bars)
+        return f" ({least} to {most})"
     if off:
         return f" ({points_down(span * (1 - rate.high))} to {points_up(span * (1 - rate.low))})"
     return f" ({points_down(rate.low)} to {points_up(rate.high)})"

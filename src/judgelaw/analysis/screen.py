@@ -253,7 +253,7 @@ def _as_asked(judge: _Judged) -> Card:
         ways.append(f"the {judge.prompts} prompts in turn")
     if judge.orders > 1:
         ways.append("the answers in either order")
-    how = ", ".join([*ways, "one call an item"])
+    how = ", ".join([*ways, "one call an item (repeats: 1 in the study)"])
     how = f"{how[:1].upper()}{how[1:]}."
     if a.title == "Use it":
         return Card(
@@ -328,7 +328,7 @@ def _right_row(label: str, rate: Rate, a: Answer, key: tuple[str, ...]) -> Row:
             at=rate.estimate,
             low=rate.low,
             high=rate.high,
-            ends=_range(rate, (a.right.rely,) if a.right else ()),
+            ends=_range(rate, a.right.bars if a.right else ()),
             key=key,
             values=values,
         )
@@ -530,6 +530,10 @@ def _change_notes(judge: _Judged) -> Sequence[str]:
         said.append("Each number has chance in it; two calls each would tell that apart.")
     if a.invalid >= _LOUD:
         said.append("A reply without a verdict counts as one more verdict here.")
+    again = a.changes.get("ask_again")
+    if a.span is not None and a.right is not None and again is not None:
+        off = f"{a.span * (1 - a.right.estimate):.2f}"
+        said.append(f"Two calls differ by {max(0.0, again.estimate):.2f} points; one is {off} off.")
     if a.word == "use" and a.steady is False and a.right is not None:
         what = f"{share(a.right.estimate)} of 100" if a.span is None else "points off"
         count = "counts" if a.span is None else "count"
@@ -612,23 +616,11 @@ def _says_of_criteria(
         least = min(right.low for right in rights if right.low is not None)
         each = "it" if len(usable) == 1 else f"each of the {len(usable)}"
         said.append(f"Right on at least {share(least, up=False)} of 100 in {each}.")
-    counts = Counter(j.answer.word for _, j in others)
-    parts = [f"{n} {_OF_CRITERIA[word][n > 1]}" for word, n in counts.items()]
-    if parts:
-        start = "Of the others" if usable else "Of these"
-        said.append(f"{start} {joined(parts)}.")
+    counts = Counter(_short_title(j.answer) for _, j in others)
+    if counts:
+        start = "The others" if usable else "These"
+        said.append(f"{start}: {joined([f'{title} ({n})' for title, n in counts.items()])}.")
     return " ".join(said)
-
-
-_OF_CRITERIA: Final[Mapping[Word, tuple[str, str]]] = {
-    "change": ("needs a change", "need a change"),
-    "early": ("is too early to tell", "are too early to tell"),
-    "weak": ("is too weak", "are too weak"),
-    "avoid": ("must not be used", "must not be used"),
-    "steady": ("is steady but unchecked", "are steady but unchecked"),
-    "unsteady": ("is unsteady and unchecked", "are unsteady and unchecked"),
-    "use": ("may be used", "may be used"),
-}
 
 
 def _cards_of_criteria(others: Sequence[tuple[str, _Judged]]) -> Sequence[Card]:
