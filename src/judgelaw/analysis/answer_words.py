@@ -548,8 +548,8 @@ def outlook(action: Action, answer: Answer) -> str:
     if after.steady:
         return f"Then you may {still}use it, and its verdicts are steady."
     if answer.steady is False:
-        known = "whether a single verdict holds is not known"
-        return f"Then you may {still}use it for averages; {known}."
+        single = "whether a single verdict holds is not known"
+        return f"Then you may {still}use it for averages; {single}."
     return f"Then you may {still}use it."
 
 

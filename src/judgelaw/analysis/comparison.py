@@ -206,10 +206,12 @@ def compare(
     seed: int = 0,
     level: float = 0.95,
     noun: str = "judge",
+    at_least: float | None = None,
 ) -> Comparison:
     """Compare judges on the items that all of them have, at the depth that all of them have.
 
-    Where every prompt is taken as a judge of its own, the `noun` is `prompt`.
+    Where every prompt is taken as a judge of its own, the `noun` is `prompt`; `at_least` is the
+    user's own bar.
 
     Raises:
         InputError: fewer than two judges, cells that differ, or no common item.
@@ -217,15 +219,12 @@ def compare(
     groups: dict[str | None, dict[str, VerdictTensor]] = {}
     for name, tensor in tensors.items():
         groups.setdefault(tensor.criterion, {})[name] = tensor
-    if len(groups) == 1:
-        return _compare(tensors, declared, draws=draws, seed=seed, level=level, noun=noun)
-    own = 1 - (1 - level) / len(groups)
-    return _joined(
-        {
-            criterion or "": _compare(each, declared, draws=draws, seed=seed, level=own, noun=noun)
-            for criterion, each in groups.items()
-        }
-    )
+    how = Resampling(draws=draws, seed=seed, level=1 - (1 - level) / len(groups))
+    found = {
+        criterion or "": _compare(each, declared, how, noun=noun, at_least=at_least)
+        for criterion, each in groups.items()
+    }
+    return found.popitem()[1] if len(found) == 1 else _joined(found)
 
 
 def _joined(criteria: Mapping[str, Comparison]) -> Comparison:
@@ -255,14 +254,13 @@ def _joined(criteria: Mapping[str, Comparison]) -> Comparison:
 def _compare(
     tensors: Mapping[str, VerdictTensor],
     declared: Estimand,
+    how: Resampling,
     *,
-    draws: int,
-    seed: int,
-    level: float,
     noun: str,
+    at_least: float | None,
 ) -> Comparison:
     """Compare judges on one criterion."""
-    how = Resampling(draws=draws, seed=seed, level=level)
+    seed = how.seed
     matched = match(tensors)
     found = {name: at_depth(t, declared) for name, t in matched.tensors.items()}
     first = next(iter(found.values()))
@@ -281,13 +279,17 @@ def _compare(
         right=tuple(_right(matched, declared, how)),
         changes=tuple(_changes(matched, found, declared, how)),
         rankings={
-            c: rank_stability(matched, c, draws=draws, seed=seed, estimand=declared)
+            c: rank_stability(matched, c, draws=how.draws, seed=seed, estimand=declared)
             for c in present
         },
         keep=keep,
         kept_by=kept_by,
         standings={
-            name: _standing(name, t, declared, judges=len(found), seed=seed)
+            name: _standing(
+                name,
+                t,
+                answer_of(t, declared, judges=len(found), seed=seed, at_least=at_least),
+            )
             for name, t in matched.tensors.items()
         },
         best=best_of(matched.tensors, declared, seed=seed),
@@ -295,14 +297,12 @@ def _compare(
     )
 
 
-def _standing(
-    name: str, tensor: VerdictTensor, declared: Estimand, *, judges: int, seed: int
-) -> Standing:
+def _standing(name: str, tensor: VerdictTensor, answer: Answer) -> Standing:
     N, K, O, _ = tensor.counts.shape
     low, high = tensor.depth
     return Standing(
         name=name,
-        answer=answer_of(tensor, declared, judges=judges, seed=seed),
+        answer=answer,
         items=N,
         prompts=K,
         orders=O,

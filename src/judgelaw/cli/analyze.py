@@ -9,6 +9,7 @@ import click
 
 from judgelaw.cli.options import (
     Place,
+    at_least_option,
     examples,
     one_place,
     permutations_option,
@@ -51,12 +52,7 @@ if TYPE_CHECKING:
     help="Answer with token probabilities (columns p_VERDICT): where they hold, never, or refuse "
     "calls without.",
 )
-@click.option(
-    "--at-least",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="How often the judge has to be right, as .9, in place of the usual bars.",
-)
+@at_least_option
 @click.option("--details", is_flag=True, help="Print components, tests and notices below.")
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.blocks import Cell, Value, span_of
-from judgelaw.cli.options import examples, resampling_options, source_options
+from judgelaw.cli.options import at_least_option, examples, resampling_options, source_options
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.runs import Reading, compared, read_source
 from judgelaw.vocabulary import CHANGES, COMPONENTS, title
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Compare judges, or every prompt as a judge of its own.",
 )
+@at_least_option
 @click.option("--details", is_flag=True, help="Print the differences of components below.")
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 def command(
@@ -47,6 +48,7 @@ def command(
     seed: int | None,
     prompts: tuple[str, ...],
     by: str,
+    at_least: float | None,
     details: bool,
     json_file: str | None,
 ) -> None:
@@ -68,6 +70,7 @@ def command(
         draws=band_draws_for(named.values()) if draws is None else draws,
         seed=seed or 0,
         noun=by,
+        at_least=chosen.at_least if at_least is None else at_least,
     )
     if json_file is not None:
         write_json(comparison.to_json(), json_file)

@@ -245,6 +245,16 @@ def permutations_option(command: F) -> F:
     )(command)
 
 
+def at_least_option(command: F) -> F:
+    """Add the option of the user's own bar."""
+    return click.option(
+        "--at-least",
+        type=click.FloatRange(0, 1),
+        metavar="SHARE",
+        help="How often the judge has to be right, as .9, in place of the usual bars.",
+    )(command)
+
+
 def without_texts_option(command: F) -> F:
     """Add the option of a page without what people and judges wrote."""
     return click.option(

@@ -6,6 +6,7 @@ import click
 
 from judgelaw.cli.options import (
     Place,
+    at_least_option,
     examples,
     permutations_option,
     resampling_options,
@@ -58,6 +59,7 @@ _NEEDED = ("judgelaw.analysis", "judgelaw.decide", "scipy.special")
 @source_options
 @resampling_options
 @permutations_option
+@at_least_option
 @without_texts_option
 @click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
 @click.option("--verify", "check", is_flag=True, help="Verify the run first, and show the checks.")
@@ -71,6 +73,7 @@ def command(
     draws: int | None,
     seed: int | None,
     permutations: int | None,
+    at_least: float | None,
     without_texts: bool,
     check: bool,
     show: bool,
@@ -86,7 +89,12 @@ def command(
         check_target(target)
         advice = begin_advice(calls, seed=seed_of(calls, seed)) if shared() else None
         analysis = analyze_source(
-            calls, draws=draws, seed=seed, permutations=permutations, progress=progress
+            calls,
+            draws=draws,
+            seed=seed,
+            permutations=permutations,
+            at_least=at_least,
+            progress=progress,
         )
         write_report(
             analysis,

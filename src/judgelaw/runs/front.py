@@ -139,6 +139,7 @@ def compare(
     draws: int | None = None,
     seed: int = 0,
     level: float = 0.95,
+    at_least: float | None = None,
     **which: Unpack[Which],
 ) -> "Comparison":
     """Compare judges, or versions of one judge, on the items and cells that they share.
@@ -150,6 +151,7 @@ def compare(
         draws: item resamples of the bands.
         seed: of every random choice.
         level: coverage of bands and intervals.
+        at_least: as for `analyze`.
         which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
 
     >>> import numpy as np, judgelaw as jl
@@ -179,6 +181,7 @@ def compare(
         seed=seed,
         level=level,
         noun=by,
+        at_least=chosen.at_least if at_least is None else at_least,
     )
 
 
@@ -191,6 +194,7 @@ def report(
     draws: int | None = None,
     seed: int | None = None,
     permutations: int | None = None,
+    at_least: float | None = None,
     **which: Unpack[Which],
 ) -> Path:
     """Write one HTML page: the answer, its intervals, every item, what to do. Return its path.
@@ -203,12 +207,15 @@ def report(
         draws: as for `analyze`.
         seed: as for `analyze`.
         permutations: as for `analyze`.
+        at_least: as for `analyze`.
         which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
     """
     calls = source_of(x, **which)
     target = report_target(x, calls) if path is None else Path(path)
     check_target(target)
-    analysis = analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
+    analysis = analyze_source(
+        calls, draws=draws, seed=seed, permutations=permutations, at_least=at_least
+    )
     return write_report(analysis, calls, target, title=title)
 
 

@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """Judges of several sources under names that tell them apart, and what is estimated."""
+    """Judges of several sources under names that tell them apart, and what is estimated.
+
+    Attributes:
+        tensors: by name.
+        estimand: that all of them share.
+        at_least: the user's own bar, the highest that a study declares.
+    """
 
     tensors: "Mapping[str, VerdictTensor]"
     estimand: "Estimand"
+    at_least: float | None = None
 
 
 def compared(
@@ -34,7 +41,10 @@ def compared(
     if prompts is not None:
         prompts = tuple(prompts)
         tensors = {name: t.select(prompts=prompts) for name, t in tensors.items()}
-    return Compared(tensors=tensors, estimand=_one_estimand(names, read))
+    bars = [calls.at_least for calls in read if calls.at_least is not None]
+    return Compared(
+        tensors=tensors, estimand=_one_estimand(names, read), at_least=max(bars, default=None)
+    )
 
 
 def _one_estimand(names: Sequence[str], read: Sequence[Source]) -> "Estimand":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Scale = Sequence[float] | Mapping[str, float]
 """Scores from low to high, or their ends where they are continuous."""
 _ROUNDING = 1e-9
-IN_MEMORY = "Calls"
+IN_MEMORY = "calls in memory"
 """The name of calls that no file holds."""
 UNNAMED = "judge"
 """The judge of a table without a judge column."""
