@@ -93,6 +93,8 @@ def freeze(
         recover(run)
         if (run / RECORD).exists():
             _refuse_other_shard(open_run(run), shard)
+            if date is not None:
+                _refuse_moved(open_run(run), blueprint.study, date, loaded.path)
             _resume(loaded, blueprint, run)
             if date is not None:
                 _add_wave(open_run(run), date, progress)
@@ -179,6 +181,30 @@ def _add_wave(frozen: FrozenRun, date: str, progress: Progress) -> None:
     write_additions(
         frozen, frozen.blueprint, blocks(frozen.blueprint, date), progress, kind="wave", date=date
     )
+
+
+_ADDRESS = ("base_url", "query")
+
+
+def _refuse_moved(frozen: FrozenRun, study: Study, date: str, path: Path) -> None:
+    """Refuse a new wave that asks somewhere else: it could not be told from a judge that moved."""
+    dates = frozen.record.dates
+    if not dates or date in dates:
+        return
+    for judge in study.judges:
+        before = frozen.judges.get(judge.name)
+        for key in _ADDRESS:
+            if before is None or getattr(judge, key) == getattr(before, key):
+                continue
+            said = f"{key} of judge {judge.name} is not what it was on {dates[-1]}"
+            if key == "base_url":
+                said = f"{said} ({judge.base_url}, was {before.base_url})"
+            raise StudyChangedError(
+                f"--date {date}: {said}: what answers there may be another system, and a change "
+                "between the two dates would have two causes. Restore it, or start another run "
+                "with --out; if it is the same system, record the move in the last wave, which "
+                f"asks nothing again: judgelaw run {path} --out {frozen.path} --date {dates[-1]}"
+            )
 
 
 def with_repeats(loaded: LoadedStudy, blueprint: Blueprint, choose: Choose | None) -> Blueprint:

@@ -6,11 +6,12 @@ import pytest
 
 from judgelaw.acquire import acquire
 from judgelaw.acquire.verify import verify
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, StudyChangedError
 from judgelaw.runs import read_source, validate, watch
 from judgelaw.runs.source import Reading
 from judgelaw.study import extend, freeze, load_study, open_run
 from judgelaw.tables import read_tensors
+from servers.study import chat_judge, write_study
 from support.studies import make_study, snapshot
 
 SIMULATED = """\
@@ -125,6 +126,31 @@ def test_waves_go_forward_and_keep_their_depth(dated, study, tmp_path):
     freeze(study, tmp_path / "plain")
     with pytest.raises(InputError, match="its calls have no date"):
         freeze(study, tmp_path / "plain", date=FIRST)
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        {"base_url": "http://127.0.0.1:8/v1"},
+        {"base_url": "http://127.0.0.1:9/v1", "query": {"api-version": "2026-01-01"}},
+    ],
+)
+def test_an_address_that_changes_between_waves_is_refused(tmp_path, moved):
+    """It could not be told from a judge that changed; who knows better writes it down."""
+
+    def asked_at(**fields):
+        judge = chat_judge("http://127.0.0.1:9/v1") | fields
+        return load_study(write_study(tmp_path, [judge]))
+
+    run = tmp_path / "run"
+    freeze(asked_at(), run, date=FIRST)
+    with pytest.raises(StudyChangedError, match="is not what it was on 2026-11-02"):
+        freeze(asked_at(**moved), run, date=SECOND)
+    assert open_run(run).record.dates == (FIRST,)
+    freeze(asked_at(**moved), run, date=FIRST)
+    frozen = freeze(asked_at(**moved), run, date=SECOND)
+    assert frozen.record.dates == (FIRST, SECOND)
+    assert len(frozen.record.amendments) == 1
 
 
 def test_a_run_without_dates_is_written_as_before(study, tmp_path):
