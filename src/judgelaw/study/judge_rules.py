@@ -253,6 +253,10 @@ def _provider_fields(judge: JudgeSpec, task: str) -> Found:
     if provider is None:
         if judge.wire is None:
             yield ("wire",), "missing, a provider of another package needs it; name the body format"
+        elif judge.base_url is not None and WIRES[judge.wire].path is None:
+            known = ", ".join(name for name, wire in WIRES.items() if wire.path is not None)
+            text = f"{judge.wire!r}, is no format of a server, and base_url names one; use {known}"
+            yield ("wire",), text
         return
     if judge.wire is not None and not provider.speaks:
         yield ("wire",), f"provider {judge.provider} has one format; leave it out"

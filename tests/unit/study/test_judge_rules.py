@@ -45,6 +45,11 @@ def test_a_plain_judge_has_no_problem():
         ({"grammar": "root ::= x"}, "is a field of provider embedded only"),
         ({"law": {"verdicts": {"tie": 1}}}, "is a field of provider simulated only"),
         ({"wire": "anthropic"}, "has one format"),
+        ({"wire": "simulated"}, "has one format"),
+        (
+            {"provider": "openai-completions", "wire": "simulated"},
+            "must be openai-chat or anthropic",
+        ),
         ({"provider": "embedded"}, "needs no address"),
         ({"provider": "embedded", "base_url": None, "wire": "simulated"}, "or anthropic"),
         ({"provider": "simulated", "base_url": None}, "law: missing"),
@@ -55,6 +60,18 @@ def test_a_plain_judge_has_no_problem():
 )
 def test_what_a_judge_may_not_be(fields, words):
     assert any(words in complaint for complaint in complaints(judge(**fields)))
+
+
+@pytest.mark.parametrize("wire", ["simulated", "python", "command"])
+def test_a_provider_of_another_package_with_an_address_speaks_a_format_of_servers(
+    monkeypatch, wire
+):
+    monkeypatch.setattr("judgelaw.study.judge_rules._names", lambda _: ["theirs"])
+    assert complaints(judge(provider="theirs", wire="openai-chat")) == []
+    local = complaints(judge(provider="theirs", base_url=None, wire=wire))
+    assert not any("base_url names" in c for c in local)
+    found = complaints(judge(provider="theirs", wire=wire))
+    assert any("is no format of a server, and base_url names one" in c for c in found)
 
 
 def test_single_answers_have_their_own_parsers():
