@@ -13,12 +13,16 @@ from typing import Self
 
 from judgelaw.acquire.retry import ChangeSignal, Halt, Reason
 from judgelaw.ledger import Completed, Ledger, LedgerView, Read, Record
-from judgelaw.wire import RAN_OUT, SECONDS, Completion, JudgeSpec, Reader, Verdict, parser_name
-
-FEWEST = 3
-SHARE = 0.01
-"""A judge is stopped when its parser ran out of time on so many replies, if that is more than
-this share of those that it read, in all sessions."""
+from judgelaw.wire import (
+    RAN_OUT,
+    SECONDS,
+    Completion,
+    JudgeSpec,
+    Reader,
+    Verdict,
+    parser_name,
+    too_slow,
+)
 
 _SLICE = 64
 _MOST = 256
@@ -49,7 +53,7 @@ class Patience:
     @property
     def over(self) -> bool:
         """Whether the parser runs out too often to go on."""
-        return self.ran_out >= FEWEST and self.ran_out > SHARE * self.read
+        return too_slow(self.ran_out, self.read)
 
     @property
     def words(self) -> str:

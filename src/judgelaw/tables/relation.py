@@ -2,6 +2,7 @@
 
 # ruff: noqa: S608 - names and literals in the SQL below are our own, or quoted by `duck`
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -440,15 +441,14 @@ def _spelled(word: str, words: Mapping[str, str]) -> str:
 
 def parse_texts(said: Wishes, texts: Sequence[str], *, displayed: bool) -> dict[str, str]:
     """Read the verdict in each text, as the answer shown first or second where it is displayed."""
-    from judgelaw.tables.importers.entries import Rules  # noqa: PLC0415 - seldom asked for
-    from judgelaw.wire import Completion, parse  # noqa: PLC0415 - same
+    from judgelaw.tables.importers.entries import Rules, TextReader  # noqa: PLC0415 - seldom asked for
+    from judgelaw.wire import Completion  # noqa: PLC0415 - same
 
     judge = Rules(parser=said.parser, labels=dict(said.label)).judge
     order = "AB" if displayed else SINGLE
-    return {
-        each: parse(judge, Completion(text=each, finish_reason="stop"), order).verdict
-        for each in texts
-    }
+    with closing(TextReader(judge)) as reader:
+        read = reader.read([(Completion(text=t, finish_reason="stop"), order) for t in texts])
+    return {text: one.verdict for text, one in zip(texts, read, strict=True)}
 
 
 def _array(values: Sequence[Any]) -> Any:

@@ -1,6 +1,11 @@
 """How a judge is declared, how a call is written for it, and how its reply is read."""
 
-from judgelaw.wire.bounded import SECONDS as SECONDS, Reader as Reader, try_pattern as try_pattern
+from judgelaw.wire.bounded import (
+    SECONDS as SECONDS,
+    Reader as Reader,
+    too_slow as too_slow,
+    try_pattern as try_pattern,
+)
 from judgelaw.wire.form import (
     BatchClient as BatchClient,
     BatchStatus as BatchStatus,

@@ -33,6 +33,14 @@ from judgelaw.wire.reply import Completion, Verdict
 SECONDS = 1.0
 """Processor time that a foreign parser has for one reply."""
 
+_FEWEST, _SHARE = 3, 0.01
+
+
+def too_slow(ran_out: int, read: int) -> bool:
+    """Whether a parser ran out of time on too many of the texts that it read to go on with it."""
+    return ran_out >= _FEWEST and ran_out > _SHARE * read
+
+
 _CHILD = Path(__file__).with_name("parser_child.py")
 _TICK_S = 1.0
 _TICKS = 20

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -17,7 +18,7 @@ from judgelaw.words import storable
 if TYPE_CHECKING:
     from judgelaw.steps import Advance
     from judgelaw.tables.importers.known import KnownLog, LogFile
-    from judgelaw.wire import JudgeSpec
+    from judgelaw.wire import Completion, JudgeSpec, Verdict
 
 MISSING: Final = object()
 _SHOWN = 12
@@ -267,6 +268,15 @@ class Rules:
         except ValidationError as error:
             raise InputError(f"parser {self.parser!r}: {error.errors()[0]['msg']}") from error
 
+    @contextmanager
+    def reading(self) -> Iterator["TextReader | None"]:
+        """Yield what reads completions; None where no parser does."""
+        if self.parser is None:
+            yield None
+            return
+        with closing(TextReader(self.judge)) as reader:
+            yield reader
+
     @property
     def scores(self) -> bool:
         """Whether verdicts are numbers, which do not change with the display order."""
@@ -275,8 +285,59 @@ class Rules:
         return self.parser is not None and isinstance(self.judge.parser, ScoreParser)
 
 
-def interpret(entry: Entry, rules: Rules) -> ImportedCall:
+_FEW, _MANY, _PROVEN = 4, 256, 100
+
+
+class TextReader:
+    """Reads texts that a judge wrote, each in bounded time, and gives up a rule that is no good.
+
+    A pattern may take any time over a text that was made for it.
+    """
+
+    def __init__(self, judge: "JudgeSpec") -> None:
+        from judgelaw.wire import RAN_OUT, Reader, parser_name, too_slow  # noqa: PLC0415 - as above
+
+        self._reader = Reader(judge)
+        self._name, self._reason, self._too_slow = parser_name(judge), RAN_OUT, too_slow
+        self._read = self._ran_out = 0
+
+    def read(self, texts: "Sequence[tuple[Completion, str]]") -> "list[Verdict]":
+        """Read texts shown in these orders; where the rule runs out of time they are invalid.
+
+        Raises:
+            TableError: the rule ran out of time too often.
+        """
+        found: list[Verdict] = []
+        while rest := texts[len(found) : len(found) + self._at_once]:
+            read = self._reader.read_all(rest)
+            found += read
+            self._read += len(read)
+            self._ran_out += sum(verdict.reason == self._reason for verdict in read)
+            if self._too_slow(self._ran_out, self._read):
+                raise TableError(
+                    f"parser {self._name}: it ran out of time on {self._ran_out} of {self._read} "
+                    "texts (1 s of processor time each): let no repeated part of a pattern hold "
+                    "another one that matches the same characters, as (a+)+ does"
+                )
+        return found
+
+    @property
+    def _at_once(self) -> int:
+        """How many take one way to the process of a pattern: few until it has proved good."""
+        return _MANY if self._read >= _PROVEN * (1 + self._ran_out) else _FEW
+
+    def close(self) -> None:
+        """End the process of a pattern."""
+        self._reader.close()
+
+
+def interpret(entry: Entry, rules: Rules, reader: TextReader | None = None) -> ImportedCall:
     """Say which call an entry is, and what its verdict is.
+
+    Args:
+        entry: what the log holds.
+        rules: what its fields mean.
+        reader: reads completions, where the rules name a parser.
 
     Raises:
         TableError: a part is missing or has no meaning; the message gives the place and the remedy.
@@ -284,7 +345,7 @@ def interpret(entry: Entry, rules: Rules) -> ImportedCall:
     order = _part(entry, "order", rules)
     order = order if order is None else rules.orders.get(order, order)
     text = _part(entry, "text", rules) if "text" in rules.fields else storable(entry.text)
-    verdict, reason = _verdict(entry, text, order, rules)
+    verdict, reason = _verdict(entry, text, order, rules, reader)
     gold = _part(entry, "gold", rules)
     return ImportedCall(
         place=entry.place,
@@ -359,9 +420,11 @@ def is_blank(entry: Entry, rules: Rules) -> bool:
     return rules.parser is None and entry.error is None and is_empty(_stored(entry, rules))
 
 
-def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) -> tuple[str, str]:
+def _verdict(
+    entry: Entry, text: str | None, order: str | None, rules: Rules, reader: TextReader | None
+) -> tuple[str, str]:
     """Read the verdict from a field, or from the completion by the parser; say how it went."""
-    if rules.parser is None:
+    if reader is None:
         stored = _stored(entry, rules)
         if is_empty(stored) and rules.blank == "invalid":
             return INVALID, "blank"
@@ -382,7 +445,7 @@ def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) ->
             f"{entry.place}: order {order!r} is neither AB nor BA: say which it is, "
             f"--map-order {order}=BA"
         )
-    from judgelaw.wire import Completion, parse  # noqa: PLC0415 - tables are read without it
+    from judgelaw.wire import Completion  # noqa: PLC0415 - tables are read without it
 
     completion = Completion(
         text=text,
@@ -390,7 +453,8 @@ def _verdict(entry: Entry, text: str | None, order: str | None, rules: Rules) ->
         refusal=entry.refusal,
         content_filtered=entry.content_filtered,
     )
-    read = parse(rules.judge, completion, SINGLE if rules.scores or order is None else order)
+    shown = SINGLE if rules.scores or order is None else order
+    (read,) = reader.read([(completion, shown)])
     return read.verdict, read.reason
 
 

@@ -184,21 +184,22 @@ def read_calls(
     read = _reader(source, custom_id)
     calls: list[ImportedCall] = []
     left_out: list[str] = []
-    for path in _distinct(paths):
-        try:
-            for entry in read(path, tick):
-                if not rules.keeps(entry):
-                    continue
-                if rules.blank == "drop" and is_blank(entry, rules):
-                    left_out.append(f"{entry.place}: the verdict is blank")
-                elif entry.error is not None:
-                    left_out.append(f"{entry.place}: {entry.error}")
-                else:
-                    calls.append(interpret(entry, rules))
-        except RecursionError as error:
-            raise TableError(f"{path}: nested too deep to be a log: is it the right file?") from (
-                error
-            )
+    with rules.reading() as reader:
+        for path in _distinct(paths):
+            try:
+                for entry in read(path, tick):
+                    if not rules.keeps(entry):
+                        continue
+                    if rules.blank == "drop" and is_blank(entry, rules):
+                        left_out.append(f"{entry.place}: the verdict is blank")
+                    elif entry.error is not None:
+                        left_out.append(f"{entry.place}: {entry.error}")
+                    else:
+                        calls.append(interpret(entry, rules, reader))
+            except RecursionError as error:
+                raise TableError(
+                    f"{path}: nested too deep to be a log: is it the right file?"
+                ) from error
     if rules.where and not calls and not left_out:
         asked = ", ".join(f"{path}={value}" for path, value in rules.where.items())
         raise TableError(f"no entry has {asked}: check --where")

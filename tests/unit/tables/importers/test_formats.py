@@ -5,7 +5,9 @@ import json
 import pytest
 
 from judgelaw.errors import DuplicateCallsError, InputError, NotIdentifiedError, TableError
+from judgelaw.tables import Wishes
 from judgelaw.tables.importers import FORMATS, Rules, import_log, read_calls
+from judgelaw.tables.relation import parse_texts
 from support.imports import CELLS, FIRST_LINE, FIXTURES, REPEATS
 
 LM_EVAL = sorted((FIXTURES / "lm-eval" / "judge-1").glob("samples_*"))
@@ -266,6 +268,37 @@ def test_a_table_of_raw_texts_is_parsed_from_any_file(tmp_path):
         rules = Rules(parser="first-line", fields={"text": "said"})
         columns = import_log("csv", [tmp_path / name], rules=rules).columns
         assert columns["verdict"] == ["A", "invalid"]
+
+
+BACKTRACKING = r"regex:^(A|B|A+)+$"
+
+
+def raw_texts(path, texts):
+    rows = "".join(json.dumps({"judge": "j", "item": f"i{n}", "said": t}) + "\n" for n, t in texts)
+    path.write_text(rows)
+    return Rules(parser=BACKTRACKING, fields={"text": "said", "prompt": "=p"})
+
+
+@pytest.mark.parametrize("ways", ["import", "analyze"])
+def test_a_pattern_that_backtracks_on_some_texts_reads_the_others(tmp_path, ways):
+    """Two texts that were made for it cost two seconds of processor time."""
+    bad = "A" * 60 + "!"
+    path = tmp_path / "raw.jsonl"
+    rules = raw_texts(path, enumerate([bad, "A", bad, *"BABA"]))
+    if ways == "import":
+        said = import_log("csv", [path], rules=rules).columns["verdict"]
+    else:
+        said = parse_texts(Wishes(parser=BACKTRACKING), [bad, "A", bad + "!", "B"], displayed=False)
+        said = [*said.values()]
+    assert (said[0], said[2]) == ("invalid", "invalid")
+    assert "invalid" not in (said[1], said[3])
+
+
+def test_a_pattern_that_backtracks_on_most_texts_is_given_up(tmp_path):
+    path = tmp_path / "raw.jsonl"
+    rules = raw_texts(path, enumerate("A" * n + "!" for n in range(60, 70)))
+    with pytest.raises(TableError, match="ran out of time on 4 of 4 texts"):
+        import_log("csv", [path], rules=rules)
 
 
 @pytest.mark.parametrize(

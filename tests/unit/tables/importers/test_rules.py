@@ -3,8 +3,12 @@
 import pytest
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.tables.importers import Entry, Rules
-from judgelaw.tables.importers.entries import interpret
+from judgelaw.tables.importers import Entry, Rules, entries
+
+
+def interpret(entry, rules):
+    with rules.reading() as reader:
+        return entries.interpret(entry, rules, reader)
 
 
 def entry(text="A", *, order="AB", finish_reason="stop", **record):
