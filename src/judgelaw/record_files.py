@@ -325,6 +325,18 @@ def json_value(text: str, place: str, kind: Kind = TableError, *, most: int | No
         ) from None
 
 
+def json_of(text: str | bytes) -> Any:
+    """Read JSON as it is; what is nested too deep to be read is no JSON either.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
 def _marks(text: str) -> int:
     return sum(map(text.count, ",[{"))
 

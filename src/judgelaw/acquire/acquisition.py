@@ -37,6 +37,7 @@ from judgelaw.ledger import (
     refuse_missing,
     traces,
 )
+from judgelaw.record_files import json_of, read_regular
 from judgelaw.study import MANIFEST, FrozenRun, announce, durable, file_sha256, write_sums
 from judgelaw.wire import parser_name
 from judgelaw.words import counted, words
@@ -97,9 +98,15 @@ def refuse_local(run: Path) -> None:
     """Raise where a run folder's calls are asked through a shared ledger."""
     if not (run / NOTE).exists():
         return
-    note = json.loads((run / NOTE).read_bytes())
+    try:
+        there = str(json_of(read_regular(run / NOTE))["url"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise IntegrityError(
+            f"{run / NOTE}: cannot be read ({type(error).__name__}), so nobody knows where the "
+            "ledger of this run is: restore the file, or give `--ledger` with its address"
+        ) from None
     raise RunError(
-        f"the calls of {run} are asked through {note['url']}, and what is here is a copy: give "
+        f"the calls of {run} are asked through {there}, and what is here is a copy: give "
         "`--ledger` with that address, so that nothing is asked twice"
     )
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from judgelaw.errors import RunLockedError, writing
+from judgelaw.record_files import json_of
 from judgelaw.systems import LOCKED_BYTES, PRIVATE, read_behind_lock, remove_open, try_lock
 
 LOCK_NAME = ".lock"
@@ -96,7 +97,7 @@ def holder_of(run: Path) -> Holder | None:
     Reads only: taking the lock to try it would be in the way of who starts at that moment.
     """
     try:
-        who = json.loads(read_behind_lock(run / LOCK_NAME))
+        who = json_of(read_behind_lock(run / LOCK_NAME))
         pid, host, since = int(who["pid"]), str(who["host"]), float(who["since"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -144,7 +145,7 @@ def _signature(path: Path) -> bytes:
 
 def _held(run: Path, holder: bytes) -> str:
     try:
-        who = json.loads(holder)
+        who = json_of(holder)
         since = time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(who["since"]))
         by = f"process {who['pid']} on {who['host']}, since {since}"
     except (ValueError, KeyError, TypeError):  # the holder is between its lock and its signature

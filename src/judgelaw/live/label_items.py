@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from judgelaw.acquire import CALLS
 from judgelaw.errors import InputError
 from judgelaw.live.label_book import Label
+from judgelaw.record_files import json_of
 from judgelaw.streams import stream
 from judgelaw.study import RECORD, open_run, records
 from judgelaw.tables import ALIASES, Wishes, read_items
@@ -261,7 +263,8 @@ def _item(name: str, row: Mapping[str, Any], columns: Sequence[str]) -> ToLabel:
     pair = all(_text(row.get(part)) for part in _PAIR) and set(_PAIR) <= set(columns)
     several = row.get(_CANDIDATES) if _CANDIDATES in columns else None
     if isinstance(several, str) and several.lstrip().startswith("["):
-        several = json.loads(several)
+        with suppress(ValueError):  # a text that begins with a bracket
+            several = json_of(several)
     candidates: tuple[tuple[str, str], ...] = ()
     hidden: set[str] = set()
     if pair:

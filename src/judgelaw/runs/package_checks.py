@@ -6,7 +6,6 @@ manifest: what it says of itself is held against what it holds.
 
 import csv
 import gzip
-import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -24,9 +23,9 @@ from judgelaw.acquire.verify import (
     check_files,
     check_record,
     guarded,
-    is_inside,
 )
 from judgelaw.errors import InputError, JudgelawError
+from judgelaw.record_files import json_of
 from judgelaw.runs.packaging import COMPLETIONS, PACKAGE, SCHEMA, write_results
 from judgelaw.steps import Progress, unseen
 
@@ -58,7 +57,7 @@ def _package_checks(folder: Path, progress: Progress) -> Iterator[Check]:
     yield check_files(folder)
     try:
         frozen = open_run(folder)
-        described = json.loads((folder / PACKAGE).read_text(encoding="utf-8"))
+        described = json_of((folder / PACKAGE).read_text(encoding="utf-8"))
         texts = _has_texts(described)
     except (JudgelawError, ValueError, OSError) as error:
         yield Check(name="frozen", ok=False, detail=str(error))
@@ -197,7 +196,7 @@ def _check_completions(frozen: "FrozenRun") -> Check:
     ):
         readers = {n: stack.enter_context(Reader(j)) for n, j in frozen.readers.items()}
         for line in file:
-            row, count = json.loads(line), count + 1
+            row, count = json_of(line), count + 1
             cell = tuple(row[name] for name in _CELL)
             prompt = hidden.get(cell, row["prompt"])
             said = Completion(text=row["text"], refusal=row["refusal"])
@@ -269,7 +268,7 @@ def _placed(folder: Path, listing: Path, name: str) -> Path:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json_of(path.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: no JSON ({error}); fetch the package again") from None
 
@@ -294,7 +293,7 @@ def _hashes_in(value: Any, name: str | None = None) -> Iterator[tuple[str, str]]
 
 def _check_hashes(folder: Path, listed: Mapping[Path, str], tables: list[Path]) -> Check:
     """Compare every file that is listed with its hash; a table that is not listed has none."""
-    from judgelaw.study import file_sha256
+    from judgelaw.study import file_sha256, is_inside
 
     problems = Problems()
     bare = (table for table in tables if table not in listed)
@@ -344,7 +343,7 @@ def _columns(path: Path) -> list[str]:
         first = str(file.readline())
     if ".jsonl" in path.name:
         try:
-            row = json.loads(first)
+            row = json_of(first)
         except ValueError:  # no line of JSON is no table
             return []
         return list(row) if isinstance(row, dict) else []

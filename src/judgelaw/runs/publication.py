@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import writing
+from judgelaw.record_files import json_of
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def verified_rows(run: Path) -> list[tuple[str, str]]:
     """
     package = run / "package.json"
     if package.is_file():
-        said = json.loads(package.read_text(encoding="utf-8"))["run_verified"]
+        said = json_of(package.read_text(encoding="utf-8"))["run_verified"]
         wrong = dict.fromkeys(said, "")
     else:
         from judgelaw.acquire.verify import verify

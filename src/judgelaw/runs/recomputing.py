@@ -14,6 +14,7 @@ from typing import Any
 
 from judgelaw.acquire.verify import Check, Problems, guarded
 from judgelaw.errors import RunError
+from judgelaw.record_files import json_of
 from judgelaw.runs.answers import REPORT, analyze_source, report_page
 from judgelaw.runs.packaging import ANALYSIS, PAPER, TABLES, is_package, write_results
 from judgelaw.runs.source import Source, read_source
@@ -44,7 +45,7 @@ def _recounted(folder: Path) -> Check:
     """Count every reported estimate again by a path that shares no code with the estimators."""
     from judgelaw.diagnose import check_document
 
-    document = json.loads((folder / ANALYSIS).read_text(encoding="utf-8"))
+    document = json_of((folder / ANALYSIS).read_text(encoding="utf-8"))
     found = check_document(document, read_source(str(folder)).tensors)
     detail = f"{found.compared} estimates counted pair by pair, largest gap {found.largest:.1g}"
     if found.mismatches:
@@ -70,7 +71,7 @@ def _results(folder: Path, progress: Progress) -> Iterator[Check]:
 
 def _analysis(folder: Path, made: Any) -> Check:
     problems = Problems()
-    stored = json.loads((folder / ANALYSIS).read_text(encoding="utf-8"))
+    stored = json_of((folder / ANALYSIS).read_text(encoding="utf-8"))
     problems.extend(differences(stored, made))
     return problems.check("analysis", f"{sum(1 for _ in _leaves(made))} values come out the same")
 

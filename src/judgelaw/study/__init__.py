@@ -92,6 +92,7 @@ from judgelaw.study.run_files import (
     durable as durable,
     exclusive as exclusive,
     file_sha256 as file_sha256,
+    is_inside as is_inside,
     own_folder as own_folder,
     own_link as own_link,
     placed as placed,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from judgelaw.record_files import json_of
 from judgelaw.study.judge_rules import parser_problems
 from judgelaw.study.models import AskedCriterion, Study
 from judgelaw.study.problems import Path, Problem
@@ -194,7 +195,7 @@ def gold_text(
     if written is None or written == "":
         return None
     try:
-        named = json.loads(written) if isinstance(written, str) else written
+        named = json_of(written) if isinstance(written, str) else written
     except ValueError:
         named = written
     strange = sorted(set(named) - set(criteria)) if isinstance(named, dict) else [str(written)[:40]]
@@ -211,5 +212,5 @@ def gold_of(gold: str | None, criterion: str | None) -> str | None:
     """Return the right verdict of an item on one criterion, out of what is frozen of it."""
     if gold is None or criterion is None:
         return gold
-    found: str | None = json.loads(gold).get(criterion)
+    found: str | None = json_of(gold).get(criterion)
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError, StudyError
-from judgelaw.record_files import Record
+from judgelaw.record_files import Record, json_of
 from judgelaw.streams import stream
 from judgelaw.study.criteria import gold_text
 from judgelaw.study.item_files import records
@@ -241,8 +241,8 @@ def _candidates(value: Any, where: str, problems: list[str]) -> list[str]:
         return []
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (json.JSONDecodeError, RecursionError):
+            value = json_of(value)
+        except ValueError:
             value = None
     if not isinstance(value, list | tuple):
         problems.append(f"{where}: candidates: no list of texts; write them as a list")
@@ -364,7 +364,7 @@ def from_jsonl(text: str) -> Iterator[Item]:
     """Read the frozen copy back."""
     for line in text.split("\n"):
         if line:
-            yield from_dict(json.loads(line))
+            yield from_dict(json_of(line))
 
 
 def from_dict(values: dict[str, Any]) -> Item:

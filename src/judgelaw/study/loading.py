@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from judgelaw.errors import InputError, StudyError
-from judgelaw.record_files import Record, read_regular
+from judgelaw.record_files import Record, json_of, read_regular
 from judgelaw.study.criteria import criteria_problems, forgiving_criteria, with_criteria
 from judgelaw.study.models import Study
 from judgelaw.study.presets import DERIVED, expand
@@ -288,8 +288,8 @@ def tokenizer_template(template: ChatTemplate, content: str) -> tuple[ChatTempla
         InputError: the file holds no template.
     """
     try:
-        config = json.loads(content)
-    except json.JSONDecodeError as error:
+        config = json_of(content)
+    except ValueError as error:
         raise InputError(f"no JSON ({error}); fetch the file again") from None
     found = config.get("chat_template") if isinstance(config, dict) else None
     if isinstance(found, list):

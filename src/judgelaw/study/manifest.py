@@ -17,11 +17,10 @@ from typing import Any, Self
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from judgelaw.duck import one_file, without_bar
 from judgelaw.errors import IntegrityError, RunError
-from judgelaw.record_files import read_regular
+from judgelaw.record_files import json_of, read_regular
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.items import Item, from_dict, from_jsonl
 from judgelaw.study.models import Budget, Layer, Study, Transport
@@ -368,7 +367,7 @@ def open_run(run: Path | str) -> FrozenRun:
         }
         templates = from_json(read_regular(run / PROMPTS).decode())
         changed = read_changed(run) if study.probes else {}
-    except (OSError, ValueError, TypeError, ValidationError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise IntegrityError(
             f"{run}: frozen inputs cannot be read ({type(error).__name__}); restore the folder"
         ) from None
@@ -398,7 +397,7 @@ def read_changed(run: Path) -> dict[tuple[str, str], Item]:
     found = {}
     for line in read_regular(run / CHANGED, _MOST_ITEMS).decode().split("\n"):
         if line:
-            row = json.loads(line)
+            row = json_of(line)
             layer = row.pop("layer")
             found[layer, row["id"]] = from_dict(row)
     return found
@@ -412,4 +411,4 @@ def to_json(templates: tuple[Template, ...]) -> str:
 
 def from_json(text: str) -> tuple[Template, ...]:
     """Read the frozen copy back."""
-    return tuple(Template(id=row["id"], parts=tuple(row["parts"])) for row in json.loads(text))
+    return tuple(Template(id=row["id"], parts=tuple(row["parts"])) for row in json_of(text))

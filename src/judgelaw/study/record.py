@@ -19,7 +19,7 @@ from typing import Any
 
 from judgelaw import __version__
 from judgelaw.errors import IntegrityError
-from judgelaw.record_files import read_regular
+from judgelaw.record_files import json_of, read_regular
 from judgelaw.study.blueprint import Blueprint
 from judgelaw.study.models import Study
 from judgelaw.study.prompt_models import Generator, Reworded, drawn_count
@@ -263,7 +263,7 @@ def read_record(run: Path) -> RunRecord:
     """Read the record of a run."""
     path = run / RECORD
     try:
-        values = json.loads(read_regular(path))
+        values = json_of(read_regular(path))
         if values.pop("schema") != SCHEMA:
             raise IntegrityError(f"{path}: not of schema {SCHEMA}; use the judgelaw that froze it")
         values["sessions"] = tuple(Session(**session) for session in values["sessions"])

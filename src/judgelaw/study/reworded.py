@@ -5,7 +5,6 @@ draws from the same law: by rule the very same draws, and from a model that take
 too.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError
+from judgelaw.record_files import json_of
 from judgelaw.study.judge_rules import judge_problems
 from judgelaw.study.models import Study
 from judgelaw.study.passages import Labels, Outline, outline, outline_at
@@ -338,7 +338,7 @@ BY_RULE = "rules"
 
 def facts_from(text: str) -> RewordingFacts:
     """Read what `Rewordings.to_text` wrote."""
-    head, *rows, last = [json.loads(line) for line in text.split("\n") if line]
+    head, *rows, last = [json_of(line) for line in text.split("\n") if line]
     generator = head["generator"]
     model = generator.get("model") or {}
     draws = tuple(draw_from(row) for row in rows)

@@ -6,11 +6,11 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from time import monotonic, sleep
 
 from judgelaw.errors import InputError, IntegrityError, RunLockedError, writing
-from judgelaw.record_files import read_regular
+from judgelaw.record_files import json_of, read_regular
 from judgelaw.systems import NO_LINKS, PRIVATE, is_own, sync_folder, try_lock, user_mask
 
 SUMS = "SHA256SUMS"
@@ -137,7 +137,7 @@ def recover(run: Path) -> None:
         return
     commit = pending / _COMMIT
     if commit.exists():
-        for name in json.loads(commit.read_bytes()):
+        for name in _moves(run, commit):
             if (pending / name).exists():
                 folder, sealed = (run / name).parent, name.startswith(f"{SEALED}/")
                 folder.mkdir(parents=True, exist_ok=True)
@@ -148,6 +148,28 @@ def recover(run: Path) -> None:
         sync_folder(run)
         commit.unlink()
     shutil.rmtree(pending)
+
+
+def _moves(run: Path, commit: Path) -> list[str]:
+    """Return the names that a commit moves into its run: places in there, and no others."""
+    try:
+        names = json_of(read_regular(commit))
+        inside = all(is_inside(name) and _below(run, run / name) for name in names)
+    except (OSError, ValueError, TypeError) as error:
+        raise IntegrityError(
+            f"{commit}: cannot be read ({type(error).__name__}); the run is damaged, restore it"
+        ) from None
+    if not inside:
+        raise IntegrityError(
+            f"{commit}: names a place outside {run}, which no judgelaw writes; nothing was moved"
+        )
+    return list(names)
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name leads to a place in the folder that it is read in, however it is written."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
 
 
 def durable(path: Path, content: bytes, *, mode: int | None = None) -> None:

@@ -10,7 +10,6 @@ given that people approve.
 """
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelaw.errors import InputError, IntegrityError
+from judgelaw.record_files import json_of
 from judgelaw.study.prompts import Template
 from judgelaw.study.run_files import durable
 from judgelaw.wire import canonical_json, sha256_hex
@@ -116,7 +116,7 @@ def read_draws(folder: Path, generator: Mapping[str, Any]) -> tuple[Draw, ...]:
         raise InputError(f"{folder}: no rewordings were drawn yet; run `judgelaw reword STUDY`")
     lines = path.read_text(encoding="utf-8").split("\n")
     try:
-        head, *rows = [json.loads(line) for line in lines if line]
+        head, *rows = [json_of(line) for line in lines if line]
         if head["schema"] != SCHEMA:
             raise IntegrityError(f"{path}: not of schema {SCHEMA}; use the judgelaw that wrote it")
         if head["sha256"] != sha256_hex(canonical_json(generator)):

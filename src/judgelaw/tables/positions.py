@@ -7,7 +7,6 @@ gold in each order. Where it cannot, nobody guesses: `positions` says which word
 the second answer shown (and a tie), and `verdicts` declares them as names of the answers.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -17,6 +16,7 @@ from shlex import quote
 from typing import Literal
 
 from judgelaw.errors import TableError
+from judgelaw.record_files import json_of
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.words import bare, listed
 
@@ -310,7 +310,7 @@ def letter_in(reply: str) -> str | None:
             return side
     if text.startswith("{"):
         try:
-            values = json.loads(text)
+            values = json_of(text)
         except ValueError:
             values = None
         for value in values.values() if isinstance(values, Mapping) else ():

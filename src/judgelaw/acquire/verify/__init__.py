@@ -12,6 +12,5 @@ from judgelaw.acquire.verify.run_checks import (
     check_files as check_files,
     check_root as check_root,
     guarded as guarded,
-    is_inside as is_inside,
     verify as verify,
 )

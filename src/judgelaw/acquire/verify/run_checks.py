@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -42,7 +42,16 @@ from judgelaw.ledger import (
     traces,
 )
 from judgelaw.steps import Advance, Progress, unseen
-from judgelaw.study import MANIFEST, SUMS, FrozenRun, PlannedCall, file_sha256, open_run, reading
+from judgelaw.study import (
+    MANIFEST,
+    SUMS,
+    FrozenRun,
+    PlannedCall,
+    file_sha256,
+    is_inside,
+    open_run,
+    reading,
+)
 from judgelaw.wire import (
     SECONDS,
     Answer,
@@ -136,12 +145,6 @@ def _read(path: Path, problems: Problems) -> dict[str, str]:
     if names != sorted(set(names)):
         problems.add(f"{SUMS}: names are doubled or out of sequence")
     return listed
-
-
-def is_inside(name: str) -> bool:
-    """Whether a name leads to a place in the folder that it is read in, however it is written."""
-    path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts
 
 
 INVALID = "invalid"
