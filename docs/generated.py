@@ -21,8 +21,10 @@ from judgelaw.analysis import SoftEvidence, analyze, answer, catalogued, facet_v
 from judgelaw.analysis.encode import SCHEMA
 from judgelaw.cli.program import COMMANDS, cli
 from judgelaw.diagnose import Finding
+from judgelaw.option_types import option_in
 from judgelaw.page.subject import Kind, kinds
 from judgelaw.quantities import Quantity
+from judgelaw.runs import Reading
 from judgelaw.tables import ALIASES
 from judgelaw.tables.columns import CONTRACT, REQUIRED
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
@@ -42,6 +44,7 @@ def pages() -> dict[str, str]:
     """Return every generated page by its file name."""
     return {
         "cli.md": commands_page(),
+        "options.md": options_page(),
         "study.md": study_page(),
         "tables.md": tables_page(),
         "analysis.md": analysis_page(),
@@ -65,6 +68,23 @@ def commands_page() -> str:
 def _help(command: list[str]) -> str:
     shown = CliRunner().invoke(cli, [*command, "--help"], prog_name="judgelaw")
     return f"```text\n{shown.output.rstrip()}\n```\n"
+
+
+def options_page() -> str:
+    """Return what can be read and how: each option in Python and on the command line."""
+    lines = [
+        "# Reading options\n",
+        "Every function and command that reads calls takes these, by keyword or flag; `validate`",
+        "and `watch` take one judge and one criterion. `pytest.mark.judgelaw` takes keywords.\n",
+        "| Python | command line | meaning |",
+        "|---|---|---|",
+    ]
+    for name, hint in Reading.__annotations__.items():
+        option = option_in(hint)
+        spelled = option.flag if option.flag is not None else f"--{name.replace('_', '-')}"
+        flag = f"`{spelled}`" if spelled else ""
+        lines.append(f"| `{name}` | {flag} | {option.in_python} |")
+    return "\n".join(lines) + "\n"
 
 
 def study_page() -> str:

@@ -14,7 +14,7 @@ Every pytest run on the machine loads this file, so it imports nothing but pytes
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
@@ -24,9 +24,7 @@ import pytest
 from judgelaw.errors import InputError, JudgelawError
 
 if TYPE_CHECKING:
-    from judgelaw.estimate import Design
-    from judgelaw.runs import Source
-    from judgelaw.tables import Said
+    from judgelaw.runs import Reading, Source
     from judgelaw.uncertainty import Gate, Limit
 
 
@@ -48,7 +46,7 @@ class Audit:
     """The calls of a run or a table, ready to be held against limits."""
 
     source: "Source"
-    read: "Callable[[str | Path], Source]"
+    read: "Callable[[str | Path, Mapping[str, str]], Source]"
 
     def require(
         self,
@@ -83,7 +81,7 @@ class Audit:
         with _our_errors():
             if on_inconclusive not in (choices := get_args(OnInconclusive)):
                 raise InputError(f"on_inconclusive={on_inconclusive!r}: say {', '.join(choices)}")
-            there = None if baseline is None else self.read(baseline)
+            there = None if baseline is None else self.read(baseline, match)
             before = None if there is None else baseline_of(there, margin, match)
             report = check_source(
                 self.source,
@@ -146,11 +144,14 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     """Decide the limits of marked tests before their body runs; leave other tests alone."""
     reading, limits = signature(_read), signature(Audit.require)
     for mark in item.iter_markers("judgelaw"):
-        from judgelaw.tables import Said  # noqa: PLC0415 - DuckDB, when it is needed
+        from judgelaw.runs import Reading  # noqa: PLC0415 - when it is needed
 
-        about = {*reading.parameters, *Said.__annotations__}
         args = (item.config.rootpath, *mark.args)
-        read = {name: x for name, x in mark.kwargs.items() if name in about}
+        read = {
+            name: x
+            for name, x in mark.kwargs.items()
+            if name == "source" or name in Reading.__annotations__
+        }
         limit = {name: x for name, x in mark.kwargs.items() if name not in read}
         try:
             reading.bind(*args, **read)
@@ -163,34 +164,21 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 def _read(
     root: Path,
     source: str | Path,
-    *,
-    judge: str | None = None,
-    layer: str | None = None,
-    repeats: int | None = None,
-    design: "Design | None" = None,
-    incomplete: Literal["error", "drop"] = "error",
-    **said: "Unpack[Said]",
+    **reading: "Unpack[Reading]",
 ) -> Audit:
-    from judgelaw.runs import Reading, read_source  # noqa: PLC0415 - DuckDB, when it is needed
-    from judgelaw.tables import wishes  # noqa: PLC0415 - same
-
-    reading = Reading(
-        judges=() if judge is None else (judge,),
-        layer=layer,
-        repeats=repeats,
-        design=design,
-        incomplete=incomplete,
-        said=wishes(**said),
-    )
+    from judgelaw.option_types import check_keywords  # noqa: PLC0415 - when it is needed
+    from judgelaw.runs import Reading, for_baseline, read_source  # noqa: PLC0415 - same
 
     def read(source: str | Path, how: Reading) -> "Source":
         place = str(source)
         return read_source(place if "://" in place else str(root / place), how)
 
-    # Every judge of a baseline: each is found by its name, or is the only one.
-    every = replace(reading, judges=())
     with _our_errors():
-        return Audit(source=read(source, reading), read=lambda place: read(place, every))
+        check_keywords(Reading, reading)
+        return Audit(
+            source=read(source, reading),
+            read=lambda place, match: read(place, for_baseline(reading, match)),
+        )
 
 
 @contextmanager

@@ -282,3 +282,65 @@ def test_every_page_ends_in_a_file_count(name):
     (page,) = (page for page in PAGES if page.stem == name)
     last = page.read_text().rstrip().split("\n\n")[-1]
     assert re.match(r"\*\*Files: \d+\*\*", last), last
+
+
+def patched(text, diff):
+    """Make the change of a diff of one hunk."""
+    lines = [x for x in diff.splitlines() if not x.startswith(("---", "+++", "@@"))]
+    before = "\n".join(x[1:] for x in lines if not x.startswith("+"))
+    assert text.count(before) == 1
+    return text.replace(before, "\n".join(x[1:] for x in lines if not x.startswith("-")))
+
+
+def test_a_reading_flag_is_one_field(tmp_path):
+    """It reaches Python with signature, check and help, commands, pytest and the reference."""
+    rows = ["judge,item,stratum,prompt,repeat,verdict,human"]
+    for i in range(12):
+        stratum = "easy" if i % 3 else "hard"
+        rows += [
+            f"j,i{i},{stratum},p{k},{r},{('x', 'y')[(i * k + r) % 2]},x"
+            for k in range(2)
+            for r in range(2)
+        ]
+    (tmp_path / "calls.csv").write_text("\n".join(rows) + "\n")
+    diff = (EXAMPLES / "stratum_flag.diff").read_text()
+    text = patched((SRC / "runs/reading_options.py").read_text(), diff)
+    tree = planted(tmp_path, {"runs/reading_options.py": text})
+    only = ("--stratum", "hard")
+    done = run(tree, "analyze", "calls.csv", *only, *QUICK, "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["judges"]["j"]["items"] == 4
+    held = run(tree, "validate", "calls.csv", *only, "--json", "-", cwd=tmp_path)
+    assert json.loads(held.stdout)["labelled"] == 4, held.stderr
+    for command in ("report", "compare", "gate", "advise", "score", "watch"):
+        assert (
+            "Read items of this stratum only." in run(tree, command, "--help", cwd=tmp_path).stdout
+        )
+    gated = run(tree, "gate", "calls.csv", "--max", "prompt=1", "--stratum", "none", cwd=tmp_path)
+    assert gated.returncode == 2
+    assert "no stratum is called 'none': there are easy, hard" in gated.stderr
+    (tmp_path / "test_it.py").write_text(
+        "import inspect, pytest\n"
+        "import judgelaw as jl\n"
+        "@pytest.mark.judgelaw('calls.csv', max={'prompt': 1}, stratum='nowhere')\n"
+        "def test_limits(): ...\n"
+        "def test_python():\n"
+        "    found = jl.analyze('calls.csv', stratum='easy', draws=9, permutations=0)\n"
+        "    assert found.judges['j'].items == 8\n"
+        "    for ask in (jl.analyze, jl.gate, jl.validate, jl.watch, jl.Run.analysis):\n"
+        "        assert inspect.signature(ask).parameters['stratum'].annotation == str | None\n"
+        "        assert 'stratum: read items of this stratum only.' in ask.__doc__\n"
+        "    with pytest.raises(jl.JudgelawError, match='stratum = 3: a name is needed'):\n"
+        "        jl.score('calls.csv', stratum=3)\n"
+    )
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert "1 failed, 1 passed" in tested.stdout, tested.stdout
+    assert "no stratum is called 'nowhere'" in tested.stdout
+    assert "| `stratum` | `--stratum` |" in reference(tree, "options.md", tmp_path)

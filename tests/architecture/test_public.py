@@ -95,7 +95,7 @@ def test_lazy_names_load_from_an_archive(tmp_path):
     )
     where, error, home = run.stdout.split()
     assert where.startswith(str(archive))
-    assert (error, home) == ("TableError", "judgelaw.runs.source")
+    assert (error, home) == ("TableError", "judgelaw.runs.reading_options")
 
 
 def test_importing_loads_nothing_heavy():

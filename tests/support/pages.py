@@ -9,7 +9,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
-GENERATED = {"cli.md", "study.md", "tables.md", "analysis.md", "report.md"}
+GENERATED = {"cli.md", "options.md", "study.md", "tables.md", "analysis.md", "report.md"}
 PAGES = {
     str(page.relative_to(ROOT)): page
     for page in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

@@ -1,6 +1,5 @@
 """`judgelaw analyze`: what the disagreement of each judge is made of."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ import click
 
 from judgelaw.cli.options import (
     Place,
-    at_least_option,
+    evidence_options,
     examples,
     one_place,
     permutations_option,
@@ -41,18 +40,7 @@ if TYPE_CHECKING:
 @source_options
 @resampling_options
 @permutations_option
-@click.option(
-    "--prompt", "prompts", multiple=True, help="Analyse this prompt only; may be repeated."
-)
-@click.option(
-    "--soft",
-    type=click.Choice(["auto", "never", "only"]),
-    default="auto",
-    show_default=True,
-    help="Answer with token probabilities (columns p_VERDICT): where they hold, never, or refuse "
-    "calls without.",
-)
-@at_least_option
+@evidence_options
 @click.option("--details", is_flag=True, help="Print components, tests and notices below.")
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout alone.")
 @click.option(
@@ -69,7 +57,6 @@ def command(
     draws: int | None,
     seed: int | None,
     permutations: int | None,
-    prompts: tuple[str, ...],
     soft: "SoftMode",
     at_least: float | None,
     details: bool,
@@ -81,9 +68,7 @@ def command(
     A table has the columns judge, item, stratum, prompt, order, repeat, verdict, gold (CSV,
     Parquet or JSON lines); a run is the folder of `judgelaw run`.
     """
-    calls = read_source(source, replace(reading, vectors=soft != "never"))
-    if prompts:
-        calls = calls.only_prompts(prompts)
+    calls = read_source(source, reading, vectors=soft != "never")
     with processes(1, calls=calls.count):
         analysis = analyze_source(
             calls,

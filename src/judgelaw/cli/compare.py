@@ -9,7 +9,7 @@ import click
 from judgelaw.blocks import Cell, Value, span_of
 from judgelaw.cli.options import at_least_option, examples, resampling_options, source_options
 from judgelaw.cli.terminal import echo, say, show_table, write_json
-from judgelaw.runs import Reading, compared, read_source
+from judgelaw.runs import Reading, compared, names_of, read_source
 from judgelaw.vocabulary import CHANGES, COMPONENTS, title
 from judgelaw.words import listed, visible
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 @source_options
 @resampling_options
 @click.option(
-    "--prompt", "prompts", multiple=True, help="Compare on this prompt only; may be repeated."
-)
-@click.option(
     "--by",
     type=click.Choice(["judge", "prompt"]),
     default="judge",
@@ -46,7 +43,6 @@ def command(
     reading: Reading,
     draws: int | None,
     seed: int | None,
-    prompts: tuple[str, ...],
     by: str,
     at_least: float | None,
     details: bool,
@@ -61,8 +57,9 @@ def command(
     """
     from judgelaw.analysis import band_draws_for, by_prompt, compare
 
-    read = [read_source(source, replace(reading, judges=())) for source in sources]
-    chosen = compared(sources, read, judges=reading.judges, prompts=prompts or None)
+    every: Reading = {**reading, "judge": None}
+    read = [read_source(source, every) for source in sources]
+    chosen = compared(sources, read, judges=names_of(reading.get("judge")))
     named = by_prompt(chosen.tensors) if by == "prompt" else chosen.tensors
     comparison = compare(
         named,

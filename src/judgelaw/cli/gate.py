@@ -1,7 +1,6 @@
 """`judgelaw gate`: pass or fail a judge against limits, for a CI job."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -161,15 +160,14 @@ def _baseline(
     source: str | None, reading: Reading, margins: Sequence[str], matches: Sequence[str]
 ) -> "Baseline | None":
     """Read what the judges are held against, None where nothing is."""
-    from judgelaw.runs import baseline_of
+    from judgelaw.runs import baseline_of, for_baseline
 
     if source is None:
         if margins or matches:
             raise click.UsageError("--margin and --match need --baseline RUN|TABLE")
         return None
-    return baseline_of(
-        read_source(source, replace(reading, judges=())), _margin(margins), _matched(matches)
-    )
+    match = _matched(matches)
+    return baseline_of(read_source(source, for_baseline(reading, match)), _margin(margins), match)
 
 
 def _margin(given: Sequence[str]) -> dict[str, float] | float | None:

@@ -3,17 +3,26 @@
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from judgelaw.cli.table_options import table_options
+from judgelaw.cli.flags import add_options
+from judgelaw.cli.table_options import options_of
 from judgelaw.cli.terminal import CallBar, CallLines, echo, is_quiet, progress
 from judgelaw.errors import InputError
-from judgelaw.runs import Reading
+from judgelaw.runs import (
+    AtLeast,
+    Criterion,
+    Draws,
+    Judge,
+    Permutations,
+    Reading,
+    Seed,
+    Selection,
+    Soft,
+)
 from judgelaw.tables import Wishes
 
 if TYPE_CHECKING:
@@ -98,76 +107,22 @@ def one_place(source: Place) -> str:
 
 def source_options(command: F) -> F:
     """Add the options that say which calls to read; the command gets them as one `reading`."""
-    return _gathering(command, (*_source_options(), _repeats_option()))
+    return options_of(Reading, command, _reading)
 
 
 def source_options_at_full_depth(command: F) -> F:
     """Add the same options but for `--repeats`, which means something else to the command."""
-    return _gathering(command, _source_options())
+    return options_of(Reading, command, _reading, but=("repeats",))
 
 
-def _gathering(command: F, options: tuple[Callable[[Any], Any], ...]) -> F:
-    @table_options
-    @wraps(command)
-    def gathered(*, said: Wishes, **given: Any) -> Any:
-        names = [one.name for one in fields(Reading) if one.name in read]
-        chosen = {name: given[name] for name in names}
-        rest = {name: value for name, value in given.items() if name not in read}
-        return command(reading=Reading(said=said, **chosen), **rest)
-
-    for option in reversed(options):
-        gathered = option(gathered)
-    added = gathered.__click_params__[-len(options) :]  # type: ignore[attr-defined]  # click's own
-    read = {param.name for param in added}
-    return cast("F", gathered)
+def _reading(found: dict[str, Any], said: Wishes) -> dict[str, Any]:
+    return {"reading": {**found, **said.said()}}
 
 
-def _repeats_option() -> Callable[[Any], Any]:
-    return click.option(
-        "--repeats",
-        type=click.IntRange(min=2),
-        metavar="R",
-        help="Read the frozen prefix of repeat ranks below R.",
-    )
-
-
-def _source_options() -> tuple[Callable[[Any], Any], ...]:
-    return (
-        click.option(
-            "--judge", "judges", multiple=True, help="Read this judge only; may be repeated."
-        ),
-        click.option(
-            "--criterion",
-            "criteria",
-            multiple=True,
-            metavar="NAME",
-            help="Read this criterion only; may be repeated.",
-        ),
-        click.option("--layer", help="Read this layer only."),
-        click.option(
-            "--design",
-            type=click.Choice(["census", "sampled"]),
-            help="Are the prompts all that matter, or drawn from a generator? "
-            "[default: as the run declares, else census]",
-        ),
-        click.option(
-            "--incomplete",
-            type=click.Choice(["error", "drop"]),
-            default="error",
-            show_default=True,
-            help="What to do with items that lack two calls in a cell.",
-        ),
-        click.option(
-            "--scale",
-            metavar="1,2,...|0..1",
-            callback=_scores,
-            help="Verdicts are scores: all of them from low to high, or the two ends where they "
-            "are continuous. A run declares its own.",
-        ),
-        click.option(
-            "--date", metavar="DATE", help="Read the calls of this date. [default: the latest]"
-        ),
-    )
+def selection_options(command: F) -> F:
+    """Add the options of a command that reads labelled rows of one judge and one criterion."""
+    command = options_of(Selection, command, _reading)
+    return add_options(command, {"judge": Judge, "criterion": Criterion})
 
 
 def out_option(command: F) -> F:
@@ -192,67 +147,24 @@ def state_json_option(command: F) -> F:
     )(command)
 
 
-def one_stream_options(command: F) -> F:
-    """Add the options that pick one judge, one criterion and one layer."""
-    for name in ("layer", "criterion", "judge"):
-        command = click.option(f"--{name}", metavar="NAME", help=f"Read this {name} only.")(command)
-    return command
-
-
-def _scores(
-    context: click.Context, option: click.Parameter, given: str | None
-) -> tuple[float, ...] | dict[str, float]:
-    del context, option
-    low, dots, high = (given or "").partition("..")
-    try:
-        if dots:
-            return {"from": float(low), "to": float(high)}
-        return tuple(float(word) for word in (given or "").split(",") if given)
-    except ValueError:
-        raise InputError(
-            f"--scale {given}: write the scores from low to high, as in --scale 1,2,3,4,5, or "
-            "their ends, as in --scale 0..1"
-        ) from None
-
-
 def resampling_options(command: F) -> F:
     """Add the options of item resampling."""
-    for option in reversed(
-        (
-            click.option(
-                "--draws",
-                type=click.IntRange(min=2),
-                help="Item resamples of bootstrap bands. [default: 20,000; fewer for many items]",
-            ),
-            click.option(
-                "--seed",
-                type=click.IntRange(min=0),
-                help="Seed of every draw. [default: as the run declares, else 0]",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+    return add_options(command, {"draws": Draws, "seed": Seed})
 
 
 def permutations_option(command: F) -> F:
     """Add the option of the permutation tests."""
-    return click.option(
-        "--permutations",
-        type=click.IntRange(min=0),
-        help="Shuffles of the permutation tests; 0 leaves them out. "
-        "[default: 999; fewer for many calls]",
-    )(command)
+    return add_options(command, {"permutations": Permutations})
+
+
+def evidence_options(command: F) -> F:
+    """Add the options of which evidence answers, and against which bar."""
+    return add_options(command, {"soft": Soft, "at_least": AtLeast})
 
 
 def at_least_option(command: F) -> F:
     """Add the option of the user's own bar."""
-    return click.option(
-        "--at-least",
-        type=click.FloatRange(0, 1),
-        metavar="SHARE",
-        help="How often the judge has to be right, as .9, in place of the usual bars.",
-    )(command)
+    return add_options(command, {"at_least": AtLeast})
 
 
 def without_texts_option(command: F) -> F:

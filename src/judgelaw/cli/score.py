@@ -1,6 +1,5 @@
 """`judgelaw score`: the benchmark score, what moves it, and which systems it tells apart."""
 
-from dataclasses import replace
 from math import isnan, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ from judgelaw.cli.options import Place, examples, source_argument, source_option
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.errors import InputError
 from judgelaw.runs import Reading, Source, read_source
-from judgelaw.tables import wishes
 from judgelaw.words import counted
 
 if TYPE_CHECKING:
@@ -113,12 +111,12 @@ def command(
     if by is None:
         found = score_source(read_source(source, reading), **how)
     else:
-        if reading.layer is not None:
+        if reading.get("layer") is not None:
             raise InputError(f"--layer and --by {by} cannot go together")
 
         def read(column: str | None) -> Source:
-            said = reading.said.and_also(wishes(columns=apart_by(column)))
-            return read_source(source, replace(reading, said=said))
+            columns = {**(reading.get("columns") or {}), **apart_by(column)}
+            return read_source(source, {**reading, "columns": columns})
 
         found = score_by(by, read, **how)
     found = with_item_cost(found, item_cost)

@@ -1,7 +1,7 @@
 """What a command is told about a table, what it asks, and how it says that the table was read."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import wraps
 from itertools import pairwise
 from pathlib import Path
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from judgelaw.cli.flags import add_options, has_flag
 from judgelaw.cli.terminal import echo, is_quiet, say
-from judgelaw.errors import InputError, UnclearTableError, writing
+from judgelaw.errors import UnclearTableError, writing
 from judgelaw.tables import Said, Wishes, dump_reading, wishes
 
 if TYPE_CHECKING:
@@ -19,158 +20,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
-_SAVE = "save_reading"
-
-
-def _words(
-    context: click.Context, option: click.Parameter, given: str | None
-) -> tuple[str, ...] | None:
-    del context, option
-    return None if given is None else tuple(word.strip() for word in given.split(","))
-
-
-def _pairs(
-    context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, str]:
-    """Split VALUE=MEANING at the last equals sign: values may hold some themselves."""
-    del context
-    found = {}
-    for text in given:
-        value, equals, meaning = text.rpartition("=")
-        if not (value and equals and meaning):
-            name = option.opts[0]
-            raise click.BadParameter(f"{text!r}: write VALUE=MEANING", param_hint=name)
-        found[value] = meaning
-    return found
-
-
-def _where(
-    context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, str]:
-    """Split FIELD=VALUE at the first equals sign."""
-    del context, option
-    found = {}
-    for text in given:
-        field, equals, value = text.partition("=")
-        if not (field and equals and value):
-            raise click.BadParameter(f"{text!r}: write VALUE=MEANING", param_hint="--where")
-        found[field] = value
-    return found
-
-
-def _columns(
-    context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, str | None]:
-    del context, option
-    named: dict[str, str | None] = {}
-    for pair in given:
-        part, equals, column = pair.partition("=")
-        if not equals or not part:
-            raise InputError(f"--columns {pair}: write PART=NAME, as in --columns verdict=winner")
-        named[part.strip()] = column or None
-    return named
-
-
-def _options() -> dict[str, Callable[[Any], Any]]:
-    """Return the options of a table by the name of what they say."""
-    return {
-        "columns": click.option(
-            "--columns",
-            multiple=True,
-            metavar="PART=NAME[,NAME]",
-            callback=_columns,
-            help="The table's own column of a part, as in verdict=winner or item=question,turn; "
-            "PART= leaves an optional part out, PART==WORD is a constant. May be repeated.",
-        ),
-        "ignore": click.option(
-            "--ignore",
-            multiple=True,
-            metavar="COLUMN",
-            help="Rows that differ in this column alone are repeats; may be repeated.",
-        ),
-        "explode": click.option(
-            "--explode",
-            multiple=True,
-            metavar="FIELD",
-            help="Each entry of the lists in this field is a row; may be repeated.",
-        ),
-        "where": click.option(
-            "--where",
-            multiple=True,
-            metavar="FIELD=VALUE",
-            callback=_where,
-            help="Keep these rows only; may be repeated.",
-        ),
-        "with_file": click.option(
-            "--with", "with_file", metavar="FILE", help="Join the columns of another file."
-        ),
-        "on": click.option(
-            "--on", metavar="A,B", callback=_words, help="The columns that both files have."
-        ),
-        "judges": click.option(
-            "--judges",
-            "wide_judges",
-            multiple=True,
-            metavar="A,B,...",
-            help="Each of these columns holds the verdicts of one judge.",
-        ),
-        "criteria": click.option(
-            "--criteria",
-            "wide_criteria",
-            multiple=True,
-            metavar="A,B,...",
-            help="Each of these columns holds the verdicts on one criterion.",
-        ),
-        "label": click.option(
-            "--label",
-            multiple=True,
-            metavar="VALUE=VERDICT",
-            callback=_pairs,
-            help="What a word of verdicts or gold stands for; may be repeated.",
-        ),
-        "map_order": click.option(
-            "--map-order",
-            multiple=True,
-            metavar="VALUE=AB|BA",
-            callback=_pairs,
-            help="Which display order a word means; may be repeated.",
-        ),
-        "verdicts": click.option(
-            "--verdicts",
-            metavar="A,B,...",
-            callback=_words,
-            help="The alphabet. [default: the usual four, or what the table holds]",
-        ),
-        "positions": click.option(
-            "--positions",
-            metavar="A,B",
-            callback=_words,
-            help="Verdicts are positions: the words for the answer shown first, shown second, and "
-            "for a tie if it has one. They become candidates by the order of each call.",
-        ),
-        "parser": click.option(
-            "--parser",
-            metavar="RULE",
-            help="Read the verdict from a column of texts, as a study writes it: first-line, "
-            "regex:PATTERN, json:FIELD, score:MIN..MAX, '{regex: ..., labels: {...}}'.",
-        ),
-        "blank": click.option(
-            "--blank",
-            type=click.Choice(["error", "invalid", "drop"]),
-            default="error",
-            show_default=True,
-            help="What a verdict that is blank becomes.",
-        ),
-        "reading": click.option(
-            "--reading", "saved", metavar="FILE", help="Read the table as a saved reading says."
-        ),
-        _SAVE: click.option(
-            "--save-reading", metavar="FILE", help="Keep how the table was read, for --reading."
-        ),
-    }
-
-
-_NAMES = {"judges": "wide_judges", "criteria": "wide_criteria", "reading": "saved"}
+_SAVE = click.option(
+    "--save-reading", metavar="FILE", help="Keep how the table was read, for --reading."
+)
 
 
 def table_options(command: F) -> F:
@@ -178,28 +30,41 @@ def table_options(command: F) -> F:
 
     The command gets them as one `said`; on a terminal it is called again with what was answered.
     """
+    return options_of(Said, command, lambda _, said: {"said": said})
+
+
+_INTO = "reading_"
+
+
+def options_of(
+    model: type,
+    command: F,
+    taken: Callable[[dict[str, Any], Wishes], dict[str, Any]],
+    *,
+    but: Collection[str] = (),
+) -> F:
+    """Add the flags of the fields of a model, and ask on a terminal what a table does not tell.
+
+    Args:
+        model: `Said`, or fields beside it.
+        command: gets what `taken` returns of the fields that were given and of what was said.
+        taken: makes keywords of the command.
+        but: fields that mean something else to the command.
+    """
+    hints = {n: h for n, h in model.__annotations__.items() if n not in but and has_flag(h)}
+    order = [n for n in hints if n not in Said.__annotations__]
+    hints = {n: hints[n] for n in (*order, *(n for n in hints if n not in order))}
 
     @wraps(command)
-    def wrapped(*args: Any, **given: Any) -> Any:
-        said, save = said_in(given)
-        return asked(lambda wish: command(*args, said=wish, **given), said, save)
+    def wrapped(**given: Any) -> Any:
+        typed = {name: given.pop(f"{_INTO}{name}") for name in hints}
+        found = {name: value for name, value in typed.items() if value not in (None, (), {})}
+        save = given.pop("save_reading")
+        named = {name: found.pop(name) for name in [*found] if name in Said.__annotations__}
+        said = wishes(**named)
+        return asked(lambda wish: command(**taken(found, wish), **given), said, save)
 
-    for option in reversed(_options().values()):
-        wrapped = option(wrapped)
-    return cast("F", wrapped)
-
-
-def said_in(given: dict[str, Any]) -> tuple[Wishes, str | None]:
-    """Take what was said about a table, and where to keep it, out of the options of a command."""
-    found = {}
-    for name in Said.__annotations__:
-        key = _NAMES.get(name, name)
-        if key in given:
-            found[name] = given.pop(key)
-    if found.get("blank") == "error":
-        found["blank"] = None
-    said = wishes(**{name: value or None for name, value in found.items()})
-    return said, given.pop(_SAVE, None)
+    return cast("F", add_options(_SAVE(wrapped), hints, into=_INTO))
 
 
 def asked(work: Callable[[Wishes], T], said: Wishes, save: str | None = None) -> T:

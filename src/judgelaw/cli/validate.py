@@ -13,12 +13,11 @@ from judgelaw.cli.options import (
     Place,
     examples,
     one_place,
-    one_stream_options,
+    selection_options,
     source_argument,
 )
-from judgelaw.cli.table_options import table_options
 from judgelaw.cli.terminal import echo, say, show_table, write_json
-from judgelaw.tables import Wishes
+from judgelaw.runs import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,9 +71,8 @@ _EXITS = {"pass": PASSED, "fail": FAILED, "inconclusive": INCONCLUSIVE}
     metavar="NAME=X",
     help="How many labels would show this recall, tpr, tnr or agreement; may be repeated.",
 )
-@one_stream_options
+@selection_options
 @click.option("--date", metavar="DATE", help="Read the calls of this date. [default: the latest]")
-@table_options
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw."
 )
@@ -92,9 +90,8 @@ def command(
     certify: tuple[str, ...],
     judge: str | None,
     criterion: str | None,
-    layer: str | None,
     date: str | None,
-    said: Wishes,
+    reading: Selection,
     seed: int,
     report_file: Path | None,
     json_file: str | None,
@@ -116,9 +113,8 @@ def command(
         certify=_pairs(certify),
         judge=judge,
         criterion=criterion,
-        layer=layer,
         date=date,
-        **said.said(),
+        **reading,
         seed=seed,
     )
     if report_file is not None:

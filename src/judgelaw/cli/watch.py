@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from judgelaw.blocks import Cell, Value, span_of, text_of, write
-from judgelaw.cli.options import FILE, examples, one_stream_options
-from judgelaw.cli.table_options import table_options
+from judgelaw.cli.options import FILE, examples, selection_options
 from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
-from judgelaw.tables import Wishes
+from judgelaw.runs import Selection
 
 if TYPE_CHECKING:
     from judgelaw.labels import Watch
@@ -42,8 +41,7 @@ _WIDTH = 20
     help="The column of people's labels on anchors; tells judge from system.",
 )
 @click.option("--positive", metavar="VERDICT", help="The verdict whose share is the score.")
-@one_stream_options
-@table_options
+@selection_options
 @click.option(
     "--permutations",
     type=click.IntRange(min=99),
@@ -66,8 +64,7 @@ def command(
     positive: str | None,
     judge: str | None,
     criterion: str | None,
-    layer: str | None,
-    said: Wishes,
+    reading: Selection,
     permutations: int,
     seed: int,
     report_file: Path | None,
@@ -88,8 +85,7 @@ def command(
             positive=positive,
             judge=judge,
             criterion=criterion,
-            layer=layer,
-            **said.said(),
+            **reading,
             permutations=permutations,
             seed=seed,
         )

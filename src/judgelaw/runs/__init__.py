@@ -61,16 +61,26 @@ if TYPE_CHECKING:
     )
     from judgelaw.runs.planning import Plan as Plan, duration as duration, plan as plan
     from judgelaw.runs.publication import PaperFolder as PaperFolder, write_paper as write_paper
-    from judgelaw.runs.question_options import Which as Which
+    from judgelaw.runs.reading_options import (
+        AtLeast as AtLeast,
+        Criterion as Criterion,
+        Draws as Draws,
+        Judge as Judge,
+        Permutations as Permutations,
+        Reading as Reading,
+        Seed as Seed,
+        Selection as Selection,
+        Soft as Soft,
+        for_baseline as for_baseline,
+        names_of as names_of,
+    )
     from judgelaw.runs.recomputing import recompute_results as recompute_results
     from judgelaw.runs.rewording import Rewording as Rewording, reword_study as reword_study
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
     from judgelaw.runs.several_sources import compared as compared
     from judgelaw.runs.source import (
-        Reading as Reading,
         Source as Source,
         read_source as read_source,
-        source_of as source_of,
     )
     from judgelaw.runs.stopping import (
         LOOK_COLUMNS as LOOK_COLUMNS,

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from judgelaw.arrays import check_number
 from judgelaw.errors import InputError
+from judgelaw.option_types import Option, by_name, checked, each, one_of, text
 from judgelaw.processes import begin
-from judgelaw.runs.question_options import Which, keeps_rules
-from judgelaw.runs.source import Source, source_of
+from judgelaw.runs.reading_options import SEED, Reading
+from judgelaw.runs.source import Source, read_source
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
@@ -20,18 +21,34 @@ if TYPE_CHECKING:
 
 Wanted = Mapping[str, float] | float | str | None
 """A target: `{"stability": 0.9}`, `"stability=0.9"`, or the stability alone."""
+_SCORED = ("prompts", "orders", "repeats", "items", "draw")
 
 
-@keeps_rules()
+def _protocol(name: str, value: Any) -> None:
+    """One way to ask: in words, or as the value that they stand for."""
+    if not hasattr(value, "rule"):
+        text(name, value)
+
+
+def _score_protocol(name: str, value: Any) -> None:
+    by_name(lambda *_: None, "{'prompts': 1, 'items': 500}")(name, value)
+    for part in value:
+        one_of(*_SCORED)(f"a part of {name}", part)
+
+
+@checked
 def advise(
     x: Any,
     target: Wanted = None,
     *,
-    protocols: "Sequence[Protocol | str] | None" = None,
+    protocols: Annotated[
+        "Sequence[Protocol | str] | None",
+        Option(rule=each(_protocol, "['drawn:3 both 2 random']")),
+    ] = None,
     gold: str | None = None,
     price: float | None = None,
-    seed: int = 0,
-    **which: Unpack[Which],
+    seed: Annotated[int, SEED] = 0,
+    **reading: Unpack[Reading],
 ) -> "Advice":
     """Say which prompt to keep, how to ask, and what a target costs.
 
@@ -45,7 +62,7 @@ def advise(
         gold: the right verdict of every item, where the calls name none.
         price: US dollars of a call; by default as the run declares it.
         seed: of every random stream.
-        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
+        reading: which calls, and how to read them.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 2, 1))
@@ -54,7 +71,7 @@ def advise(
     True
     """
     return advise_source(
-        source_of(x, **which),
+        read_source(x, reading),
         target=target_of(target),
         protocols=protocols,
         gold=gold,
@@ -165,16 +182,16 @@ def call_prices(folder: "RunFolder") -> dict[str, float]:
     return found
 
 
-@keeps_rules()
+@checked
 def score(
     x: Any,
     by: str | None = None,
     *,
-    protocol: Mapping[str, Any] | None = None,
-    values: Mapping[str, float] | None = None,
+    protocol: Annotated[Mapping[str, Any] | None, Option(rule=_score_protocol)] = None,
+    values: Annotated[Mapping[str, float] | None, Option(example="{'pass': 1}")] = None,
     worth: float | None = None,
     item_cost: float | None = None,
-    **which: Unpack[Which],
+    **reading: Unpack[Reading],
 ) -> "Score":
     """Return the benchmark score, what moves it, and which systems it tells apart.
 
@@ -190,7 +207,7 @@ def score(
         worth: the difference that is worth finding, 0.02 by default.
         item_cost: what a new item costs beside its calls, in calls: then the repeats that narrow
             the score most for the money are given.
-        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
+        reading: which calls, and how to read them.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(4, [0.6, 0.3, 0.1, 0], size=(50, 3, 1))
@@ -199,14 +216,13 @@ def score(
     """
     how: dict[str, Any] = {"protocol": protocol, "values": values, "worth": worth}
     if by is None:
-        return with_item_cost(score_source(source_of(x, **which), **how), item_cost)
-    if which.get("layer") is not None:
+        return with_item_cost(score_source(read_source(x, reading), **how), item_cost)
+    if reading.get("layer") is not None:
         raise InputError(f"layer and by={by!r} cannot go together: write the layer's own table")
-    mapped = which.get("columns") or {}
+    mapped = reading.get("columns") or {}
 
     def read(column: str | None) -> Source:
-        which["columns"] = {**mapped, **apart_by(column)}
-        return source_of(x, **which)
+        return read_source(x, {**reading, "columns": {**mapped, **apart_by(column)}})
 
     return with_item_cost(score_by(by, read, **how), item_cost)
 

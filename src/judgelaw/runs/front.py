@@ -1,16 +1,17 @@
 """The questions that Python asks: analyse, gate, compare, report, of anything that holds calls.
 
 `x` is a tensor, a run, the path of a run or table, a frame, a list of dicts, a Hugging Face
-dataset, or tensors by judge or by (layer, judge). `which` says which of its calls; see `Which`.
+dataset, or tensors by judge or by (layer, judge). `reading` says which of its calls.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from judgelaw.errors import InputError
+from judgelaw.option_types import Option, Rule, by_name, called, checked, number
 from judgelaw.runs.answers import (
     REPORT,
     analyze_source,
@@ -18,30 +19,45 @@ from judgelaw.runs.answers import (
     check_source,
     write_report,
 )
-from judgelaw.runs.question_options import Which, check_which, keeps_rules, one_of
+from judgelaw.runs.reading_options import (
+    SEED,
+    AtLeast,
+    Draws,
+    Permutations,
+    Reading,
+    Seed,
+    Soft,
+    for_baseline,
+    names_of,
+)
 from judgelaw.runs.several_sources import compared
-from judgelaw.runs.source import Source, source_of
+from judgelaw.runs.source import Source, read_source
 from judgelaw.steps import Progress, unseen
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Analysis, Comparison
-    from judgelaw.uncertainty import Gate, Scope
+    from judgelaw.uncertainty import Gate
 
 
-@keeps_rules()
+def _margin(name: str, value: Any) -> None:
+    rule: Rule = by_name(number, "{'call': 0.02}") if isinstance(value, Mapping) else number
+    rule(name, value)
+
+
+@checked
 def analyze(
     x: Any,
     *,
-    draws: int | None = None,
-    seed: int | None = None,
-    permutations: int | None = None,
+    draws: Draws = None,
+    seed: Seed = None,
+    permutations: Permutations = None,
     level: float = 0.95,
     threshold: float | None = None,
-    soft: Literal["auto", "never", "only"] = "auto",
-    at_least: float | None = None,
-    roles: Mapping[str, str] | None = None,
-    progress: Progress = unseen,
-    **which: Unpack[Which],
+    soft: Soft = "auto",
+    at_least: AtLeast = None,
+    roles: Annotated[Mapping[str, str] | None, Option(example="{'second': 'reference'}")] = None,
+    progress: Annotated[Progress | None, Option(rule=called)] = None,
+    **reading: Unpack[Reading],
 ) -> "Analysis":
     """Say whether each judge may be used and what to change, and what its disagreement is made of.
 
@@ -58,7 +74,7 @@ def analyze(
         at_least: how often the judge has to be right, as 0.9, in place of the usual bars.
         roles: role of each layer, where its name does not say it.
         progress: opens what shows a piece of work, given its name and its size.
-        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
+        reading: which calls, and how to read them.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 6, 2))
@@ -66,7 +82,7 @@ def analyze(
     >>> found.judges["judge"].items
     50
     """
-    calls = source_of(x, vectors=soft != "never", **which)
+    calls = read_source(x, reading, vectors=soft != "never")
     if roles is not None:
         calls = replace(calls, roles=roles)
     if threshold is not None:
@@ -79,22 +95,22 @@ def analyze(
         level=level,
         soft=soft,
         at_least=at_least,
-        progress=progress,
+        progress=progress or unseen,
     )
 
 
-@keeps_rules()
+@checked
 def gate(
     x: Any,
-    limits: Mapping[str, float] | None = None,
+    limits: Annotated[Mapping[str, float] | None, Option(example="{'prompt': 0.02}")] = None,
     *,
-    items: "Scope" = "fixed",
+    items: Literal["fixed", "new"] = "fixed",
     level: float = 0.95,
     strict: bool = False,
     baseline: Any = None,
-    margin: Mapping[str, float] | float | None = None,
-    match: Mapping[str, str] | None = None,
-    **which: Unpack[Which],
+    margin: Annotated[Mapping[str, float] | float | None, Option(rule=_margin)] = None,
+    match: Annotated[Mapping[str, str] | None, Option(example="{'old': 'new'}")] = None,
+    **reading: Unpack[Reading],
 ) -> "Gate":
     """Hold judges against limits: each is passed, failed, or not decided by these calls.
 
@@ -110,7 +126,7 @@ def gate(
         baseline: earlier calls, like x, that no judge may be worse than; limits may be left out.
         margin: how much worse, 0.01 by default in total, invalid and gold; or `{"call": 0.02}`.
         match: new names of the baseline's prompts, by old name.
-        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
+        reading: which calls, and how to read them.
 
     >>> import numpy as np, judgelaw as jl
     >>> counts = np.random.default_rng(1).multinomial(8, [0.6, 0.3, 0.1, 0], size=(50, 6, 2))
@@ -119,40 +135,37 @@ def gate(
     """
     from judgelaw.uncertainty import limits_of
 
-    calls = source_of(x, **which)
+    calls = read_source(x, reading)
     asked = limits_of(limits or calls.gate, calls.unit)
     before = None
     if baseline is not None:
-        # Every judge of the baseline: each is found by its name, or is the only one.
-        which.pop("judge", None)
-        before = baseline_of(source_of(baseline, **which), margin, match)
+        earlier = read_source(baseline, for_baseline(reading, match))
+        before = baseline_of(earlier, margin, match)
     elif margin is not None or match is not None:
         raise InputError("a margin, or matched prompts, need a baseline: pass baseline=")
     return check_source(calls, asked, scope=items, level=level, strict=strict, baseline=before)
 
 
-@keeps_rules(by=one_of("judge", "prompt"))
+@checked
 def compare(
     *xs: Any,
-    prompts: Iterable[str] | None = None,
     by: Literal["judge", "prompt"] = "judge",
-    draws: int | None = None,
-    seed: int = 0,
+    draws: Draws = None,
+    seed: Annotated[int, SEED] = 0,
     level: float = 0.95,
-    at_least: float | None = None,
-    **which: Unpack[Which],
+    at_least: AtLeast = None,
+    **reading: Unpack[Reading],
 ) -> "Comparison":
     """Compare judges, or versions of one judge, on the items and cells that they share.
 
     Args:
         xs: each as for `analyze`; one alone may hold several judges.
-        prompts: compare on these prompts only.
         by: "prompt" compares every prompt as a judge of its own.
         draws: item resamples of the bands.
         seed: of every random choice.
         level: coverage of bands and intervals.
         at_least: as for `analyze`.
-        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
+        reading: which calls, and how to read them.
 
     >>> import numpy as np, judgelaw as jl
     >>> rng = np.random.default_rng(1)
@@ -167,12 +180,11 @@ def compare(
 
     if not xs:
         raise InputError("nothing to compare: give two runs, tables or tensors, or one of several")
-    check_which(which)
-    judges = which.pop("judge", None)
-    read = [source_of(x, **which) for x in xs]
-    names = [fspath(x) if isinstance(x, str | PathLike) else f"{i + 1}" for i, x in enumerate(xs)]
-    judges = (judges,) if isinstance(judges, str) else tuple(judges or ())
-    chosen = compared(names, read, judges=judges, prompts=prompts)
+    every: Reading = {**reading, "judge": None}
+    read = [read_source(x, every) for x in xs]
+    found = [fspath(x) if isinstance(x, str | PathLike) else f"{i + 1}" for i, x in enumerate(xs)]
+    judges = names_of(reading.get("judge"))
+    chosen = compared(found, read, judges=judges)
     named = by_prompt(chosen.tensors) if by == "prompt" else chosen.tensors
     return compare_tensors(
         named,
@@ -185,17 +197,17 @@ def compare(
     )
 
 
-@keeps_rules()
+@checked
 def report(
     x: Any,
     path: str | PathLike[str] | None = None,
     *,
     title: str | None = None,
-    draws: int | None = None,
-    seed: int | None = None,
-    permutations: int | None = None,
-    at_least: float | None = None,
-    **which: Unpack[Which],
+    draws: Draws = None,
+    seed: Seed = None,
+    permutations: Permutations = None,
+    at_least: AtLeast = None,
+    **reading: Unpack[Reading],
 ) -> Path:
     """Write one HTML page: the answer, its intervals, every item, what to do. Return its path.
 
@@ -208,9 +220,9 @@ def report(
         seed: as for `analyze`.
         permutations: as for `analyze`.
         at_least: as for `analyze`.
-        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
+        reading: which calls, and how to read them.
     """
-    calls = source_of(x, **which)
+    calls = read_source(x, reading)
     target = report_target(x, calls) if path is None else Path(path)
     check_target(target)
     analysis = analyze_source(

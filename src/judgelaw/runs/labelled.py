@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from judgelaw.errors import InputError, TableError
-from judgelaw.runs.question_options import check_text, check_which, keeps_rules
-from judgelaw.runs.source import key_of
-from judgelaw.tables import Said, Wishes, wishes
-from judgelaw.words import did_you_mean, listed, stream_name
+from judgelaw.option_types import Option, checked, names
+from judgelaw.runs.reading_options import SEED, Selection, select, selected
+from judgelaw.runs.source import key_of, said_in
+from judgelaw.tables import Wishes
+from judgelaw.words import listed, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.labels import LabelChoice, Row, Validation
@@ -20,21 +21,20 @@ HUMAN = "human"
 """The column of people's labels unless another one is named; `gold` where there is none."""
 
 
-@keeps_rules(judge=check_text, criterion=check_text)
+@checked
 def validate(
     x: Any,
-    human: str | Sequence[str] = HUMAN,
+    human: Annotated[str | Sequence[str], Option(rule=names)] = HUMAN,
     positive: str | None = None,
     labels: "LabelChoice | None" = None,
     *,
-    minimum: Mapping[str, float] | None = None,
-    certify: Mapping[str, float] | None = None,
+    minimum: Annotated[Mapping[str, float] | None, Option(example="{'recall': 0.8}")] = None,
+    certify: Annotated[Mapping[str, float] | None, Option(example="{'kappa': 0.6}")] = None,
     judge: str | None = None,
-    layer: str | None = None,
     date: str | None = None,
     criterion: str | None = None,
-    seed: int = 0,
-    **said: Unpack[Said],
+    seed: Annotated[int, SEED] = 0,
+    **reading: Unpack[Selection],
 ) -> "Validation":
     """Hold a judge against people: recall of each class, agreement, kappa, errors, what to correct.
 
@@ -47,11 +47,10 @@ def validate(
         minimum: least recall, tpr, tnr, agreement or kappa, decided as pass, fail, inconclusive.
         certify: targets of the same names: how many labels would show them.
         judge: the judge to look at; needed where there are several.
-        layer: the layer to look at; by default the main one.
         date: the date to look at; by default the latest.
         criterion: the criterion to look at; needed where there are several.
         seed: of the draws.
-        said: how to read the table: columns, ignore, where and the like, as in `analyze`.
+        reading: which calls, and how to read the table.
 
     >>> said = [("pass", "pass")] * 30 + [("fail", "fail")] * 8 + [("pass", "fail")] * 2
     >>> rows = [{"item": i, "verdict": v, "human": h} for i, (v, h) in enumerate(said)]
@@ -60,9 +59,8 @@ def validate(
     """
     from judgelaw.labels import gather_opinions, validate_opinions
 
-    check_which(said)
-    read = of_date(_with_labels(rows_of(x, human=human, said=wishes(**said))), date)
-    name, read = of_judge(of_criterion(read, criterion), judge, layer)
+    read = of_date(_with_labels(rows_of(x, human=human, said=said_in(reading))), date)
+    name, read = of_judge(of_criterion(read, criterion), judge, reading)
     return validate_opinions(
         gather_opinions(typed_rows(read), table=read.table),
         human=read.human or HUMAN,
@@ -144,71 +142,50 @@ def _of_tensors(tensors: "Mapping[str, VerdictTensor]") -> "LabelledRows":
     )
 
 
-def dates_of(read: "LabelledRows") -> list[str | None]:
-    """Return the dates of rows, the earliest first; rows without one come before all."""
-    return sorted(set(read.column("date")), key=lambda day: day or "")
-
-
 def of_date(read: "LabelledRows", date: str | None) -> "LabelledRows":
     """Keep the rows of one date, the latest unless told."""
-    there = dates_of(read)
-    if date is None:
-        return read if len(there) == 1 else read.where("date", there[-1])
-    if date not in there:
-        known = [day for day in there if day]
-        words = f"it has {listed(known)}" if known else "it has no dates"
-        raise InputError(
-            f"{read.table}: no call is of {date!r}{did_you_mean(date, known)}: {words}"
-        )
-    return read.where("date", date)
+    if date is not None:
+        return select(read, "date", (date,))
+    there = read.names("date")
+    return read.only("date", there[-1:]) if there and len(set(read.column("date"))) > 1 else read
 
 
 def of_criterion(read: "LabelledRows", criterion: str | None) -> "LabelledRows":
     """Keep the rows of one criterion: the one named, or the only one; judges bear its name then."""
-    there = sorted({name for name in read.column("criterion") if name is not None})
-    if criterion is not None and criterion not in there:
-        words = f"it has {listed(there)}" if there else "it has no column 'criterion'"
-        near = did_you_mean(criterion, there)
-        raise InputError(f"{read.table}: no criterion is called {criterion!r}{near}: {words}")
-    if criterion is None and len(set(read.column("criterion"))) > 1:
+    there = read.names("criterion")
+    if criterion is not None:
+        return select(read, "criterion", (criterion,))
+    if len(set(read.column("criterion"))) > 1:
         raise InputError(
             f"{read.table} holds {len(there)} criteria, {listed(there)}, and none is named: pass "
             f"criterion={there[0]!r} (--criterion on the command line)"
         )
-    return read.where("criterion", criterion or there[0]) if there else read
+    return read
 
 
 def of_judge(
-    read: "LabelledRows", judge: str | None, layer: str | None
+    read: "LabelledRows", judge: str | None, reading: Mapping[str, Any]
 ) -> "tuple[str | None, LabelledRows]":
-    """Keep one judge of one layer: those named, else the main layer and the only judge."""
-    read = _of_layer(read, layer)
-    names = sorted({name for name in read.column("judge") if name is not None})
-    if judge is not None and judge not in names:
-        there = f"there are {', '.join(names)}" if names else "the table names no judge"
-        raise InputError(f"no judge is called {judge!r}{did_you_mean(judge, names)}: {there}")
-    if judge is None and len(names) > 1:
+    """Keep what is selected of one judge: the one named, else the only one of the main layer."""
+    read = selected(_of_main_layer(read) if reading.get("layer") is None else read, reading)
+    if judge is not None:
+        return judge, select(read, "judge", (judge,))
+    there = read.names("judge")
+    if len(there) > 1:
         raise InputError(
-            f"{read.table} holds {len(names)} judges, {listed(names)}, and none is named: "
-            f"pass judge={names[0]!r} (--judge on the command line)"
+            f"{read.table} holds {len(there)} judges, {listed(there)}, and none is named: "
+            f"pass judge={there[0]!r} (--judge on the command line)"
         )
-    if not names:
-        return None, read
-    chosen = judge or names[0]
-    return chosen, read.where("judge", chosen)
+    return (there[0], read.only("judge", there)) if there else (None, read)
 
 
-def _of_layer(read: "LabelledRows", layer: str | None) -> "LabelledRows":
+def _of_main_layer(read: "LabelledRows") -> "LabelledRows":
     from judgelaw.analysis import infer_roles, main_layer
 
     there = [name for name in dict.fromkeys(read.column("layer")) if name is not None]
-    if layer is not None and layer not in there:
-        words = f"there are {', '.join(there)}" if there else "the table has no layers"
-        raise InputError(f"no layer is called {layer!r}: {words}")
     if not there:
         return read
-    chosen = layer or main_layer(infer_roles(there, _roles(read.table)))
-    return read.where("layer", chosen)
+    return read.only("layer", (main_layer(infer_roles(there, _roles(read.table))),))
 
 
 def _roles(table: str) -> dict[str, str] | None:

@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from judgelaw.decide import Outlook, Promise, Sizes, Spending, StopForecast, Workload
 from judgelaw.errors import InputError
 from judgelaw.frames import Result, plain
-from judgelaw.runs.question_options import keeps_rules
-from judgelaw.runs.source import source_of
+from judgelaw.option_types import Option, called, checked, each, number, one_of
+from judgelaw.runs.source import read_source
 from judgelaw.steps import Progress, unseen
+from judgelaw.vocabulary import COMPONENTS
 
 if TYPE_CHECKING:
     from judgelaw.estimate import Design
@@ -135,19 +136,19 @@ class Plan(Result):
         return document
 
 
-@keeps_rules()
+@checked
 def plan(
     study: "StudyLike",
     pilot: Any = None,
     *,
-    law: Sequence[float] = SUPPOSED_LAW,
+    law: Annotated[Sequence[float], Option(rule=each(number, "(0.6, 0.3, 0.1, 0)"))] = SUPPOSED_LAW,
     assurance: float = 0.8,
     half_width: float | None = None,
-    component: str = "prompt",
-    items: "Scope" = "fixed",
-    budget: int | None = None,
+    component: Annotated[str, Option(rule=one_of(*COMPONENTS))] = "prompt",
+    items: Literal["fixed", "new"] = "fixed",
+    budget: Annotated[int | None, Option(least=1, why="no call is no budget")] = None,
     latency_s: float = _LATENCY_S,
-    progress: Progress = unseen,
+    progress: Annotated[Progress | None, Option(rule=called)] = None,
 ) -> Plan:
     """Return what a study costs, and how narrow each interval will be; nothing is sent.
 
@@ -175,15 +176,21 @@ def plan(
     seen = preview_study(load_study(study))
     asked = None if half_width is None else (component, half_width, items)
     outlook, words = _outlook(seen, pilot, law, assurance)
-    found = _planned(seen, outlook, words, asked=asked, latency_s=latency_s, progress=progress)
+    found = _planned(
+        seen, outlook, words, asked=asked, latency_s=latency_s, progress=progress or unseen
+    )
     if outlook.source != "pilot":
         return found
     return replace(
         found,
         spending=_spending(
-            found, outlook, _budget(seen, budget), asked=(component, half_width), progress=progress
+            found,
+            outlook,
+            _budget(seen, budget),
+            asked=(component, half_width),
+            progress=progress or unseen,
         ),
-        stop=_stop(found, outlook, seen, progress),
+        stop=_stop(found, outlook, seen, progress or unseen),
     )
 
 
@@ -334,7 +341,7 @@ def _outlook(
             "noise, and no effect of prompt, order or item. Effects make intervals wider, so "
             "nothing is promised. Give a pilot of some 20 items with two repeats or more."
         )
-    source = source_of(pilot)
+    source = read_source(pilot)
     judges = source.main()
     if len(judges) != 1:
         raise InputError(f"the pilot holds judges {list(judges)}: look ahead from a table of one")

@@ -12,15 +12,17 @@ from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from judgelaw.acquire import CALLS
 from judgelaw.duck import one_file
 from judgelaw.errors import JudgelawError, RunError
 from judgelaw.frames import Library, Result, frame_of, table_html
+from judgelaw.option_types import checked
 from judgelaw.runs.answers import REPORT, analyze_source, write_report
 from judgelaw.runs.folder import RunFolder
-from judgelaw.runs.source import Reading, Source, read_source
+from judgelaw.runs.reading_options import Draws, Permutations, Reading, Seed
+from judgelaw.runs.source import Source, read_source
 from judgelaw.study import MANIFEST, FrozenRun, open_run
 from judgelaw.tensor import INVALID
 from judgelaw.wire import parser_name
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from judgelaw.analysis import Analysis, Key
-    from judgelaw.estimate import Design
     from judgelaw.tensor import VerdictTensor
 
 
@@ -143,33 +144,24 @@ class Run:
         """Return the verdicts by (layer, judge)."""
         return self._source().tensors
 
+    @checked
     def analysis(
         self,
         *,
-        judge: str | None = None,
-        layer: str | None = None,
-        repeats: int | None = None,
-        design: "Design | None" = None,
-        incomplete: Literal["error", "drop"] = "error",
-        draws: int | None = None,
-        seed: int | None = None,
-        permutations: int | None = None,
+        draws: Draws = None,
+        seed: Seed = None,
+        permutations: Permutations = None,
+        **reading: Unpack[Reading],
     ) -> "Analysis":
         """Analyse the run as `judgelaw analyze` does; what is not given is as the study declares.
 
         Args:
-            judge: this judge only.
-            layer: this layer only.
-            repeats: the frozen prefix of repeat ranks below this number.
-            design: "census" or "sampled".
-            incomplete: "drop" leaves out items that lack two calls in a cell.
             draws: item resamples of the bands, 20,000 by default.
             seed: of every random choice, 0 by default.
             permutations: shuffles of the permutation tests, 999 by default; 0 leaves them out.
+            reading: which calls, and how to read them.
         """
-        calls = self._source(
-            judge=judge, layer=layer, repeats=repeats, design=design, incomplete=incomplete
-        )
+        calls = self._source(reading)
         return analyze_source(calls, draws=draws, seed=seed, permutations=permutations)
 
     def to_frame(self, library: Library = "pandas") -> Any:
@@ -190,10 +182,9 @@ class Run:
         target = self.path / REPORT if path is None else Path(path)
         return write_report(analyze_source(calls), calls, target)
 
-    def _source(self, *, judge: str | None = None, **options: Any) -> Source:
+    def _source(self, reading: Reading | None = None) -> Source:
         self._need_calls()
-        judges = () if judge is None else (judge,)
-        return read_source(str(self.path), Reading(judges=judges, **options))
+        return read_source(str(self.path), reading)
 
     def _need_calls(self) -> None:
         if not (self.path / CALLS).is_file():

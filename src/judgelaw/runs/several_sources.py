@@ -1,7 +1,7 @@
 """Judges of several sources brought together, for a comparison."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,13 +34,9 @@ def compared(
     read: Sequence[Source],
     *,
     judges: Sequence[str] = (),
-    prompts: Iterable[str] | None = None,
 ) -> Compared:
     """Bring the judges of several sources together; `names` are what the sources are called."""
     tensors = _told_apart(names, read, judges)
-    if prompts is not None:
-        prompts = tuple(prompts)
-        tensors = {name: t.select(prompts=prompts) for name, t in tensors.items()}
     bars = [calls.at_least for calls in read if calls.at_least is not None]
     return Compared(
         tensors=tensors, estimand=_one_estimand(names, read), at_least=max(bars, default=None)

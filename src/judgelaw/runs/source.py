@@ -1,16 +1,16 @@
 """The calls of a run or of a table, as they were asked for."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 from judgelaw.errors import InputError
 from judgelaw.processes import quieten_blas
-from judgelaw.runs.question_options import Which, check_which
+from judgelaw.runs.reading_options import Reading, Streams, names_of, selected
 from judgelaw.tables import Said, Wishes, wishes
-from judgelaw.words import candidate_names, judge_of, listed, stream_name
+from judgelaw.words import candidate_names, listed, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
@@ -21,29 +21,11 @@ if TYPE_CHECKING:
     from judgelaw.tensor import VerdictTensor
 
 
-Scale = Sequence[float] | Mapping[str, float]
-"""Scores from low to high, or their ends where they are continuous."""
 _ROUNDING = 1e-9
 IN_MEMORY = "calls in memory"
 """The name of calls that no file holds."""
 UNNAMED = "judge"
 """The judge of a table without a judge column."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """Which calls of a run or table to read, and how: the options that several commands share."""
-
-    judges: tuple[str, ...] = ()
-    layer: str | None = None
-    repeats: int | None = None
-    design: "Design | None" = None
-    incomplete: Literal["error", "drop"] = "error"
-    said: Wishes = field(default_factory=Wishes)
-    scale: Scale = ()
-    date: str | None = None
-    criteria: tuple[str, ...] = ()
-    vectors: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +57,6 @@ class Source:
     coverage: Mapping[str, float] = field(default_factory=dict)
     reused: "Mapping[Key, Key]" = field(default_factory=dict)
     table: "TableReading | None" = None
-
-    def only_prompts(self, prompts: Sequence[str]) -> "Source":
-        """Return the calls of some prompts."""
-        chosen = {key: t.select(prompts=prompts) for key, t in self.tensors.items()}
-        return replace(self, tensors=chosen)
 
     @property
     def run(self) -> Path | None:
@@ -117,34 +94,64 @@ class Source:
         return {judge: t for (layer, judge), t in self.tensors.items() if layer == at}
 
 
-def read_source(x: Any, reading: Reading | None = None) -> Source:
-    """Read the calls of a run folder or of a calls table, by its path or in memory."""
+def read_source(x: Any, reading: Reading | None = None, *, vectors: bool = True) -> Source:
+    """Read the calls behind anything that holds calls.
+
+    Args:
+        x: a tensor, a run, the path of a run or table, a frame, a list of dicts, a Hugging Face
+            dataset, or tensors by judge or by (layer, judge).
+        reading: which of its calls, and how to read them.
+        vectors: whether to read token probabilities, where a table has some.
+    """
+    reading = {} if reading is None else reading
+    held = _held(x)
+    found = _read(x, reading, vectors=vectors) if held is None else _of_tensors(held, reading)
+    weights = reading.get("order_weights")
+    if weights is None:
+        return found
+    return replace(found, order_weights=_weights_by_order(weights, found.tensors))
+
+
+def _read(x: Any, reading: Reading, *, vectors: bool) -> Source:
     quieten_blas()
     from judgelaw.tables import read_all
 
-    reading, run = reading or Reading(), _run_folder(x)
+    run = _run_folder(x)
     folder = None if run is None else _folder(run, reading)
-    if folder is not None and reading.scale:
+    if folder is not None and reading.get("scale"):
         raise InputError("scale is about a table: the study of a run declares its own")
-    said = reading.said
+    said = said_in(reading)
     if said.verdicts is None and (alphabet := _alphabet(folder)) is not None:
         said = replace(said, verdicts=alphabet)
     tensors, table = read_all(
         x,
         said,
-        repeats=reading.repeats,
-        incomplete=reading.incomplete,
-        judges=reading.judges or None,
-        date=reading.date,
-        criteria=reading.criteria or None,
-        vectors=reading.vectors,
+        repeats=reading.get("repeats"),
+        incomplete=reading.get("incomplete") or "error",
+        judges=names_of(reading.get("judge")) or None,
+        date=reading.get("date"),
+        criteria=names_of(reading.get("criterion")) or None,
+        vectors=vectors,
     )
     named = {(at, judge or UNNAMED): t for (at, judge), t in tensors.items()}
     if folder is None:
-        design = reading.design or "census"
-        chosen = _on_scale(_of_layer(named, reading.layer), reading.scale)
-        return Source(tensors=chosen, design=design, name=_named(x), table=table)
+        chosen = _on_scale(_selected(named, reading), reading)
+        return Source(
+            tensors=chosen, design=reading.get("design") or "census", name=_named(x), table=table
+        )
     return _declared(named, folder, reading)
+
+
+def said_in(reading: Mapping[str, Any]) -> Wishes:
+    """Return what a reading says about a table."""
+    return wishes(**{name: v for name, v in reading.items() if name in Said.__annotations__})
+
+
+def _selected(
+    tensors: "Mapping[Key, VerdictTensor]", reading: Reading
+) -> "Mapping[Key, VerdictTensor]":
+    """Keep what is selected of calls that were read by judge and criterion already."""
+    return selected(Streams(tensors), reading, but=("judge", "criterion")).tensors
 
 
 def _named(x: Any) -> str:
@@ -156,7 +163,7 @@ def _named(x: Any) -> str:
 def _folder(run: Path, reading: Reading) -> "RunFolder":
     from judgelaw.runs.folder import RunFolder
 
-    folder = RunFolder(run, reading.date)
+    folder = RunFolder(run, reading.get("date"))
     if (shard := folder.frozen.shard) is not None:
         raise InputError(
             f"{run} is shard {shard} of a run: `judgelaw merge RUN... --out RUN` joins all "
@@ -183,29 +190,6 @@ def _run_folder(x: Any) -> Path | None:
     return folder if folder.is_dir() and (folder / "study.yaml").is_file() else None
 
 
-def source_of(x: Any, *, vectors: bool = True, **which: Unpack[Which]) -> Source:
-    """Return the calls behind anything that holds calls.
-
-    Args:
-        x: a tensor, a run, the path of a run or table, a frame, a list of dicts, a Hugging Face
-            dataset, or tensors by judge or by (layer, judge).
-        vectors: whether to read token probabilities, where a table has some.
-        which: which of its calls, and how to read them.
-    """
-    check_which(which)
-    judge, weights = which.pop("judge", None), which.pop("order_weights", None)
-    criteria = _names(which.pop("criterion", None))
-    said = wishes(**{name: which.pop(name, None) for name in Said.__annotations__})  # type: ignore[misc]  # names of both
-    given = {name: value for name, value in which.items() if value is not None}
-    names = {"judges": _names(judge), "criteria": criteria, "vectors": vectors, "said": said}
-    reading = Reading(**names, **given)  # type: ignore[arg-type]  # checked above
-    held = _held(x)
-    found = read_source(x, reading) if held is None else of_tensors(held, reading)
-    if weights is None:
-        return found
-    return replace(found, order_weights=_weights_by_order(weights, found.tensors))
-
-
 def _weights_by_order(
     given: Mapping[str, float] | Sequence[float], tensors: "Mapping[Key, VerdictTensor]"
 ) -> Mapping[str, float]:
@@ -219,12 +203,6 @@ def _weights_by_order(
             f"order_weights = {list(given)}: the orders are {listed}: weigh each by name"
         )
     return dict(zip(*orders, given, strict=True))
-
-
-def _names(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _held(x: Any) -> "dict[Key, VerdictTensor] | None":
@@ -262,53 +240,22 @@ def key_of(name: Any) -> "Key":
     raise InputError(f"key {name!r}: tensors go by judge, 'my-judge', or by (layer, judge)")
 
 
-def of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Source:
+def _of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Source:
     """Return tensors that are there already as a source, as far as they are asked for."""
     if not tensors:
         raise InputError("no calls: give a tensor, or a mapping of tensors by judge")
-    if named := list(reading.said.said()):
+    if named := list(said_in(reading).said()):
         raise InputError(
             f"{listed(named)}: columns, verdicts, positions, blank and the like are about reading "
             "a table, and a tensor was read already: pass them to VerdictTensor.from_table"
         )
-    chosen = _on_scale(_of_layer(tensors, reading.layer), reading.scale)
-    there = sorted({judge for _, judge in chosen})
-    asked = {*there, *map(judge_of, there)}
-    if unknown := [judge for judge in reading.judges if judge not in asked]:
-        raise InputError(f"no judge is called {unknown[0]!r}: there are {', '.join(there)}")
-    kept = {
-        key: (t if reading.repeats is None else t.prefix(reading.repeats))
-        for key, t in _of_criteria(chosen, reading.criteria).items()
-        if not reading.judges or {key[1], judge_of(key[1])} & set(reading.judges)
-    }
+    chosen = _on_scale(selected(Streams(tensors), reading).tensors, reading)
+    repeats, incomplete = reading.get("repeats"), reading.get("incomplete") or "error"
+    kept = {key: t if repeats is None else t.prefix(repeats) for key, t in chosen.items()}
     for tensor in kept.values():
         tensor.depth  # noqa: B018 - refuses a tensor without items
-    complete = {key: t.complete(reading.incomplete) for key, t in kept.items()}
-    return Source(tensors=complete, design=reading.design or "census", name=IN_MEMORY)
-
-
-def _of_criteria(
-    tensors: "Mapping[Key, VerdictTensor]", criteria: Sequence[str]
-) -> "Mapping[Key, VerdictTensor]":
-    there = sorted({t.criterion for t in tensors.values() if t.criterion is not None})
-    for name in criteria:
-        if name not in there:
-            listed = f"there are {', '.join(there)}" if there else "the calls have no criteria"
-            raise InputError(f"no criterion is called {name!r}: {listed}")
-    return {key: t for key, t in tensors.items() if not criteria or t.criterion in criteria}
-
-
-def _of_layer(
-    tensors: "Mapping[Key, VerdictTensor]", layer: str | None
-) -> "Mapping[Key, VerdictTensor]":
-    if layer is None:
-        return tensors
-    chosen = {key: tensor for key, tensor in tensors.items() if key[0] == layer}
-    if not chosen:
-        there = sorted({str(key[0]) for key in tensors if key[0] is not None})
-        listed = f"there are {', '.join(there)}" if there else "the table has no layers"
-        raise InputError(f"no layer is called {layer!r}: {listed}")
-    return chosen
+    complete = {key: t.complete(incomplete) for key, t in kept.items()}
+    return Source(tensors=complete, design=reading.get("design") or "census", name=IN_MEMORY)
 
 
 def _declared(
@@ -322,13 +269,14 @@ def _declared(
 
     study = folder.frozen.study
     tensors = {key: as_declared(t, study) for key, t in tensors.items()}
-    tensors = _of_layer(_with_reused(tensors, folder, reading.incomplete), reading.layer)
+    incomplete, repeats = reading.get("incomplete") or "error", reading.get("repeats")
+    tensors = _selected(_with_reused(tensors, folder, incomplete), reading)
     drawn = drawn_count(study.prompts) is not None
-    asked = reading.design or (study.analysis and study.analysis.estimator)
-    if study.analysis and study.analysis.depth and reading.repeats is None:
+    asked = reading.get("design") or (study.analysis and study.analysis.estimator)
+    if study.analysis and study.analysis.depth and repeats is None:
         depth = study.analysis.depth
         # Calls beyond the depth do not make up for those that are missing within it.
-        tensors = {k: _cut(t, depth).complete(reading.incomplete) for k, t in tensors.items()}
+        tensors = {k: _cut(t, depth).complete(incomplete) for k, t in tensors.items()}
     tensors = looked_at(tensors, folder.frozen)
     main, wording = study.main.name, wording_note(folder.frozen)
     tensors = {
@@ -355,9 +303,10 @@ def _declared(
 
 
 def _on_scale(
-    tensors: "Mapping[Key, VerdictTensor]", scale: Scale
+    tensors: "Mapping[Key, VerdictTensor]", reading: Reading
 ) -> "Mapping[Key, VerdictTensor]":
     """Read the verdicts of a table as scores, where a scale is named."""
+    scale = reading.get("scale")
     if not scale:
         return tensors
     if isinstance(scale, Mapping):

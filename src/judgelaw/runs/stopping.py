@@ -11,7 +11,7 @@ from math import isclose
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.runs.source import Reading, as_declared, read_source
+from judgelaw.runs.source import as_declared, read_source
 from judgelaw.steps import Progress
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _looks(frozen: "FrozenRun", asked: list[tuple[str, int]]) -> "list[LookRecor
 
     if frozen.study.stop is None or not asked:
         return []
-    rule, calls = rule_of(frozen.study.stop), read_source(str(frozen.path), Reading())
+    rule, calls = rule_of(frozen.study.stop), read_source(str(frozen.path))
     tensors, found = calls.main(), []
     for judge, depth in asked:
         how: dict[str, Any] = {"design": calls.design, "order_weights": calls.order_weights}

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from judgelaw.errors import InputError, TableError
+from judgelaw.option_types import Option, checked, names
 from judgelaw.runs.labelled import HUMAN, of_criterion, of_judge, rows_of
-from judgelaw.runs.question_options import check_text, check_which, keeps_rules, whole
-from judgelaw.tables import Said, wishes
+from judgelaw.runs.reading_options import SEED, Selection
+from judgelaw.runs.source import said_in
 
 if TYPE_CHECKING:
     from judgelaw.labels import DatedCall, Watch
@@ -20,19 +21,18 @@ LOOKS = 52
 """The declared number of looks unless told: a year of weeks."""
 
 
-@keeps_rules(judge=check_text, criterion=check_text, permutations=whole(1, "a p value needs one"))
+@checked
 def watch(
     xs: Any,
     *,
-    looks: int = LOOKS,
-    human: str = HUMAN,
+    looks: Annotated[int, Option(least=1, why="a watch looks at least once")] = LOOKS,
+    human: Annotated[str, Option(rule=names)] = HUMAN,
     positive: str | None = None,
     judge: str | None = None,
-    layer: str | None = None,
     criterion: str | None = None,
-    permutations: int = 39_999,
-    seed: int = 0,
-    **said: Unpack[Said],
+    permutations: Annotated[int, Option(least=1, why="a p value needs one")] = 39_999,
+    seed: Annotated[int, SEED] = 0,
+    **reading: Unpack[Selection],
 ) -> "Watch":
     """Say whether a judge moved, since when, how far, and on which items.
 
@@ -43,11 +43,10 @@ def watch(
         human: the column of people's labels on anchors, where there are some.
         positive: the verdict whose share is the score.
         judge: the judge to look at; needed where there are several.
-        layer: the layer to look at; by default the main one.
         criterion: the criterion to look at; needed where there are several.
         permutations: the most behind a p value; 199 are enough where it is not small.
         seed: of the permutations.
-        said: how to read the tables: columns, ignore, where and the like, as in `analyze`.
+        reading: which calls, and how to read the tables.
 
     >>> import judgelaw as jl
     >>> rows = [{"date": f"2026-05-{d:02}", "item": i, "repeat": r, "verdict": "ab"[(i + r) % 2]}
@@ -60,15 +59,14 @@ def watch(
     sources = list(xs) if _several(xs) else [xs]
     if not sources:
         raise InputError("nothing to watch: give a table with a column date, or one of each date")
-    check_which(said)
-    wish = wishes(**said)
-    read = [of_criterion(rows_of(x, human=human, said=wish), criterion) for x in sources]
+    said = said_in(reading)
+    read = [of_criterion(rows_of(x, human=human, said=said), criterion) for x in sources]
     named = [_named(x, i) for i, x in enumerate(sources)]
     dates, notes = _dates(read, named)
     calls = [
         call
         for rows, name, x in zip(read, named, sources, strict=True)
-        for call in _calls(of_judge(rows, judge, layer)[1], name, _texts(x))
+        for call in _calls(of_judge(rows, judge, reading)[1], name, _texts(x))
     ]
     waves = lay_out_waves(calls, dates, positive=positive)
     found = watch_waves(waves, looks=looks, positive=positive, permutations=permutations, seed=seed)

@@ -46,9 +46,13 @@ class LabelledRows:
         """Return one column, all empty where the table does not have it."""
         return self.columns.get(part) or [None] * self.rows
 
-    def where(self, part: str, value: str | None) -> "LabelledRows":
-        """Keep the rows whose column holds this value."""
-        keep = [i for i, found in enumerate(self.column(part)) if found == value]
+    def names(self, part: str) -> list[str]:
+        """Return the values that a column holds."""
+        return sorted({found for found in self.column(part) if found is not None})
+
+    def only(self, part: str, chosen: Sequence[str]) -> "LabelledRows":
+        """Keep the rows whose column holds one of these values."""
+        keep = [i for i, found in enumerate(self.column(part)) if found in chosen]
         columns = {name: [values[i] for i in keep] for name, values in self.columns.items()}
         return replace(self, columns=columns, rows=len(keep))
 

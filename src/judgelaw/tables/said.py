@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
 from shlex import quote
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from judgelaw.errors import InputError, TableError
+from judgelaw.option_types import Option, names, typed_pairs, typed_words
 from judgelaw.tables.columns import MISSING, PARTS, REQUIRED, SOFT, is_empty
 from judgelaw.words import bare, did_you_mean, listed
 
@@ -26,44 +27,173 @@ CONSTANT = "="
 """Begins a value that is no column: `--columns judge==gpt-x`."""
 
 
+def _typed_where(typed: Iterable[str]) -> dict[str, str]:
+    """Split FIELD=VALUE at the first equals sign."""
+    found = {}
+    for word in typed:
+        field_name, equals, value = word.partition("=")
+        if not (field_name and equals and value):
+            raise ValueError(f"{word!r}: write FIELD=VALUE")
+        found[field_name] = value
+    return found
+
+
+def _typed_columns(typed: Iterable[str]) -> dict[str, str | None]:
+    """Split PART=NAME at the first equals sign; a constant begins with another one."""
+    named: dict[str, str | None] = {}
+    for pair in typed:
+        part, equals, column = pair.partition("=")
+        if not equals or not part:
+            raise InputError(f"--columns {pair}: write PART=NAME, as in --columns verdict=winner")
+        named[part.strip()] = column or None
+    return named
+
+
 class Said(TypedDict, total=False):
-    """How to read a table: the words of Python, each as on the command line.
+    """How to read a table: what Python, the command line and a saved file say of it."""
 
-    Attributes:
-        columns: the table's own columns by part, `{"item": ["question", "turn"]}`; None leaves a
-            part out, `"=name"` is a constant.
-        ignore: columns that mean nothing: rows that differ in them alone are repeats.
-        explode: fields that hold lists; each entry becomes a row.
-        where: keep the rows with these values only, `{"condition": "base"}`.
-        with_file: another file, whose columns are joined by `on`.
-        on: columns that both files have.
-        judges: columns of which each holds the verdicts of one judge.
-        criteria: columns of which each holds the verdicts on one criterion.
-        label: what a word in the verdicts or the gold labels stands for, `{"[[A]]": "A"}`.
-        map_order: which display order a word stands for, `{"swapped": "BA"}`.
-        positions: the words for the answer shown first, shown second, and perhaps for a tie,
-            `("A", "B")`: they become candidates by the order of each call.
-        verdicts: the alphabet; by default the usual four, or what the table holds, sorted.
-        parser: reads the verdict from a column of texts, as `"regex:Choice: (A|B)"`.
-        blank: what a blank verdict becomes, "invalid", or "drop" for no call.
-        reading: a file that `--save-reading` wrote; what is said beside it counts more.
-    """
-
-    columns: Mapping[str, Names | None] | None
-    ignore: Names | None
-    explode: Names | None
-    where: Mapping[str, Any] | None
-    with_file: str | PathLike[str] | None
-    on: Names | None
-    judges: Names | None
-    criteria: Names | None
-    label: Mapping[str, str] | None
-    map_order: Mapping[str, str] | None
-    positions: Sequence[str] | None
-    verdicts: Sequence[str] | None
-    parser: str | None
-    blank: Blank
-    reading: str | PathLike[str] | None
+    columns: Annotated[
+        Mapping[str, Names | None] | None,
+        Option(
+            "The table's own column of a part, as in verdict=winner or item=question,turn; "
+            "PART= leaves an optional part out, PART==WORD is a constant.",
+            'the table\'s own columns by part, `{"item": ["question", "turn"]}`; None leaves a '
+            'part out, `"=name"` is a constant',
+            metavar="PART=NAME[,NAME]",
+            many=True,
+            typed=_typed_columns,
+        ),
+    ]
+    ignore: Annotated[
+        Names | None,
+        Option(
+            "Rows that differ in this column alone are repeats.",
+            "columns that mean nothing: rows that differ in them alone are repeats",
+            metavar="COLUMN",
+            many=True,
+        ),
+    ]
+    explode: Annotated[
+        Names | None,
+        Option(
+            "Each entry of the lists in this field is a row.",
+            "fields that hold lists; each entry becomes a row",
+            metavar="FIELD",
+            many=True,
+        ),
+    ]
+    where: Annotated[
+        Mapping[str, Any] | None,
+        Option(
+            "Keep these rows only.",
+            'keep the rows with these values only, `{"condition": "base"}`',
+            metavar="FIELD=VALUE",
+            many=True,
+            typed=_typed_where,
+        ),
+    ]
+    with_file: Annotated[
+        str | PathLike[str] | None,
+        Option(
+            "Join the columns of another file.",
+            "another file, whose columns are joined by `on`",
+            flag="--with",
+            metavar="FILE",
+        ),
+    ]
+    on: Annotated[
+        Names | None,
+        Option(
+            "The columns that both files have.",
+            metavar="A,B",
+            typed=typed_words,
+        ),
+    ]
+    judges: Annotated[
+        Names | None,
+        Option(
+            "Each of these columns holds the verdicts of one judge.",
+            "columns of which each holds the verdicts of one judge",
+            metavar="A,B,...",
+            many=True,
+        ),
+    ]
+    criteria: Annotated[
+        Names | None,
+        Option(
+            "Each of these columns holds the verdicts on one criterion.",
+            "columns of which each holds the verdicts on one criterion",
+            metavar="A,B,...",
+            many=True,
+        ),
+    ]
+    label: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "What a word of verdicts or gold stands for.",
+            'what a word in the verdicts or the gold labels stands for, `{"[[A]]": "A"}`',
+            metavar="VALUE=VERDICT",
+            many=True,
+            typed=typed_pairs,
+        ),
+    ]
+    map_order: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "Which display order a word means.",
+            'which display order a word stands for, `{"swapped": "BA"}`',
+            metavar="VALUE=AB|BA",
+            many=True,
+            typed=typed_pairs,
+        ),
+    ]
+    verdicts: Annotated[
+        Sequence[str] | None,
+        Option(
+            "The alphabet. [default: the usual four, or what the table holds]",
+            "the alphabet; by default the usual four, or what the table holds, sorted",
+            metavar="A,B,...",
+            rule=names,
+            typed=typed_words,
+        ),
+    ]
+    positions: Annotated[
+        Sequence[str] | None,
+        Option(
+            "Verdicts are positions: the words for the answer shown first, shown second, and for "
+            "a tie if it has one. They become candidates by the order of each call.",
+            "the words for the answer shown first, shown second, and perhaps for a tie, "
+            '`("A", "B")`: they become candidates by the order of each call',
+            metavar="A,B",
+            rule=names,
+            typed=typed_words,
+        ),
+    ]
+    parser: Annotated[
+        str | None,
+        Option(
+            "Read the verdict from a column of texts, as a study writes it: first-line, "
+            "regex:PATTERN, json:FIELD, score:MIN..MAX, '{regex: ..., labels: {...}}'.",
+            'reads the verdict from a column of texts, as `"regex:Choice: (A|B)"`',
+            metavar="RULE",
+        ),
+    ]
+    blank: Annotated[
+        Blank,
+        Option(
+            "What a verdict that is blank becomes.",
+            'what a blank verdict becomes, "invalid", or "drop" for no call',
+            default="error",
+        ),
+    ]
+    reading: Annotated[
+        str | PathLike[str] | None,
+        Option(
+            "Read the table as a saved reading says.",
+            "a file that `--save-reading` wrote; what is said beside it counts more",
+            metavar="FILE",
+        ),
+    ]
 
 
 _LISTS = ("ignore", "explode", "on", "judges", "criteria")
