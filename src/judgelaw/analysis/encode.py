@@ -161,4 +161,8 @@ def _item_values(values: ItemValues) -> dict[str, Any]:
         "estimates": columns(values.estimates),
         "plugin": columns(values.plugin),
         "call_variance": None if variance is None else columns(variance),
+        "moved": {
+            facet: {"p": found.p, "shown": found.shown, "most": found.most}
+            for facet, found in values.moved.items()
+        },
     }

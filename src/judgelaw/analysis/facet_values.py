@@ -1,6 +1,7 @@
 """What an analysis says of single items, prompts, displayed positions and other metrics."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from judgelaw.arrays import Floats
 from judgelaw.estimate import COMPONENTS
 from judgelaw.frames import Result
 from judgelaw.quantities import Pair
-from judgelaw.uncertainty import Interval
+from judgelaw.uncertainty import Interval, MovedItems
 
 
 def pair_of(found: Interval) -> Pair | None:
@@ -106,6 +107,7 @@ class ItemValues(Result):
         items, strata: labels.
         estimates, plugin: (items, components) in the order of COMPONENTS.
         call_variance: unbiased call-sampling variance (items, components), None below four repeats.
+        moved: by facet with several levels, which items it is shown to move.
     """
 
     items: tuple[str, ...]
@@ -113,6 +115,7 @@ class ItemValues(Result):
     estimates: Floats
     plugin: Floats
     call_variance: Floats | None
+    moved: Mapping[str, MovedItems] = field(default_factory=dict)
 
     schema = "judgelaw.items/1"
 
@@ -125,8 +128,9 @@ class ItemValues(Result):
         strata = self.strata or (None,) * len(self.items)
         return [
             {"item": item, "stratum": stratum, **dict(zip(COMPONENTS, values, strict=True))}
-            for item, stratum, values in zip(
-                self.items, strata, self.estimates.tolist(), strict=True
+            | {f"moved_by_{name}": bool(found.shown[i]) for name, found in self.moved.items()}
+            for i, (item, stratum, values) in enumerate(
+                zip(self.items, strata, self.estimates.tolist(), strict=True)
             )
         ]
 

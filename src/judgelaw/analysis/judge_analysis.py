@@ -59,10 +59,12 @@ from judgelaw.uncertainty import (
     Estimand,
     Facet,
     Interval,
+    MovedItems,
     PermutationTest,
     Resampling,
     at_depth,
     factor_parts,
+    moved_items,
     nested,
     permutation_test,
     prompt_projection,
@@ -232,7 +234,7 @@ def analyze_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeAn
         permutation={},
         split=_splits(found.full),
         lead=found.overall.lead,
-        item_values=_item_values(found.full),
+        item_values=_item_values(found.full, tensor),
         warnings=(
             *warnings(tensor, found.full, found.prefixes, found.overall, estimand),
             *_not_used(soft),
@@ -330,6 +332,7 @@ def one_call_judge(name: str, tensor: VerdictTensor, request: Request) -> JudgeA
             estimates=nowhere,
             plugin=nowhere,
             call_variance=None,
+            moved=_moved(tensor),
         ),
         prompt_distances=None,
         order_direction=order_direction(tensor, level),
@@ -455,7 +458,7 @@ def _strata(full: DepthEstimates, level: float) -> Iterator[Row]:
         yield from rows_of("strata", of_stratum(full, name, level), name)
 
 
-def _item_values(full: DepthEstimates) -> ItemValues:
+def _item_values(full: DepthEstimates, tensor: VerdictTensor) -> ItemValues:
     variance = None
     if full.errors.exact:
         variance = np.stack([full.errors.variances(name) for name in COMPONENTS], axis=-1)
@@ -465,7 +468,18 @@ def _item_values(full: DepthEstimates) -> ItemValues:
         estimates=_columns(full.found),
         plugin=_columns(full.found.plugin),
         call_variance=variance,
+        moved=_moved(tensor),
     )
+
+
+def _moved(tensor: VerdictTensor) -> dict[str, MovedItems]:
+    """Return which items each facet moves; a facet pooled over all others."""
+    facets = {"prompt": (2, tensor.prompts), "order": (1, tensor.orders)}
+    return {
+        name: moved_items(tensor.counts.sum(axis=other), levels)
+        for name, (other, levels) in facets.items()
+        if len(levels) > 1
+    }
 
 
 def _columns(found: Mapping[str, Floats]) -> Floats:

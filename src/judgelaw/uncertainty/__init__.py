@@ -105,6 +105,10 @@ from judgelaw.uncertainty.item_intervals import (
     resampled_means as resampled_means,
     stratum_rows as stratum_rows,
 )
+from judgelaw.uncertainty.moved_items import (
+    MovedItems as MovedItems,
+    moved_items as moved_items,
+)
 from judgelaw.uncertainty.new_items import (
     NewItems as NewItems,
     item_difference as item_difference,

@@ -213,7 +213,7 @@
   };
 
   const card = (i) => {
-    const tags = [wrong(i) && (grid.scored ? "far off" : "mostly wrong"), grid.contested[i] && "changes often", !differs(i) && "never changed"].filter(Boolean);
+    const tags = [wrong(i) && (grid.scored ? "far off" : "mostly wrong"), grid.contested[i] && "changes often", !differs(i) && "never changed", ...grid.moved[i]].filter(Boolean);
     const said = told(i);
     const toggle = make("button", { type: "button", className: "open", "aria-expanded": "false" }, make("bdi", {}, grid.names[i]));
     const head = make("h3", {}, toggle, ...(grid.strata ? [" ", make("small", {}, make("bdi", {}, grid.strata[i]))] : []), ...tags.map((tag) => make("i", { className: "tag" }, tag)));

@@ -23,7 +23,7 @@ from judgelaw.page.sections.parts import label
 from judgelaw.page.subject import Judge, Kind, Report, present
 from judgelaw.tensor import VerdictTensor
 from judgelaw.vocabulary import CHANGES
-from judgelaw.words import ELLIPSIS, counted, in_document, visible
+from judgelaw.words import ELLIPSIS, counted, in_document, joined, visible
 
 Place = tuple[str, str, str, int]
 """Item, prompt, order and repeat of a completion."""
@@ -100,8 +100,38 @@ def _about(report: Report) -> list[Paragraph]:
             place.value("items", form=",d"),
             " change often (shown to go against themselves in more than 1 call of 10). ",
             *_bridge(judge),
+        ),
+        *_facets_move(judge),
+    ]
+
+
+def _facets_move(judge: Judge) -> list[Paragraph]:
+    """Say how many items a prompt or an order is shown to move, and how sure that is."""
+    moved = judge.found.item_values.moved
+    counts = [(facet, int(found.shown.sum())) for facet, found in moved.items()]
+    said = [f"{_MOVER[facet]} {'no item' if not n else counted(n, 'item')}" for facet, n in counts]
+    if not said:
+        return []
+    return [
+        paragraph(
+            f"Shown to matter: {joined(said)}. Of the items named so, about 1 in 20 at most is "
+            "named by chance; of the others these calls do not tell."
         )
     ]
+
+
+_MOVER = {"prompt": "the prompt to", "order": "the answer order to"}
+
+
+def moved_tags(judge: Judge) -> list[list[str]]:
+    """Return for each item which facets are shown to move it, in words."""
+    tags: list[list[str]] = [[] for _ in judge.tensor.items]
+    for facet, found in judge.found.item_values.moved.items():
+        name = "the prompt" if facet == "prompt" else "the answer order"
+        for i in np.flatnonzero(found.shown).tolist():
+            most = found.most[i]
+            tags[i].append(f"moved by {name if most is None else f'{facet} {visible(most)}'}")
+    return tags
 
 
 def _squares(judge: Judge) -> str:
@@ -236,6 +266,7 @@ def _grid(judge: Judge, chunks: int) -> dict[str, Any]:
         "right": None if right is None else [None if x != x else round(x, 6) for x in right],  # noqa: PLR0124 - nan
         "scored": tensor.scale is not None,
         "contested": [int(name in contested) for name in tensor.items],
+        "moved": moved_tags(judge),
         "first": ranking(judge).tolist(),
         "strata": None if tensor.strata is None else [visible(s) for s in tensor.strata],
         "legend": _squares(judge),
@@ -308,7 +339,7 @@ def _listed(judge: Judge) -> Iterator[ItemCard]:
     values, names = found.item_values, present(found.components)
     right, contested = item_right(tensor), {*found.answer.contested.ids}
     by = ranked_by(found)
-    variance = values.variance_of(by)
+    variance, moved = values.variance_of(by), moved_tags(judge)
     for i in ranking(judge)[:LISTED].tolist():
         share = None if right is None else right[i]
         asked = judge.report.questions.get(tensor.items[i])
@@ -316,7 +347,7 @@ def _listed(judge: Judge) -> Iterator[ItemCard]:
         yield ItemCard(
             item=visible(tensor.items[i]),
             stratum="" if tensor.strata is None else visible(tensor.strata[i]),
-            tags=tuple(_tags(tensor, i, share, often=tensor.items[i] in contested)),
+            tags=(*_tags(tensor, i, share, often=tensor.items[i] in contested), *moved[i]),
             question="" if asked is None else _plain(asked.instruction),
             answers=()
             if asked is None
