@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from judgelaw.streams import stream
 from judgelaw.uncertainty import moved_items
-from judgelaw.uncertainty.moved_items import FALSE_DISCOVERIES, discoveries
+from judgelaw.uncertainty.item_moves import FALSE_DISCOVERIES, discoveries
 
 OTHERS = {
     "settled": [0.99],

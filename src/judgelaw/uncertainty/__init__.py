@@ -105,7 +105,7 @@ from judgelaw.uncertainty.item_intervals import (
     resampled_means as resampled_means,
     stratum_rows as stratum_rows,
 )
-from judgelaw.uncertainty.moved_items import (
+from judgelaw.uncertainty.item_moves import (
     MovedItems as MovedItems,
     moved_items as moved_items,
 )

@@ -8,7 +8,7 @@ import pytest
 
 from judgelaw.streams import stream
 from judgelaw.uncertainty import moved_items
-from judgelaw.uncertainty.moved_items import _drawn, _p_values, discoveries
+from judgelaw.uncertainty.item_moves import _drawn, _p_values, discoveries
 
 PROMPTS = tuple(f"p{k}" for k in range(6))
 
