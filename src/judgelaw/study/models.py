@@ -1,7 +1,7 @@
 """What a study file declares: its fields, its presets, its JSON Schema."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AliasChoices, Discriminator, Field, Tag
 
@@ -25,6 +25,10 @@ from judgelaw.words import plain_number, probe_layer, probed_by, sides
 Role = Literal["audit", "evaluation", "reference", "control", "probe"]
 Task = Literal["pairwise", "pointwise", "choose"]
 Dissimilarity = Literal["ordinal", "numeric", "nominal"]
+
+T = TypeVar("T")
+Free = Annotated[T, "free"]
+"""A field that changes no call: it may be amended on resume, and every change is recorded."""
 
 PAPER_SIX = "paper-six"
 ORDERS = ("AB", "BA")
@@ -278,7 +282,7 @@ class Study(Model):
     """
 
     version: Literal[1]
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    name: Free[str] = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
     seed: Annotated[int, Field(ge=0)]
     task: Task = "pairwise"
     criteria: dict[Name, Criterion] = Field(
@@ -289,7 +293,7 @@ class Study(Model):
         default=None, description="pointwise: every score, rising"
     )
     labels: tuple[Name, ...] | None = Field(default=None, description="pointwise: every label")
-    dissimilarity: Dissimilarity | None = Field(
+    dissimilarity: Free[Dissimilarity | None] = Field(
         default=None, description="how far two scores are apart; ordinal unless it says otherwise"
     )
     items: Items
@@ -301,14 +305,14 @@ class Study(Model):
     judges: tuple[JudgeSpec, ...]
     layers: tuple[Layer, ...] = ()
     probes: tuple[ProbeEntry, ...] = ()
-    transport: Transport = Transport()
-    budget: Budget | None = None
-    gate: Gate | None = None
-    analysis: Analysis | None = None
-    answer: AnswerBar | None = Field(
+    transport: Free[Transport] = Transport()
+    budget: Free[Budget | None] = None
+    gate: Free[Gate | None] = None
+    analysis: Free[Analysis | None] = None
+    answer: Free[AnswerBar | None] = Field(
         default=None, description="how often the judge has to be right, as a share"
     )
-    env_file: str | None = Field(
+    env_file: Free[str | None] = Field(
         default=None, description="a file of NAME=VALUE lines that keys are read from"
     )
 
@@ -482,3 +486,7 @@ def study_schema() -> dict[str, Any]:
     }
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, "$id": "urn:judgelaw:study:1", **schema}
+
+
+FREE = tuple(name for name, field in Study.model_fields.items() if "free" in field.metadata)
+"""The fields of a study that may be amended."""

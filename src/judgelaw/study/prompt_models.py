@@ -1,11 +1,16 @@
 """What a study declares of its prompts and orders."""
 
+import re
+from collections import Counter
+from collections.abc import Iterator
+from math import prod
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from judgelaw.wire import (
     Decoding,
+    Fault,
     JudgeSpec,
     Model,
     Name,
@@ -13,6 +18,12 @@ from judgelaw.wire import (
     PositiveInt,
     with_tuples,
 )
+from judgelaw.words import LEVEL_MARKS
+
+_LEVELS = 2
+_MOST_CROSSED = 1_000
+_FACTOR = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+_RESERVED = re.compile(r"instruction|candidates|candidate(_[a-z])?")
 
 
 class TemplateSpec(Model):
@@ -29,6 +40,12 @@ class TemplateSpec(Model):
     suffix: str | None = None
     text: str | None = None
 
+    def problems(self) -> Iterator[Fault]:
+        """Yield a template that is written in both ways, or in none."""
+        around = self.prefix is not None or self.suffix is not None
+        if around == (self.text is not None):
+            yield (), "must give prefix and suffix, or text, one of them; choose"
+
 
 class Census(Model):
     """All the prompts that the estimate is about.
@@ -44,6 +61,17 @@ class Census(Model):
     templates: tuple[TemplateSpec, ...] = ()
     path: str | None = None
     block: str | None = None
+
+    def problems(self) -> Iterator[Fault]:
+        """Yield what is wrong with how prompts are given, and with ids of several."""
+        if bool(self.templates) == (self.path is not None):
+            yield (), "must list templates or name a path, one of them; choose"
+        seen: set[str] = set()
+        for place, template in enumerate(self.templates):
+            if template.id in seen:
+                text = f"{template.id!r}, already used; ids must be distinct"
+                yield ("templates", place, "id"), text
+            seen.add(template.id)
 
 
 class Grammar(Model):
@@ -63,6 +91,13 @@ class Grammar(Model):
         | None
     ) = None
     separators: tuple[str, ...] | None = None
+
+    def problems(self) -> Iterator[Fault]:
+        """Yield headings that are no line."""
+        for place, heading in enumerate(self.headings or ()):
+            if not heading.strip() or not heading.isprintable():
+                text = f"{heading[:40]!r}, must be one printable line; correct it"
+                yield ("headings", place), text
 
 
 class Generator(Model):
@@ -98,6 +133,35 @@ class Factors(Model):
     policy: Literal["factors"] = "factors"
     factors: dict[Name, tuple[str, ...] | dict[Name, str]]
     template: str = Field(min_length=1)
+
+    def problems(self) -> Iterator[Fault]:
+        """Yield what is wrong with the levels of each factor, and with their crossing."""
+        if not self.factors:
+            text = "empty, levels are crossed over one factor or more; name one with its levels"
+            yield ("factors",), text
+        for factor, given in self.factors.items():
+            path = ("factors", factor)
+            if not _FACTOR.fullmatch(factor) or _RESERVED.fullmatch(factor):
+                text = (
+                    f"{factor!r}, must be a word of letters, digits and _ that no field of an item "
+                    "has; choose another"
+                )
+                yield path, text
+            levels = [*given]
+            if len(levels) < _LEVELS:
+                shown = repr(levels[0]) if levels else "no level"
+                text = f"{shown}, a factor needs two levels or more to vary; add one, or write the"
+                yield path, f"{text} text into the template"
+            if twice := [level for level, n in Counter(levels).items() if n > 1]:
+                yield path, f"{twice[0]!r}, given twice; count each level once"
+            for level in given if isinstance(given, dict) else ():
+                if set(level) & set(LEVEL_MARKS):
+                    text = f"{level!r}, a name of a level holds no , and no =; choose another"
+                    yield (*path, level), text
+        crossed = prod(len(given) for given in self.factors.values())
+        if crossed > _MOST_CROSSED:
+            text = f"{crossed:,} prompts, the crossing must have {_MOST_CROSSED:,} at most; leave"
+            yield ("factors",), f"{text} out levels"
 
 
 Marks = Literal["dash", "star", "bullet", "number", "bracket", "letter"]

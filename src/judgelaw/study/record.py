@@ -3,10 +3,11 @@
 What a run is, what may change under it, and the difference in words.
 
 Frozen: the seed, the task, the schedule, when to stop, how repeats are chosen, orders and their
-weights, the items and prompts by content, the configuration of every judge, and the layers. Free:
-the study's name, transport, budget, gate, analysis and answer, and the address, key, headers and
-price of a judge; a change of these is recorded as an amendment. Depth (repeats, and the prompts of
-a generator) grows by `extend`, or by the looks of `stop:`.
+weights, the items and prompts by content, the configuration of every judge, and the layers. Free
+is what `study/models.py` calls `Free` at the field, and the address, key, headers and price of a
+judge; a change of these is recorded as an amendment. Looks of `stop:` measure by the dissimilarity,
+which is frozen with them. Depth (repeats, and the prompts of a generator) grows by `extend`, or by
+those looks.
 """
 
 import json
@@ -21,13 +22,11 @@ from judgelaw import __version__
 from judgelaw.errors import IntegrityError
 from judgelaw.record_files import json_of, read_regular
 from judgelaw.study.blueprint import Blueprint
-from judgelaw.study.models import Study
+from judgelaw.study.models import FREE, Study
 from judgelaw.study.prompt_models import Generator, Reworded, drawn_count
 from judgelaw.study.reworded import source_of
 from judgelaw.study.shards import ShardRecord
 from judgelaw.wire import AMENDABLE
-
-FREE = ("name", "transport", "budget", "gate", "analysis", "answer", "env_file")
 
 ABSENT = "(absent)"
 _SHOWN = 5
@@ -42,6 +41,7 @@ def identity(blueprint: Blueprint) -> dict[str, Any]:
         "task": study.task,
         "schedule": study.schedule,
         "stop": study.stop and study.stop.model_dump(mode="json"),
+        "dissimilarity": study.dissimilarity if study.stop else None,
         "repeats_by_item": None
         if isinstance(study.repeats, int)
         else study.repeats.model_dump(mode="json", by_alias=True),

@@ -9,12 +9,11 @@ from typing import Any
 from judgelaw.errors import InputError, StudyError
 from judgelaw.study.blueprint import survey
 from judgelaw.study.loading import LoadedStudy, load_study, load_text
-from judgelaw.study.models import Study
+from judgelaw.study.models import FREE, Study
 from judgelaw.study.passages import Labels
 from judgelaw.study.problems import Document, read_yaml, written_out
 from judgelaw.study.prompt_models import Reworded
 from judgelaw.study.prompts import Template
-from judgelaw.study.record import FREE
 from judgelaw.study.reword_rules import lists
 from judgelaw.study.reworded import labels_of
 from judgelaw.study.run_files import durable

@@ -1,17 +1,14 @@
 """Rules of a whole study that no single field can state."""
 
 import math
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from math import prod
 from typing import Any
 
 from judgelaw.study.items import FIELDS, SAMPLE
 from judgelaw.study.judge_rules import is_local, judge_problems
 from judgelaw.study.models import MAIN, ORDERS, Layer, Selection, Study
 from judgelaw.study.problems import Path, Problem, unknown_key
-from judgelaw.study.prompt_models import Census, Factors, Generator, drawn_count
+from judgelaw.study.prompt_models import Generator, drawn_count
 from judgelaw.study.reworded import reworded_problems
 from judgelaw.study.single_answers import (
     COMPONENTS,
@@ -19,19 +16,13 @@ from judgelaw.study.single_answers import (
     gate_problems,
     verdict_problems,
 )
-from judgelaw.words import LEVEL_MARKS, is_permutation
+from judgelaw.wire import Model
+from judgelaw.words import is_permutation
 
 THRESHOLDS = (*COMPONENTS, "invalid")
 
-FIRST_LOOK = 4
-"""Repeats below which the errors of calls have no unbiased estimate."""
 _TOLERANCE = 1e-9
 _REPEATS = 2
-_LEVELS = 2
-_MOST_CROSSED = 1_000
-_FACTOR = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-_RESERVED = re.compile(r"instruction|candidates|candidate(_[a-z])?")
-_PLACEHOLDERS = ("{instruction}", "{candidate}", "{candidate_a}", "{candidate_b}", "{candidates}")
 
 
 def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> Iterator[Problem]:
@@ -42,6 +33,7 @@ def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> 
         raw: the file's own keys, to tell what was written from what was filled in.
         origins: the place in the file of each judge.
     """
+    yield from problems_of_parts(study)
     yield from answer_problems(study)
     yield from gate_problems(study)
     yield from _orders(study, raw)
@@ -59,6 +51,20 @@ def study_problems(study: Study, raw: Mapping[str, Any], origins: list[int]) -> 
     yield from _repeats_by_item(study)
     yield from _budget(study)
     yield from _analysis(study)
+
+
+def problems_of_parts(part: Any, path: Path = ()) -> Iterator[Problem]:
+    """Yield what each part of a study says is wrong with itself; judges have rules of their own."""
+    if isinstance(part, Model):
+        for place, text in part.problems():
+            yield Problem(path=(*path, *place), text=text)
+        for name, field in type(part).model_fields.items():
+            if (name, path) != ("judges", ()):
+                yield from problems_of_parts(getattr(part, name), (*path, field.alias or name))
+    elif isinstance(part, Mapping | tuple):
+        inner = part.items() if isinstance(part, Mapping) else enumerate(part)
+        for key, value in inner:
+            yield from problems_of_parts(value, (*path, key))
 
 
 def _orders(study: Study, raw: Mapping[str, Any]) -> Iterator[Problem]:
@@ -129,73 +135,12 @@ def _prompts(study: Study) -> Iterator[Problem]:
         what = "single answers" if study.task == "pointwise" else "several candidates"
         text = f"'paper-six', compares pairs; declare a census for {what}"
         yield Problem(path=("prompts",), text=text)
-    if isinstance(prompts, Census):
-        yield from _census(prompts)
-    if isinstance(prompts, Generator):
-        yield from _generator(prompts, study.task)
-    if isinstance(prompts, Factors):
-        yield from _factors(prompts)
-    yield from reworded_problems(study)
-
-
-def _census(prompts: Census) -> Iterator[Problem]:
-    if bool(prompts.templates) == (prompts.path is not None):
-        text = "must list templates or name a path, one of them; choose"
-        yield Problem(path=("prompts",), text=text)
-    seen: set[str] = set()
-    for place, template in enumerate(prompts.templates):
-        path: Path = ("prompts", "templates", place)
-        around = template.prefix is not None or template.suffix is not None
-        if around == (template.text is not None):
-            text = "must give prefix and suffix, or text, one of them; choose"
-            yield Problem(path=path, text=text)
-        if template.id in seen:
-            text = f"{template.id!r}, already used; ids must be distinct"
-            yield Problem(path=(*path, "id"), text=text)
-        seen.add(template.id)
-
-
-def _factors(prompts: Factors) -> Iterator[Problem]:
-    if not prompts.factors:
-        text = "empty, levels are crossed over one factor or more; name one with its levels"
-        yield Problem(path=("prompts", "factors"), text=text)
-    for factor, given in prompts.factors.items():
-        path: Path = ("prompts", "factors", factor)
-        if not _FACTOR.fullmatch(factor) or _RESERVED.fullmatch(factor):
-            text = (
-                f"{factor!r}, must be a word of letters, digits and _ that no field of an item has"
-            )
-            yield Problem(path=path, text=f"{text}; choose another")
-        levels = [*given]
-        if len(levels) < _LEVELS:
-            shown = repr(levels[0]) if levels else "no level"
-            text = f"{shown}, a factor needs two levels or more to vary; add one, or write the text"
-            yield Problem(path=path, text=f"{text} into the template")
-        twice = [level for level, n in Counter(levels).items() if n > 1]
-        if twice:
-            yield Problem(path=path, text=f"{twice[0]!r}, given twice; count each level once")
-        if isinstance(given, dict):
-            for level in given:
-                if set(level) & set(LEVEL_MARKS):
-                    text = f"{level!r}, a name of a level holds no , and no =; choose another"
-                    yield Problem(path=(*path, level), text=text)
-    crossed = prod(len(given) for given in prompts.factors.values())
-    if crossed > _MOST_CROSSED:
-        text = f"{crossed:,} prompts, the crossing must have {_MOST_CROSSED:,} at most; leave out"
-        yield Problem(path=("prompts", "factors"), text=f"{text} levels")
-
-
-def _generator(prompts: Generator, task: str) -> Iterator[Problem]:
-    if task != "pairwise":
+    if isinstance(prompts, Generator) and study.task != "pairwise":
         for key in ("criterion", "output"):
             if getattr(prompts, key) is None:
                 text = "missing, the built-in one compares pairs; write yours"
                 yield Problem(path=("prompts", key), text=text)
-    if prompts.grammar != "wrappers":
-        for place, heading in enumerate(prompts.grammar.headings or ()):
-            if not heading.strip() or not heading.isprintable():
-                text = f"{heading[:40]!r}, must be one printable line; correct it"
-                yield Problem(path=("prompts", "grammar", "headings", place), text=text)
+    yield from reworded_problems(study)
 
 
 def _judges(study: Study, origins: list[int]) -> Iterator[Problem]:
@@ -288,11 +233,6 @@ def _probes(study: Study) -> Iterator[Problem]:
             text = f"{probe.name!r}, already used; probes must have distinct names"
             yield Problem(path=("probes", place), text=text)
         seen[probe.name] = None
-        for key in ("prefix", "append"):
-            written = getattr(probe, key) or ""
-            if found := [name for name in _PLACEHOLDERS if name in written]:
-                text = f"{found[0]} is not filled in inside an answer; write the text itself"
-                yield Problem(path=("probes", place, key), text=text)
     for name in study.gate.probes if study.gate else ():
         if name not in seen:
             known = ", ".join(seen) or "there are none"
@@ -335,24 +275,7 @@ def _stop(study: Study, raw: Mapping[str, Any]) -> Iterator[Problem]:
     stop = study.stop
     if stop is None:
         return
-    looks = list(stop.looks)
-    if (stop.limit is None) == (stop.half_width is None):
-        text = "must name limit or half_width, one of them; choose"
-        yield Problem(path=("stop",), text=text)
-    for place, depth in enumerate(looks):
-        if depth < FIRST_LOOK:
-            text = (
-                f"{depth}, a look needs {FIRST_LOOK} repeats or more, since errors of calls "
-                f"cannot be estimated below; begin at {FIRST_LOOK}"
-            )
-            yield Problem(path=("stop", "looks", place), text=text)
-        if place and depth <= looks[place - 1]:
-            text = (
-                f"{depth} after {looks[place - 1]}, looks go to ever more repeats; write them "
-                "growing, such as [4, 8, 16]"
-            )
-            yield Problem(path=("stop", "looks", place), text=text)
-    yield from _stop_depths(study, raw, max(looks))
+    yield from _stop_depths(study, raw, max(stop.looks))
 
 
 def _stop_depths(study: Study, raw: Mapping[str, Any], last: int) -> Iterator[Problem]:
@@ -380,15 +303,6 @@ def _repeats_by_item(study: Study) -> Iterator[Problem]:
     chosen = study.repeats
     if isinstance(chosen, int):
         return
-    if chosen.least < _REPEATS:
-        text = f"{chosen.least}, a cell needs two calls to be corrected at all; write 2 or more"
-        yield Problem(path=("repeats", "min"), text=text)
-    if chosen.most <= chosen.least:
-        text = f"{chosen.most}, must be above min ({chosen.least}); raise it, or write repeats: "
-        yield Problem(path=("repeats", "max"), text=f"{text}{chosen.least}")
-    elif not chosen.least <= chosen.average <= chosen.most:
-        text = f"{chosen.mean}, must lie between min and max; choose another"
-        yield Problem(path=("repeats", "mean"), text=text)
     if any(layer.name == study.main.name and layer.repeats for layer in study.layers):
         place = next(i for i, each in enumerate(study.layers) if each.name == study.main.name)
         text = "repeats by item are those of this layer; leave its own out"

@@ -6,15 +6,16 @@ code blocks are kept as they are by every probe that rewrites text.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from judgelaw.errors import InputError
-from judgelaw.wire import Model, Name, canonical_json, sha256_hex
+from judgelaw.wire import Fault, Model, Name, canonical_json, sha256_hex
 
+_PLACEHOLDERS = ("{instruction}", "{candidate}", "{candidate_a}", "{candidate_b}", "{candidates}")
 NEUTRAL = "This is the whole of the answer to the request above."
 AUTHORITY = "(This answer was written by a domain expert.)"
 MODEL_NAME = "(This answer was written by GPT-4.)"
@@ -192,6 +193,14 @@ class Probe(Model):
                 "prefix, append, replace or python"
             )
         return self
+
+    def problems(self) -> Iterator[Fault]:
+        """Yield places in a text, which nothing fills in there."""
+        for key in ("prefix", "append"):
+            written = getattr(self, key) or ""
+            if found := [name for name in _PLACEHOLDERS if name in written]:
+                text = f"{found[0]} is not filled in inside an answer; write the text itself"
+                yield (key,), text
 
     @property
     def is_control(self) -> bool:

@@ -23,6 +23,7 @@ from judgelaw.wire.judge_spec import (
     Batch as Batch,
     ChatTemplate as ChatTemplate,
     Decoding as Decoding,
+    Fault as Fault,
     JsonParser as JsonParser,
     JudgeSpec as JudgeSpec,
     Model as Model,

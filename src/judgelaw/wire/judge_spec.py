@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import json
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
@@ -36,11 +37,19 @@ Name = Annotated[
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
+Fault = tuple[tuple[str | int, ...], str]
+"""Where something is wrong, by keys of the file from the part on, and what."""
+
+
 class Model(BaseModel):
     """A frozen part of a study; an unknown key is an error.
 
     What `Attributes:` says of a field in the docstring is its description in the JSON Schema.
     """
+
+    def problems(self) -> Iterator[Fault]:
+        """Yield what is wrong with this part alone, where its fields are well-formed each."""
+        yield from ()
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False

@@ -8,6 +8,7 @@ import pytest
 
 from judgelaw.errors import IntegrityError, RunError, StudyChangedError
 from judgelaw.study import extend, file_sha256, freeze, load_study, open_run, read_sums, request_for
+from judgelaw.study.models import FREE, Study
 from support.studies import LAYERS, snapshot
 
 
@@ -226,3 +227,77 @@ def test_death_at_every_step_loses_and_doubles_nothing(make_study, tmp_path, mon
             act(folder)
         assert visible(folder) == visible(whole)
     assert died >= 4
+
+
+SCORES = """\
+version: 1
+name: trial
+seed: 7
+task: pointwise
+scale: [1, 2, 3, 4, 5]
+items: {source: jsonl, path: items.jsonl}
+prompts: {policy: census, templates: [{id: p, text: "{instruction}{candidate}"}]}
+repeats: 4
+judges: [{name: j, provider: openai-chat, base_url: "http://127.0.0.1:1/v1", model: m}]
+"""
+SCORED = "dissimilarity: numeric\n"
+LOOKS = "stop: {component: call, limit: 0.05, looks: [4, 8]}\n"
+
+
+@pytest.fixture
+def scores(tmp_path):
+    """Write a study of scores with more lines."""
+    (tmp_path / "items.jsonl").write_text('{"id": "x", "instruction": "a", "candidate": "b"}\n')
+
+    def write(more="", change=("", "")):
+        path = tmp_path / "study.yaml"
+        path.write_text(SCORES.replace(*change) + more)
+        return load_study(path)
+
+    return write
+
+
+def test_another_dissimilarity_is_recorded_and_analysed(scores, run):
+    """It measures what was said and asks nothing: calls and hashes stand."""
+    calls = list(freeze(scores(), run).iter_calls())
+    manifest = (run / "manifest.parquet").read_bytes()
+    amended = freeze(scores(SCORED), run)
+    assert amended.study.dissimilarity == open_run(run).study.dissimilarity == "numeric"
+    (amendment,) = amended.record.amendments
+    assert amendment["changes"] == ["dissimilarity: None -> 'numeric'"]
+    assert list(amended.iter_calls()) == calls
+    assert (run / "manifest.parquet").read_bytes() == manifest
+
+
+def test_looks_keep_the_dissimilarity_that_they_measured_by(scores, run):
+    freeze(scores(LOOKS), run)
+    with pytest.raises(StudyChangedError, match="dissimilarity: None -> 'numeric'"):
+        freeze(scores(LOOKS + SCORED), run)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("[1, 2, 3, 4, 5]", "[1, 2, 3, 4]"),
+        ("scale: [1, 2, 3, 4, 5]", "labels: [good, bad]"),
+        ("repeats: 4\n", "repeats: 4\nprobes: [identity]\n"),
+        ("repeats: 4\n", LOOKS),
+    ],
+)
+def test_what_calls_follow_from_is_frozen(scores, run, change):
+    freeze(scores(), run)
+    with pytest.raises(StudyChangedError):
+        freeze(scores(change=change), run)
+
+
+def test_every_field_of_a_study_is_frozen_or_free():
+    """One that is neither would be changed without a word."""
+    assert set(FREE) == {
+        *("name", "dissimilarity", "transport", "budget", "gate", "analysis", "answer"),
+        "env_file",
+    }
+    frozen = {
+        *("seed", "task", "items", "prompts", "orders", "schedule", "judges", "layers"),
+        *("criteria", "scale", "labels", "probes", "repeats", "stop"),
+    }
+    assert set(Study.model_fields) == {"version"} | frozen | set(FREE)
